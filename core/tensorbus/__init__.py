@@ -1,0 +1,1 @@
+"""tensorbus: a PyTorch-style tensor library whose hardware and communication plug in."""

@@ -1,0 +1,86 @@
+"""All that a plugin may import.
+
+A backend, a communication plugin or an overlay needs nothing of tensorbus but the names here.
+"""
+
+from tensorbus.dtypes import (
+    bfloat16,
+    bool,
+    complex64,
+    complex128,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
+from tensorbus.plugin.backend import (
+    API,
+    OTHERS,
+    POINTWISE,
+    PRIMITIVES,
+    REDUCTIONS,
+    SCANS,
+    VIEWS,
+    Array,
+    Backend,
+    Capabilities,
+    IndexFault,
+    Kernel,
+    Traits,
+)
+from tensorbus.plugin.hooks import BackendSpec, OverlaySpec, hookimpl
+from tensorbus.plugin.signatures import SIGNATURES
+
+__all__ = [
+    "API",
+    "OTHERS",
+    "POINTWISE",
+    "PRIMITIVES",
+    "REDUCTIONS",
+    "SCANS",
+    "SIGNATURES",
+    "VIEWS",
+    "Array",
+    "ArrayLibraryBackend",
+    "Backend",
+    "BackendSpec",
+    "Capabilities",
+    "IndexFault",
+    "Kernel",
+    "KernelLanguageBackend",
+    "OverlaySpec",
+    "Traits",
+    "bfloat16",
+    "bool",
+    "complex64",
+    "complex128",
+    "dtype",
+    "float16",
+    "float32",
+    "float64",
+    "hookimpl",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+]
+
+
+def __getattr__(name: str) -> object:
+    # The base classes are imported when a backend asks for them: a program that runs on one kind
+    # of device never pays for the code generator of the other.
+    if name == "ArrayLibraryBackend":
+        from tensorbus.plugin.array_library import ArrayLibraryBackend
+
+        return ArrayLibraryBackend
+    if name in ("KernelLanguageBackend", "StridedArray"):
+        from tensorbus.plugin import kernel_language
+
+        return getattr(kernel_language, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,218 @@
+"""The contract of a hardware backend: the runtime, the primitive kernels, the traits.
+
+A backend owns memory and kernels and nothing else. The frontend owns shapes, promotion,
+broadcasting rules, checks, error texts, views, autograd and random streams, so that they are the
+same on every device. ``PRIMITIVES`` below is the whole list of kernels a backend must offer; each
+is specified in ``docs/primitives.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tensorbus.dtypes import dtype
+
+API = 1
+"""The contract's version: a plugin names the one it was written for."""
+
+Array = Any
+"""What a backend computes on. The frontend reads ``.shape`` and nothing else."""
+
+Kernel = Callable[..., Array]
+
+POINTWISE = (
+    "abs floor round sqrt exp expm1 log log1p sin cos tanh "
+    "add sub mul div floor_divide fmod pow atan2 maximum minimum "
+    "eq ne lt le bitwise_and bitwise_or bitwise_xor lshift rshift where"
+).split()
+REDUCTIONS = ["sum", "prod", "amax", "amin", "argmax", "argmin"]
+SCANS = ["cumsum", "cumprod", "cummax", "cummin"]
+OTHERS = ["matmul", "take", "gather", "put", "scatter", "argsort", "arange", "random_bits"]
+PRIMITIVES: tuple[str, ...] = (*POINTWISE, *REDUCTIONS, *SCANS, *OTHERS)
+"""The 49 kernels (the runtime's ``copy_`` is the fiftieth thing that moves data)."""
+
+VIEWS = ("permute", "reshape", "expand", "slice", "select", "unsqueeze")
+"""View kernels a backend may override; the default for each goes through ``as_strided``.
+
+``permute(x, dims)``, ``reshape(x, shape)`` (only asked where no copy is needed),
+``expand(x, shape)``, ``slice(x, dim, start, stop, step)`` (``step`` may be negative, then
+``stop`` may be None), ``select(x, dim, i)``, ``unsqueeze(x, dim)``; all non-negative.
+"""
+
+
+class IndexFault(IndexError):
+    """An index kernel met *value* where a dimension *dim* of size *n* was indexed."""
+
+    def __init__(self, value: int, dim: int, n: int):
+        super().__init__(f"index {value} is out of bounds for dimension {dim} with size {n}")
+        self.value, self.dim, self.n = value, dim, n
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.value, self.dim, self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a backend's kernels can and cannot take; the frontend arranges the rest."""
+
+    broadcasts: bool = False
+    """Pointwise kernels and matmul accept operands of different shapes and broadcast them."""
+    takes_empty: bool = False
+    """Kernels accept arrays of zero elements (reductions without identity excepted)."""
+    contiguous_inputs: bool = False
+    """Kernels want row-major contiguous inputs."""
+    negative_strides: bool = True
+    """``as_strided`` accepts negative strides."""
+    strided_out: bool = True
+    """``out=`` may be a strided view."""
+    host_sync: bool = True
+    """Kernels have run when they return, so faults can be raised at once."""
+    scalar_results: bool = False
+    """A kernel may return a host scalar where a 0-d array is due."""
+    deterministic_scatter: bool = True
+    """``put`` and ``scatter`` with duplicate indices give the same bits on every run."""
+    max_rank: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What one device can do, as ``tensorbus devices`` prints it."""
+
+    name: str
+    dtypes: frozenset[dtype]
+    memory_total: int | None = None
+    """Bytes, where known."""
+    details: dict[str, str] = field(default_factory=dict)
+
+
+class Backend:
+    """A kind of device: its runtime, and the kernels it offers.
+
+    Arrays are opaque to the frontend but for ``.shape``. Strides and offsets are counted in
+    elements. Subclass ``ArrayLibraryBackend`` or ``KernelLanguageBackend`` rather than this
+    class unless the device is like neither.
+    """
+
+    name: ClassVar[str]
+    """The device type, as in ``device("name:0")``."""
+    traits: ClassVar[Traits] = Traits()
+
+    # -- devices -----------------------------------------------------------------------------
+    def device_count(self) -> int:
+        """How many devices of this type can be used."""
+        raise NotImplementedError
+
+    def capabilities(self, index: int) -> Capabilities:
+        """What device *index* is and can do."""
+        raise NotImplementedError
+
+    def synchronize(self, index: int) -> None:
+        """Wait for the device's work; raise the first pending ``IndexFault``."""
+
+    # -- memory ------------------------------------------------------------------------------
+    def empty(self, shape: Sequence[int], dtype: dtype, index: int) -> Array:
+        """A new row-major array of any values."""
+        raise NotImplementedError
+
+    def from_host(self, array: np.ndarray, dtype: dtype, index: int) -> Array:
+        """A new row-major array with a copy of a NumPy array of the same dtype.
+
+        bfloat16 crosses as its bits, in a uint16 NumPy array.
+        """
+        raise NotImplementedError
+
+    def to_host(self, array: Array, dtype: dtype) -> np.ndarray:
+        """A NumPy array with a copy of the values; raises the first pending ``IndexFault``."""
+        raise NotImplementedError
+
+    def share_host(self, array: np.ndarray, dtype: dtype) -> Array | None:
+        """The backend's array over a NumPy array's own memory, or None where it has no way."""
+        return None
+
+    def view_host(self, array: Array, dtype: dtype) -> np.ndarray | None:
+        """A NumPy array over the array's own memory, or None where it has no way."""
+        return None
+
+    def copy_(self, dst: Array, dst_dtype: dtype, src: Array, src_dtype: dtype | None) -> None:
+        """Write *src* into *dst*: any strides on both sides, any dtypes, any device index.
+
+        *src* is expanded to *dst*'s shape by the frontend, or is a Python scalar (then
+        *src_dtype* is None): a fill. int to int wraps; float to int truncates, and towards uint8,
+        int8 and int16 goes through int64; anything to bool is ``!= 0`` (NaN is True); complex
+        to real drops the imaginary part.
+        """
+        raise NotImplementedError
+
+    def as_strided(
+        self,
+        array: Array,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        offset: int,
+        dtype: dtype,
+        new_dtype: dtype,
+    ) -> Array:
+        """Another view of *array*'s storage; shape, strides and offset count *new_dtype*.
+
+        *dtype* is what *array* holds now. The offset counts from the start of the storage, not
+        from *array*'s own. The frontend checks the bounds.
+        """
+        raise NotImplementedError
+
+    def layout(self, array: Array, dtype: dtype) -> tuple[Hashable, int, tuple[int, ...]]:
+        """(storage key, offset, strides) of an array: equal keys mean the same storage."""
+        raise NotImplementedError
+
+    def storage_size(self, array: Array, dtype: dtype) -> int:
+        """Bytes of the whole storage that *array* is a view of."""
+        raise NotImplementedError
+
+    def data_ptr(self, array: Array) -> int:
+        """The address of the array's first element (any stable number where there is none)."""
+        return id(array)
+
+    def is_contiguous(self, array: Array, dtype: dtype) -> bool:
+        """Whether the array is row-major without gaps. Override where the library knows."""
+        expected = 1
+        _, _, strides = self.layout(array, dtype)
+        for n, stride in zip(reversed(array.shape), reversed(strides), strict=True):
+            if n == 0:
+                return True
+            if n != 1:
+                if stride != expected:
+                    return False
+                expected *= n
+        return True
+
+    # -- kernels -----------------------------------------------------------------------------
+    def dtype(self, dtype: dtype) -> Any:
+        """What this backend's kernels take where the table says *dtype*."""
+        return dtype
+
+    def scalar(self, value: bool | int | float | complex, dtype: dtype) -> Any:
+        """What this backend's kernels take for a Python number of that dtype."""
+        return value
+
+    def kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:
+        """The callable for *op* on operands of *dtype* on device *index*, or None.
+
+        Asked once for each op, dtype and device, when a program first needs it; what it returns
+        is called directly from then on. *op* is a primitive, a name of ``VIEWS``, or any other op of
+        the frontend that this backend has a faster kernel for.
+        """
+        raise NotImplementedError
+
+    # -- optional ----------------------------------------------------------------------------
+    def memory_allocated(self, index: int) -> int | None:
+        """Bytes in use on the device by this process, where known."""
+        return None
+
+    def empty_cache(self) -> None:
+        """Give cached memory back to the device."""
+
+    def set_num_threads(self, n: int) -> None:
+        """Use *n* host threads for kernels, where the backend has such a setting."""

@@ -1,0 +1,59 @@
+"""The hooks through which a plugin tells what it offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pluggy
+
+from tensorbus.dtypes import dtype
+from tensorbus.plugin.backend import API, Backend, Kernel
+
+PROJECT = "tensorbus"
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@dataclass(frozen=True, slots=True)
+class BackendSpec:
+    """What discovery knows of a backend before any vendor library is imported."""
+
+    name: str
+    """The device type; equals the entry point's name."""
+    load: Callable[[], Backend]
+    """Imports what is needed and returns the backend."""
+    probe: Callable[[], None] = lambda: None
+    """Raises, with a sentence for the user, where the library or the device is missing."""
+    api: int = API
+    """The contract's version this backend was written for."""
+    requires: tuple[str, ...] = ()
+    """Python distributions the backend needs, as pip names them."""
+    install: str = ""
+    """The command that brings what is missing, such as ``pip install 'tensorbus[opencl]'``."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverlaySpec:
+    """Kernels for a backend that the plugin does not own."""
+
+    name: str
+    backend: str
+    """The device type whose kernels these are."""
+    ops: tuple[str, ...]
+    kernel: Callable[[str, dtype, int], Kernel | None]
+    """``kernel(op, dtype, index)``, imported and asked when the op first resolves."""
+    priority: int = 0
+    """The highest wins; equal priorities for one op are an error."""
+    supports: Callable[[str, dtype, int], bool] = lambda op, dtype, index: True
+    api: int = API
+
+
+@hookspec(firstresult=True)
+def tensorbus_backend() -> BackendSpec:  # type: ignore[empty-body]
+    """The backend this plugin offers (entry-point group ``tensorbus.backends``)."""
+
+
+@hookspec(firstresult=True)
+def tensorbus_overlay() -> OverlaySpec:  # type: ignore[empty-body]
+    """The kernels this plugin adds to a backend (entry-point group ``tensorbus.overlays``)."""
