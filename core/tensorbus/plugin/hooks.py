@@ -14,6 +14,9 @@ PROJECT = "tensorbus"
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 
+SUPPORTED_API = range(1, API + 1)
+"""The contract's versions whose plugins this tensorbus still takes."""
+
 
 @dataclass(frozen=True, slots=True)
 class BackendSpec:

@@ -1,0 +1,82 @@
+"""Finds plugins by their entry points, loads one when its name is first asked for, and keeps why
+a plugin can't be used.
+
+Nothing happens at import. The metadata of installed distributions is read when a device is first
+named; an entry is imported when its own name is. A plugin that fails, whatever it raises, is a
+record and never hinders the others.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tensorbus.discovery.loader import Loader
+    from tensorbus.discovery.metadata import Record
+    from tensorbus.plugin.backend import Backend
+    from tensorbus.plugin.hooks import OverlaySpec
+
+_lock = threading.RLock()
+_loader: Loader | None = None
+
+
+def _get() -> Loader:
+    global _loader
+    with _lock:
+        if _loader is None:
+            # Here and not above: reading metadata needs importlib.metadata and pluggy, which cost
+            # a program that only imports tensorbus some ten milliseconds.
+            module = importlib.import_module("tensorbus.discovery.loader")
+            _loader = module.Loader()
+        return _loader
+
+
+def backend(type: str) -> Backend:
+    """The backend of a device type, loaded on first use.
+
+    Raises ``RuntimeError`` for a type that no plugin has (naming those that exist) and for one
+    whose plugin can't be used (with the reason as its cause, and what to do).
+
+    >>> from tensorbus import discovery
+    >>> discovery.backend("cpu").device_count()
+    1
+    """
+    with _lock:
+        return _get().backend(type)
+
+
+def backend_names() -> list[str]:
+    """The device types that plugins here declare, usable or not, sorted; loads none of them."""
+    with _lock:
+        return _get().backend_names()
+
+
+def overlays(backend_type: str, op: str | None = None) -> list[OverlaySpec]:
+    """The overlays for a backend, highest priority first; with *op*, those that have that op.
+
+    An overlay that fails to load is left out with one warning. ``RuntimeError`` where two overlays
+    have the same priority for one op (for *op* alone, where it is given).
+    """
+    with _lock:
+        return _get().overlays(backend_type, op)
+
+
+def command(name: str) -> object:
+    """What the entry *name* of ``tensorbus.commands`` points to; ``RuntimeError`` as `backend`."""
+    with _lock:
+        return _get().command(name)
+
+
+def records(group: str | None = None) -> list[Record]:
+    """What was found (in one entry-point group), what loaded, what failed and why."""
+    with _lock:
+        return _get().list_records(group)
+
+
+def reset() -> None:
+    """Forget everything: the next question reads the metadata again. For tests."""
+    global _loader
+    with _lock:
+        _loader = None

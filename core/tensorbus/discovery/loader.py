@@ -1,0 +1,218 @@
+"""Loads entries, checks what they offer, and turns failures into records."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, TypeVar
+
+import pluggy
+
+from tensorbus.discovery import metadata
+from tensorbus.discovery.metadata import BACKENDS, COMMANDS, OVERLAYS, Record, Selection
+from tensorbus.plugin import hooks
+from tensorbus.plugin.backend import Backend
+from tensorbus.plugin.hooks import BackendSpec, OverlaySpec
+
+Spec = TypeVar("Spec", BackendSpec, OverlaySpec)
+
+
+class Loader:
+    """The plugins of one process."""
+
+    def __init__(self) -> None:
+        self._selection = Selection.from_environment()
+        self._records = metadata.read()
+        self._manager = pluggy.PluginManager(hooks.PROJECT)
+        self._manager.add_hookspecs(hooks)
+        self._backends: dict[str, Backend] = {}
+        self._commands: dict[str, object] = {}
+        self._overlays: list[OverlaySpec] | None = None
+
+    def list_records(self, group: str | None = None) -> list[Record]:
+        return [r for r in self._records if group is None or r.group == group]
+
+    def backend_names(self) -> list[str]:
+        return self._names(BACKENDS)
+
+    def backend(self, name: str) -> Backend:
+        loaded = self._backends.get(name)
+        if loaded is None:
+            record = self._sole(BACKENDS, name)
+            if record is None:
+                raise RuntimeError(self._unknown_backend(name))
+            if record.state != "failed":
+                loaded = self._load_backend(record)
+            if loaded is None:
+                raise RuntimeError(_unusable("device type", record)) from record.exception
+            self._backends[name] = loaded
+        return loaded
+
+    def command(self, name: str) -> object:
+        loaded = self._commands.get(name)
+        if loaded is None:
+            record = self._sole(COMMANDS, name)
+            if record is None:
+                raise RuntimeError(f"no plugin has a command {name!r}")
+            if record.state != "failed":
+                try:
+                    loaded = self._import(record)
+                    record.state = "loaded"
+                except BaseException as e:
+                    _keep(record, e)
+            if loaded is None:
+                raise RuntimeError(_unusable("command", record)) from record.exception
+            self._commands[name] = loaded
+        return loaded
+
+    def overlays(self, backend_type: str, op: str | None = None) -> list[OverlaySpec]:
+        if self._overlays is None:
+            self._overlays = []
+            for name in self._names(OVERLAYS):
+                self._add_overlay(name)
+        mine = [
+            spec
+            for spec in self._overlays
+            if spec.backend == backend_type and (op is None or op in spec.ops)
+        ]
+        mine.sort(key=lambda spec: (-spec.priority, spec.name))
+        for higher, lower in zip(mine, mine[1:], strict=False):
+            shared = sorted({*higher.ops} & {*lower.ops}) if op is None else [op]
+            if higher.priority == lower.priority and shared:
+                raise RuntimeError(
+                    f"the overlays {higher.name!r} and {lower.name!r} for {backend_type!r} have "
+                    f"the same priority {higher.priority} for {', '.join(shared)}: uninstall one, "
+                    f"or leave it out with {metadata.VARIABLE}"
+                )
+        return mine
+
+    # -- names -------------------------------------------------------------------------------
+    def _names(self, group: str) -> list[str]:
+        chosen = {r.name for r in self.list_records(group) if self._selection.admits(r)}
+        return sorted(chosen)
+
+    def _sole(self, group: str, name: str) -> Record | None:
+        """The one record of that name; RuntimeError where two distributions claim it."""
+        claims = [
+            r for r in self.list_records(group) if r.name == name and self._selection.admits(r)
+        ]
+        if len(claims) > 1:
+            owners = " and ".join(r.owner for r in claims)
+            raise RuntimeError(
+                f"{name!r} of {group} is claimed by {len(claims)} distributions, {owners}: "
+                f"uninstall all but one of them"
+            )
+        return claims[0] if claims else None
+
+    def _unknown_backend(self, name: str) -> str:
+        known = self.backend_names()
+        if any(r.name == name for r in self.list_records(BACKENDS)):
+            return (
+                f"device type {name!r} is installed but left out by "
+                f"{metadata.VARIABLE}={self._selection.text}: add it there, or unset the variable"
+            )
+        if not known:
+            return (
+                f"device type {name!r} has no plugin, and none is installed at all: install "
+                f"tensorbus with pip, so that its entry points can be found"
+            )
+        return (
+            f"Expected one of {', '.join(known)} device type at start of device string: {name} "
+            f"(further types come with plugins; `tensorbus devices` shows those installed)"
+        )
+
+    # -- loading -----------------------------------------------------------------------------
+    def _load_backend(self, record: Record) -> Backend | None:
+        spec = None
+        try:
+            spec = self._spec(record, "tensorbus_backend", BackendSpec)
+            spec.probe()
+            backend = spec.load()
+            if not isinstance(backend, Backend):
+                raise TypeError(
+                    f"load() of backend {record.name!r} returned {type(backend).__name__}, not a "
+                    f"tensorbus.plugin.Backend"
+                )
+        except BaseException as e:
+            _keep(record, e, spec.install if spec else "")
+            return None
+        record.state = "loaded"
+        return backend
+
+    def _add_overlay(self, name: str) -> None:
+        try:
+            record = self._sole(OVERLAYS, name)
+        except RuntimeError as e:
+            warnings.warn(f"tensorbus runs without an overlay: {e}", RuntimeWarning, stacklevel=2)
+            return
+        if record is None:
+            return
+        try:
+            spec = self._spec(record, "tensorbus_overlay", OverlaySpec)
+        except BaseException as e:
+            _keep(record, e)
+            warnings.warn(_unusable("overlay", record), RuntimeWarning, stacklevel=2)
+            return
+        record.state = "loaded"
+        assert self._overlays is not None
+        self._overlays.append(spec)
+
+    def _spec(self, record: Record, hook: str, kind: type[Spec]) -> Spec:
+        """What the entry's hook returns, checked."""
+        plugin = self._import(record)
+        if not self._manager.is_registered(plugin):
+            self._manager.register(plugin, name=f"{record.group}:{record.name}")
+            try:
+                self._manager.check_pending()
+            except pluggy.PluginValidationError:
+                # Otherwise the next plugin's check would trip over this one's misspelt hook.
+                self._manager.unregister(plugin)
+                raise
+        others = [p for p in self._manager.get_plugins() if p is not plugin]
+        spec = self._manager.subset_hook_caller(hook, others)()
+        if spec is None:
+            raise TypeError(
+                f"{_value(record)} has no hook {hook}: define a function of that name, "
+                f"decorated with @tensorbus.plugin.hookimpl, that returns a {kind.__name__}"
+            )
+        if not isinstance(spec, kind):
+            raise TypeError(
+                f"{hook} of {_value(record)} returned {type(spec).__name__}, not {kind.__name__}"
+            )
+        if spec.name != record.name:
+            raise ValueError(
+                f"the entry point is called {record.name!r} but its {kind.__name__} says "
+                f"{spec.name!r}: give both the same name"
+            )
+        if spec.api not in hooks.SUPPORTED_API:
+            oldest, newest = hooks.SUPPORTED_API[0], hooks.SUPPORTED_API[-1]
+            other = "tensorbus" if spec.api > newest else record.distribution
+            raise RuntimeError(
+                f"{record.owner} was written for version {spec.api} of the plugin contract; this "
+                f"tensorbus supports {oldest} to {newest}: install a newer {other}"
+            )
+        return spec
+
+    def _import(self, record: Record) -> Any:
+        if record.entry_point is None:
+            raise ImportError(f"{record.owner} declares no importable object for {record.name!r}")
+        return record.entry_point.load()
+
+
+def _value(record: Record) -> str:
+    return record.entry_point.value if record.entry_point else record.name
+
+
+def _keep(record: Record, exception: BaseException, install: str = "") -> None:
+    # A plugin may call sys.exit() or raise any BaseException while it is imported; the user's own
+    # Ctrl-C is the one thing that isn't the plugin's fault.
+    if isinstance(exception, KeyboardInterrupt):
+        raise exception
+    record.fail(exception, install or f"reinstall or remove {record.distribution}")
+
+
+def _unusable(kind: str, record: Record) -> str:
+    cause = record.exception
+    reason = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+    return (
+        f"{kind} {record.name!r} ({record.owner}) can't be used: {reason}. Way out: {record.remedy}"
+    )

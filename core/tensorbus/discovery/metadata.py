@@ -1,0 +1,121 @@
+"""What is installed, read from the metadata of distributions; nothing here loads a plugin."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+BACKENDS = "tensorbus.backends"
+COMMS = "tensorbus.comms"
+OVERLAYS = "tensorbus.overlays"
+COMMANDS = "tensorbus.commands"
+GROUPS = (BACKENDS, COMMS, OVERLAYS, COMMANDS)
+
+VARIABLE = "TENSORBUS_PLUGINS"
+_KINDS = {"backend": BACKENDS, "comm": COMMS, "overlay": OVERLAYS}
+
+
+@dataclass(slots=True)
+class Record:
+    """One entry point of one distribution, and what became of it.
+
+    ``state`` is ``"found"`` until the entry is first asked for, then ``"loaded"`` or ``"failed"``;
+    ``exception`` and ``traceback`` say why it failed and ``remedy`` what to do about it.
+    """
+
+    group: str
+    name: str
+    distribution: str
+    version: str
+    entry_point: importlib.metadata.EntryPoint | None = None
+    state: Literal["found", "loaded", "failed"] = "found"
+    exception: BaseException | None = None
+    traceback: str = ""
+    remedy: str = ""
+
+    @property
+    def owner(self) -> str:
+        """The distribution with its version, as error messages name it."""
+        return f"{self.distribution} {self.version}".strip()
+
+    def fail(self, exception: BaseException, remedy: str) -> None:
+        """Keep why this entry can't be used, without the stack frames of the program."""
+        # format_exception and the loop below are all that a traceback is needed for: kept alive, it
+        # would hold the locals of every frame that led to the first use of the device.
+        from traceback import format_exception
+
+        self.traceback = "".join(format_exception(exception))
+        link: BaseException | None = exception
+        while link is not None and link.__traceback__ is not None:
+            link.__traceback__ = None
+            link = link.__cause__ or link.__context__
+        self.state, self.exception, self.remedy = "failed", exception, remedy
+
+
+def read() -> list[Record]:
+    """A record for each plugin that an installed distribution declares, sorted by name.
+
+    A distribution whose metadata can't be read becomes a failed record with an empty group.
+    """
+    records: list[Record] = []
+    names: set[str] = set()
+    for distribution in importlib.metadata.distributions():
+        try:
+            text = distribution.read_text("entry_points.txt")
+            if text and "tensorbus." in text:
+                names.add(distribution.name)
+        except Exception as e:
+            records.append(_unreadable(str(getattr(distribution, "_path", "(unknown)")), e))
+    for name in sorted(names):
+        try:
+            records.extend(_declared(name))
+        except Exception as e:
+            records.append(_unreadable(name, e))
+    return sorted(records, key=lambda r: (r.group, r.name, r.distribution))
+
+
+def _declared(name: str) -> Iterator[Record]:
+    # Asked by name, the first distribution on sys.path answers: an older one behind it is shadowed
+    # for Python, so its entries don't count.
+    distribution = importlib.metadata.distribution(name)
+    for entry in distribution.entry_points:
+        if entry.group in GROUPS:
+            yield Record(entry.group, entry.name, name, distribution.version, entry)
+
+
+def _unreadable(name: str, exception: Exception) -> Record:
+    record = Record("", name, name, "")
+    record.fail(exception, "reinstall or remove that distribution")
+    return record
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What ``TENSORBUS_PLUGINS`` lets through: backends, ``comm:NAME`` and ``overlay:NAME``."""
+
+    text: str
+    chosen: frozenset[tuple[str, str]]
+
+    @classmethod
+    def from_environment(cls) -> Selection:
+        """Read the variable; ValueError where an item has a prefix that isn't a kind of plugin."""
+        text = os.environ.get(VARIABLE, "").strip()
+        chosen = set()
+        for item in filter(None, (part.strip() for part in text.split(","))):
+            kind, colon, name = item.rpartition(":")
+            if colon and kind not in _KINDS:
+                raise ValueError(
+                    f"{VARIABLE}={text}: the item {item!r} has the prefix {kind!r}, but only "
+                    f"{', '.join(f'{k}:' for k in _KINDS)} or none (a backend) are known"
+                )
+            chosen.add((_KINDS[kind or "backend"], name))
+        return cls(text, frozenset(chosen))
+
+    def admits(self, record: Record) -> bool:
+        """Whether the variable is unset or lists that plugin; commands are never left out."""
+        if not self.chosen or record.group in (COMMANDS, ""):
+            return True
+        return (record.group, record.name) in self.chosen
