@@ -1,0 +1,1 @@
+"""Benchmarks of tensorbus beside PyTorch: ``python -m benchmarks`` runs them all."""
