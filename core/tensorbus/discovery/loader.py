@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import combinations
 from typing import Any, TypeVar
 
 import pluggy
@@ -75,12 +76,12 @@ class Loader:
             if spec.backend == backend_type and (op is None or op in spec.ops)
         ]
         mine.sort(key=lambda spec: (-spec.priority, spec.name))
-        for higher, lower in zip(mine, mine[1:], strict=False):
-            shared = sorted({*higher.ops} & {*lower.ops}) if op is None else [op]
-            if higher.priority == lower.priority and shared:
+        for first, second in combinations(mine, 2):
+            shared = sorted({*first.ops} & {*second.ops}) if op is None else [op]
+            if first.priority == second.priority and shared:
                 raise RuntimeError(
-                    f"the overlays {higher.name!r} and {lower.name!r} for {backend_type!r} have "
-                    f"the same priority {higher.priority} for {', '.join(shared)}: uninstall one, "
+                    f"the overlays {first.name!r} and {second.name!r} for {backend_type!r} have "
+                    f"the same priority {first.priority} for {', '.join(shared)}: uninstall one, "
                     f"or leave it out with {metadata.VARIABLE}"
                 )
         return mine
@@ -214,5 +215,6 @@ def _unusable(kind: str, record: Record) -> str:
     cause = record.exception
     reason = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
     return (
-        f"{kind} {record.name!r} ({record.owner}) can't be used: {reason}. Way out: {record.remedy}"
+        f"{kind} {record.name!r} of {record.owner} can't be used: {reason}. "
+        f"What to do: {record.remedy}"
     )
