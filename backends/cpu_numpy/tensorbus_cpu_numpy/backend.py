@@ -1,0 +1,68 @@
+"""``CpuBackend``: NumPy arrays in host memory."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Any, ClassVar
+
+import numpy as np
+from tensorbus.plugin import Array, ArrayLibraryBackend, Capabilities, Traits, dtype
+from tensorbus.plugin.array_library.table import silence
+
+silence("tensorbus_cpu_numpy")
+
+
+class CpuBackend(ArrayLibraryBackend):
+    """The CPU, through NumPy.
+
+    >>> CpuBackend().kernel("add", tensorbus.float32, 0)
+    <ufunc 'add'>
+    """
+
+    name = "cpu"
+    xp: ClassVar[Any] = np
+    traits: ClassVar[Traits] = Traits(
+        broadcasts=True,
+        takes_empty=True,
+        contiguous_inputs=False,
+        negative_strides=True,
+        strided_out=True,
+        host_sync=True,
+        scalar_results=True,
+        deterministic_scatter=True,
+    )
+
+    def capabilities(self, index: int) -> Capabilities:
+        base = super().capabilities(index)
+        details = {"numpy": np.__version__, "cores": str(os.cpu_count())}
+        return Capabilities(
+            name=platform.processor() or platform.machine() or "cpu",
+            dtypes=base.dtypes,
+            memory_total=_memory_total(),
+            details=details,
+        )
+
+    def share_host(self, array: np.ndarray, dtype: dtype) -> Array | None:
+        """The array itself, or None where it has no place in whole elements of the storage."""
+        size = array.itemsize
+        if array.dtype != self.dtype(dtype) or not array.dtype.isnative or not array.flags.aligned:
+            return None
+        if any(stride % size for stride in array.strides):
+            return None
+        if type(array) is not np.ndarray:
+            array = array.view(np.ndarray)
+        root = self.root(array)
+        if (self.address(array) - self.extent(root)[0]) % size:
+            return None
+        return array
+
+    def view_host(self, array: Array, dtype: dtype) -> np.ndarray:
+        return array.view()
+
+
+def _memory_total() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None

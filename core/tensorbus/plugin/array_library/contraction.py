@@ -1,0 +1,38 @@
+"""``matmul``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorbus.dtypes import dtype
+from tensorbus.plugin.array_library.table import ALL, Table, into, quiet
+from tensorbus.plugin.backend import Array, Kernel
+
+TABLE = Table()
+
+
+@TABLE.row("matmul", *ALL)
+def _matmul(xp: Any, dtype: dtype) -> Kernel:
+    if dtype.name == "float16":
+        return quiet(_half(xp))
+    if dtype.is_floating_point or dtype.is_complex:
+        product = xp.matmul
+        return lambda a, b, dtype, out=None: product(a, b, out)
+    return _integers(xp)
+
+
+def _half(xp: Any) -> Kernel:
+    def matmul(a: Array, b: Array, dtype: np.dtype, out: Array | None = None) -> Array:
+        wide = xp.matmul(a.astype(np.float32), b.astype(np.float32))
+        return into(out, wide.astype(dtype))
+
+    return matmul
+
+
+def _integers(xp: Any) -> Kernel:
+    def matmul(a: Array, b: Array, dtype: np.dtype, out: Array | None = None) -> Array:
+        return into(out, xp.matmul(a.astype(dtype, copy=False), b.astype(dtype, copy=False)))
+
+    return matmul

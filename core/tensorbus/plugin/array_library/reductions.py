@@ -1,0 +1,94 @@
+"""Reductions and scans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorbus.dtypes import dtype
+from tensorbus.plugin.array_library.table import ALL, ORDERED, Table, into, quiet
+from tensorbus.plugin.backend import Array, Kernel
+
+TABLE = Table()
+
+_HALF = np.dtype(np.float16)
+_WIDER = {np.dtype(np.float16): np.dtype(np.float32)}
+
+
+def accumulating(reduce: Kernel) -> Kernel:
+    """*reduce* with float16 accumulated in float32; ``reduce(x, dims, dtype, out=None)``."""
+
+    @quiet
+    def accumulate(x: Array, dims: Any, dtype: np.dtype, out: Array | None = None) -> Array:
+        if dtype != _HALF:
+            return reduce(x, dims, dtype, out)
+        return into(out, reduce(x, dims, np.float32, None).astype(_HALF))
+
+    return accumulate
+
+
+@TABLE.row("sum", *ALL)
+def _sum(xp: Any, dtype: dtype) -> Kernel:
+    return accumulating(xp.add.reduce) if dtype.is_floating_point else xp.add.reduce
+
+
+@TABLE.row("prod", *ALL)
+def _prod(xp: Any, dtype: dtype) -> Kernel:
+    return accumulating(xp.multiply.reduce) if dtype.is_floating_point else xp.multiply.reduce
+
+
+@TABLE.row("amax", *ORDERED)
+def _amax(xp: Any, dtype: dtype) -> Kernel:
+    def amax(x: Array, dims: Any, out: Array | None = None) -> Array:
+        return xp.maximum.reduce(x, dims, None, out)
+
+    return amax
+
+
+@TABLE.row("amin", *ORDERED)
+def _amin(xp: Any, dtype: dtype) -> Kernel:
+    def amin(x: Array, dims: Any, out: Array | None = None) -> Array:
+        return xp.minimum.reduce(x, dims, None, out)
+
+    return amin
+
+
+@TABLE.row("argmax", *ORDERED)
+def _argmax(xp: Any, dtype: dtype) -> Kernel:
+    return xp.ndarray.argmax
+
+
+@TABLE.row("argmin", *ORDERED)
+def _argmin(xp: Any, dtype: dtype) -> Kernel:
+    return xp.ndarray.argmin
+
+
+def _scan(name: str, xp: Any, dtype: dtype) -> Kernel:
+    accumulate = getattr(xp, name).accumulate
+    if dtype.is_floating_point:
+        accumulate = accumulating(accumulate)
+
+    def scan(x: Array, dim: int, dtype: np.dtype, out: Array | None = None) -> Array:
+        if x.ndim == 0:
+            return into(out, x.astype(dtype))
+        return accumulate(x, dim, dtype, out)
+
+    return scan
+
+
+def _running(name: str, xp: Any, dtype: dtype) -> Kernel:
+    accumulate = getattr(xp, name).accumulate
+
+    def scan(x: Array, dim: int, out: Array | None = None) -> Array:
+        if x.ndim == 0:
+            return into(out, x.copy())
+        return accumulate(x, dim, None, out)
+
+    return scan
+
+
+TABLE.add("cumsum", ALL, lambda xp, dtype: _scan("add", xp, dtype))
+TABLE.add("cumprod", ALL, lambda xp, dtype: _scan("multiply", xp, dtype))
+TABLE.add("cummax", ORDERED, lambda xp, dtype: _running("maximum", xp, dtype))
+TABLE.add("cummin", ORDERED, lambda xp, dtype: _running("minimum", xp, dtype))

@@ -1,0 +1,170 @@
+"""Memory, copies and views of a NumPy-like module's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tensorbus.dtypes import ALL, dtype
+from tensorbus.plugin.backend import Array, Backend, Capabilities
+
+NUMPY_DTYPES: dict[dtype, np.dtype] = {d: np.dtype(d.name) for d in ALL if d.name != "bfloat16"}
+_SMALL_INTEGERS = {"uint8", "int8", "int16"}
+
+
+class _Span:
+    """The memory of an array with gaps, as one run of bytes that keeps the array alive."""
+
+    def __init__(self, array: Array, low: int, size: int):
+        self.array = array
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": "|u1",
+            "shape": (size,),
+            "data": (low, not array.flags.writeable),
+        }
+
+
+class ArrayRuntime(Backend):
+    """The runtime half of ``ArrayLibraryBackend``."""
+
+    xp: ClassVar[Any] = np
+    """The array module."""
+
+    # -- devices -----------------------------------------------------------------------------
+    def device_count(self) -> int:
+        return 1
+
+    def capabilities(self, index: int) -> Capabilities:
+        return Capabilities(name=self.name, dtypes=frozenset(NUMPY_DTYPES))
+
+    # -- memory ------------------------------------------------------------------------------
+    def empty(self, shape: Sequence[int], dtype: dtype, index: int) -> Array:
+        return self.xp.empty(shape, NUMPY_DTYPES[dtype])
+
+    def from_host(self, array: np.ndarray, dtype: dtype, index: int) -> Array:
+        return self.xp.array(array, dtype=NUMPY_DTYPES[dtype], order="C")
+
+    def to_host(self, array: Array, dtype: dtype) -> np.ndarray:
+        return np.array(array, order="C")
+
+    def copy_(self, dst: Array, dst_dtype: dtype, src: Array, src_dtype: dtype | None) -> None:
+        if src_dtype is dst_dtype:
+            dst[...] = src
+        elif src_dtype is None:
+            dst[...] = self.scalar(src, dst_dtype)
+        else:
+            dst[...] = self.cast(src, src_dtype, dst_dtype)
+
+    def cast(self, src: Array, src_dtype: dtype, dst_dtype: dtype) -> Array:
+        """A new array with *src*'s values in *dst_dtype*, by the rules of ``copy_``."""
+        if src_dtype.is_complex and not dst_dtype.is_complex and dst_dtype.name != "bool":
+            src = src.real
+        with np.errstate(all="ignore"):
+            # C leaves negative floats to unsigned, and small integers out of range, undefined.
+            if dst_dtype.name in _SMALL_INTEGERS and src.dtype.kind == "f":
+                src = src.astype(np.int64)
+            return src.astype(NUMPY_DTYPES[dst_dtype])
+
+    # -- views -------------------------------------------------------------------------------
+    def root(self, array: Array) -> Array:
+        """The array that owns the memory *array* is a view of."""
+        kind = self.xp.ndarray
+        while isinstance(array.base, kind):
+            array = array.base
+        return array
+
+    def address(self, array: Array) -> int:
+        """The address of *array*'s first element."""
+        return array.__array_interface__["data"][0]
+
+    def extent(self, root: Array) -> tuple[int, int]:
+        """The least address and the number of bytes of *root*'s memory."""
+        if root.flags.c_contiguous or root.flags.f_contiguous:
+            return self.address(root), root.nbytes
+        low = high = self.address(root)
+        for n, stride in zip(root.shape, root.strides, strict=True):
+            reach = (n - 1) * stride
+            low, high = (low + reach, high) if reach < 0 else (low, high + reach)
+        return low, high + root.itemsize - low
+
+    def as_strided(
+        self,
+        array: Array,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        offset: int,
+        dtype: dtype,
+        new_dtype: dtype,
+    ) -> Array:
+        size = new_dtype.itemsize
+        return self.strided_view(
+            array,
+            tuple(shape),
+            NUMPY_DTYPES[new_dtype],
+            offset * size,
+            tuple([s * size for s in strides]),
+        )
+
+    def strided_view(
+        self,
+        array: Array,
+        shape: tuple[int, ...],
+        dtype: np.dtype,
+        offset: int,
+        strides: tuple[int, ...],
+    ) -> Array:
+        """A view of *array*'s storage; offset and strides in bytes."""
+        root = array if array.base is None else self.root(array)
+        flags = root.flags
+        if not (flags.c_contiguous or flags.f_contiguous):
+            root = self.xp.asarray(_Span(root, *self.extent(root)))
+        elif not flags.c_contiguous:
+            root = root.T
+        view = self.xp.ndarray(shape, dtype, root, offset, strides)
+        if not array.flags.writeable:
+            view.flags.writeable = False
+        return view
+
+    def layout(self, array: Array, dtype: dtype) -> tuple[Hashable, int, tuple[int, ...]]:
+        size = array.itemsize
+        strides = tuple([s // size for s in array.strides])
+        if array.base is None:
+            return id(array), 0, strides
+        root = self.root(array)
+        return id(root), (self.address(array) - self.extent(root)[0]) // size, strides
+
+    def storage_size(self, array: Array, dtype: dtype) -> int:
+        return self.extent(self.root(array))[1]
+
+    def data_ptr(self, array: Array) -> int:
+        return self.address(array)
+
+    def is_contiguous(self, array: Array, dtype: dtype) -> bool:
+        return array.flags.c_contiguous
+
+    # -- kernels -----------------------------------------------------------------------------
+    def dtype(self, dtype: dtype) -> np.dtype:
+        return NUMPY_DTYPES[dtype]
+
+    def scalar(self, value: bool | int | float | complex, dtype: dtype) -> Array:
+        """A 0-d array: an array module's own promotion would otherwise have a say."""
+        target = NUMPY_DTYPES[dtype]
+        if dtype.is_complex:
+            return self.xp.array(value, dtype=target)
+        if isinstance(value, complex):
+            value = value.real
+        with np.errstate(all="ignore"):
+            if isinstance(value, int) and target.kind in "iu":
+                bits = dtype.bits
+                wrapped = value & ((1 << bits) - 1)
+                if dtype.is_signed and wrapped >> (bits - 1):
+                    wrapped -= 1 << bits
+                return self.xp.array(wrapped, dtype=target)
+            if target.kind in "iu":
+                return self.xp.array(np.float64(value).astype(np.int64).astype(target))
+            if target.kind == "b":
+                return self.xp.array(value != 0)
+            return self.xp.array(np.array(value, dtype=np.float64).astype(target))

@@ -1,0 +1,44 @@
+"""Ops that are no primitives but that every array module has a function for."""
+
+from __future__ import annotations
+
+from tensorbus.plugin.array_library.table import (
+    ALL,
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INTEGER,
+    NUMBERS,
+    ORDERED,
+    Table,
+)
+
+TABLE = Table()
+
+TABLE.names(
+    (FLOAT,),
+    ceil="ceil",
+    trunc="trunc",
+    exp2="exp2",
+    copysign="copysign",
+    hypot="hypot",
+)
+TABLE.names(
+    (FLOAT, COMPLEX),
+    log2="log2",
+    log10="log10",
+    tan="tan",
+    asin="arcsin",
+    acos="arccos",
+    atan="arctan",
+    sinh="sinh",
+    cosh="cosh",
+    asinh="arcsinh",
+    acosh="arccosh",
+    atanh="arctanh",
+    reciprocal="reciprocal",
+)
+TABLE.names(NUMBERS, neg="negative", square="square")
+TABLE.names(ALL, isnan="isnan", isinf="isinf", isfinite="isfinite", logical_not="logical_not")
+TABLE.names((BOOL, INTEGER), bitwise_not="invert")
+TABLE.names(ORDERED, gt="greater", ge="greater_equal")
