@@ -1,0 +1,103 @@
+"""The ``tensorbus`` command.
+
+A command is a module, or any object, with ``add_arguments(parser)`` and ``run(args)``; the
+built-in ones are named below, others come by the entry-point group ``tensorbus.commands``. Only
+the one that is asked for is imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+BUILT_IN = {
+    "demo": ("tensorbus.demo", "train a small network on handwritten digits"),
+    "devices": ("tensorbus.cli.devices", "list the devices, or why a plugin can't be used"),
+    "doctor": ("tensorbus.cli.doctor", "print what a bug report needs"),
+}
+
+
+class UsageError(Exception):
+    """What the user asked for can't be done; the message is the whole sentence printed."""
+
+
+class Command(Protocol):
+    """What an entry of ``tensorbus.commands`` points to."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the command's options."""
+
+    def run(self, args: argparse.Namespace) -> int | None:
+        """Do it; the exit status, None for 0. ``UsageError`` is printed and exits with 2."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line *argv* (default: the process's own) and return the exit status."""
+    try:
+        try:
+            return _run(list(sys.argv[1:] if argv is None else argv))
+        finally:
+            # Here and not at the interpreter's exit, where a closed pipe can't be handled.
+            sys.stdout.flush()
+    except UsageError as e:
+        print(f"tensorbus: {e}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader has gone (`| head`): what is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def _run(argv: list[str]) -> int:
+    chosen = next((word for word in argv if not word.startswith("-")), None)
+    parser = _parser(argv, chosen)
+    args = parser.parse_args(argv)
+    if args.command is None:
+        parser.print_help()
+        return 0
+    return cast(Command, args.implementation).run(args) or 0
+
+
+def _parser(argv: list[str], chosen: str | None) -> argparse.ArgumentParser:
+    from tensorbus.version import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="tensorbus", description="A PyTorch-style tensor library whose hardware plugs in."
+    )
+    parser.add_argument("--version", action="version", version=f"tensorbus {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    known = {name: text for name, (_, text) in BUILT_IN.items()}
+    if chosen not in BUILT_IN:
+        # Only now is the metadata of what is installed worth reading.
+        known = {**_from_plugins(), **known}
+    for name, text in sorted(known.items()):
+        command = commands.add_parser(name, help=text, description=text)
+        if name == chosen:
+            implementation = _load(name)
+            implementation.add_arguments(command)
+            command.set_defaults(implementation=implementation)
+    return parser
+
+
+def _from_plugins() -> dict[str, str]:
+    from tensorbus import discovery
+
+    records = discovery.records("tensorbus.commands")
+    return {record.name: f"from {record.owner}" for record in records}
+
+
+def _load(name: str) -> Command:
+    if name in BUILT_IN:
+        return cast(Command, importlib.import_module(BUILT_IN[name][0]))
+    from tensorbus import discovery
+
+    try:
+        return cast(Command, discovery.command(name))
+    except RuntimeError as e:
+        raise UsageError(str(e)) from e

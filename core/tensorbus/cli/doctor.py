@@ -1,0 +1,94 @@
+"""``tensorbus doctor``: what a bug report needs, as plain text."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from tensorbus import discovery
+from tensorbus.cli import devices
+from tensorbus.cli.probe import USABLE
+from tensorbus.discovery.metadata import BACKENDS
+
+THREADS = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--timeout``."""
+    devices.add_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print versions, platform, BLAS, environment, plugins and, for each that fails, why."""
+    _section("versions", _versions())
+    _section("platform", _platform())
+    _section("numpy", _numpy())
+    settings = {k: v for k, v in sorted(os.environ.items()) if k.startswith("TENSORBUS_")}
+    _section("environment", {**settings, **{k: os.environ.get(k, "(unset)") for k in THREADS}})
+    found = devices.answers(args.timeout)
+    _section("devices", dict(_described(found)))
+    others = [r for r in discovery.records() if r.group != BACKENDS]
+    _section(
+        "other plugins",
+        {f"{r.group or 'unreadable'} {r.name}": f"{r.owner} {r.exception or ''}" for r in others},
+    )
+    for answer in found:
+        if answer.traceback:
+            print(f"\n{answer.type}: what was raised or printed\n{answer.traceback.rstrip()}")
+    return 0
+
+
+def _section(title: str, lines: dict[str, str]) -> None:
+    print(f"{title}:")
+    for name, value in lines.items() or {"(none)": ""}.items():
+        print(f"  {name}: {value}".rstrip(": "))
+
+
+def _versions() -> dict[str, str]:
+    def of(distribution: str) -> str:
+        try:
+            return version(distribution)
+        except PackageNotFoundError:
+            return "(not installed)"
+
+    return {name: of(name) for name in ("tensorbus", "numpy", "pluggy", "rich")}
+
+
+def _platform() -> dict[str, str]:
+    affinity = getattr(os, "sched_getaffinity", None)
+    usable = len(affinity(0)) if affinity else os.cpu_count()
+    return {
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "executable": sys.executable,
+        "system": platform.platform(),
+        "machine": platform.machine(),
+        "processors": f"{usable} usable of {os.cpu_count()}",
+    }
+
+
+def _numpy() -> dict[str, str]:
+    import numpy as np
+
+    built = np.show_config(mode="dicts") or {}
+    blas = built.get("Build Dependencies", {}).get("blas", {})
+    simd = built.get("SIMD Extensions", {})
+    return {
+        "BLAS": f"{blas.get('name', '(unknown)')} {blas.get('version', '')}".strip(),
+        "BLAS configuration": str(blas.get("openblas configuration", "(unknown)")),
+        "SIMD": " ".join([*simd.get("baseline", []), *simd.get("found", [])]),
+    }
+
+
+def _described(answers: list[devices.Answer]) -> list[tuple[str, str]]:
+    lines = []
+    for answer in answers:
+        owners = ", ".join(r.owner for r in discovery.records(BACKENDS) if r.name == answer.type)
+        if answer.state != USABLE:
+            lines.append((answer.type, f"{answer.state} ({owners}): {answer.reason}"))
+        for device in answer.devices:
+            details = "".join(f"; {k} {v}" for k, v in device.details.items())
+            lines.append((f"{answer.type}:{device.index}", f"{device.name} ({owners}){details}"))
+    return lines
