@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 from itertools import combinations
 from typing import Any, TypeVar
 
@@ -21,13 +22,16 @@ class Loader:
     """The plugins of one process."""
 
     def __init__(self) -> None:
-        self._selection = Selection.from_environment()
         self._records = metadata.read()
         self._manager = pluggy.PluginManager(hooks.PROJECT)
         self._manager.add_hookspecs(hooks)
         self._backends: dict[str, Backend] = {}
         self._commands: dict[str, object] = {}
         self._overlays: list[OverlaySpec] | None = None
+
+    @cached_property
+    def _selection(self) -> Selection:
+        return Selection.from_environment()
 
     def list_records(self, group: str | None = None) -> list[Record]:
         return [r for r in self._records if group is None or r.group == group]
@@ -164,10 +168,11 @@ class Loader:
             self._manager.register(plugin, name=f"{record.group}:{record.name}")
             try:
                 self._manager.check_pending()
-            except pluggy.PluginValidationError:
+            except pluggy.PluginValidationError as e:
                 # Otherwise the next plugin's check would trip over this one's misspelt hook.
                 self._manager.unregister(plugin)
-                raise
+                known = [n for n in vars(hooks) if n.startswith(f"{hooks.PROJECT}_")]
+                raise TypeError(f"{e}; the hooks are {', '.join(known)}") from e
         others = [p for p in self._manager.get_plugins() if p is not plugin]
         spec = self._manager.subset_hook_caller(hook, others)()
         if spec is None:

@@ -1,0 +1,83 @@
+"""Fixtures for all tests: the devices of this machine, and distributions made for one test."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tensorbus import discovery
+
+REQUIRED = {name for name in os.environ.get("TENSORBUS_REQUIRE", "").split(",") if name}
+
+
+def usable_or_skip(type: str) -> str:
+    """*type*, if such a device can be used; else skip, or fail if ``TENSORBUS_REQUIRE`` has it."""
+    try:
+        if discovery.backend(type).device_count() > 0:
+            return type
+        reason = f"the {type} plugin finds no device"
+    except RuntimeError as e:
+        reason = str(e)
+    if type in REQUIRED:
+        pytest.fail(f"TENSORBUS_REQUIRE={','.join(sorted(REQUIRED))}: {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(params=["cpu", "opencl"])
+def device(request: pytest.FixtureRequest) -> str:
+    """Each device type whose results can be checked here; skips those this machine lacks."""
+    return usable_or_skip(request.param)
+
+
+Install = Callable[..., Path]
+
+
+@pytest.fixture
+def fresh_discovery(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Discovery that has seen nothing yet, before and after the test."""
+    monkeypatch.delenv("TENSORBUS_PLUGINS", raising=False)
+    discovery.reset()
+    yield
+    discovery.reset()
+
+
+@pytest.fixture
+def install(
+    fresh_discovery: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Install]:
+    """``install(name, {group: {entry: value}}, {module: source}, version)``: a distribution.
+
+    It lies in a folder of its own at the front of ``sys.path``, so a later one shadows an earlier.
+    """
+    before = set(sys.modules)
+
+    def make(
+        name: str,
+        entries: dict[str, dict[str, str]] | str,
+        modules: dict[str, str] | None = None,
+        version: str = "1.0",
+    ) -> Path:
+        folder = tmp_path / f"{name}-{version}"
+        info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        if not isinstance(entries, str):
+            entries = "".join(
+                f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in lines.items())
+                for group, lines in entries.items()
+            )
+        (info / "entry_points.txt").write_text(entries)
+        for module, source in (modules or {}).items():
+            (folder / f"{module}.py").write_text(source)
+        monkeypatch.syspath_prepend(folder)
+        discovery.reset()
+        return folder
+
+    yield make
+    for module in set(sys.modules) - before:
+        if str(getattr(sys.modules[module], "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[module]
