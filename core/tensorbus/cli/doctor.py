@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from tensorbus import discovery
 from tensorbus.cli import devices
-from tensorbus.cli.probe import USABLE
+from tensorbus.cli.probe import USABLE, Answer
 from tensorbus.discovery.metadata import BACKENDS
 
 THREADS = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -82,7 +82,7 @@ def _numpy() -> dict[str, str]:
     }
 
 
-def _described(answers: list[devices.Answer]) -> list[tuple[str, str]]:
+def _described(answers: list[Answer]) -> list[tuple[str, str]]:
     lines = []
     for answer in answers:
         owners = ", ".join(r.owner for r in discovery.records(BACKENDS) if r.name == answer.type)
