@@ -1,0 +1,88 @@
+"""The array of devices that have no array type of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from tensorbus.dtypes import dtype
+
+
+class Storage:
+    """A block of device memory; views of it share the one object."""
+
+    __slots__ = ("__weakref__", "buffer", "index", "nbytes")
+
+    def __init__(self, buffer: Any, nbytes: int, index: int):
+        self.buffer = buffer
+        self.nbytes = nbytes
+        self.index = index
+
+
+class StridedArray:
+    """A view of a storage: shape, strides and offset count elements of *dtype*.
+
+    ``flat`` says that the array is row-major without gaps.
+    """
+
+    __slots__ = ("buffer", "dtype", "flat", "offset", "shape", "storage", "strides")
+
+    def __init__(
+        self,
+        storage: Storage,
+        dtype: dtype,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        offset: int,
+        flat: bool,
+    ):
+        self.storage = storage
+        self.buffer = storage.buffer
+        self.dtype = dtype
+        self.shape = shape
+        self.strides = strides
+        self.offset = offset
+        self.flat = flat
+
+    def __repr__(self) -> str:
+        return (
+            f"StridedArray(shape={self.shape}, dtype={self.dtype.name}, "
+            f"strides={self.strides}, offset={self.offset})"
+        )
+
+
+_row_major: dict[tuple[int, ...], tuple[tuple[int, ...], int]] = {}
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    """The strides of a dense array of that shape, and how many elements it has."""
+    found = _row_major.get(shape)
+    if found is None:
+        if len(_row_major) > 4096:
+            _row_major.clear()
+        strides = tuple(prod(max(n, 1) for n in shape[d + 1 :]) for d in range(len(shape)))
+        found = _row_major[shape] = strides, prod(shape)
+    return found
+
+
+def is_row_major(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether elements of that layout follow each other without gaps, in row-major order."""
+    expected = 1
+    for n, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if n == 0:
+            return True
+        if n != 1:
+            if stride != expected:
+                return False
+            expected *= n
+    return True
+
+
+def view(
+    array: StridedArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
+) -> StridedArray:
+    """Another view of the same storage with the same dtype."""
+    return StridedArray(
+        array.storage, array.dtype, shape, strides, offset, is_row_major(shape, strides)
+    )

@@ -1,0 +1,112 @@
+"""One device of a kernel-language backend: allocation, compiled kernels, pending faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorbus.dtypes import dtype
+from tensorbus.plugin.backend import IndexFault
+from tensorbus.plugin.kernel_language.array import Storage, StridedArray, row_major
+
+if TYPE_CHECKING:
+    from tensorbus.plugin.kernel_language.backend import KernelLanguageBackend
+
+Launch = Callable[..., None]
+"""``launch(global_size, *arguments)`` queues a kernel; the size is a tuple of one or two ints."""
+
+FAULT = """
+FUNCTION void fault_at(GLOBAL i64 *fault, i64 value, i64 dim, i64 n) {
+    if (CAS32((GLOBAL u32 *)fault, 0u, 1u) == 0u) {
+        fault[1] = value; fault[2] = dim; fault[3] = n;
+    }
+}
+"""
+"""Keeps the first fault in the device's four words: (1 if any, value, dim, n)."""
+
+
+class DeadInChild:
+    """Takes the place of a backend's lock in a forked child, where its devices do not work."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __enter__(self) -> None:
+        raise RuntimeError(
+            f"the device '{self.name}' was in use when this process was forked, and does not work "
+            "in the child. Start processes with "
+            "multiprocessing.get_context('spawn') instead of fork."
+        )
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+class Device:
+    """What the kernels of one device share."""
+
+    def __init__(self, backend: KernelLanguageBackend, index: int):
+        self.backend = backend
+        self.index = index
+        self.dialect = backend.dialect(index)
+        self.fault_pending = False
+        self._fault: StridedArray | None = None
+        self.made: dict[Any, Any] = {}
+
+    def new(self, shape: tuple[int, ...], d: dtype) -> StridedArray:
+        """A row-major array of any values."""
+        strides, n = row_major(shape)
+        backend = self.backend
+        # Whole words, so that a compare-and-swap on the word around a small element stays inside.
+        nbytes = (n * d.itemsize + 7) & -8 or 8
+        with backend.lock:
+            buffer = backend.alloc(self.index, nbytes)
+        return StridedArray(Storage(buffer, n * d.itemsize, self.index), d, shape, strides, 0, True)
+
+    def compile(self, name: str, source: str, types: Sequence[str | None]) -> Launch:
+        """The launch of one kernel; *types* are C types of the arguments, None for a buffer."""
+        backend = self.backend
+        with backend.lock:
+            launch = backend.compile(self.index, self.dialect.prelude + source, name, types)
+
+        def guarded(size: tuple[int, ...], *arguments: Any) -> None:
+            with backend.lock:
+                launch(size, *arguments)
+
+        return guarded
+
+    def upload(self, array: StridedArray, values: np.ndarray) -> None:
+        """Fill a fresh array with C-contiguous values."""
+        if values.size:
+            with self.backend.lock:
+                self.backend.upload(self.index, array.buffer, values)
+
+    def download(self, array: StridedArray, values: np.ndarray) -> None:
+        """Fill C-contiguous *values* from a flat array; waits."""
+        if values.size:
+            start = array.offset * array.dtype.itemsize
+            with self.backend.lock:
+                self.backend.download(self.index, array.buffer, start, values)
+
+    def fault_words(self) -> StridedArray:
+        """The array that kernels with indices write faults to."""
+        from tensorbus import dtypes
+
+        if self._fault is None:
+            words = self.new((4,), dtypes.int64)
+            self.upload(words, np.zeros(4, np.int64))
+            self._fault = words
+        self.fault_pending = True
+        return self._fault
+
+    def raise_fault(self) -> None:
+        """Raise the first index fault since the last call, if there was one."""
+        if not self.fault_pending or self._fault is None:
+            return
+        words = np.zeros(4, np.int64)
+        self.download(self._fault, words)
+        self.fault_pending = False
+        if words[0]:
+            self.upload(self._fault, np.zeros(4, np.int64))
+            raise IndexFault(int(words[1]), int(words[2]), int(words[3]))

@@ -1,0 +1,130 @@
+"""Matrix products: register blocks of float32 vectors, else one work item per result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tensorbus import dtypes
+from tensorbus.dtypes import BOOL, FLOAT, dtype
+from tensorbus.plugin.kernel_language.array import StridedArray
+from tensorbus.plugin.kernel_language.device import Device
+from tensorbus.plugin.kernel_language.layout import broadcast_shapes, expand_strides
+from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
+from tensorbus.plugin.kernel_language.move import contiguous, fill
+from tensorbus.plugin.kernel_language.types import cast, compute_type, load, store, unsigned
+
+# Rows and vectors of columns that one work item keeps in registers.
+ROWS, COLUMNS = 6, 2
+
+
+def matmul_kernel(device: Device, source: dtype) -> Callable[..., StridedArray]:
+    """``matmul(a, b, dtype, out=None)`` on operands of *source*."""
+    nests: dict[dtype, LoopNest] = {}
+    blocked: dict[int, LoopNest] = {}
+    width = device.dialect.vector
+
+    def matmul(
+        a: StridedArray, b: StridedArray, target: dtype, out: StridedArray | None = None
+    ) -> StridedArray:
+        (m, k), n = a.shape[-2:], b.shape[-1]
+        batch = a.shape[:-2]
+        if batch != b.shape[:-2]:
+            batch = broadcast_shapes(batch, b.shape[:-2])
+        if out is None:
+            out = device.new((*batch, m, n), target)
+        if 0 in out.shape:
+            return out
+        if k == 0:
+            fill(device, out, 0)
+            return out
+        floats = source is target is dtypes.float32
+        if floats and m >= ROWS and n >= width * COLUMNS and k >= 4 and out.strides[-1] == 1:
+            _blocked(a, b, out, batch)
+            return out
+        nest = nests.get(target)
+        if nest is None:
+            nest = nests[target] = _simple(device, source, target)
+        shape = (*batch, m, n)
+        sa = (*expand_strides(a.shape[:-2], a.strides[:-2], batch), a.strides[-2], 0)
+        sb = (*expand_strides(b.shape[:-2], b.strides[:-2], batch), 0, b.strides[-1])
+        plan = nest.plan(shape, (out.strides, sa, sb))
+        plan.launch(plan.size, out.buffer, out.offset, a.buffer, a.offset, b.buffer, b.offset,
+                    *plan.layout, k, a.strides[-1], b.strides[-2])  # fmt: skip
+        return out
+
+    def _blocked(
+        a: StridedArray, b: StridedArray, out: StridedArray, batch: tuple[int, ...]
+    ) -> None:
+        if b.strides[-1] != 1:
+            b = contiguous(device, b)
+        (m, k), n = a.shape[-2:], b.shape[-1]
+        wide = width * COLUMNS
+        nest = blocked.get(0)
+        if nest is None:
+            nest = blocked[0] = _register_blocks(device)
+        tiles = (*batch, -(-n // wide), -(-m // ROWS))
+        so = (*out.strides[:-2], 0, 0)
+        sa = (*expand_strides(a.shape[:-2], a.strides[:-2], batch), 0, 0)
+        sb = (*expand_strides(b.shape[:-2], b.strides[:-2], batch), 0, 0)
+        place = (*[0] * len(batch), tiles[-1], 1)
+        plan = nest.plan(tiles, (place, so, sa, sb))
+        plan.launch(plan.size, out.buffer, 0, out.buffer, out.offset, a.buffer, a.offset, b.buffer,
+                    b.offset, *plan.layout, tiles[-1], m, n, k, a.strides[-2], a.strides[-1],
+                    b.strides[-2], out.strides[-2])  # fmt: skip
+
+    return matmul
+
+
+def _simple(device: Device, source: dtype, target: dtype) -> LoopNest:
+    t = compute_type(target)
+    x = cast(load(source, "a", "a_i + r * ka"), source, target)
+    y = cast(load(source, "b", "b_i + r * kb"), source, target)
+    if target.category == FLOAT:
+        update = f"acc += {x} * {y};"
+    elif target.category == BOOL:
+        update = f"acc |= {x} & {y};"
+    else:
+        u = unsigned(t)
+        update = f"acc = ({t})(({u})acc + ({u}){x} * ({u}){y});"
+    body = f"{t} acc = 0;\nfor (i64 r = 0; r < k; r++) {{ {update} }}\n"
+    operands = [Operand("out", target, written=True), Operand("a", source), Operand("b", source)]
+    extras = [("i64", "k"), ("i64", "ka"), ("i64", "kb")]
+    body += store(target, "out", "out_i", "acc")
+    return LoopNest(device, "k_matmul", operands, body, extras)
+
+
+def _register_blocks(device: Device) -> LoopNest:
+    """One work item per block of the result.
+
+    The last blocks are moved back to end with the matrix: what they share with their neighbours
+    is computed twice, to the same values. ``tile``'s index is the block's number, not a place.
+    """
+    width = device.dialect.vector
+    wide = width * COLUMNS
+    rows, columns = range(ROWS), range(COLUMNS)
+    body = f"""
+    i64 r0 = tile_i % tiles * {ROWS}, c0 = tile_i / tiles * {wide};
+    if (r0 > m - {ROWS}) r0 = m - {ROWS};
+    if (c0 > n - {wide}) c0 = n - {wide};
+    GLOBAL const f32 *pb = b + b_i + c0;
+    """
+    for i in rows:
+        body += f"GLOBAL const f32 *a{i} = a + a_i + (r0 + {i}) * am;\n"
+        body += "".join(f"VECTOR s{i}_{j} = SPLAT(0.0f);\n" for j in columns)
+    body += "for (i64 r = 0; r < k; r++) {\n"
+    body += "".join(f"VECTOR b{j} = VLOAD(pb + {j * width});\n" for j in columns)
+    for i in rows:
+        body += f"{{ VECTOR v = SPLAT(a{i}[r * ak]);"
+        body += "".join(f" s{i}_{j} += v * b{j};" for j in columns) + "}\n"
+    body += "pb += bk;\n}\nGLOBAL f32 *po = out + out_i + r0 * om + c0;\n"
+    for i in rows:
+        body += "".join(f"VSTORE(po + {i} * om + {j * width}, s{i}_{j});\n" for j in columns)
+    f32 = dtypes.float32
+    operands = [
+        Operand("tile", f32),
+        Operand("out", f32, written=True),
+        Operand("a", f32),
+        Operand("b", f32),
+    ]
+    extras = [("i64", name) for name in ("tiles", "m", "n", "k", "am", "ak", "bk", "om")]
+    return LoopNest(device, "k_matmul_blocks", operands, body, extras)
