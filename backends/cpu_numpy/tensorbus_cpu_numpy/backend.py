@@ -7,8 +7,18 @@ import platform
 from typing import Any, ClassVar
 
 import numpy as np
+
 from tensorbus.plugin import Array, ArrayLibraryBackend, Capabilities, Traits, dtype
-from tensorbus.plugin.array_library.table import silence
+from tensorbus.plugin.array_library.table import Table, silence
+from tensorbus_cpu_numpy import (
+    fused,
+    indexing,
+    ordering,
+    products,
+    selection,
+    sums,
+    views,
+)
 
 silence("tensorbus_cpu_numpy")
 
@@ -31,6 +41,17 @@ class CpuBackend(ArrayLibraryBackend):
         host_sync=True,
         scalar_results=True,
         deterministic_scatter=True,
+    )
+
+    tables: ClassVar[tuple[Table, ...]] = (
+        sums.TABLE,
+        selection.TABLE,
+        indexing.TABLE,
+        ordering.TABLE,
+        products.TABLE,
+        fused.TABLE,
+        views.TABLE,
+        *ArrayLibraryBackend.tables,
     )
 
     def capabilities(self, index: int) -> Capabilities:

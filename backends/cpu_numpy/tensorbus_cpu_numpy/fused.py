@@ -1,0 +1,125 @@
+"""Fused ops in few passes over memory, each in its own fresh buffer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorbus.plugin import Array, Kernel, dtype
+from tensorbus.plugin.array_library import Table, into, quiet
+from tensorbus.plugin.array_library.table import ALL, FLOAT, INTEGER, ORDERED, REAL
+from tensorbus_cpu_numpy.sums import total
+
+TABLE = Table()
+
+TABLE.names((INTEGER,), remainder="remainder")
+
+
+@TABLE.row("remainder", FLOAT)
+def _remainder(xp: Any, dtype: dtype) -> Kernel:
+    return np.remainder
+
+
+@TABLE.row("sign", *REAL)
+def _sign(xp: Any, dtype: dtype) -> Kernel:
+    if not dtype.is_floating_point:
+        return np.sign
+    zero = np.array(0, dtype.name)
+
+    def sign(x: Array, out: Array | None = None) -> Array:
+        # PyTorch's sign of NaN is 0, NumPy's is NaN.
+        return into(out, np.subtract(x > zero, x < zero, dtype=np.int8).astype(zero.dtype))
+
+    return sign
+
+
+@TABLE.row("rsqrt", FLOAT)
+def _rsqrt(xp: Any, dtype: dtype) -> Kernel:
+    one = np.array(1, dtype.name)
+    wide = np.float32 if dtype.itemsize == 2 else dtype.name
+
+    def rsqrt(x: Array, out: Array | None = None) -> Array:
+        root = np.asarray(np.sqrt(x, dtype=wide))
+        return into(out, np.true_divide(one, root, root).astype(one.dtype, copy=False))
+
+    return quiet(rsqrt)
+
+
+@TABLE.row("sigmoid", FLOAT)
+def _sigmoid(xp: Any, dtype: dtype) -> Kernel:
+    wide = np.dtype(np.float32 if dtype.itemsize == 2 else dtype.name)
+    own = np.dtype(dtype.name)
+    one = np.array(1, wide)
+
+    def sigmoid(x: Array, out: Array | None = None) -> Array:
+        # exp(-x) overflows to inf on the far left, where 1 / (1 + inf) is the right 0.
+        result = np.asarray(np.negative(x, dtype=wide))
+        np.exp(result, result)
+        result += one
+        np.true_divide(one, result, result)
+        return into(out, result.astype(own, copy=False))
+
+    return quiet(sigmoid)
+
+
+def _centred(x: Array, dim: int, wide: np.dtype) -> Array:
+    """x minus its maximum along *dim*, which keeps exp in range."""
+    return np.subtract(x, np.maximum.reduce(x, dim, None, None, True), dtype=wide)
+
+
+def _sum_kept(x: Array, dim: int) -> Array:
+    if x.size < 2048:
+        return np.add.reduce(x, dim, None, None, True)
+    summed = total(x, (dim,)).astype(x.dtype, copy=False)
+    return summed.reshape(*x.shape[:dim], 1, *x.shape[dim + 1 :])
+
+
+@TABLE.row("softmax", FLOAT)
+def _softmax(xp: Any, dtype: dtype) -> Kernel:
+    own = np.dtype(dtype.name)
+    wide = np.dtype(np.float32 if dtype.itemsize == 2 else dtype.name)
+
+    def softmax(x: Array, dim: int) -> Array:
+        if x.ndim == 0:
+            return np.asarray(x * 0 + 1, own)
+        result = _centred(x, dim, wide)
+        np.exp(result, result)
+        result /= _sum_kept(result, dim)
+        return result.astype(own, copy=False)
+
+    return quiet(softmax)
+
+
+@TABLE.row("log_softmax", FLOAT)
+def _log_softmax(xp: Any, dtype: dtype) -> Kernel:
+    own = np.dtype(dtype.name)
+    wide = np.dtype(np.float32 if dtype.itemsize == 2 else dtype.name)
+
+    def log_softmax(x: Array, dim: int) -> Array:
+        if x.ndim == 0:
+            return np.asarray(x * 0, own)
+        result = _centred(x, dim, wide)
+        result -= np.log(_sum_kept(np.exp(result), dim))
+        return result.astype(own, copy=False)
+
+    return quiet(log_softmax)
+
+
+@TABLE.row("contiguous", *ALL)
+def _contiguous(xp: Any, dtype: dtype) -> Kernel:
+    copy = np.ndarray.copy
+
+    # The copy method's own default order is row-major.
+    return lambda x: copy(x)
+
+
+@TABLE.row("sort_values", *ORDERED)
+def _sort_values(xp: Any, dtype: dtype) -> Kernel:
+    def sort_values(x: Array, dim: int) -> Array:
+        result = x.copy()
+        if x.ndim:
+            result.sort(dim)
+        return result
+
+    return sort_values

@@ -1,0 +1,56 @@
+"""Matrix products of the dtypes BLAS does not have, by those it has, where they are exact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorbus.plugin import Array, Kernel, dtype
+from tensorbus.plugin.array_library import Table, into
+from tensorbus.plugin.array_library.table import BOOL, INTEGER
+
+TABLE = Table()
+
+_BYTE_BLOCK = 1024
+"""1,024 products of two bytes' magnitude, at most 2**14 each, stay below float32's 2**24."""
+_SMALL = 4096
+_EXACT = float(1 << 53)
+
+
+@TABLE.row("matmul", INTEGER, BOOL)
+def _matmul(xp: Any, dtype: dtype) -> Kernel:
+    multiply = _of_bytes if dtype.name == "int8" else _of_integers
+
+    def matmul(a: Array, b: Array, dtype: np.dtype, out: Array | None = None) -> Array:
+        if a.dtype.kind == "b" or a.shape[-2] * a.shape[-1] * b.shape[-1] < _SMALL:
+            product = np.matmul(a.astype(dtype, copy=False), b.astype(dtype, copy=False))
+        else:
+            product = multiply(a, b, dtype)
+        return into(out, product)
+
+    return matmul
+
+
+def _of_bytes(a: Array, b: Array, dtype: np.dtype) -> Array:
+    """int8 products, summed exactly in float32 block by block."""
+    total = None
+    for start in range(0, a.shape[-1], _BYTE_BLOCK):
+        left = a[..., start : start + _BYTE_BLOCK].astype(np.float32)
+        right = b[..., start : start + _BYTE_BLOCK, :].astype(np.float32)
+        part = np.matmul(left, right).astype(np.int32).astype(dtype, copy=False)
+        total = part if total is None else np.add(total, part, total)
+    return total
+
+
+def _of_integers(a: Array, b: Array, dtype: np.dtype) -> Array:
+    """In float64 where no sum can leave its exact range, else by NumPy's own loops."""
+    if _bound(a) * _bound(b) * a.shape[-1] < _EXACT:
+        product = np.matmul(a.astype(np.float64), b.astype(np.float64))
+        return product.astype(np.int64).astype(dtype, copy=False)
+    return np.matmul(a.astype(dtype, copy=False), b.astype(dtype, copy=False))
+
+
+def _bound(x: Array) -> float:
+    """The largest magnitude in *x*."""
+    return max(float(x.max()), -float(x.min())) if x.size else 0.0

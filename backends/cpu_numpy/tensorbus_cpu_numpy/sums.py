@@ -1,0 +1,175 @@
+"""Sums and means: matrix-vector products with ones, in blocks.
+
+``np.add.reduce`` uses a quarter of the machine, and sums float32 over a leading dimension one
+term after the other, with an error that grows with the number of terms. A product with ones runs
+in BLAS; blocks of ``_BLOCK`` terms, added up in float64, keep the error below pairwise summation's.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from tensorbus.plugin import Array, Kernel, dtype
+from tensorbus.plugin.array_library import Table, into, quiet
+from tensorbus.plugin.array_library.reductions import accumulating
+from tensorbus.plugin.array_library.table import ALL, BOOL, FLOAT
+
+TABLE = Table()
+
+_SMALL = 2048
+"""Below so many elements the ufunc's own reduction is faster."""
+_BLOCK = 512
+_BLAS = ("float32", "float64")
+
+_reduce = np.add.reduce
+
+
+@functools.lru_cache(maxsize=256)
+def _ones(n: int, dtype: np.dtype) -> Array:
+    return np.ones(n, dtype)
+
+
+@TABLE.row("sum", FLOAT)
+def _sum(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.name not in _BLAS:
+        return None
+    own = np.dtype(dtype.name)
+
+    def sum(x: Array, dims: tuple[int, ...], dtype: np.dtype, out: Array | None = None) -> Array:
+        if x.size >= _SMALL and dtype == own:
+            return into(out, total(x, dims).astype(dtype, copy=False))
+        if dtype.itemsize == 2:
+            return _by_float32(x, dims, dtype, out)
+        return _reduce(x, dims, dtype, out)
+
+    return quiet(sum)
+
+
+_by_float32 = accumulating(_reduce)
+
+
+@TABLE.row("mean", FLOAT)
+def _mean(xp: Any, dtype: dtype) -> Kernel:
+    own = np.dtype(dtype.name)
+    blas = dtype.name in _BLAS
+    wide = np.float32 if dtype.name == "float16" else own
+
+    def mean(x: Array, dims: tuple[int, ...], out: Array | None = None) -> Array:
+        count = math.prod([x.shape[d] for d in dims])
+        result = total(x, dims) if blas and x.size >= _SMALL else _reduce(x, dims, wide)
+        # An integer divisor would make a NumPy scalar of float32 a float64.
+        return into(out, np.true_divide(result, np.array(count, result.dtype)).astype(own))
+
+    return quiet(mean)
+
+
+def total(x: Array, dims: tuple[int, ...]) -> Array:
+    """The sum of a float32 or float64 array over *dims*; partial sums are kept in float64."""
+    if not x.flags.c_contiguous:
+        return _strided_total(x, dims)
+    shape, rank = x.shape, x.ndim
+    first = rank
+    while first > 0 and first - 1 in dims:
+        first -= 1
+    inner = math.prod(shape[first:])
+    rest = tuple([d for d in dims if d < first])
+    if inner >= 16:
+        partial = _rows(x.reshape(-1, inner)).reshape(shape[:first])
+        return _reduce(partial, rest, np.float64) if rest else partial
+    if inner > 1:
+        return _reduce(x, dims, np.float64)
+    last = 0
+    while last in dims:
+        last += 1
+    outer = math.prod(shape[:last])
+    if outer >= 16:
+        partial = _columns(x.reshape(outer, -1)).reshape(shape[last:])
+        rest = tuple([d - last for d in dims if d >= last])
+        return _reduce(partial, rest, np.float64) if rest else partial
+    if len(dims) == 1 and shape[dims[0]] >= 16:
+        return _middle(x, dims[0])
+    return _reduce(x, dims, np.float64)
+
+
+def _strided_total(x: Array, dims: tuple[int, ...]) -> Array:
+    """Put the dimensions in memory's order if that makes the array contiguous, else widen."""
+    order = sorted(range(x.ndim), key=lambda d: -x.strides[d])
+    swapped = x.transpose(order)
+    if not swapped.flags.c_contiguous:
+        return _reduce(x, dims, np.float64)
+    place = {d: i for i, d in enumerate(order)}
+    result = total(swapped, tuple(sorted([place[d] for d in dims])))
+    kept = [d for d in order if d not in dims]
+    return result.transpose(np.argsort(kept)) if len(kept) > 1 else result
+
+
+def _rows(x: Array) -> Array:
+    """The sum of each row of a contiguous matrix."""
+    rows, n = x.shape
+    if n <= _BLOCK:
+        return x @ _ones(n, x.dtype)
+    blocks, left = divmod(n, _BLOCK)
+    if left == 0:
+        partial = x.reshape(-1, _BLOCK) @ _ones(_BLOCK, x.dtype)
+        return _reduce(partial.reshape(rows, blocks), 1, np.float64)
+    if rows == 1:
+        whole = _rows(x[:, : n - left])
+        return whole + _reduce(x[:, n - left :], 1, np.float64)
+    # Rows as long as possible that divide n; the last resort is one pass in float64.
+    for block in range(_BLOCK, 31, -1):
+        if n % block == 0:
+            partial = x.reshape(-1, block) @ _ones(block, x.dtype)
+            return _reduce(partial.reshape(rows, n // block), 1, np.float64)
+    size = x.itemsize
+    strides = (x.strides[0], _BLOCK * size, size)
+    whole = np.ndarray((rows, blocks, _BLOCK), x.dtype, x, 0, strides) @ _ones(_BLOCK, x.dtype)
+    tail = x[:, n - left :] @ _ones(left, x.dtype)
+    return _reduce(whole, 1, np.float64) + tail
+
+
+def _columns(x: Array) -> Array:
+    """The sum of each column of a contiguous matrix."""
+    n = x.shape[0]
+    if n <= _BLOCK:
+        return _ones(n, x.dtype) @ x
+    parts = np.zeros(x.shape[1])
+    for start in range(0, n, _BLOCK):
+        block = x[start : start + _BLOCK]
+        parts += _ones(len(block), x.dtype) @ block
+    return parts
+
+
+def _middle(x: Array, dim: int) -> Array:
+    """The sum over one dimension between others."""
+    n = x.shape[dim]
+    outer, inner = x.shape[:dim], x.shape[dim + 1 :]
+    stack = x.reshape(math.prod(outer), n, math.prod(inner))
+    if n <= _BLOCK:
+        result = np.matmul(_ones(n, x.dtype), stack)
+    else:
+        result = np.zeros((stack.shape[0], stack.shape[2]))
+        for start in range(0, n, _BLOCK):
+            block = stack[:, start : start + _BLOCK]
+            result += np.matmul(_ones(block.shape[1], x.dtype), block)
+    return result.reshape(outer + inner)
+
+
+@TABLE.row("any", *ALL)
+def _any(xp: Any, dtype: dtype) -> Kernel:
+    reduce = np.logical_or.reduce
+    return lambda x, dims, out=None: reduce(x, dims, None, out)
+
+
+@TABLE.row("all", *ALL)
+def _all(xp: Any, dtype: dtype) -> Kernel:
+    reduce = np.logical_and.reduce
+    return lambda x, dims, out=None: reduce(x, dims, None, out)
+
+
+# On bool the largest and the least are "any" and "all", which stop early and run vectorised.
+TABLE.add("amax", (BOOL,), _any)
+TABLE.add("amin", (BOOL,), _all)

@@ -1,0 +1,34 @@
+"""Expanding views without ``np.broadcast_to``, which takes seven times as long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from tensorbus.plugin import Array, Kernel, dtype
+from tensorbus.plugin.array_library import Table
+from tensorbus.plugin.array_library.table import ALL
+
+TABLE = Table()
+
+
+@TABLE.row("expand", *ALL)
+def _expand(xp: Any, dtype: dtype) -> Kernel:
+    own = np.dtype(dtype.name)
+    ndarray = np.ndarray
+
+    def expand(x: Array, shape: tuple[int, ...]) -> Array:
+        old, strides = x.shape, x.strides
+        if len(old) != len(shape):
+            missing = len(shape) - len(old)
+            old, strides = (1,) * missing + old, (0,) * missing + strides
+        strides = tuple([s if n == m else 0 for s, n, m in zip(strides, old, shape, strict=True)])
+        if x.flags.c_contiguous:
+            return ndarray(shape, own, x, 0, strides)
+        if x.flags.f_contiguous:
+            return ndarray(shape, own, x.T, 0, strides)
+        return as_strided(x, shape, strides)
+
+    return expand
