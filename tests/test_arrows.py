@@ -1,0 +1,187 @@
+"""The rooms' arrows run one way: who may import whom, which words may stand where, and how long a
+file may be. All by looking at the files, so a new file is judged on the day it is written.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CORE = ROOT / "core" / "tensorbus"
+CONFORMANCE = ROOT / "conformance" / "tensorbus_conformance"
+PLUGINS = sorted(
+    p
+    for pattern in ("backends/*/tensorbus_*", "comm_plugins/*/tensorbus_*")
+    for p in ROOT.glob(pattern)
+    if p.is_dir()
+)
+VENDOR = re.compile(r"(?<![a-z])(cupy|pyopencl|mpi4py|nccl)", re.IGNORECASE)
+HERE = Path(__file__)
+
+
+def tracked() -> list[Path]:
+    """The repository's own files: what git knows, or would add."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("the list of the repository's files needs git and a checkout")
+    return [ROOT / name for name in names.split("\0") if name and (ROOT / name).is_file()]
+
+
+def imports(file: Path, package_root: Path) -> Iterator[tuple[str, int]]:
+    """Each module that *file* imports, anywhere in it, with the line."""
+    package = file.relative_to(package_root.parent).with_suffix("").parts
+    for node in ast.walk(ast.parse(file.read_text("utf-8"), str(file))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                base = ".".join((*package[: -node.level], *filter(None, [node.module])))
+            for alias in node.names:
+                yield f"{base}.{alias.name}", node.lineno
+
+
+def offenders(root: Path, allowed: re.Pattern[str], *, outside: Path | None = None) -> list[str]:
+    """Where a file under *root* imports what is neither the standard library nor *allowed*."""
+    found = []
+    for file in sorted(root.rglob("*.py")):
+        if outside is not None and file.is_relative_to(outside):
+            continue
+        for module, line in imports(file, root):
+            if module.split(".")[0] in sys.stdlib_module_names or allowed.match(module):
+                continue
+            found.append(f"{file.relative_to(ROOT)}:{line} imports {module}")
+    return found
+
+
+def own(package: Path) -> str:
+    return rf"{package.name}(\.|$)"
+
+
+# -- imports ---------------------------------------------------------------------------------
+def test_the_core_imports_no_plugin_and_no_vendor_library():
+    demo = CORE / "demo"
+    assert offenders(CORE, re.compile(r"(tensorbus|numpy|pluggy|rich)(\.|$)"), outside=demo) == []
+
+
+def test_the_demo_may_draw_with_matplotlib_besides():
+    allowed = re.compile(r"(tensorbus|numpy|rich|matplotlib)(\.|$)")
+    assert offenders(CORE / "demo", allowed) == []
+
+
+def test_what_plugins_import_knows_nothing_of_the_frontend():
+    allowed = re.compile(r"(tensorbus\.plugin|tensorbus\.dtypes|plugin|numpy|pluggy)(\.|$)")
+    assert offenders(CORE / "plugin", allowed) == []
+
+
+@pytest.mark.parametrize("package", PLUGINS, ids=lambda p: p.name)
+def test_a_plugin_imports_tensorbus_plugin_numpy_and_its_own_library(package):
+    vendor = {"cuda_cupy": "cupy", "opencl": "pyopencl"}.get(package.parent.name)
+    names = [r"tensorbus\.plugin(\.|$)", r"numpy(\.|$)", own(package)]
+    if vendor:
+        names.append(rf"{vendor}(\.|$)")
+    assert offenders(package, re.compile("|".join(names))) == []
+
+
+def test_the_suite_imports_the_public_api_and_no_plugin():
+    # A private module of the core has a component that begins with an underscore.
+    allowed = re.compile(
+        rf"tensorbus(\.(?!_)\w+)*$|(numpy|pytest|rich|scipy)(\.|$)|{own(CONFORMANCE)}"
+    )
+    assert offenders(CONFORMANCE, allowed) == []
+
+
+# -- words -----------------------------------------------------------------------------------
+def text_files(folder: Path) -> Iterator[tuple[Path, str]]:
+    for file in sorted(folder.rglob("*")):
+        if file.suffix in (".py", ".toml", ".md", ".txt", ".json", ".pyi"):
+            yield file, file.read_text("utf-8")
+
+
+@pytest.mark.parametrize("room", ["core", "conformance"])
+def test_no_vendor_word(room):
+    found = [
+        f"{file.relative_to(ROOT)}:{number}: {line.strip()}"
+        for file, text in text_files(ROOT / room)
+        for number, line in enumerate(text.splitlines(), 1)
+        if VENDOR.search(line)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("package", [CORE, CONFORMANCE], ids=lambda p: p.name)
+def test_the_only_device_names_are_cpu_and_cuda(package):
+    """No code of the frontend or the suite decides anything by the name of another device."""
+    found = []
+    for file in sorted(package.rglob("*.py")):
+        tree = ast.parse(file.read_text("utf-8"))
+        texts = {
+            id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)
+        }  # docstrings may tell of any device
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and id(node) not in texts
+                and re.fullmatch(r"(opencl|mps|xpu|hip|rocm)(:\d+)?", node.value)
+            ):
+                found.append(f"{file.relative_to(ROOT)}:{node.lineno}: {node.value!r}")
+    assert found == []
+
+
+def test_no_path_of_a_machine_and_no_registry_host():
+    path = re.compile(r"(?<![\w.~])/(work|root|home|opt)/|pythonhosted|pypi\.org|download\.pytorch")
+    found = [
+        f"{file.relative_to(ROOT)}:{number}: {line.strip()}"
+        for file in tracked()
+        if file != HERE and file.suffix not in (".gz", ".png", ".npz", ".pt", ".zip")
+        for number, line in enumerate(file.read_text("utf-8", "replace").splitlines(), 1)
+        if path.search(line)
+    ]
+    assert found == []
+
+
+# -- size ------------------------------------------------------------------------------------
+def test_no_file_is_longer_than_400_lines():
+    long = {
+        str(file.relative_to(ROOT)): count
+        for file in tracked()
+        if file.suffix == ".py" and (count := len(file.read_text("utf-8").splitlines())) > 400
+    }
+    assert long == {}
+
+
+# -- what an import brings along -------------------------------------------------------------
+def loaded_after(program: str) -> set[str]:
+    code = f"import sys\n{program}\nprint(*sys.modules, sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_import_reads_no_metadata_and_loads_no_plugin():
+    loaded = loaded_after("import tensorbus, tensorbus.discovery")
+    assert not loaded & {"pluggy", "rich", "importlib.metadata", "tensorbus.discovery.loader"}
+    assert not [m for m in loaded if m.startswith("tensorbus_")]
+
+
+def test_reading_specs_imports_no_vendor_library():
+    program = f"""
+from tensorbus import discovery
+names = discovery.backend_names()
+import importlib
+for package in {[p.name for p in PLUGINS]}:
+    importlib.import_module(package).tensorbus_backend()
+"""
+    loaded = loaded_after(program)
+    assert {p.name for p in PLUGINS} <= loaded
+    assert not loaded & {"cupy", "pyopencl", "mpi4py", "torch", "scipy", "matplotlib"}
