@@ -75,7 +75,7 @@ class Program:
         size = sum(p.numel() for p in net.parameters())
         self.say(
             f"LeNet with {size:,} parameters, {trainer.count:,} handwritten digits, "
-            f"{self.epochs} epochs, seed {self.seed}, device {self.device}"
+            f"{self.epochs} epoch{'s' * (self.epochs > 1)}, seed {self.seed}, device {self.device}"
         )
         with Progress(
             TextColumn("{task.description}"),
