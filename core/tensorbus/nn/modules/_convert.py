@@ -1,0 +1,143 @@
+"""Moving and converting modules: `to`, `float`, `cuda` and what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+import tensorbus
+from tensorbus._tensor import Tensor
+
+if TYPE_CHECKING:
+    from .module import Module
+
+
+class ModuleConversion:
+    """The part of `Module` that changes the device or dtype of its tensors."""
+
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+    _modules: dict[str, Module | None]
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Puts `fn(t)` in the place of each parameter, gradient and buffer.
+
+        Parameters stay the same objects, so that an optimizer that holds them goes on working.
+        """
+        if recurse:
+            for module in self._modules.values():
+                if module is not None:
+                    module._apply(fn)
+        for param in self._parameters.values():
+            if param is None:
+                continue
+            with tensorbus.no_grad():
+                grad, applied = param.grad, fn(param)
+                new_grad = None if grad is None else fn(grad)
+            if new_grad is not None and new_grad is not grad:
+                # A gradient has its parameter's dtype and device: it is set after the data.
+                param.grad = None
+            if applied is not param:
+                param.data = applied
+            if new_grad is not None and new_grad is not grad:
+                param.grad = new_grad.requires_grad_(grad.requires_grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Moves or converts all parameters and buffers, in place, and returns the module.
+
+        Called as `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(tensor)` or with these names
+        as keywords. A dtype must be floating point or complex and applies to floating point and
+        complex tensors only.
+
+        Example:
+            >>> nn.Linear(2, 2).to(tensorbus.float64).weight.dtype
+            torch.float64
+        """
+        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                "nn.Module.to only accepts floating point or complex "
+                f"dtypes, but got desired dtype={dtype}"
+            )
+
+        def convert(t: Tensor) -> Tensor:
+            target = dtype if t.is_floating_point() or t.is_complex() else None
+            if memory_format is not None and t.dim() in (4, 5):
+                return t.to(device, target, non_blocking, memory_format=memory_format)
+            return t.to(device, target, non_blocking)
+
+        return self._apply(convert)
+
+    def _floating_to(self, dtype: Any) -> Self:
+        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
+
+    def float(self) -> Self:
+        """Converts all floating point parameters and buffers to float32."""
+        return self._floating_to(tensorbus.float32)
+
+    def double(self) -> Self:
+        """Converts all floating point parameters and buffers to float64."""
+        return self._floating_to(tensorbus.float64)
+
+    def half(self) -> Self:
+        """Converts all floating point parameters and buffers to float16."""
+        return self._floating_to(tensorbus.float16)
+
+    def bfloat16(self) -> Self:
+        """Converts all floating point parameters and buffers to bfloat16."""
+        return self._floating_to(tensorbus.bfloat16)
+
+    def type(self, dst_type: Any) -> Self:
+        """Converts all parameters and buffers to `dst_type`, a dtype or a tensor type's name."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def cpu(self) -> Self:
+        """Moves all parameters and buffers to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def cuda(self, device: Any = None) -> Self:
+        """Moves all parameters and buffers to the CUDA device, the current one by default."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Moves to `device` without copying the values: all of them are undefined afterwards."""
+        return self._apply(lambda t: tensorbus.empty_like(t, device=device), recurse=recurse)
+
+    def share_memory(self) -> Self:
+        """Moves all parameters and buffers to memory that other processes can open."""
+        return self._apply(lambda t: t.share_memory_())
+
+
+def _parse_to(
+    *args: Any,
+    device: Any = None,
+    dtype: Any = None,
+    tensor: Tensor | None = None,
+    non_blocking: bool = False,
+    memory_format: Any = None,
+) -> tuple[Any, Any, bool, Any]:
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        tensor = rest.pop(0)
+    elif rest and isinstance(rest[0], tensorbus.dtype):
+        dtype = rest.pop(0)
+    elif rest:
+        device = rest.pop(0)
+        if rest and (rest[0] is None or isinstance(rest[0], tensorbus.dtype)):
+            dtype = rest.pop(0)
+    if rest:
+        non_blocking = bool(rest.pop(0))
+    if rest:
+        raise TypeError(
+            f"to() received {len(args)} positional arguments; it takes (device, dtype, "
+            "non_blocking), (dtype, non_blocking) or (tensor, non_blocking)"
+        )
+    if tensor is not None:
+        device, dtype = tensor.device, tensor.dtype
+    if device is not None:
+        device = tensorbus.device(device)
+    return device, dtype, non_blocking, memory_format

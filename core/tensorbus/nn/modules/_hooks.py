@@ -1,0 +1,332 @@
+"""Hooks of modules: where they are kept, and how a call with hooks runs."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import tensorbus
+from tensorbus._tensor import Tensor
+from tensorbus.autograd import Function
+
+if TYPE_CHECKING:
+    from .module import Module
+
+_hook_ids = itertools.count()
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook out again.
+
+    Works as a context manager too; the hook is removed when the block ends.
+    """
+
+    __slots__ = ("__weakref__", "_table", "id")
+
+    def __init__(self, table: _HookTable, hook_id: int) -> None:
+        self._table: weakref.ref[_HookTable] | None = weakref.ref(table)
+        self.id = hook_id
+
+    def remove(self) -> None:
+        """Removes the hook; a second call does nothing."""
+        table = self._table() if self._table is not None else None
+        if table is not None:
+            table.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        table = self._table() if self._table is not None else None
+        return _rebuild_handle, (table, self.id)
+
+
+class _HookTable(dict[int, Any]):
+    """Hooks of one sort, by id, in the order they run. A plain dict takes no weak reference."""
+
+    __slots__ = ("__weakref__",)
+
+    def add(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        hook_id = next(_hook_ids)
+        if prepend:
+            later = list(self.items())
+            self.clear()
+            self[hook_id] = hook
+            self.update(later)
+        else:
+            self[hook_id] = hook
+        return RemovableHandle(self, hook_id)
+
+
+def _rebuild_handle(table: _HookTable | None, hook_id: int) -> RemovableHandle:
+    return RemovableHandle(_HookTable() if table is None else table, hook_id)
+
+
+class ForwardHook(NamedTuple):
+    """A hook around `forward`, with the options it was registered with."""
+
+    call: Callable[..., Any]
+    with_kwargs: bool
+    always_call: bool
+
+
+class Hooks:
+    """All hooks of one module. Made at the first registration: a module without is called fast."""
+
+    __slots__ = (
+        "backward",
+        "backward_pre",
+        "forward",
+        "forward_pre",
+        "load_post",
+        "load_pre",
+        "state_dict_post",
+        "state_dict_pre",
+    )
+
+    def __init__(self) -> None:
+        for sort in Hooks.__slots__:
+            setattr(self, sort, _HookTable())
+
+    backward: _HookTable
+    backward_pre: _HookTable
+    forward: _HookTable
+    forward_pre: _HookTable
+    load_post: _HookTable
+    load_pre: _HookTable
+    state_dict_post: _HookTable
+    state_dict_pre: _HookTable
+
+
+NO_HOOKS = Hooks()
+
+
+class _GlobalHooks:
+    """Hooks of every module. `used` says whether any was ever registered."""
+
+    __slots__ = ("hooks", "used")
+
+    def __init__(self) -> None:
+        self.hooks = Hooks()
+        self.used = False
+
+
+EVERYWHERE = _GlobalHooks()
+
+
+def _add_global(sort: str, hook: Any) -> RemovableHandle:
+    EVERYWHERE.used = True
+    table: _HookTable = getattr(EVERYWHERE.hooks, sort)
+    return table.add(hook)
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Registers `hook(module, args)`, run before the `forward` of every module."""
+    return _add_global("forward_pre", ForwardHook(hook, False, False))
+
+
+def register_module_forward_hook(
+    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Registers `hook(module, args, output)`, run after the `forward` of every module."""
+    return _add_global("forward", ForwardHook(hook, with_kwargs, always_call))
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Registers `hook(module, grad_output)`, run before the backward of every module."""
+    return _add_global("backward_pre", hook)
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Registers `hook(module, grad_input, grad_output)`, run after every module's backward."""
+    return _add_global("backward", hook)
+
+
+def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Runs `module.forward` between its hooks and the global ones, which come first."""
+    done: set[int] = set()
+    try:
+        return _run(module, args, kwargs, done)
+    except Exception:
+        _run_always_called(module, args, kwargs, done)
+        raise
+
+
+def _tables(module: Module, sort: str) -> list[tuple[int, Any]]:
+    """The hooks of one sort that a call runs, as they were when the step began."""
+    own = module._hooks or NO_HOOKS
+    return [*getattr(EVERYWHERE.hooks, sort).items(), *getattr(own, sort).items()]
+
+
+def _run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], done: set[int]) -> Any:
+    for _, hook in _tables(module, "forward_pre"):
+        if hook.with_kwargs:
+            changed = hook.call(module, args, kwargs)
+            if changed is None:
+                continue
+            if not isinstance(changed, tuple) or len(changed) != 2:
+                raise RuntimeError(
+                    "forward pre-hook must return None or a tuple "
+                    f"of (new_args, new_kwargs), but got {changed}."
+                )
+            args, kwargs = changed
+        else:
+            changed = hook.call(module, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+
+    before, after = _tables(module, "backward_pre"), _tables(module, "backward")
+    gate = _BackwardGate(module, before, after) if before or after else None
+    if gate is not None:
+        args = gate.enter(args)
+    result = module.forward(*args, **kwargs)
+    for hook_id, hook in _tables(module, "forward"):
+        done.add(hook_id)
+        extra = (kwargs,) if hook.with_kwargs else ()
+        changed = hook.call(module, args, *extra, result)
+        if changed is not None:
+            result = changed
+    return result if gate is None else gate.leave(result)
+
+
+def _run_always_called(
+    module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], done: set[int]
+) -> None:
+    own = module._hooks or NO_HOOKS
+    for whose, table in (
+        ("global module", EVERYWHERE.hooks.forward),
+        ("module", own.forward),
+    ):
+        for hook_id, hook in tuple(table.items()):
+            if not hook.always_call or hook_id in done:
+                continue
+            extra = (kwargs,) if hook.with_kwargs else ()
+            try:
+                hook.call(module, args, *extra, None)
+            except Exception as error:
+                warnings.warn(
+                    f"{whose} forward hook with ``always_call=True`` raised an exception "
+                    f"that was silenced as another error was raised in forward: {error}",
+                    stacklevel=4,
+                )
+
+
+class _Gate(Function):
+    """Passes tensors on unchanged; in backward, `run` sees and may replace their gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, run: Callable[..., Any], *tensors: Tensor) -> tuple[Tensor, ...]:
+        ctx.run = run
+        ctx.mark_non_differentiable(*(t for t in tensors if not t.requires_grad))
+        return tuple(t.view_as(t) for t in tensors)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
+        return (None, *ctx.run(grads))
+
+
+class _BackwardGate:
+    """The backward hooks of one call: a gate before `forward` and one after it.
+
+    Gradients pass the outer gate first (backward pre-hooks; the output gradients are noted), then
+    the inner one, where the backward hooks see both sides.
+    """
+
+    def __init__(
+        self, module: Module, before: list[tuple[int, Any]], after: list[tuple[int, Any]]
+    ) -> None:
+        self.module = module
+        self.before = [hook for _, hook in before]
+        self.after = [hook for _, hook in after]
+        self.input_count = 0
+        self.inputs_differentiable = False
+        self.grad_output: tuple[Any, ...] = ()
+
+    def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        self.input_count = len(args)
+        args, self.inputs_differentiable = self._pass(args, self._after_backward)
+        return args
+
+    def leave(self, result: Any) -> Any:
+        if not isinstance(result, Tensor | tuple):
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of "
+                f"Tensors but received {type(result)}",
+                stacklevel=5,
+            )
+            return result
+        outputs = result if isinstance(result, tuple) else (result,)
+        outputs, _ = self._pass(outputs, self._before_backward)
+        return outputs if isinstance(result, tuple) else outputs[0]
+
+    @staticmethod
+    def _pass(values: tuple[Any, ...], run: Callable[..., Any]) -> tuple[tuple[Any, ...], bool]:
+        places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
+        wanted = {i for i in places if values[i].requires_grad}
+        if not wanted or not tensorbus.is_grad_enabled():
+            return values, False
+
+        count = len(values)
+
+        def run_on_all(grads: tuple[Any, ...]) -> tuple[Any, ...]:
+            row: list[Any] = [None] * count
+            for place, grad in zip(places, grads, strict=True):
+                row[place] = grad if place in wanted else None
+            changed = run(tuple(row))
+            return tuple(changed[place] for place in places)
+
+        mixed = list(values)
+        passed = _Gate.apply(run_on_all, *(values[i] for i in places))
+        for place, tensor in zip(places, passed, strict=True):
+            mixed[place] = tensor
+        is_named = hasattr(values, "_fields")
+        return (type(values)(*mixed) if is_named else tuple(mixed)), True
+
+    def _before_backward(self, grad_output: tuple[Any, ...]) -> tuple[Any, ...]:
+        for hook in self.before:
+            changed = hook(self.module, grad_output)
+            if changed is not None:
+                grad_output = _same_length(changed, grad_output, "Backward pre hook", "grad_output")
+        self.grad_output = grad_output
+        if self.after and not self.inputs_differentiable:
+            self._without_grad_input()
+        return grad_output
+
+    def _without_grad_input(self) -> None:
+        warnings.warn(
+            "Full backward hook is firing when gradients are computed with respect to module "
+            "outputs since no inputs require gradients. The hook gets None for each input.",
+            stacklevel=5,
+        )
+        for hook in self.after:
+            changed = hook(self.module, (None,) * self.input_count, self.grad_output)
+            if changed is not None and not (
+                isinstance(changed, tuple) and all(grad is None for grad in changed)
+            ):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always "
+                    "return None or None for all gradients."
+                )
+
+    def _after_backward(self, grad_input: tuple[Any, ...]) -> tuple[Any, ...]:
+        for hook in self.after:
+            changed = hook(self.module, grad_input, self.grad_output)
+            if changed is not None:
+                grad_input = _same_length(changed, grad_input, "Backward hook", "grad_input")
+        return grad_input
+
+
+def _same_length(changed: Any, grads: tuple[Any, ...], what: str, which: str) -> tuple[Any, ...]:
+    changed = changed if isinstance(changed, tuple) else (changed,)
+    if len(changed) != len(grads):
+        raise RuntimeError(
+            f"{what} returned an invalid number of {which}, "
+            f"got {len(changed)}, but expected {len(grads)}"
+        )
+    return changed

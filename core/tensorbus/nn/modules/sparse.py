@@ -1,0 +1,131 @@
+"""Look-up tables."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import tensorbus
+from tensorbus._tensor import Tensor
+from tensorbus.nn import functional as F
+from tensorbus.nn import init
+from tensorbus.nn.parameter import Parameter
+
+from .module import Module
+
+
+class Embedding(Module):
+    """Replaces each index by its row of a learnt table.
+
+    Args:
+        num_embeddings: rows of the table.
+        embedding_dim: columns of the table.
+        padding_idx: a row that starts at zero and gets no gradient.
+        max_norm: rows with a larger norm are scaled to it when they are looked up.
+        norm_type: the p of that norm.
+        scale_grad_by_freq: whether gradients are divided by how often a row was looked up.
+        sparse: whether the gradient of the table is a sparse tensor.
+
+    Shapes: integers (*) to (*, embedding_dim). The table is `weight`, drawn from N(0, 1).
+
+    Example:
+        >>> nn.Embedding(10, 3)(tensorbus.tensor([[1, 2, 4, 5]])).shape
+        torch.Size([1, 4, 3])
+    """
+
+    weight: Tensor
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        if padding_idx is not None and padding_idx < 0:
+            padding_idx += num_embeddings
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.padding_idx = padding_idx
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
+        shape = (num_embeddings, embedding_dim)
+        if _weight is None:
+            table = tensorbus.empty(shape, device=device, dtype=dtype)
+            self.weight = Parameter(table, requires_grad=not _freeze)
+            self.reset_parameters()
+        elif tuple(_weight.shape) != shape:
+            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+        else:
+            self.weight = Parameter(_weight, requires_grad=not _freeze)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Self:
+        """Makes a layer around a given table, which is not trained unless `freeze` is False."""
+        if embeddings.dim() != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        rows, columns = embeddings.shape
+        return cls(
+            rows,
+            columns,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight=embeddings,
+            _freeze=freeze,
+        )
+
+    def reset_parameters(self) -> None:
+        """Draws new rows; the padding row becomes zero."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with tensorbus.no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.embedding(
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
+        )
+
+    def extra_repr(self) -> str:
+        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        for name, default in (
+            ("padding_idx", None),
+            ("max_norm", None),
+            ("norm_type", 2),
+            ("scale_grad_by_freq", False),
+        ):
+            value = getattr(self, name)
+            if value != default:
+                parts.append(f"{name}={value}")
+        if self.sparse:
+            parts.append("sparse=True")
+        return ", ".join(parts)
