@@ -35,7 +35,7 @@ class _Runtime:
         self.context = cl.Context([device])
         self.queue = cl.CommandQueue(self.context)
         self.pool = MemoryPool(ImmediateAllocator(self.queue))
-        self.options = ["-cl-std=CL1.2"]
+        self.options = ["-cl-std=CL1.2", "-w"]
         if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             self.options.append("-cl-fp32-correctly-rounded-divide-sqrt")
 

@@ -8,11 +8,15 @@ from typing import Any
 from tensorbus.dtypes import dtype
 from tensorbus.plugin.backend import Kernel
 from tensorbus.plugin.kernel_language.array import StridedArray
+from tensorbus.plugin.kernel_language.create import arange_kernel, random_bits_kernel
 from tensorbus.plugin.kernel_language.device import Device
+from tensorbus.plugin.kernel_language.index import gather_kernels, scatter_kernels
 from tensorbus.plugin.kernel_language.matmul import matmul_kernel
 from tensorbus.plugin.kernel_language.move import VIEW_KERNELS, contiguous
+from tensorbus.plugin.kernel_language.order import argsort_kernel
 from tensorbus.plugin.kernel_language.pointwise import pointwise_kernel
 from tensorbus.plugin.kernel_language.reduce import ArgReduction, Reduction
+from tensorbus.plugin.kernel_language.scan import Scan
 
 Maker = Callable[[Device, dtype], Kernel | None]
 
@@ -49,6 +53,18 @@ def _contiguous(device: Device, source: dtype) -> Kernel:
     return lambda x: contiguous(device, x)
 
 
+def _scan(op: str) -> Maker:
+    def make(device: Device, source: dtype) -> Kernel:
+        def scan(
+            x: StridedArray, dim: int, dtype: dtype, out: StridedArray | None = None
+        ) -> StridedArray:
+            return Scan.of(device, op, source, dtype)(x, dim, out)
+
+        return scan
+
+    return make
+
+
 MAKERS: dict[str, Maker] = {
     "sum": _sum("sum"),
     "prod": _sum("prod"),
@@ -56,7 +72,18 @@ MAKERS: dict[str, Maker] = {
     "amin": _extreme("amin"),
     "argmax": _place("argmax"),
     "argmin": _place("argmin"),
+    "cumsum": _scan("cumsum"),
+    "cumprod": _scan("cumprod"),
+    "cummax": lambda device, source: Scan.of(device, "cummax", source, source),
+    "cummin": lambda device, source: Scan.of(device, "cummin", source, source),
     "matmul": matmul_kernel,
+    "take": lambda device, source: gather_kernels(device, source)[0],
+    "gather": lambda device, source: gather_kernels(device, source)[1],
+    "put": lambda device, source: scatter_kernels(device, source)[0],
+    "scatter": lambda device, source: scatter_kernels(device, source)[1],
+    "argsort": argsort_kernel,
+    "arange": arange_kernel,
+    "random_bits": random_bits_kernel,
     "contiguous": _contiguous,
 }
 

@@ -48,7 +48,8 @@ class Operand:
 class LoopNest:
     """A kernel made for any layout of its operands, one text for each rank.
 
-    *body* is C that runs once per element; *extras* are (C type, name) of further arguments.
+    *body* is C that runs once per element; *extras* are (C type, name) of further arguments,
+    a pointer's type meaning a buffer.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class LoopNest:
         scalars, code = self._units(form) if form.units else self._strided(form)
         scalars += self.extras
         parameters += [f"{c_type} {name}" for c_type, name in scalars]
-        types += [c_type for c_type, _ in scalars]
+        types += [None if "*" in c_type else c_type for c_type, _ in scalars]
         text = (
             f"{self.helpers}\nKERNEL void {self.name}({', '.join(parameters)}) {{\n{code}"
             f"{self.body}\n}}\n"
@@ -145,7 +146,7 @@ class LoopNest:
         inner = last - 1 if form.grid else last
         scalars += [(c_index, f"size{d}") for d in range(1, inner + 1)]
         if form.grid:
-            code = f"{c_index} ix{last} = ITEM; if (ix{last} >= items) return;\n{c_index} left = ROW;\n"
+            code = f"{c_index} ix{last} = ITEM, left = ROW; if (ix{last} >= items) return;\n"
         else:
             code = f"{c_index} left = ITEM; if (left >= items) return;\n"
         for d in range(inner, 0, -1):

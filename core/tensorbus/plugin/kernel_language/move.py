@@ -7,17 +7,20 @@ from tensorbus.plugin.kernel_language.array import StridedArray, is_row_major, v
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import expand_strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
-from tensorbus.plugin.kernel_language.types import cast_for_store, compute_type, load, store
+from tensorbus.plugin.kernel_language.types import cast_for_store, compute_type, load, raw, store
 
 
 def copy(device: Device, dst: StridedArray, src: StridedArray) -> None:
     """Write *src*, broadcast and cast, into *dst* on the same device."""
-    key = ("copy", dst.dtype, src.dtype)
+    source, target = src.dtype, dst.dtype
+    if source is target:
+        source = target = raw(source)
+    key = ("copy", target, source)
     nest = device.made.get(key)
     if nest is None:
-        value = cast_for_store(load(src.dtype, "x", "x_i"), src.dtype, dst.dtype)
-        operands = [Operand("out", dst.dtype, written=True), Operand("x", src.dtype)]
-        body = store(dst.dtype, "out", "out_i", value)
+        value = cast_for_store(load(source, "x", "x_i"), source, target)
+        operands = [Operand("out", target, written=True), Operand("x", source)]
+        body = store(target, "out", "out_i", value)
         nest = device.made[key] = LoopNest(device, "k_copy", operands, body)
     if 0 in dst.shape:
         return

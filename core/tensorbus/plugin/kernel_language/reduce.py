@@ -97,6 +97,19 @@ class Reduction:
         self.device.backend.copy_(out, self.target, EMPTY[self.op], None)
         return out
 
+    def fold_pieces(
+        self,
+        x: StridedArray,
+        parts: StridedArray,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        n: int,
+        step: int,
+        chunk: int,
+    ) -> None:
+        """Fold pieces of *chunk* of the *n* elements of each line into row-major *parts*."""
+        self._run(x, parts, shape, strides, (n,), (step,), chunk, shape[-1])
+
     def _run(
         self,
         x: StridedArray,
@@ -155,6 +168,7 @@ class Reduction:
         target = self.target
         t = compute_type(target)
         if self.op == "sum" and target.category == FLOAT:
+            lane, tail = self._value(f"at + (q + u) * {step}"), self._value(f"at + q * {step}")
             start = f"{t} acc = 0, rest = 0;\n"
             fold = f"""
             for (i64 r = 0; r < n_last; r += {BLOCK}) {{
@@ -162,8 +176,8 @@ class Reduction:
                 {t} lane[{LANES}];
                 for (int u = 0; u < {LANES}; u++) lane[u] = 0;
                 for (; q + {LANES} <= e; q += {LANES})
-                    for (int u = 0; u < {LANES}; u++) lane[u] += {self._value(f"at + (q + u) * {step}")};
-                for (; q < e; q++) lane[0] += {self._value(f"at + q * {step}")};
+                    for (int u = 0; u < {LANES}; u++) lane[u] += {lane};
+                for (; q < e; q++) lane[0] += {tail};
                 for (int w = {LANES // 2}; w; w /= 2)
                     for (int u = 0; u < w; u++) lane[u] += lane[u + w];
                 {t} v = lane[0], s = acc + v;

@@ -23,6 +23,11 @@ def compute_type(d: dtype) -> str:
     return "f32" if d is dtypes.float16 else STORAGE[d]
 
 
+def raw(d: dtype) -> dtype:
+    """The integer dtype as wide as *d*: what only moves values needs one kernel for each width."""
+    return {1: dtypes.uint8, 2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}[d.itemsize]
+
+
 def unsigned(ctype: str) -> str:
     """The unsigned type in which integers of *ctype* wrap."""
     return "u64" if ctype == "i64" else "u32"
