@@ -47,8 +47,9 @@ def numpy_add(np: Any) -> Any:
 def measure(only: str, rounds: int, seconds: float = ROUND_SECONDS) -> dict[str, dict[str, Any]]:
     """Measure in this process: ``{case: {"ours": µs, "theirs": µs}}`` or ``{"error": text}``."""
     import numpy as np
-    import tensorbus
     import torch
+
+    import tensorbus
 
     torch.set_num_threads(1)
     ours = {case.name: case for case in private_copy("overhead_cases").CASES}

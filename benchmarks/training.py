@@ -1,0 +1,113 @@
+"""The demo's training step and whole process beside PyTorch: ``python -m benchmarks.training``.
+
+The step is measured twice: with the threads of all cores, as a user runs it, and with one. The
+whole process is ``examples/digits.py``, run once on each library: its time and peak memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+from benchmarks import environment
+from benchmarks.harness import (
+    ROOT,
+    Row,
+    interleaved,
+    merge,
+    parser,
+    private_copy,
+    run_worker,
+    show,
+    write_json,
+)
+from benchmarks.training_cases import CASES
+
+ROUND_SECONDS = 0.15
+EXAMPLE = "examples/digits.py"
+
+
+def measure(only: str, rounds: int, seconds: float = ROUND_SECONDS) -> dict[str, dict[str, Any]]:
+    """Measure in this process: ``{case: {"ours": µs, "theirs": µs}}`` or ``{"error": text}``."""
+    import torch
+
+    import tensorbus
+
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    ours, theirs = private_copy("training_cases").CASES, private_copy("training_cases").CASES
+    results: dict[str, dict[str, Any]] = {}
+    for our_case, their_case in zip(ours, theirs, strict=True):
+        if only not in our_case.name:
+            continue
+        try:
+            our_loop = our_case.make(tensorbus)
+            our_loop(1)
+        except Exception as error:
+            results[our_case.name] = {"error": f"{type(error).__name__}: {error}"}
+            continue
+        loops = {"ours": our_loop, "theirs": their_case.make(torch)}
+        results[our_case.name] = interleaved(loops, rounds, seconds)
+    return results
+
+
+def collect(processes: int, rounds: int, threads: int, only: str = "") -> list[Row]:
+    """Measure the steps in *processes* processes with *threads* threads each."""
+    arguments = ["--rounds", str(rounds), "--only", only]
+    found = [run_worker("training", arguments, threads) for _ in range(processes)]
+    return merge(CASES, found, suffix=f", {threads} thread{'s' * (threads > 1)}")
+
+
+def whole_process(epochs: int) -> list[Row]:
+    """Run the example once on each library: time, and peak memory, which must not be above."""
+    found = {library: _run_example(library, epochs) for library in ("tensorbus", "torch")}
+    rows = []
+    for name, key, unit, limit in (
+        ("peak memory (RSS)", "megabytes", "MB", 1.0),
+        ("time", "seconds", "s", None),
+    ):
+        ours, theirs = found["tensorbus"][key], found["torch"][key]
+        title = f"{EXAMPLE}, {epochs} epochs: {name}"
+        rows.append(Row(title, ours, theirs, ours / theirs, limit=limit, unit=unit))
+    return rows
+
+
+def _run_example(library: str, epochs: int) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = ["--epochs", str(epochs), "--out", f"{folder}/digits"]
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.program", library, EXAMPLE, *arguments],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+    if done.returncode != 0:
+        raise RuntimeError(f"{EXAMPLE} failed on {library}:\n{done.stderr}")
+    result: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return result
+
+
+def main() -> int:
+    options = parser(__doc__.splitlines()[0], processes=3, rounds=9)
+    options.add_argument("--epochs", type=int, default=12, help="of the whole process; 0: skip it")
+    args = options.parse_args()
+    if args.worker:
+        print(json.dumps(measure(args.only, args.rounds)))
+        return 0
+    header = environment.describe()
+    environment.show(header)
+    rows = collect(args.processes, args.rounds, environment.usable_cores(), args.only)
+    rows += collect(args.processes, args.rounds, 1, args.only)
+    if args.epochs and not args.only:
+        rows += whole_process(args.epochs)
+    show("The demo's training", rows)
+    if args.json:
+        write_json(args.json, header, {"training": rows})
+    return 1 if any(row.error for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""The demo's training step, on either library: the demo's own code, with its imports swapped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import repeat
+from typing import Any
+
+from benchmarks.harness import ROOT, Case, Loop
+from benchmarks.program import digits, load
+
+TRAINING = ROOT / "core" / "tensorbus" / "demo" / "training.py"
+LIMIT = 2.5
+
+
+def trainer(torch: Any) -> tuple[Any, Any, Any]:
+    """The demo's trainer on *torch*, with one batch of images and labels."""
+    library = "torch" if torch.__name__ == "torch" else "tensorbus"
+    program = load(TRAINING, library, f"demo_on_{library}")
+    data = digits().load()
+    torch.manual_seed(0)
+    # So many epochs that the learning rate stays where it is while we measure.
+    ready = program["Trainer"](
+        program["LeNet"](),
+        torch.from_numpy(data.train_images),
+        torch.from_numpy(data.train_labels),
+        epochs=10_000,
+    )
+    ready.net.train()
+    return ready, *ready.batch(torch.arange(program["BATCH"]))
+
+
+def step(torch: Any) -> Loop:
+    ready, images, labels = trainer(torch)
+
+    def loop(n: int) -> object:
+        for _ in repeat(None, n):
+            loss = ready.step(images, labels)
+        return loss
+
+    return loop
+
+
+def shifted_step(torch: Any) -> Loop:
+    ready, _, _ = trainer(torch)
+    chosen = torch.arange(64)
+
+    def loop(n: int) -> object:
+        for _ in repeat(None, n):
+            loss = ready.step(*ready.batch(chosen))
+        return loss
+
+    return loop
+
+
+def forward(torch: Any) -> Loop:
+    ready, images, _ = trainer(torch)
+    ready.net.eval()
+
+    def loop(n: int) -> object:
+        with torch.no_grad():
+            for _ in repeat(None, n):
+                scores = ready.net(images)
+        return scores
+
+    return loop
+
+
+MAKERS: dict[str, tuple[float | None, Callable[[Any], Loop]]] = {
+    "demo step: forward, backward, SGD": (LIMIT, step),
+    "demo step with the random shifts": (LIMIT, shifted_step),
+    "demo network forward only, no_grad": (None, forward),
+}
+CASES = [Case(name, limit, make) for name, (limit, make) in MAKERS.items()]
