@@ -1,0 +1,174 @@
+"""What the pointwise primitives should give, computed without any backend.
+
+Integers are Python ints, wrapped at the end. Floats are NumPy in a wider type: float64 for float32
+and narrower, long double for float64. Operations that are exact or correctly rounded are computed
+in float64 and rounded once; for float32 and narrower operands the second rounding is harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tensorbus.plugin import dtype
+from tensorbus_conformance import formats
+
+COMPARISONS = ("eq", "ne", "lt", "le")
+
+ULP_BOUNDS = {"exp": 3.0, "log": 3.0, "expm1": 3.0, "log1p": 2.0, "sin": 4.0, "cos": 4.0,
+              "tanh": 5.0, "atan2": 6.0, "pow": 16.0}  # fmt: skip
+"""Rule 7; every other pointwise primitive is exact or correctly rounded."""
+
+SIGNED_ZEROS = frozenset("add sub mul div abs sqrt atan2 where".split())
+"""Where the sign of a zero result is specified."""
+
+
+def bound(op: str, dtype: dtype) -> float:
+    """The allowed error in ULP; half-width floats are computed in float32, then rounded."""
+    return 1.0 if dtype in (formats.FLOAT16, formats.BFLOAT16) else ULP_BOUNDS[op]
+
+
+def result_dtype(op: str, dtype: dtype) -> dtype:
+    """The dtype of the result on operands of *dtype*."""
+    return formats.BOOL if op in COMPARISONS else dtype
+
+
+def reference(op: str, dtype: dtype, operands: list[np.ndarray]) -> np.ndarray:
+    """The expected values: wide where an error in ULP is allowed, else of the result's dtype."""
+    with np.errstate(all="ignore"):
+        if op == "where":
+            return np.where(*operands)
+        if op in COMPARISONS:
+            return _COMPARE[op](*operands)
+        if dtype is formats.BOOL:
+            return _BOOL[op](*operands)
+        if dtype in formats.INTS:
+            return _integers(op, dtype, operands)
+        if dtype in formats.COMPLEX:
+            wide = [a.astype(np.clongdouble) for a in operands]
+            return _COMPLEX[op](*wide)
+        if op in ULP_BOUNDS:
+            wide_type = formats.WIDE if dtype is formats.FLOAT64 else np.float64
+            return _TRANSCENDENTAL[op](*(a.astype(wide_type) for a in operands))
+        if op in ("floor_divide", "fmod"):
+            work = formats.compute_dtype(dtype)
+            operands = [a.astype(work) for a in operands]
+            return formats.round_to(_FLOAT[op](*operands), dtype)
+        return formats.round_to(_FLOAT[op](*(a.astype(np.float64) for a in operands)), dtype)
+
+
+def _integers(op: str, dtype: dtype, operands: list[np.ndarray]) -> np.ndarray:
+    function = _INTEGER[op]
+    flat = [np.broadcast_to(a, np.broadcast_shapes(*(o.shape for o in operands))) for a in operands]
+    found = [
+        formats.wrap(function(dtype, *map(int, row)), dtype)
+        for row in zip(*(a.ravel() for a in flat), strict=True)
+    ]
+    return np.array(found, formats.value_dtype(dtype)).reshape(flat[0].shape)
+
+
+def _int_fmod(_: dtype, a: int, b: int) -> int:
+    if b == 0:
+        return 0
+    return abs(a) % abs(b) * (1 if a >= 0 else -1)
+
+
+def _int_pow(dtype: dtype, a: int, b: int) -> int:
+    if b >= 0:
+        return pow(a, b, 1 << dtype.bits)
+    return {1: 1, -1: -1 if b % 2 else 1}.get(a, 0)
+
+
+def _int_lshift(dtype: dtype, a: int, b: int) -> int:
+    return a << b if 0 <= b < dtype.bits else 0
+
+
+def _int_rshift(dtype: dtype, a: int, b: int) -> int:
+    return a >> b if 0 <= b < dtype.bits else -(a < 0)
+
+
+_INTEGER: dict[str, Callable[..., int]] = {
+    "abs": lambda _, a: abs(a),
+    "add": lambda _, a, b: a + b,
+    "sub": lambda _, a, b: a - b,
+    "mul": lambda _, a, b: a * b,
+    "floor_divide": lambda _, a, b: a // b if b else 0,
+    "fmod": _int_fmod,
+    "pow": _int_pow,
+    "maximum": lambda _, a, b: max(a, b),
+    "minimum": lambda _, a, b: min(a, b),
+    "bitwise_and": lambda _, a, b: a & b,
+    "bitwise_or": lambda _, a, b: a | b,
+    "bitwise_xor": lambda _, a, b: a ^ b,
+    "lshift": _int_lshift,
+    "rshift": _int_rshift,
+}
+
+_BOOL = {
+    "maximum": np.logical_or,
+    "minimum": np.logical_and,
+    "bitwise_and": np.logical_and,
+    "bitwise_or": np.logical_or,
+    "bitwise_xor": np.logical_xor,
+}
+
+_COMPARE = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+}
+
+_COMPLEX = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+}
+
+_TRANSCENDENTAL = {
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log1p": np.log1p,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tanh": np.tanh,
+    "atan2": np.arctan2,
+    "pow": np.power,
+}
+
+
+def _floor_divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Python's float floor division over an exact remainder; a / b where b is zero."""
+    remainder = np.fmod(a, b)
+    quotient = (a - remainder) / b
+    quotient = np.where((remainder != 0) & ((b < 0) != (remainder < 0)), quotient - 1, quotient)
+    floored = np.floor(quotient)
+    floored = np.where(quotient - floored > 0.5, floored + 1, floored)
+    return np.where(b == 0, a / b, np.where(quotient != 0, floored, 0))
+
+
+def _greater(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(a) | (a > b), a, b)
+
+
+def _lesser(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.where(np.isnan(a) | (a < b), a, b)
+
+
+_FLOAT = {
+    "abs": np.fabs,
+    "floor": np.floor,
+    "round": np.rint,
+    "sqrt": np.sqrt,
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "floor_divide": _floor_divide,
+    "fmod": np.fmod,
+    "maximum": _greater,
+    "minimum": _lesser,
+}

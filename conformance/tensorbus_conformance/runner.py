@@ -1,0 +1,126 @@
+"""Runs cases on a device and says how each came out."""
+
+from __future__ import annotations
+
+import platform
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+
+from tensorbus.plugin import Backend, Capabilities
+from tensorbus_conformance import exceptions, formats
+from tensorbus_conformance.case import LEVELS, Case
+from tensorbus_conformance.cases import select
+from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.exceptions import KnownGap
+from tensorbus_conformance.report import FAIL, PASS, QUALITY, UNSUPPORTED, Report, Result
+from tensorbus_conformance.trial import Trial, Unsupported
+
+
+def find_backend(name: str) -> tuple[Backend, int]:
+    """The backend and the device index that ``"cpu"`` or ``"cpu:0"`` names."""
+    from tensorbus import discovery
+
+    kind, _, index = name.partition(":")
+    if index and not index.isdecimal():
+        raise ValueError(f"a device is named like 'cpu' or 'cpu:0', got {name!r}")
+    return discovery.backend(kind), int(index or 0)
+
+
+def run(
+    backend: str | Backend,
+    level: str | Sequence[str] = LEVELS,
+    pattern: str | None = None,
+    *,
+    index: int = 0,
+    gaps: Sequence[KnownGap] | None = None,
+    progress: Callable[[Result], None] | None = None,
+) -> Report:
+    """Run the suite on a backend and return its report.
+
+    *backend* is a device's name or a ``Backend``; *level* one level or several; *pattern* a glob
+    over ids, or a text they contain. *gaps* replaces the entries of the package's exceptions file.
+    Raises ``ValueError`` for an unknown level and ``ExceptionsError`` for an unusable file.
+
+    >>> from tensorbus_conformance import run
+    >>> run("cpu", level="L1", pattern="L1/add/float32/*").ok
+    True
+    """
+    if isinstance(backend, str):
+        backend, index = find_backend(backend)
+    levels = tuple(level.split(",")) if isinstance(level, str) else tuple(level)
+    chosen = select(levels, pattern)
+    known = exceptions.load(backend) if gaps is None else list(gaps)
+    capabilities = backend.capabilities(index)
+    report = Report(
+        backend=backend.name,
+        index=index,
+        device=capabilities.name,
+        levels=levels,
+        pattern=pattern,
+        versions=_versions(),
+    )
+    begin = time.perf_counter()
+    for case in chosen:
+        result = run_case(case, backend, index, capabilities, known)
+        report.results.append(result)
+        if progress is not None:
+            progress(result)
+    report.seconds = time.perf_counter() - begin
+    return report
+
+
+def run_case(
+    case: Case,
+    backend: Backend,
+    index: int,
+    capabilities: Capabilities,
+    gaps: Sequence[KnownGap] = (),
+) -> Result:
+    """Run one case; nothing that the backend raises leaves here."""
+    trial = Trial(backend, index, capabilities)
+    begin = time.perf_counter()
+    outcome, message = _attempt(case, trial)
+    seconds = time.perf_counter() - begin
+    reason = next((gap.reason for gap in gaps if gap.covers(case.id)), None)
+    ulp = trial.ulp if trial.ulp is None or np.isfinite(trial.ulp) else None
+    return Result(case.id, case.family, outcome, message, ulp, seconds, reason)
+
+
+def _attempt(case: Case, trial: Trial) -> tuple[str, str]:
+    missing = [d for d in case.dtypes if d not in trial.capabilities.dtypes]
+    if missing:
+        names = ", ".join(d.name for d in missing)
+        if formats.MANDATORY.intersection(missing):
+            return FAIL, f"the device does not claim {names}, which every device must have"
+        return UNSUPPORTED, f"the device does not claim {names}"
+    try:
+        # NumPy's floating point warnings are silenced by the frontend; here they are no matter.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            case.check(trial)
+            trial.backend.synchronize(trial.index)
+    except Unsupported as declared:
+        return UNSUPPORTED, str(declared)
+    except Mismatch as wrong:
+        return FAIL, str(wrong)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{where.filename.rpartition('/')[2]}:{where.lineno}"
+        return FAIL, f"raised {type(error).__name__}: {error} (at {place})"
+    if trial.notes:
+        return QUALITY, trial.notes[0]
+    return PASS, ""
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "numpy": np.__version__}
+    try:
+        found["tensorbus"] = version("tensorbus")
+    except PackageNotFoundError:
+        found["tensorbus"] = "not installed"
+    return found | {"platform": platform.platform()}

@@ -1,0 +1,192 @@
+"""One attempt at one case: places operands, calls kernels as the frontend would, compares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tensorbus.plugin import Array, Backend, Capabilities, dtype
+from tensorbus_conformance import compare, formats, layouts, values
+from tensorbus_conformance.compare import Mismatch
+
+
+class Unsupported(Exception):
+    """The backend declared that it does not do this."""
+
+
+@dataclass
+class Placed:
+    """An operand on the device, and what the host knows of it."""
+
+    array: Array
+    values: np.ndarray
+    dtype: dtype
+    buffer: np.ndarray
+    """The whole storage as it was written."""
+    strides: tuple[int, ...]
+    offset: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.values.shape
+
+
+class Trial:
+    """What a case works with: one device of one backend."""
+
+    def __init__(self, backend: Backend, index: int, capabilities: Capabilities):
+        self.backend, self.index, self.traits = backend, index, backend.traits
+        self.capabilities = capabilities
+        self.flushes = capabilities.details.get("subnormals") == "flush"
+        self.ulp: float | None = None
+        self.notes: list[str] = []
+
+    # -- operands ----------------------------------------------------------------------------
+    def place(self, values_: Any, dtype: dtype, layout: str = "contiguous") -> Placed:
+        """*values_* on the device, laid out as told, among bytes that mean nothing."""
+        array_ = np.asarray(values_, formats.value_dtype(dtype))
+        if layout == "reversed" and not self.traits.negative_strides:
+            raise Unsupported("trait negative_strides is False: the frontend flips with take")
+        host = formats.encode(array_, dtype)
+        shape = array_.shape
+        repeats = tuple(s == 0 and n > 1 for s, n in zip(array_.strides, shape, strict=True))
+        length, strides, offset = layouts.plan(shape, layout, repeats)
+        if layout == "contiguous":
+            buffer = np.array(host).reshape(-1)
+            array = self.backend.from_host(np.array(host), dtype, self.index)
+        else:
+            buffer = values.poison(length, dtype, layout)
+            layouts.window(buffer, shape, strides, offset)[...] = host
+            base = self.backend.from_host(buffer.copy(), dtype, self.index)
+            array = self.backend.as_strided(base, shape, strides, offset, dtype, dtype)
+        return Placed(array, array_, dtype, buffer, strides, offset)
+
+    def scalar(self, value: Any, dtype: dtype) -> Any:
+        """What the kernels take for a Python number."""
+        return self.backend.scalar(value, dtype)
+
+    def token(self, dtype: dtype) -> Any:
+        """What the kernels take where the table says dtype."""
+        return self.backend.dtype(dtype)
+
+    # -- kernels -----------------------------------------------------------------------------
+    def kernel(self, op: str, dtype: dtype) -> Callable[..., Any]:
+        """The backend's kernel; its absence is a failure unless bytes are all *dtype* promises."""
+        kernel = self.backend.kernel(op, dtype, self.index)
+        if kernel is None:
+            if dtype in formats.MOVED:
+                raise Unsupported(f"no {op} kernel for {dtype.name}: not mandatory for this dtype")
+            raise Mismatch(f"kernel({op!r}, {dtype.name}, {self.index}) is None: not offered")
+        return kernel
+
+    def call(self, op: str, dtype: dtype, *args: Any, out: Placed | None = None) -> Any:
+        """Call the kernel *op* with placed operands as the backend's traits ask."""
+        kernel = self.kernel(op, dtype)
+        given = [self._given(a) if isinstance(a, Placed) else a for a in args]
+        if out is None:
+            return kernel(*given)
+        if self.traits.strided_out or self.backend.is_contiguous(out.array, out.dtype):
+            kernel(*given, out=out.array)
+        else:
+            fresh = kernel(*given)
+            self.backend.copy_(out.array, out.dtype, self._as_array(fresh, out.dtype), out.dtype)
+        return out.array
+
+    def _given(self, operand: Placed) -> Array:
+        array, dtype = operand.array, operand.dtype
+        if not self.traits.contiguous_inputs or self.backend.is_contiguous(array, dtype):
+            return array
+        copy = self.backend.empty(operand.shape, dtype, self.index)
+        self.backend.copy_(copy, dtype, array, dtype)
+        return copy
+
+    def _as_array(self, result: Any, dtype: dtype) -> Array:
+        if self.traits.scalar_results and np.isscalar(result):
+            return self.backend.from_host(np.asarray(result, dtype.name), dtype, self.index)
+        return result
+
+    # -- results -----------------------------------------------------------------------------
+    def read(self, array: Array, dtype: dtype, shape: Sequence[int] | None = None) -> np.ndarray:
+        """The values of an array, after a check of its shape and of what ``to_host`` gives."""
+        if shape is not None and tuple(array.shape) != tuple(shape):
+            raise Mismatch(f"shape is {tuple(array.shape)}, expected {tuple(shape)}")
+        if self.traits.scalar_results and np.isscalar(array):
+            host = np.asarray(array)
+        else:
+            host = self.backend.to_host(array, dtype)
+        if not isinstance(host, np.ndarray):
+            raise Mismatch(f"to_host gave a {type(host).__name__}, expected numpy.ndarray")
+        if host.dtype != formats.host_dtype(dtype):
+            expected = formats.host_dtype(dtype)
+            raise Mismatch(f"the result holds {host.dtype}, expected {expected} ({dtype.name})")
+        if host.shape != tuple(array.shape):
+            raise Mismatch(f"to_host gave shape {host.shape}, the array's is {array.shape}")
+        return formats.decode(host, dtype)
+
+    def result(
+        self, array: Any, dtype: dtype, shape: Sequence[int], inputs: Sequence[Any] = ()
+    ) -> np.ndarray:
+        """The values of a fresh result, checked to be dense and to alias none of *inputs*."""
+        if self.traits.scalar_results and np.isscalar(array):
+            return self.read(array, dtype, shape)
+        found = self.read(array, dtype, shape)
+        key, _, strides = self.backend.layout(array, dtype)
+        for position, operand in enumerate(inputs):
+            if not isinstance(operand, Placed):
+                continue
+            if self.backend.layout(operand.array, operand.dtype)[0] == key:
+                raise Mismatch(f"the result shares the storage of input {position}")
+        expected = 1
+        order = sorted((s, n) for s, n in zip(strides, array.shape, strict=True) if n > 1)
+        for stride, n in order:
+            if stride != expected and array.shape and 0 not in array.shape:
+                raise Mismatch(f"a fresh result is not dense: {array.shape} strides {strides}")
+            expected *= n
+        return found
+
+    def storage(self, placed: Placed) -> np.ndarray:
+        """The whole storage of an operand as it is now, in host form."""
+        n = placed.buffer.size
+        flat = self.backend.as_strided(placed.array, (n,), (1,), 0, placed.dtype, placed.dtype)
+        return self.backend.to_host(flat, placed.dtype)
+
+    def untouched(self, *operands: Any) -> None:
+        """Check that inputs, and what lies around them, still hold what they held."""
+        for position, placed in enumerate(operands):
+            if isinstance(placed, Placed):
+                compare.same_bytes(
+                    self.storage(placed), placed.buffer, f"input {position} was written to"
+                )
+
+    def written(self, out: Placed) -> np.ndarray:
+        """The values now in *out*, after a check of the bytes around it."""
+        now = self.storage(out)
+        view = layouts.window(now, out.shape, out.strides, out.offset)
+        found = formats.decode(np.array(view), out.dtype)
+        before = out.buffer.copy()
+        layouts.window(before, out.shape, out.strides, out.offset)[...] = view
+        compare.same_bytes(now, before, "bytes outside out's elements were written")
+        return found
+
+    # -- judgement ---------------------------------------------------------------------------
+    def exact(
+        self, got: np.ndarray, want: Any, dtype: dtype, *operands: Any, zeros: bool = True
+    ) -> None:
+        """Values must be equal; *zeros* says whether the sign of a zero counts."""
+        compare.equal(got, want, dtype, operands, zeros=zeros, flushes=self.flushes)
+
+    def close(
+        self, got: np.ndarray, exact: np.ndarray, dtype: dtype, bound: float, *operands: Any
+    ) -> None:
+        """Values must lie within *bound* ULP; up to four times that is a note on quality."""
+        worst, message = compare.within_ulp(got, exact, dtype, bound, operands, self.flushes)
+        self.ulp = max(self.ulp or 0.0, worst)
+        if message:
+            self.notes.append(message)
+
+    def near(self, got: np.ndarray, exact: np.ndarray, tolerance: np.ndarray, dtype: dtype) -> None:
+        """Values must lie within an absolute error, as for sums of given magnitude."""
+        compare.within(got, exact, tolerance, dtype)
