@@ -26,8 +26,8 @@ class RemovableHandle:
 
     __slots__ = ("__weakref__", "_table", "id")
 
-    def __init__(self, table: _HookTable, hook_id: int) -> None:
-        self._table: weakref.ref[_HookTable] | None = weakref.ref(table)
+    def __init__(self, table: HookTable, hook_id: int) -> None:
+        self._table: weakref.ref[HookTable] | None = weakref.ref(table)
         self.id = hook_id
 
     def remove(self) -> None:
@@ -47,7 +47,7 @@ class RemovableHandle:
         return _rebuild_handle, (table, self.id)
 
 
-class _HookTable(dict[int, Any]):
+class HookTable(dict[int, Any]):
     """Hooks of one sort, by id, in the order they run. A plain dict takes no weak reference."""
 
     __slots__ = ("__weakref__",)
@@ -64,8 +64,8 @@ class _HookTable(dict[int, Any]):
         return RemovableHandle(self, hook_id)
 
 
-def _rebuild_handle(table: _HookTable | None, hook_id: int) -> RemovableHandle:
-    return RemovableHandle(_HookTable() if table is None else table, hook_id)
+def _rebuild_handle(table: HookTable | None, hook_id: int) -> RemovableHandle:
+    return RemovableHandle(HookTable() if table is None else table, hook_id)
 
 
 class ForwardHook(NamedTuple):
@@ -92,16 +92,16 @@ class Hooks:
 
     def __init__(self) -> None:
         for sort in Hooks.__slots__:
-            setattr(self, sort, _HookTable())
+            setattr(self, sort, HookTable())
 
-    backward: _HookTable
-    backward_pre: _HookTable
-    forward: _HookTable
-    forward_pre: _HookTable
-    load_post: _HookTable
-    load_pre: _HookTable
-    state_dict_post: _HookTable
-    state_dict_pre: _HookTable
+    backward: HookTable
+    backward_pre: HookTable
+    forward: HookTable
+    forward_pre: HookTable
+    load_post: HookTable
+    load_pre: HookTable
+    state_dict_post: HookTable
+    state_dict_pre: HookTable
 
 
 NO_HOOKS = Hooks()
@@ -122,7 +122,7 @@ EVERYWHERE = _GlobalHooks()
 
 def _add_global(sort: str, hook: Any) -> RemovableHandle:
     EVERYWHERE.used = True
-    table: _HookTable = getattr(EVERYWHERE.hooks, sort)
+    table: HookTable = getattr(EVERYWHERE.hooks, sort)
     return table.add(hook)
 
 
