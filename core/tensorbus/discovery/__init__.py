@@ -47,6 +47,12 @@ def backend(type: str) -> Backend:
         return _get().backend(type)
 
 
+def check_name(type: str) -> None:
+    """Raise the ``RuntimeError`` of `backend` for a type that no plugin has; loads nothing."""
+    with _lock:
+        _get().check_name(type)
+
+
 def backend_names() -> list[str]:
     """The device types that plugins here declare, usable or not, sorted; loads none of them."""
     with _lock:

@@ -39,12 +39,13 @@ class Loader:
     def backend_names(self) -> list[str]:
         return self._names(BACKENDS)
 
+    def check_name(self, name: str) -> Record:
+        return self._sole(BACKENDS, name)
+
     def backend(self, name: str) -> Backend:
         loaded = self._backends.get(name)
         if loaded is None:
-            record = self._sole(BACKENDS, name)
-            if record is None:
-                raise RuntimeError(self._unknown_backend(name))
+            record = self.check_name(name)
             if record.state != "failed":
                 loaded = self._load_backend(record)
             if loaded is None:
@@ -56,8 +57,6 @@ class Loader:
         loaded = self._commands.get(name)
         if loaded is None:
             record = self._sole(COMMANDS, name)
-            if record is None:
-                raise RuntimeError(f"no plugin has a command {name!r}")
             if record.state != "failed":
                 try:
                     loaded = self._import(record)
@@ -70,13 +69,10 @@ class Loader:
         return loaded
 
     def overlays(self, backend_type: str, op: str | None = None) -> list[OverlaySpec]:
-        if self._overlays is None:
-            self._overlays = []
-            for name in self._names(OVERLAYS):
-                self._add_overlay(name)
+        loaded = self._load_overlays() if self._overlays is None else self._overlays
         mine = [
             spec
-            for spec in self._overlays
+            for spec in loaded
             if spec.backend == backend_type and (op is None or op in spec.ops)
         ]
         mine.sort(key=lambda spec: (-spec.priority, spec.name))
@@ -95,26 +91,30 @@ class Loader:
         chosen = {r.name for r in self.list_records(group) if self._selection.admits(r)}
         return sorted(chosen)
 
-    def _sole(self, group: str, name: str) -> Record | None:
-        """The one record of that name; RuntimeError where two distributions claim it."""
+    def _sole(self, group: str, name: str) -> Record:
+        """The one record of that name; RuntimeError where there is none, or more than one."""
         claims = [
             r for r in self.list_records(group) if r.name == name and self._selection.admits(r)
         ]
+        if not claims:
+            raise RuntimeError(self._unknown(group, name))
         if len(claims) > 1:
             owners = " and ".join(r.owner for r in claims)
             raise RuntimeError(
                 f"{name!r} of {group} is claimed by {len(claims)} distributions, {owners}: "
                 f"uninstall all but one of them"
             )
-        return claims[0] if claims else None
+        return claims[0]
 
-    def _unknown_backend(self, name: str) -> str:
-        known = self.backend_names()
-        if any(r.name == name for r in self.list_records(BACKENDS)):
+    def _unknown(self, group: str, name: str) -> str:
+        known = self._names(group)
+        if any(r.name == name for r in self.list_records(group)):
             return (
-                f"device type {name!r} is installed but left out by "
+                f"{name!r} of {group} is installed but left out by "
                 f"{metadata.VARIABLE}={self._selection.text}: add it there, or unset the variable"
             )
+        if group != BACKENDS:
+            return f"no plugin declares {name!r} in {group}: {', '.join(known) or 'none'} exist"
         if not known:
             return (
                 f"device type {name!r} has no plugin, and none is installed at all: install "
@@ -143,23 +143,27 @@ class Loader:
         record.state = "loaded"
         return backend
 
-    def _add_overlay(self, name: str) -> None:
-        try:
-            record = self._sole(OVERLAYS, name)
-        except RuntimeError as e:
-            warnings.warn(f"tensorbus runs without an overlay: {e}", RuntimeWarning, stacklevel=2)
-            return
-        if record is None:
-            return
+    def _load_overlays(self) -> list[OverlaySpec]:
+        loaded, problems = [], []
+        for name in self._names(OVERLAYS):
+            try:
+                loaded.append(self._load_overlay(self._sole(OVERLAYS, name)))
+            except RuntimeError as e:
+                problems.append(str(e))
+        # Kept before anything is said: where warnings are errors, the next question finds it.
+        self._overlays = loaded
+        for problem in problems:
+            warnings.warn(f"an overlay is left out: {problem}", RuntimeWarning, stacklevel=2)
+        return loaded
+
+    def _load_overlay(self, record: Record) -> OverlaySpec:
         try:
             spec = self._spec(record, "tensorbus_overlay", OverlaySpec)
         except BaseException as e:
             _keep(record, e)
-            warnings.warn(_unusable("overlay", record), RuntimeWarning, stacklevel=2)
-            return
+            raise RuntimeError(_unusable("overlay", record)) from e
         record.state = "loaded"
-        assert self._overlays is not None
-        self._overlays.append(spec)
+        return spec
 
     def _spec(self, record: Record, hook: str, kind: type[Spec]) -> Spec:
         """What the entry's hook returns, checked."""
