@@ -77,9 +77,11 @@ def _parser(argv: list[str], chosen: str | None) -> argparse.ArgumentParser:
         # Only now is the metadata of what is installed worth reading.
         known = {**_from_plugins(), **known}
     for name, text in sorted(known.items()):
-        command = commands.add_parser(name, help=text, description=text)
-        if name == chosen:
-            implementation = _load(name)
+        implementation = _load(name) if name == chosen else None
+        # Only a loaded plugin can say what its command does.
+        description = getattr(implementation, "help", text)
+        command = commands.add_parser(name, help=text, description=description)
+        if implementation is not None:
             implementation.add_arguments(command)
             command.set_defaults(implementation=implementation)
     return parser
@@ -89,7 +91,7 @@ def _from_plugins() -> dict[str, str]:
     from tensorbus import discovery
 
     records = discovery.records("tensorbus.commands")
-    return {record.name: f"from {record.owner}" for record in records}
+    return {record.name: f"a command of {record.owner}" for record in records}
 
 
 def _load(name: str) -> Command:
