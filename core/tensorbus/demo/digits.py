@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ def load() -> Digits:
     try:
         with np.load(FILE) as content:
             images, labels = content["images"], content["labels"]
-    except (OSError, ValueError, KeyError) as e:
+    except (OSError, ValueError, KeyError, BadZipFile) as e:
         raise RuntimeError(
             f"the digits can't be read from {FILE} ({e}): install tensorbus again"
         ) from e

@@ -1,0 +1,8 @@
+"""The benchmarks are a package at the root of the repository, which no wheel carries."""
+
+import sys
+from pathlib import Path
+
+ROOT = str(Path(__file__).resolve().parents[2])
+if ROOT not in sys.path:
+    sys.path.insert(0, ROOT)

@@ -1,0 +1,99 @@
+"""Every benchmark case runs once, on both libraries; nothing here is timed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from benchmarks import environment, harness, import_time, overhead, program, training_cases
+from benchmarks.overhead_cases import CASES as OVERHEAD
+from benchmarks.training_cases import CASES as TRAINING
+
+import tensorbus
+
+CASES = [*OVERHEAD, *TRAINING]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+@pytest.mark.parametrize("library", ["tensorbus", "torch"])
+def test_each_case_runs(case, library):
+    module = tensorbus if library == "tensorbus" else pytest.importorskip("torch")
+    assert case.make(module)(2) is not None
+
+
+def test_the_limits_are_those_that_were_set():
+    limits = {case.name: case.limit for case in OVERHEAD}
+    assert [*limits.values()] == [0.70, 0.80, 0.60, 0.50, 0.95, 0.60, 0.60, 0.40, 0.85]
+    assert training_cases.LIMIT == 2.5 and import_time.LIMIT_MS == 80
+
+
+def test_both_libraries_compute_the_same_losses_in_the_demo_step():
+    torch = pytest.importorskip("torch")
+    ours, images, labels = training_cases.trainer(tensorbus)
+    theirs, _, _ = training_cases.trainer(torch)
+    for trainer in (ours, theirs):
+        trainer.net.dropout.p = 0.0
+    weights = {name: torch.from_numpy(w.numpy()) for name, w in ours.net.state_dict().items()}
+    theirs.net.load_state_dict(weights)
+    pair = torch.from_numpy(images.numpy()), torch.from_numpy(labels.numpy())
+    expected = [theirs.step(*pair) for _ in range(5)]
+    assert [ours.step(images, labels) for _ in range(5)] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_private_copy_shares_no_code():
+    one, two = harness.private_copy("overhead_cases"), harness.private_copy("overhead_cases")
+    assert one.add.__code__ is not two.add.__code__
+    assert [case.name for case in one.CASES] == [case.name for case in two.CASES]
+
+
+def test_interleaved_measures_every_loop():
+    def loop(n):
+        for _ in range(n):
+            pass
+
+    def double(n):
+        loop(2 * n)
+
+    found = harness.interleaved({"one": loop, "two": double}, rounds=5, seconds=0.002)
+    assert found["two"] > 1.3 * found["one"] > 0
+
+
+def test_rows_are_medians_of_ratios_and_know_their_limit(tmp_path, capsys):
+    cases = [harness.Case("x", 0.5, lambda m: None, per_call=10), harness.Case("y", 1, lambda m: 0)]
+    results = [{"x": {"ours": o, "theirs": 100.0}, "y": {"error": "E"}} for o in (40, 60, 70)]
+    x, y = harness.merge(cases, results)
+    assert (x.ours, x.theirs, x.ratio, x.low, x.high) == (6, 10, 0.6, 0.4, 0.7)
+    assert (x.verdict, y.verdict) == ("OVER", "error")
+    harness.show("Title", [x, y])
+    assert "OVER" in capsys.readouterr().out
+    harness.write_json(tmp_path / "x.json", {"numpy": "2"}, {"t": [x, y]})
+    content = json.loads((tmp_path / "x.json").read_text())
+    assert content["tables"]["t"][0]["ratio"] == 0.6 and content["environment"] == {"numpy": "2"}
+
+
+def test_a_worker_that_fails_shows_why():
+    with pytest.raises(RuntimeError, match=r"No module named benchmarks\.nonsense"):
+        harness.run_worker("nonsense", [], threads=1)
+
+
+def test_numpy_alone_runs():
+    np = pytest.importorskip("numpy")
+    assert overhead.numpy_add(np)(2)[0, 0] == 0.75
+
+
+def test_the_header_names_what_the_figures_depend_on():
+    pytest.importorskip("torch")
+    header = environment.describe()
+    assert "cores usable" in header["processor"]
+    assert "threads" in header["numpy's BLAS"] or "core type unknown" in header["numpy's BLAS"]
+    assert header["torch's BLAS"].endswith("threads")
+
+
+def test_import_time_is_measured_in_fresh_processes(tmp_path):
+    base, more, modules = import_time.once("tensorbus", str(tmp_path), write=True)
+    assert base > 0 and more > 0 and modules > 50
+    assert any(tmp_path.rglob("*.pyc"))
+
+
+def test_peak_memory_is_that_of_this_process():
+    assert 20 < program.peak_megabytes() < 20_000
