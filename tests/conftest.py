@@ -13,6 +13,19 @@ from tensorbus import discovery
 
 REQUIRED = {name for name in os.environ.get("TENSORBUS_REQUIRE", "").split(",") if name}
 
+MAX_SKIPS = os.environ.get("TENSORBUS_MAX_SKIPS")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A skip is not a pass: more of them than ``TENSORBUS_MAX_SKIPS`` fail the run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if MAX_SKIPS is None or reporter is None:
+        return
+    skipped = len(reporter.stats.get("skipped", []))
+    if skipped > int(MAX_SKIPS):
+        reporter.write_line(f"\n{skipped} tests were skipped, TENSORBUS_MAX_SKIPS={MAX_SKIPS}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
 
 def usable_or_skip(type: str) -> str:
     """*type*, if such a device can be used; else skip, or fail if ``TENSORBUS_REQUIRE`` has it."""
