@@ -1,0 +1,25 @@
+"""Saving and loading, in PyTorch's zip format, without running code from the file."""
+
+from tensorbus.serialization.archive import get_crc32_options, set_crc32_options
+from tensorbus.serialization.errors import CheckpointError, UnsafeCheckpointError
+from tensorbus.serialization.reading import load
+from tensorbus.serialization.restricted import (
+    add_safe_globals,
+    clear_safe_globals,
+    get_safe_globals,
+    safe_globals,
+)
+from tensorbus.serialization.writing import save
+
+__all__ = [
+    "CheckpointError",
+    "UnsafeCheckpointError",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_crc32_options",
+    "get_safe_globals",
+    "load",
+    "safe_globals",
+    "save",
+    "set_crc32_options",
+]

@@ -1,0 +1,263 @@
+"""Making objects from what a checkpoint says, with every argument checked.
+
+The functions whose names begin with ``_`` carry the names that PyTorch's files call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import tensorbus
+from tensorbus import dtypes
+from tensorbus.serialization.errors import CheckpointError
+from tensorbus.storage import UntypedStorage, tensor_from_storage
+
+_MAX_DIMS = 64
+_MAX_COUNT = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class StorageType:
+    """What a file calls a kind of storage, and the dtype of its elements."""
+
+    name: str
+    dtype: Any
+
+    @property
+    def untyped(self) -> bool:
+        """Whether the tensors made of it tell their dtypes themselves."""
+        return self.name == "UntypedStorage"
+
+
+@dataclass(frozen=True)
+class LoadedStorage:
+    """A storage read from the file, and the dtype that the file gives it."""
+
+    untyped: Any
+    dtype: Any
+
+
+def bad(what: str) -> CheckpointError:
+    """The error for content that is well-formed but makes no sense."""
+    return CheckpointError(f"The checkpoint is damaged: {what}.")
+
+
+def _counts(value: Any, what: str) -> tuple[int, ...]:
+    if not isinstance(value, tuple | list) or len(value) > _MAX_DIMS:
+        raise bad(f"a tensor's {what} is {_short(value)}")
+    for count in value:
+        if type(count) is not int or not 0 <= count <= _MAX_COUNT:
+            raise bad(f"a tensor's {what} is {_short(value)}")
+    return tuple(value)
+
+
+def _short(value: Any) -> str:
+    return f"a {type(value).__name__}" if not isinstance(value, tuple | int) else str(value)[:80]
+
+
+def _view(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, grad: Any) -> Any:
+    untyped = storage.untyped if isinstance(storage, LoadedStorage) else storage
+    if not isinstance(untyped, UntypedStorage) or not isinstance(dtype, dtypes.dtype):
+        raise bad(f"a tensor of {_short(dtype)} has the storage {_short(storage)}")
+    size, stride = _counts(size, "size"), _counts(stride, "stride")
+    if type(offset) is not int or offset < 0 or len(size) != len(stride) or type(grad) is not bool:
+        raise bad(f"a tensor has size {size}, stride {stride} and offset {_short(offset)}")
+    available = untyped.nbytes() // dtype.itemsize
+    reach = offset
+    if 0 not in size:
+        reach += 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    if reach > available:
+        raise bad(
+            f"a tensor of size {size}, stride {stride} and offset {offset} does not fit into its "
+            f"storage of {available} elements"
+        )
+    if grad and not (dtype.is_floating_point or dtype.is_complex):
+        raise bad(f"a tensor of {dtype} requires grad")
+    return tensor_from_storage(untyped, dtype, offset, size, stride, requires_grad=grad)
+
+
+def _rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any) -> Any:
+    dtype = getattr(storage, "dtype", None)
+    return _view(storage, dtype, storage_offset, size, stride, False)
+
+
+def _rebuild_tensor_v2(
+    storage: Any,
+    storage_offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any,
+    backward_hooks: Any,
+    metadata: Any = None,
+) -> Any:
+    dtype = getattr(storage, "dtype", None)
+    return _rebuild_tensor_v3(
+        storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata
+    )
+
+
+def _rebuild_tensor_v3(
+    storage: Any,
+    storage_offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any,
+    backward_hooks: Any,
+    dtype: Any,
+    metadata: Any = None,
+) -> Any:
+    lazy = metadata if isinstance(metadata, dict) else {}
+    if lazy.get("conj") or lazy.get("neg"):
+        # PyTorch marks such tensors and computes the values when they are used; here at once.
+        data = _view(storage, dtype, storage_offset, size, stride, False)
+        data = data.conj() if lazy.get("conj") else data
+        data = -data if lazy.get("neg") else data
+        return data.requires_grad_(requires_grad)
+    return _view(storage, dtype, storage_offset, size, stride, requires_grad)
+
+
+def _tensor(value: Any) -> Any:
+    if not isinstance(value, tensorbus.Tensor):
+        raise bad(f"a parameter's data is {_short(value)}")
+    return value
+
+
+def make_parameter(data: Any, requires_grad: Any = True) -> Any:
+    """A Parameter of a tensor."""
+    if type(requires_grad) is not bool:
+        raise bad("a parameter does not tell whether it requires grad")
+    return tensorbus.nn.Parameter(_tensor(data).detach(), requires_grad)
+
+
+def _rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
+    return make_parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(
+    data: Any, requires_grad: Any, backward_hooks: Any, state: Any
+) -> Any:
+    return _with_attributes(make_parameter(data, requires_grad), state)
+
+
+def _rebuild_from_type_v2(function: Any, kind: Any, args: Any, state: Any) -> Any:
+    """A tensor with attributes of its own, or of a subclass.
+
+    *function* is what makes the plain tensor; the restricted reader has checked it.
+    """
+    if function not in (_rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_parameter):
+        raise bad("a tensor is to be made by something else than a tensor's function")
+    if not isinstance(args, tuple):
+        raise bad("a tensor's arguments are not a tuple")
+    tensor = _tensor(function(*args))
+    if not isinstance(kind, type) or not issubclass(kind, tensorbus.Tensor):
+        raise bad(f"a tensor is to become {_short(kind)}")
+    if kind is not type(tensor) and kind not in (tensorbus.Tensor, tensorbus.nn.Parameter):
+        tensor = tensor.as_subclass(kind)
+    return _with_attributes(tensor, state)
+
+
+def _with_attributes(tensor: Any, state: Any) -> Any:
+    """Sets plain attributes that a user put on a tensor; never one that the class defines."""
+    if isinstance(state, tuple) and len(state) == 2:
+        state = state[0]
+    if isinstance(state, dict):
+        for name, value in state.items():
+            if not isinstance(name, str) or hasattr(type(tensor), name):
+                raise bad(f"a tensor has an attribute {_short(name)}")
+            if hasattr(tensor, "__dict__"):
+                setattr(tensor, name, value)
+    return tensor
+
+
+def _get_layout(name: Any) -> Any:
+    if name == "torch.strided":
+        return tensorbus.strided
+    raise CheckpointError(f"The checkpoint has the layout {name!r}; only torch.strided is known.")
+
+
+def make_size(value: Any = ()) -> Any:
+    """A Size."""
+    return tensorbus.Size(_counts(value, "size"))
+
+
+def make_device(kind: Any, index: Any = None) -> Any:
+    """A device; one that no installed plugin offers is an error that says so."""
+    if not isinstance(kind, str) or not (index is None or type(index) is int):
+        raise bad(f"a device is called {_short(kind)}")
+    try:
+        return tensorbus.device(kind) if index is None else tensorbus.device(kind, index)
+    except RuntimeError as error:
+        raise CheckpointError(f"The checkpoint names the device {kind!r}: {error}") from error
+
+
+def make_ordered_dict(items: Any = ()) -> Any:
+    """An OrderedDict of pairs."""
+    result: OrderedDict[Any, Any] = OrderedDict()
+    for pair in items if isinstance(items, list | tuple) else [None]:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise bad("an OrderedDict is not made of pairs")
+        result[checked_key(pair[0])] = pair[1]
+    return result
+
+
+def make_counter(items: Any = None) -> Any:
+    """A Counter of a dict."""
+    if items is not None and type(items) is not dict:
+        raise bad("a Counter is not made of a dict")
+    return Counter(items)
+
+
+def _items(value: Any) -> list[Any]:
+    if not isinstance(value, list | tuple | set | frozenset):
+        raise bad("a set is not made of a list")
+    return [checked_key(item) for item in value]
+
+
+def make_set(value: Any = ()) -> Any:
+    """A set of a list."""
+    return set(_items(value))
+
+
+def make_frozenset(value: Any = ()) -> Any:
+    """A frozenset of a list."""
+    return frozenset(_items(value))
+
+
+def make_bytearray(value: Any = b"", encoding: Any = None) -> Any:
+    """A bytearray of bytes."""
+    if isinstance(value, str):
+        value = encode(value, encoding)
+    if not isinstance(value, bytes):
+        raise bad("a bytearray is not made of bytes")
+    return bytearray(value)
+
+
+def make_complex(real: Any = 0.0, imag: Any = 0.0) -> Any:
+    """A complex number."""
+    if not isinstance(real, float | int) or not isinstance(imag, float | int):
+        raise bad("a complex number is not made of numbers")
+    return complex(real, imag)
+
+
+def encode(text: Any, encoding: Any) -> bytes:
+    """Bytes, which old pickle protocols write as text."""
+    if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
+        raise bad(f"bytes are written in the encoding {_short(encoding)}")
+    try:
+        return text.encode("latin1")
+    except UnicodeEncodeError:
+        raise bad("bytes are written as text that is none") from None
+
+
+def checked_key(key: Any, depth: int = 0) -> Any:
+    """*key* if it may be a key of a dict; a deep tuple would overflow Python's own stack."""
+    if isinstance(key, tuple | frozenset):
+        if depth > 8:
+            raise bad("a key of a dict is nested too deeply")
+        for part in key:
+            checked_key(part, depth + 1)
+    elif isinstance(key, list | dict | set | bytearray):
+        raise bad(f"a key of a dict is {_short(key)}")
+    return key

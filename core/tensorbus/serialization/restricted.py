@@ -1,0 +1,408 @@
+"""A pickle reader that never runs code from the file.
+
+It interprets the opcodes that checkpoints need, over a table of names that are known to be
+harmless; everything else is refused. Python's own Unpickler is not used: its BUILD can set
+attributes of any object, and its memo can be made to allocate gigabytes by a file of ten bytes.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NoReturn
+
+from tensorbus.serialization import names
+from tensorbus.serialization.errors import CheckpointError, UnsafeCheckpointError
+from tensorbus.serialization.rebuild import bad, checked_key
+
+_user_globals: dict[str, Any] = {}
+
+
+def _named(item: Any) -> tuple[str, Any]:
+    if isinstance(item, tuple):
+        if len(item) != 2 or not isinstance(item[1], str):
+            raise ValueError(
+                f"add_safe_globals(): a tuple must be (object, 'full.name'), but got {item!r}"
+            )
+        return item[1], item[0]
+    try:
+        return f"{item.__module__}.{item.__qualname__}", item
+    except AttributeError:
+        raise TypeError(
+            f"add_safe_globals(): {item!r} is neither a class nor a function"
+        ) from None
+
+
+def add_safe_globals(safe_globals: Iterable[Any]) -> None:
+    """Allow ``load`` to use these classes and functions when a file names them.
+
+    An item may be a pair ``(object, "module.name")`` where the file uses another name. Loading then
+    calls them with whatever arguments the file holds: add only what is harmless with any.
+
+    >>> import datetime, tensorbus
+    >>> tensorbus.serialization.add_safe_globals([datetime.date])
+    """
+    _user_globals.update(_named(item) for item in safe_globals)
+
+
+def get_safe_globals() -> list[Any]:
+    """What ``add_safe_globals`` was called with."""
+    return list(_user_globals.values())
+
+
+def clear_safe_globals() -> None:
+    """Forget what ``add_safe_globals`` allowed."""
+    _user_globals.clear()
+
+
+@contextmanager
+def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
+    """``add_safe_globals`` for the length of a ``with`` block."""
+    before = dict(_user_globals)
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        _user_globals.clear()
+        _user_globals.update(before)
+
+
+_MARK = object()
+
+_FIXED: dict[int, Any] = {
+    pickle.NONE[0]: None,
+    pickle.NEWTRUE[0]: True,
+    pickle.NEWFALSE[0]: False,
+}
+_NUMBERS = {
+    pickle.BININT[0]: struct.Struct("<i"),
+    pickle.BININT1[0]: struct.Struct("<B"),
+    pickle.BININT2[0]: struct.Struct("<H"),
+    pickle.BINFLOAT[0]: struct.Struct(">d"),
+}
+_EMPTY: dict[int, Callable[[], Any]] = {
+    pickle.EMPTY_LIST[0]: list,
+    pickle.EMPTY_TUPLE[0]: tuple,
+    pickle.EMPTY_DICT[0]: dict,
+    pickle.EMPTY_SET[0]: set,
+}
+_TEXTS = {
+    pickle.BINUNICODE[0]: struct.Struct("<I"),
+    pickle.SHORT_BINUNICODE[0]: struct.Struct("<B"),
+    pickle.BINUNICODE8[0]: struct.Struct("<Q"),
+}
+_BYTES = {
+    pickle.BINBYTES[0]: struct.Struct("<I"),
+    pickle.SHORT_BINBYTES[0]: struct.Struct("<B"),
+    pickle.BINBYTES8[0]: struct.Struct("<Q"),
+    pickle.BYTEARRAY8[0]: struct.Struct("<Q"),
+    # Python 2 wrote its text so.
+    pickle.BINSTRING[0]: struct.Struct("<I"),
+    pickle.SHORT_BINSTRING[0]: struct.Struct("<B"),
+}
+_LONGS = {pickle.LONG1[0]: struct.Struct("<B"), pickle.LONG4[0]: struct.Struct("<I")}
+_PUTS = {pickle.BINPUT[0]: struct.Struct("<B"), pickle.LONG_BINPUT[0]: struct.Struct("<I")}
+_GETS = {pickle.BINGET[0]: struct.Struct("<B"), pickle.LONG_BINGET[0]: struct.Struct("<I")}
+_SHORT_TUPLES = {pickle.TUPLE1[0]: 1, pickle.TUPLE2[0]: 2, pickle.TUPLE3[0]: 3}
+
+
+class RestrictedUnpickler:
+    """Reads one pickle from *data*; ``persistent_load`` gives the objects kept outside it."""
+
+    def __init__(self, data: bytes, persistent_load: Callable[[Any], Any]):
+        self._data = data
+        self._position = 0
+        self._persistent_load = persistent_load
+        self._stack: list[Any] = []
+        self._memo: dict[int, Any] = {}
+
+    def load(self) -> Any:
+        """The object; CheckpointError for damage, UnsafeCheckpointError for what is refused."""
+        while True:
+            code = self._take(1)[0]
+            if code == pickle.STOP[0]:
+                result = self._pop()
+                if self._stack:
+                    raise bad("its pickle leaves something over")
+                return result
+            self._step(code)
+
+    def _step(self, code: int) -> None:
+        push = self._push
+        if code in _ACTIONS:
+            _ACTIONS[code](self)
+        elif code in _PUTS:
+            self._put(self._number(_PUTS[code]))
+        elif code in _GETS:
+            self._get(self._number(_GETS[code]))
+        elif code in _TEXTS:
+            push(self._text(self._number(_TEXTS[code])))
+        elif code in _NUMBERS:
+            push(self._number(_NUMBERS[code]))
+        elif code in _FIXED:
+            push(_FIXED[code])
+        elif code in _EMPTY:
+            push(_EMPTY[code]())
+        elif code in _SHORT_TUPLES:
+            count = _SHORT_TUPLES[code]
+            push(tuple(reversed([self._pop() for _ in range(count)])))
+        elif code in _BYTES:
+            push(self._bytes(code, self._take(self._number(_BYTES[code]))))
+        elif code in _LONGS:
+            push(int.from_bytes(self._take(self._number(_LONGS[code])), "little", signed=True))
+        else:
+            raise UnsafeCheckpointError(
+                f"The checkpoint's pickle has the opcode {bytes([code])!r} at byte "
+                f"{self._position - 1}, which no checkpoint needs; the file is damaged or hostile."
+            )
+
+    def _take(self, count: int) -> bytes:
+        end = self._position + count
+        if end > len(self._data):
+            raise CheckpointError("The checkpoint is truncated: its pickle ends too soon.")
+        taken = self._data[self._position : end]
+        self._position = end
+        return taken
+
+    def _frame(self) -> None:
+        self._take(8)
+
+    def _mark(self) -> None:
+        self._push(_MARK)
+
+    def _memoize(self) -> None:
+        self._put(len(self._memo))
+
+    def _list(self) -> None:
+        self._push(self._marked())
+
+    def _tuple(self) -> None:
+        self._push(tuple(self._marked()))
+
+    def _global(self) -> None:
+        module = self._line()
+        self._push(self._resolve(module, self._line()))
+
+    def _persistent(self) -> None:
+        self._push(self._persistent_load(self._pop()))
+
+    def _number(self, form: struct.Struct) -> Any:
+        return form.unpack(self._take(form.size))[0]
+
+    def _text(self, count: int) -> str:
+        try:
+            return self._take(count).decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise bad("its pickle has text that is none") from None
+
+    @staticmethod
+    def _bytes(code: int, value: bytes) -> Any:
+        if code == pickle.BYTEARRAY8[0]:
+            return bytearray(value)
+        if code in (pickle.BINSTRING[0], pickle.SHORT_BINSTRING[0]):
+            return value.decode("latin1")
+        return value
+
+    def _line(self) -> str:
+        end = self._data.find(b"\n", self._position)
+        if end < 0:
+            raise CheckpointError("The checkpoint is truncated: its pickle ends too soon.")
+        text = self._text(end - self._position)
+        self._position = end + 1
+        return text
+
+    def _push(self, value: Any) -> None:
+        self._stack.append(value)
+
+    def _pop(self) -> Any:
+        if not self._stack or self._stack[-1] is _MARK:
+            raise bad("its pickle takes more than it gives")
+        return self._stack.pop()
+
+    def _top(self) -> Any:
+        if not self._stack or self._stack[-1] is _MARK:
+            raise bad("its pickle takes more than it gives")
+        return self._stack[-1]
+
+    def _drop(self) -> None:
+        if not self._stack:
+            raise bad("its pickle takes more than it gives")
+        self._stack.pop()
+
+    def _drop_marked(self) -> None:
+        self._marked()
+
+    def _marked(self) -> list[Any]:
+        """The values above the last mark, taken off the stack."""
+        for i in range(len(self._stack) - 1, -1, -1):
+            if self._stack[i] is _MARK:
+                values = self._stack[i + 1 :]
+                del self._stack[i:]
+                return values
+        raise bad("its pickle takes more than it gives")
+
+    def _protocol(self) -> None:
+        protocol = self._take(1)[0]
+        if protocol > pickle.HIGHEST_PROTOCOL:
+            raise bad(f"its pickle has the unknown protocol {protocol}")
+
+    def _put(self, index: int) -> None:
+        self._memo[index] = self._top()
+
+    def _get(self, index: int) -> None:
+        if index not in self._memo:
+            raise bad("its pickle uses what it has not stored")
+        self._push(self._memo[index])
+
+    def _frozenset(self) -> None:
+        self._push(frozenset(checked_key(item) for item in self._marked()))
+
+    def _dict(self) -> None:
+        values = self._marked()
+        self._push({})
+        self._fill(values)
+
+    def _append(self) -> None:
+        value = self._pop()
+        self._extend([value])
+
+    def _appends(self) -> None:
+        self._extend(self._marked())
+
+    def _extend(self, values: list[Any]) -> None:
+        target = self._top()
+        if type(target) is not list and not _is_users(target):
+            raise bad(f"its pickle appends to a {type(target).__name__}")
+        target.extend(values)
+
+    def _add_items(self) -> None:
+        values = self._marked()
+        target = self._top()
+        if type(target) is not set:
+            raise bad(f"its pickle adds to a {type(target).__name__}")
+        target.update(checked_key(value) for value in values)
+
+    def _set_item(self) -> None:
+        value, key = self._pop(), self._pop()
+        self._fill([key, value])
+
+    def _set_items(self) -> None:
+        self._fill(self._marked())
+
+    def _fill(self, values: list[Any]) -> None:
+        target = self._top()
+        if type(target) not in (dict, OrderedDict, Counter) and not _is_users(target):
+            raise bad(f"its pickle sets items of a {type(target).__name__}")
+        if len(values) % 2:
+            raise bad("its pickle has a key without a value")
+        for key, value in zip(values[::2], values[1::2], strict=True):
+            target[checked_key(key)] = value
+
+    def _stack_global(self) -> None:
+        name, module = self._pop(), self._pop()
+        if not isinstance(name, str) or not isinstance(module, str):
+            raise bad("its pickle names something by what is no text")
+        self._push(self._resolve(module, name))
+
+    @staticmethod
+    def _resolve(module: str, name: str) -> Any:
+        full = f"{module}.{name}"
+        table, _ = names.known()
+        if full in table:
+            return table[full]
+        if full in _user_globals:
+            return _user_globals[full]
+        _refuse(full)
+
+    def _reduce(self) -> None:
+        self._call(new=False)
+
+    def _new_object(self) -> None:
+        self._call(new=True)
+
+    def _call(self, new: bool) -> None:
+        args, function = self._pop(), self._pop()
+        if not isinstance(args, tuple):
+            raise bad("its pickle calls something without arguments")
+        _, calls = names.known()
+        call = calls.get(id(function))
+        if call is None:
+            if not any(function is allowed for allowed in _user_globals.values()):
+                raise bad(f"its pickle calls a {type(function).__name__}")
+            call = partial(function.__new__, function) if new else function
+        try:
+            self._push(call(*args))
+        except CheckpointError:
+            raise
+        except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
+            raise bad(f"{function!r} was called with unfit arguments ({error})") from error
+
+    def _build(self) -> None:
+        state, target = self._pop(), self._top()
+        if _is_users(target):
+            _restore(target, state)
+        elif type(target) is OrderedDict and type(state) is dict:
+            for name, value in state.items():
+                if not isinstance(name, str) or hasattr(OrderedDict, name):
+                    raise bad("an OrderedDict has a strange attribute")
+                setattr(target, name, value)
+        else:
+            raise bad(f"its pickle sets the state of a {type(target).__name__}")
+
+
+_Unpickler = RestrictedUnpickler
+_ACTIONS: dict[int, Callable[[RestrictedUnpickler], None]] = {
+    pickle.PROTO[0]: _Unpickler._protocol,
+    pickle.FRAME[0]: _Unpickler._frame,
+    pickle.MARK[0]: _Unpickler._mark,
+    pickle.POP[0]: _Unpickler._drop,
+    pickle.POP_MARK[0]: _Unpickler._drop_marked,
+    pickle.MEMOIZE[0]: _Unpickler._memoize,
+    pickle.LIST[0]: _Unpickler._list,
+    pickle.TUPLE[0]: _Unpickler._tuple,
+    pickle.FROZENSET[0]: _Unpickler._frozenset,
+    pickle.DICT[0]: _Unpickler._dict,
+    pickle.APPEND[0]: _Unpickler._append,
+    pickle.APPENDS[0]: _Unpickler._appends,
+    pickle.ADDITEMS[0]: _Unpickler._add_items,
+    pickle.SETITEM[0]: _Unpickler._set_item,
+    pickle.SETITEMS[0]: _Unpickler._set_items,
+    pickle.GLOBAL[0]: _Unpickler._global,
+    pickle.STACK_GLOBAL[0]: _Unpickler._stack_global,
+    pickle.REDUCE[0]: _Unpickler._reduce,
+    pickle.NEWOBJ[0]: _Unpickler._new_object,
+    pickle.BUILD[0]: _Unpickler._build,
+    pickle.BINPERSID[0]: _Unpickler._persistent,
+}
+
+
+def _is_users(target: Any) -> bool:
+    return any(type(target) is allowed for allowed in _user_globals.values())
+
+
+def _restore(target: Any, state: Any) -> None:
+    """Gives an object of a class that the user allowed its state, as pickle defines it."""
+    if hasattr(target, "__setstate__"):
+        target.__setstate__(state)
+        return
+    slots = {}
+    if isinstance(state, tuple) and len(state) == 2:
+        state, slots = state
+    for part in (state or {}, slots or {}):
+        if type(part) is not dict or not all(isinstance(name, str) for name in part):
+            raise bad(f"the state of a {type(target).__name__} is not a dict")
+        for name, value in part.items():
+            setattr(target, name, value)
+
+
+def _refuse(name: str) -> NoReturn:
+    raise UnsafeCheckpointError(
+        f"The checkpoint uses {name}, which is not in the list of names that are safe to load. "
+        "If you trust it with any argument, allow it with "
+        f"tensorbus.serialization.add_safe_globals([{name}]); if you trust the whole file, load "
+        "it with weights_only=False, which may run any code that the file contains."
+    )

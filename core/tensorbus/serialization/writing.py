@@ -1,0 +1,221 @@
+"""Saving: objects to PyTorch's zip format."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import pickle
+import secrets
+import stat
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import tensorbus
+from tensorbus import dtypes
+from tensorbus.serialization.archive import ALIGNMENT, ArchiveWriter
+from tensorbus.serialization.names import storage_name
+from tensorbus.storage import UntypedStorage
+
+
+class _Name:
+    """A global as it stands in the file; what it names need not exist here."""
+
+    def __init__(self, module: str, name: str):
+        self.module = module
+        self.name = name
+
+    def __call__(self) -> None:
+        raise TypeError(f"{self.module}.{self.name} is only a name in a file")
+
+
+class _StorageReference:
+    """A storage as its record in the archive; pickled as a persistent id."""
+
+    def __init__(self, kind: _Name, key: str, location: str, count: int):
+        self.pid = ("storage", kind, key, location, count)
+
+
+class _CheckpointPickler(pickle._Pickler):  # type: ignore[name-defined]
+    """Writes tensors, dtypes and the like under PyTorch's names.
+
+    Python's own pickler in Python: the one in C insists on importing what a global names.
+    """
+
+    def __init__(self, file: IO[bytes], protocol: int):
+        super().__init__(file, protocol)
+        self.storages: list[Any] = []
+        self._keys: dict[Any, tuple[str, Any]] = {}
+        self._names: dict[str, _Name] = {}
+
+    def _name(self, module: str, name: str) -> _Name:
+        # One object for each name, so that the memo finds it again.
+        return self._names.setdefault(f"{module}.{name}", _Name(module, name))
+
+    def persistent_id(self, obj: Any) -> Any:
+        if isinstance(obj, _StorageReference):
+            return obj.pid
+        if isinstance(obj, UntypedStorage):
+            return self._storage(obj, None).pid
+        return None
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        """Writes a class, a function, a dtype or one of PyTorch's names."""
+        if type(obj) is dtypes.dtype:
+            module, name = "torch", str(obj).removeprefix("torch.")
+        elif type(obj) is _Name:
+            module, name = obj.module, obj.name
+        else:
+            super().save_global(obj, name)
+            return
+        self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
+        self.memoize(obj)
+
+    def reducer_override(self, obj: Any) -> Any:
+        """How objects of ours are written; NotImplemented for all others."""
+        kind = type(obj)
+        if kind is _Name:
+            return obj.name
+        if kind is dtypes.dtype:
+            return str(obj)
+        if isinstance(obj, tensorbus.Tensor):
+            return self._tensor(obj)
+        if kind is tensorbus.Size:
+            return self._name("torch", "Size"), (tuple(obj),)
+        if kind is tensorbus.device:
+            args = (obj.type,) if obj.index is None else (obj.type, obj.index)
+            return self._name("torch", "device"), args
+        if obj is tensorbus.strided:
+            return self._name("torch.serialization", "_get_layout"), ("torch.strided",)
+        return NotImplemented
+
+    def _tensor(self, tensor: Any) -> Any:
+        kind = type(tensor)
+        if kind is tensorbus.nn.Parameter:
+            args = (tensor.detach(), tensor.requires_grad, OrderedDict())
+            return self._name("torch._utils", "_rebuild_parameter"), args
+        storage = self._storage(tensor.untyped_storage(), tensor.dtype)
+        function = self._name("torch._utils", "_rebuild_tensor_v2")
+        # requires_grad of a result is not kept: its history is not saved either.
+        grad = tensor.requires_grad
+        args = (
+            storage,
+            tensor.storage_offset(),
+            tuple(tensor.shape),
+            tuple(tensor.stride()),
+            grad,
+            OrderedDict(),
+        )
+        if kind is tensorbus.Tensor:
+            return function, args
+        return self._name("torch._tensor", "_rebuild_from_type_v2"), (function, kind, args, {})
+
+    def _storage(self, storage: Any, dtype: Any) -> _StorageReference:
+        key, first = self._keys.setdefault(storage._key, (str(len(self.storages)), dtype))
+        if int(key) == len(self.storages):
+            self.storages.append(storage)
+        if first is not dtype:
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as different "
+                f"types ({first} and {dtype}); clone one of them first"
+            )
+        if dtype is None:
+            kind, size = self._name("torch.storage", "UntypedStorage"), 1
+        else:
+            kind, size = self._name("torch", storage_name(dtype)), dtype.itemsize
+        return _StorageReference(kind, key, str(storage.device), storage.nbytes() // size)
+
+
+def save(
+    obj: Any,
+    f: str | os.PathLike[str] | IO[bytes],
+    pickle_module: Any = None,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:
+    """Write *obj* (tensors, state dicts, containers of them) to a path or a binary file.
+
+    The format is PyTorch's own, so ``torch.load`` reads it. Tensors that share a storage share it
+    again when loaded. A path is written to a temporary file beside it, which then takes its name:
+    whatever interrupts the saving, the previous file stays whole. RuntimeError when tensors see one
+    storage as different dtypes, pickle's errors for an object that cannot be pickled.
+
+    >>> import tensorbus, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "weights.pt")
+    >>> tensorbus.save({"w": tensorbus.ones(2)}, path)
+    >>> tensorbus.load(path)
+    {'w': tensor([1., 1.])}
+    """
+    if pickle_module is not None and pickle_module is not pickle:
+        raise ValueError("save(): pickle_module must be Python's pickle, or left out")
+    if not _use_new_zipfile_serialization:
+        raise ValueError(
+            "save(): the format before PyTorch 1.6 is not written; "
+            "leave out _use_new_zipfile_serialization"
+        )
+    stream = io.BytesIO()
+    pickler = _CheckpointPickler(stream, pickle_protocol)
+    try:
+        pickler.dump(obj)
+    except RecursionError:
+        raise ValueError("save(): the object is nested too deeply to be saved") from None
+    if isinstance(f, str | os.PathLike):
+        path = os.fspath(f)
+        folder = os.path.splitext(os.path.basename(path))[0] or "archive"
+        with _replacing(path) as file:
+            _write(file, folder, stream.getvalue(), pickler.storages)
+    elif callable(getattr(f, "write", None)):
+        _write(f, "archive", stream.getvalue(), pickler.storages)
+    else:
+        raise TypeError(
+            f"save(): expected a path or a file opened for binary writing, got {type(f).__name__}"
+        )
+
+
+def _write(file: IO[bytes], folder: str, pickled: bytes, storages: list[Any]) -> None:
+    archive = ArchiveWriter(file, folder)
+    digest = hashlib.sha256()
+
+    def add(name: str, data: Any) -> None:
+        digest.update(f"{name} {archive.add(name, data)}\n".encode())
+
+    add("data.pkl", pickled)
+    add(".format_version", b"1")
+    add(".storage_alignment", str(ALIGNMENT).encode())
+    add("byteorder", b"little")
+    for key, storage in enumerate(storages):
+        add(f"data/{key}", storage.to_host())
+    add("version", b"3\n")
+    # Equal contents give equal files, so the id is made of the contents.
+    archive.add(".data/serialization_id", f"{int(digest.hexdigest(), 16) % 10**40:040}".encode())
+    archive.finish()
+
+
+@contextmanager
+def _replacing(path: str) -> Iterator[IO[bytes]]:
+    """A file to write that becomes *path* when all is well, and vanishes otherwise."""
+    target = os.path.realpath(path)
+    mode = None
+    if os.path.exists(target):
+        mode = os.stat(target).st_mode
+        if not stat.S_ISREG(mode):
+            # A device or a pipe holds nothing that could be lost, and must not be replaced.
+            with open(target, "wb") as file:
+                yield file
+            return
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            os.chmod(temporary, stat.S_IMODE(mode))
+        os.replace(temporary, target)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise
