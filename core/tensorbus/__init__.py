@@ -1,1 +1,104 @@
-"""tensorbus: a PyTorch-style tensor library whose hardware and communication plug in."""
+"""tensorbus: a PyTorch-style tensor library whose hardware and communication plug in.
+
+>>> import tensorbus as torch
+>>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad
+tensor([2., 4.])
+"""
+
+from typing import Any as _Any
+
+from tensorbus import dtypes as _dtypes
+from tensorbus._tensor import Tensor
+from tensorbus.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from tensorbus.defaults import (
+    get_default_device,
+    get_default_dtype,
+    set_default_device,
+    set_default_dtype,
+)
+from tensorbus.devices import device
+from tensorbus.dispatch import fallback_counts, get_fallback, set_fallback
+from tensorbus.dtypes import can_cast, dtype, finfo, iinfo, promote_types
+from tensorbus.ops import families as _families
+from tensorbus.ops import public as _public
+from tensorbus.ops.layouts import broadcast_shapes
+from tensorbus.ops.promotion import result_type
+from tensorbus.size import Size
+from tensorbus.version import __version__
+
+_families.load()
+_public.install(Tensor)
+globals().update(_public.FUNCTIONS)
+globals().update({d.name: d for d in _dtypes.ALL})
+globals().update(
+    {
+        name: getattr(_dtypes, name)
+        for name in "half float double cfloat cdouble short int long bool".split()
+    }
+)
+
+# What a program never touches is never imported: submodules are found by __getattr__ too.
+_LATER = {
+    "save": "serialization",
+    "load": "serialization",
+    "Generator": "random",
+    "manual_seed": "random",
+    "seed": "random",
+    "initial_seed": "random",
+    "get_rng_state": "random",
+    "set_rng_state": "random",
+    "default_generator": "random",
+    "set_printoptions": "_tensor_str",
+    "UntypedStorage": "storage",
+}
+
+
+def __getattr__(name: str) -> _Any:
+    import importlib
+
+    if name in _LATER:
+        found = getattr(importlib.import_module(f"tensorbus.{_LATER[name]}"), name)
+        globals()[name] = found
+        return found
+    if not name.startswith("_"):
+        try:
+            return importlib.import_module(f"tensorbus.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"tensorbus.{name}":
+                raise
+    raise AttributeError(f"module 'tensorbus' has no attribute {name!r}")
+
+
+__all__ = [
+    "Size",
+    "Tensor",
+    "__version__",
+    "broadcast_shapes",
+    "can_cast",
+    "device",
+    "dtype",
+    "enable_grad",
+    "fallback_counts",
+    "finfo",
+    "get_default_device",
+    "get_default_dtype",
+    "get_fallback",
+    "iinfo",
+    "inference_mode",
+    "is_grad_enabled",
+    "no_grad",
+    "promote_types",
+    "result_type",
+    "set_default_device",
+    "set_default_dtype",
+    "set_fallback",
+    "set_grad_enabled",
+]

@@ -188,6 +188,14 @@ class Backend:
                 expected *= n
         return True
 
+    def as_array(self, result: Any, dtype: dtype, index: int) -> Array:
+        """The 0-d array for a host scalar that a kernel returned (trait ``scalar_results``)."""
+        return self.from_host(np.asarray(result), dtype, index)
+
+    def owns_storage(self, array: Array) -> bool:
+        """Whether no other array shares this one's storage, as far as the backend can tell."""
+        return False
+
     # -- kernels -----------------------------------------------------------------------------
     def dtype(self, dtype: dtype) -> Any:
         """What this backend's kernels take where the table says *dtype*."""

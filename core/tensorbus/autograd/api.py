@@ -1,0 +1,148 @@
+"""``backward`` and ``grad``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensorbus._tensor import Tensor, from_array, wrap_like
+from tensorbus.autograd import engine
+from tensorbus.autograd.node import AccumulateGrad
+from tensorbus.ops.slow import edge_of
+
+
+Tensors = Tensor | Sequence[Tensor]
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add the gradients of *tensors* to ``.grad`` of the leaves they were made from.
+
+    *grad_tensors* gives the gradient of each result; scalars have 1. RuntimeError where a tensor
+    records nothing or the graph was freed.
+
+    >>> import tensorbus
+    >>> x = tensorbus.tensor([2.0, 3.0], requires_grad=True)
+    >>> tensorbus.autograd.backward((x * x).sum())
+    >>> x.grad
+    tensor([4., 6.])
+
+    Source: https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
+    """
+    outputs = _listed(tensors)
+    keep = create_graph if retain_graph is None else retain_graph
+    wanted = None
+    if inputs is not None:
+        given = _listed(inputs)
+        if not given:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        wanted = {_edge(t) for t in given}
+    found = engine.run(_roots(outputs, grad_tensors, create_graph), keep, create_graph, wanted)
+    if inputs is not None:
+        for t in given:
+            edge = _edge(t)
+            if not isinstance(edge, AccumulateGrad) and edge in found:
+                g = found.pop(edge)
+                g = g if create_graph else wrap_like(g, edge.k, None)
+                t._g = g if t.grad is None else t.grad + g
+    engine.store(found, create_graph)
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """The gradients of *outputs* with respect to *inputs*; never touches ``.grad``.
+
+    RuntimeError where an input was not used, unless *allow_unused* (then None) or
+    *materialize_grads* (then zeros).
+
+    >>> import tensorbus
+    >>> x = tensorbus.tensor(3.0, requires_grad=True)
+    >>> (g,) = tensorbus.autograd.grad(x**3, x, create_graph=True)
+    >>> tensorbus.autograd.grad(g, x)
+    (tensor(18.),)
+
+    Source: https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
+    """
+    if is_grads_batched:
+        raise NotImplementedError("grad(): is_grads_batched is not supported; loop over the batch")
+    results, given = _listed(outputs), _listed(inputs)
+    for t in given:
+        if not t.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    keep = create_graph if retain_graph is None else retain_graph
+    edges = [_edge(t) for t in given]
+    roots = _roots(results, grad_outputs, create_graph)
+    found = engine.run(roots, keep, create_graph, set(edges))
+    gradients: list[Tensor | None] = []
+    for t, edge in zip(given, edges, strict=True):
+        g = found.get(edge)
+        if g is None:
+            if materialize_grads:
+                gradients.append(from_array(t._k.zeros(tuple(t._s)), t._k))
+                continue
+            if not allow_unused:
+                raise RuntimeError(
+                    "One of the differentiated Tensors appears to not have been used in the graph. "
+                    "Set allow_unused=True if this is the desired behavior."
+                )
+            gradients.append(None)
+            continue
+        if not create_graph:
+            g = wrap_like(t._k.clone(t._k.as_array(g) if not g.shape else g), t._k, None)
+        gradients.append(g)
+    return tuple(gradients)
+
+
+def _listed(tensors: Any) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _edge(t: Tensor) -> Any:
+    return edge_of(t)
+
+
+def _roots(outputs: list[Tensor], grads: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+    given: list[Any]
+    if grads is None:
+        given = [None] * len(outputs)
+    else:
+        given = [grads] if isinstance(grads, Tensor) else list(grads)
+    if len(given) != len(outputs):
+        raise RuntimeError(
+            f"got {len(outputs)} tensors and {len(given)} gradients: give one for each tensor"
+        )
+    roots = []
+    for i, (t, g) in enumerate(zip(outputs, given, strict=True)):
+        edge = _edge(t)
+        if edge is None:
+            raise RuntimeError(
+                f"element {i} of tensors does not require grad and does not have a grad_fn"
+            )
+        if g is None:
+            if t._s.numel() != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            g = from_array(t._k.full(tuple(t._s), 1), t._k)
+        elif g._s != t._s:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{i}] has a shape of {g._s} and output[{i}] has a "
+                f"shape of {t._s}."
+            )
+        elif g._k is not t._k:
+            g = g.to(t._k.device, t._k.dtype)
+        roots.append((edge, g if create_graph else g._a))
+    return roots
+
+

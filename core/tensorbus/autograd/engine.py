@@ -1,0 +1,249 @@
+"""The backward pass: an iterative walk over the recorded graph, newest node first.
+
+Gradients travel as arrays and the rules run on kernels; only under ``create_graph`` do they travel
+as tensors. Contributions to a node are summed as they meet; a leaf's gradient is stored when all have come.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from heapq import heappop, heappush
+from typing import Any
+
+from tensorbus._tensor import PERMUTED, Tensor, from_array, wrap_like
+from tensorbus.autograd.grad_mode import enable_grad, no_grad
+from tensorbus.autograd.node import AccumulateGrad, Node
+
+Roots = list[tuple[Node, Any]]
+
+
+def run(roots: Roots, keep_graph: bool, create_graph: bool, wanted: set[Any] | None) -> dict[Any, Any]:
+    """Walk from the roots; returns the gradients of leaves and of the nodes in *wanted*.
+
+    With *wanted* only nodes that lead there run.
+    """
+    with enable_grad() if create_graph else no_grad():
+        if wanted is None and not create_graph:
+            return _run_arrays(roots, keep_graph)
+        return _run_general(roots, keep_graph, create_graph, wanted)
+
+
+def _run_arrays(roots: Roots, keep_graph: bool) -> dict[Any, Any]:
+    """The common case: arrays, every leaf wanted."""
+    heap: list[tuple[int, Node]] = []
+    waiting: dict[Node, Any] = {}
+    leaves: dict[Any, Any] = {}
+    for node, g in roots:
+        _meet(node, g, waiting, leaves, heap)
+    while heap:
+        _, node = heappop(heap)
+        g = waiting.pop(node)
+        while True:
+            if node.h is not None:
+                g = _pre_hooks(node, g, False)
+            pairs = node.run(g)
+            if node.h is not None:
+                pairs = _post_hooks(node, g, pairs, False)
+            if not keep_graph:
+                node.release()
+            following = None
+            i = 0
+            n = len(pairs)
+            while i < n:
+                edge = pairs[i]
+                if edge is not None:
+                    g = pairs[i + 1]
+                    if type(edge) is AccumulateGrad:
+                        if edge in leaves:
+                            leaves[edge] = edge.k.add(leaves[edge], g)
+                        else:
+                            leaves[edge] = g
+                    elif edge in waiting:
+                        waiting[edge] = edge.k.add(waiting[edge], g)
+                    elif n == 2 and (not heap or edge.q < heap[0][0]):
+                        following = edge  # newer than all that waits: no need of the heap
+                    elif g is not None:
+                        waiting[edge] = g
+                        heappush(heap, (edge.q, edge))
+                i += 2
+            if following is None:
+                break
+            node = following
+            pairs = None
+    return leaves
+
+
+def _meet(edge: Any, g: Any, waiting: dict[Any, Any], leaves: dict[Any, Any], heap: Any) -> None:
+    into = leaves if type(edge) is AccumulateGrad else waiting
+    if edge in into:
+        into[edge] = edge.k.add(into[edge], g)
+    else:
+        into[edge] = g
+        if into is waiting:
+            heappush(heap, (edge.q, edge))
+
+
+def _run_general(
+    roots: Roots, keep_graph: bool, create_graph: bool, wanted: set[Any] | None
+) -> dict[Any, Any]:
+    useful = None if wanted is None else _leading_to(wanted, [node for node, _ in roots])
+    heap: list[tuple[int, Node]] = []
+    waiting: dict[Any, Any] = {}
+    found: dict[Any, Any] = {}
+
+    def meet(edge: Any, g: Any) -> None:
+        leaf = type(edge) is AccumulateGrad
+        if g is None or (useful is not None and edge not in useful):
+            return
+        into = found if leaf else waiting
+        if edge in into:
+            before = into[edge]
+            into[edge] = before + g if create_graph else edge.k.add(before, g)
+        else:
+            into[edge] = g
+            if not leaf:
+                heappush(heap, (edge.q, edge))
+
+    for node, g in roots:
+        meet(node, g)
+    while heap:
+        _, node = heappop(heap)
+        g = waiting.pop(node)
+        if node.h is not None:
+            g = _pre_hooks(node, g, create_graph)
+        if wanted is not None and node in wanted:
+            found[node] = g
+            if not any(edge in useful for edge in node.edges()):  # type: ignore[operator]
+                continue
+        pairs = node.run_t(g) if create_graph else node.run(g)
+        if node.h is not None:
+            pairs = _post_hooks(node, g, pairs, create_graph)
+        if not keep_graph:
+            node.release()
+        for i in range(0, len(pairs), 2):
+            if pairs[i] is not None:
+                meet(pairs[i], pairs[i + 1])
+    return found
+
+
+def _leading_to(wanted: set[Any], roots: Iterable[Any]) -> set[Any]:
+    """The nodes from which one of *wanted* can be reached."""
+    useful: set[Any] = set(wanted)
+    order: list[Any] = []
+    seen: set[Any] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        order.append(node)
+        stack.extend(node.edges())
+    # Sequence numbers count down, so the oldest nodes come first when sorted backwards.
+    leaves = [n for n in order if type(n) is AccumulateGrad]
+    inner = sorted((n for n in order if type(n) is not AccumulateGrad), key=lambda n: -n.q)
+    for node in [*leaves, *inner]:
+        if node not in useful and any(edge in useful for edge in node.edges()):
+            useful.add(node)
+    return useful
+
+
+# -- hooks -----------------------------------------------------------------------------------
+def _as_tensor(node: Any, g: Any, create_graph: bool) -> Any:
+    if create_graph or g is None:
+        return g
+    return wrap_like(node.k.as_array(g) if not g.shape else g, node.k, None)
+
+
+def _pre_hooks(node: Any, g: Any, create_graph: bool) -> Any:
+    hooks = node.h
+    for hook in hooks.at("tensor"):
+        t = _as_tensor(node, g, create_graph)
+        made = hook(t)
+        if made is not None:
+            g = made if create_graph else made._a
+    for hook in hooks.at("pre"):
+        made = hook((_as_tensor(node, g, create_graph),))
+        if made is not None:
+            made = made[0] if isinstance(made, tuple) else made
+            g = made if create_graph else made._a
+    for hook in hooks.at("retain"):
+        hook(_as_tensor(node, g, create_graph))
+    return g
+
+
+def _post_hooks(node: Any, g: Any, pairs: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
+    post = node.h.at("post")
+    if not post:
+        return pairs
+    edges = pairs[::2]
+    for hook in post:
+        inputs = tuple(
+            None if e is None else _as_tensor(e, x, create_graph)
+            for e, x in zip(edges, pairs[1::2], strict=True)
+        )
+        made = hook(inputs, (_as_tensor(node, g, create_graph),))
+        if made is not None:
+            made = made if isinstance(made, tuple) else (made,)
+            values = [x if create_graph or x is None else x._a for x in made]
+            pairs = tuple(v for pair in zip(edges, values, strict=True) for v in pair)
+    return pairs
+
+
+# -- leaves ----------------------------------------------------------------------------------
+def store(gradients: dict[Any, Any], create_graph: bool) -> None:
+    """Add the gradients of leaves to their ``.grad``."""
+    while gradients:
+        edge, g = gradients.popitem()
+        leaf = edge.leaf()
+        if leaf is not None and g is not None:
+            _accumulate(edge, leaf, g, create_graph)
+
+
+def _accumulate(edge: AccumulateGrad, leaf: Tensor, g: Any, create_graph: bool) -> None:
+    hooked = edge.h is not None
+    if hooked:
+        g = _pre_hooks(edge, g, create_graph)
+    before = leaf.grad
+    if create_graph:
+        leaf._g = g.clone() if before is None and not hooked else g if before is None else before + g
+    elif before is None:
+        leaf._g = _first(edge, leaf, g, hooked)
+    else:
+        k = edge.k
+        if before._e is not None:
+            leaf._g = from_array(k.add(before._a, g), k)
+        else:
+            k.add(before._a, g, out=before._a)
+            if before._c is not None:
+                before._c[0] += 1
+    if hooked:
+        for hook in edge.h.at("post_accumulate"):  # type: ignore[union-attr]
+            hook(leaf)
+
+
+def _first(edge: AccumulateGrad, leaf: Tensor, g: Any, hooked: bool) -> Tensor:
+    """A new ``.grad``: the array itself where nobody else can hold it, else a copy."""
+    k = edge.k
+    if not g.shape:
+        g = k.as_array(g)
+    # 3: the caller's variable, this parameter, and getrefcount's own. A gradient that another
+    # edge, a node or a view holds too counts more.
+    alone = sys.getrefcount(g) <= 3 and k.backend.owns_storage(g) and not hooked
+    if alone and leaf._b is None and k.is_contiguous(g):
+        return from_array(g, k)
+    if leaf._b is None:
+        return from_array(k.clone(g), k)
+    from tensorbus.ops.layouts import empty_in_layout, is_dense
+
+    strides = tuple(k.layout(leaf._a)[2])
+    if not is_dense(tuple(leaf._s), strides):
+        return from_array(k.clone(g), k)
+    out = empty_in_layout(k, tuple(leaf._s), strides)
+    k.copy_(out, g)
+    made = from_array(out, k)
+    if not k.is_contiguous(out):
+        made._b = PERMUTED
+    return made
+

@@ -1,0 +1,170 @@
+"""Nodes of the recorded graph, and what they keep for the backward pass."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus._tensor import Tensor
+from tensorbus.errors import freed_error, stale_error
+
+next_sequence = itertools.count(-1, -1).__next__
+"""Sequence numbers count down, so that the newest node is the least of a heap."""
+
+
+class Node:
+    """One recorded operation: a function of the gradient of its result.
+
+    ``e0``, ``e1``... are the edges to what made its inputs (None where no gradient is wanted). ``k`` is
+    the result's kind, ``q`` the sequence number, ``h`` the hooks.
+    """
+
+    __slots__ = ("__weakref__", "h", "k", "meta", "q")
+    arity = 0
+    k: Any
+    q: int
+    h: Hooks | None
+
+    def run(self, g: Any) -> tuple[Any, ...]:
+        """Edges and gradients, in turn, from an array."""
+        raise NotImplementedError
+
+    def run_t(self, g: Any) -> tuple[Any, ...]:
+        """Edges and gradients, in turn, from a tensor; records."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Forget what was kept for the backward pass."""
+
+    def edges(self) -> tuple[Any, ...]:
+        """What made the inputs, in order."""
+        return tuple(getattr(self, f"e{i}") for i in range(self.arity))
+
+    def name(self) -> str:
+        """The node's name, as errors give it."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The nodes of the inputs, as PyTorch shows them."""
+        return tuple((edge, 0) for edge in self.edges())
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for the user's notes on this node."""
+        try:
+            return self.meta
+        except AttributeError:
+            self.meta: dict[Any, Any] = {}
+            return self.meta
+
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call ``hook(grad_inputs, grad_outputs)`` after this node ran."""
+        return hooks_of(self).add("post", hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Any:
+        """Call ``hook(grad_outputs)`` before this node runs."""
+        return hooks_of(self).add("pre", hook)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+class AccumulateGrad(Node):
+    """The edge of a leaf: its gradient arrives in ``.grad``."""
+
+    __slots__ = ("leaf",)
+
+    def __init__(self, leaf: Tensor):
+        self.leaf = weakref.ref(leaf)
+        self.k = leaf._k
+        self.h = None
+
+    @property
+    def variable(self) -> Tensor | None:
+        """The leaf, while it lives."""
+        return self.leaf()
+
+
+class Hooks:
+    """The hooks of one node, by when they run."""
+
+    __slots__ = ("by_id", "next_id")
+
+    def __init__(self) -> None:
+        self.by_id: dict[int, tuple[str, Callable[..., Any]]] = {}
+        self.next_id = 0
+
+    def add(self, when: str, hook: Callable[..., Any]) -> RemovableHandle:
+        """Keep a hook and return its handle."""
+        self.next_id += 1
+        self.by_id[self.next_id] = (when, hook)
+        return RemovableHandle(self.by_id, self.next_id)
+
+    def at(self, when: str) -> list[Callable[..., Any]]:
+        """The hooks of one moment, in order."""
+        return [hook for moment, hook in list(self.by_id.values()) if moment == when]
+
+
+class RemovableHandle:
+    """Removes a hook: by ``remove()`` or at the end of a ``with``."""
+
+    def __init__(self, hooks: dict[int, Any], id: int):
+        self._hooks = weakref.ref(hooks) if not isinstance(hooks, dict) else lambda: hooks
+        self.id = id
+
+    def remove(self) -> None:
+        """Take the hook away; nothing happens the second time."""
+        hooks = self._hooks()
+        if hooks is not None:
+            hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.remove()
+
+
+def hooks_of(node: Node) -> Hooks:
+    """The node's hooks, made at the first one."""
+    if node.h is None:
+        node.h = Hooks()
+    return node.h
+
+
+class _Freed:
+    """Stands in a node for what was released."""
+
+    __slots__ = ()
+
+    @property
+    def _c(self) -> Any:
+        raise freed_error()
+
+    def __getitem__(self, _: int) -> Any:
+        raise freed_error()
+
+
+FREED: Any = _Freed()
+
+
+def stale(tensor: Any, then: int) -> RuntimeError:
+    """The error for a saved input that was written to."""
+    edge = tensor._e
+    source = "AccumulateGrad" if edge is None else edge.name()
+    now = tensor._c[0]
+    name = tensor._k.dtype.legacy
+    return stale_error(_typename(tensor._k, name), tensor._s, source, now, then)
+
+
+def stale_result(node: Node, array: Any, now: int, then: int) -> RuntimeError:
+    """The error for a saved result that was written to."""
+    name = _typename(node.k, node.k.dtype.legacy)
+    return stale_error(name, array.shape, node.name(), now, then)
+
+
+def _typename(kind: Any, legacy: str) -> str:
+    return legacy if kind.device.type == "cpu" else f"{kind.device.type}.{legacy}"

@@ -1,0 +1,190 @@
+"""What runs for an op on a device: the only place that decides.
+
+``resolve`` is asked once for each op and kind. It looks, in this order, at overlays, at the backend's own
+kernels, at the composite of the op's row, and last at the CPU.
+"""
+
+from __future__ import annotations
+
+import atexit
+import collections
+import functools
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus import discovery
+from tensorbus.devices import device as Device
+from tensorbus.dtypes import BOOL, FLOAT, INTEGER
+from tensorbus.kinds import Kind, kind_of
+from tensorbus.ops import raw_views
+from tensorbus.plugin.backend import PRIMITIVES
+
+Entry = Callable[..., Any]
+
+_CONVERTING = ("sum", "prod", "cumsum", "cumprod")
+_BACKEND_NAMES = {"view": "reshape"}
+
+
+class Overridden(Exception):
+    """An operand's class handles ops itself."""
+
+
+class WrongDomain(Exception):
+    """The op does not take this dtype as it is."""
+
+
+def resolve(kind: Kind, name: str) -> Entry:
+    """The entry for an op on a kind; RuntimeError with the ways out where there is none."""
+    from tensorbus.ops.registry import ROWS
+
+    row = ROWS[name]
+    if kind.override is not None:
+        return functools.partial(_raise, Overridden)
+    category = kind.dtype.category
+    if (row.domain == "float" and category < FLOAT) or (
+        row.domain == "integral" and category > INTEGER
+    ) or (row.domain == "number" and category == BOOL):  # fmt: skip
+        return functools.partial(_raise, WrongDomain)
+    candidates = []
+    for spec in discovery.overlays(kind.backend.name):
+        if name in spec.ops and spec.supports(name, kind.dtype, kind.index):
+            kernel = spec.kernel(name, kind.dtype, kind.index)
+            if kernel is not None:
+                candidates.append(_entry(kind, name, kernel))
+    own = _own(kind, name)
+    if own is not None:
+        candidates.append(own)
+    elif row.composite is not None:
+        candidates.append(functools.partial(row.composite, kind))
+    else:
+        candidates.append(_fallback(kind, name))
+    return candidates[0] if len(candidates) == 1 else functools.partial(_first_willing, candidates)
+
+
+def _own(kind: Kind, name: str) -> Entry | None:
+    kernel = kind.backend.kernel(_BACKEND_NAMES.get(name, name), kind.dtype, kind.index)
+    if kernel is not None:
+        return _entry(kind, name, kernel)
+    default = raw_views.DEFAULTS.get(name)
+    return None if default is None else functools.partial(default, kind)
+
+
+def _first_willing(candidates: list[Entry], *args: Any, **kwargs: Any) -> Any:
+    """Overlay kernels may answer NotImplemented, then the next one runs."""
+    for entry in candidates:
+        result = entry(*args, **kwargs)
+        if result is not NotImplemented:
+            return result
+    return NotImplemented
+
+
+def _raise(error: type[Exception], *_: Any, **__: Any) -> Any:
+    raise error()
+
+
+# -- entries from kernels --------------------------------------------------------------------
+def _entry(kind: Kind, name: str, kernel: Entry) -> Entry:
+    """A kernel that takes any shapes and sizes and knows its dtype argument."""
+    token = kind.token
+    if name in PRIMITIVES:
+        kernel = raw_views.suit_traits(kind, name, kernel)
+    if name in _CONVERTING:
+
+        def converting(x: Any, dims: Any, out: Any = None) -> Any:
+            return kernel(x, dims, token) if out is None else kernel(x, dims, token, out=out)
+
+        return converting
+    if name == "matmul":
+
+        def matmul(a: Any, b: Any) -> Any:
+            return kernel(a, b, token)
+
+        return matmul
+    if name == "arange":
+
+        def arange(n: int, start: Any, step: Any) -> Any:
+            return kernel(n, start, step, token)
+
+        return arange
+    return kernel
+
+
+# -- the CPU fallback ------------------------------------------------------------------------
+_policy = os.environ.get("TENSORBUS_FALLBACK", "warn")
+_fell_back: collections.Counter[str] = collections.Counter()
+
+
+def set_fallback(policy: str) -> None:
+    """What happens when a device lacks an op: ``error``, ``warn`` (once for each) or ``allow``."""
+    global _policy
+    if policy not in ("error", "warn", "allow"):
+        raise ValueError(f"the fallback policy is error, warn or allow, not {policy!r}")
+    _policy = policy
+
+
+def get_fallback() -> str:
+    """The fallback policy."""
+    return _policy
+
+
+def fallback_counts() -> dict[str, int]:
+    """How often each op ran on the CPU for another device, as ``{"exp on opencl": 3}``."""
+    return dict(_fell_back)
+
+
+def _fallback(kind: Kind, name: str) -> Entry:
+    from tensorbus.ops.registry import ROWS
+
+    backend = kind.backend
+    where = f"{name} on {backend.name}"
+    missing = (
+        f"no kernel for {name} with {kind.dtype.name} on device {kind.device} "
+        f"({type(backend).__module__}): tried overlays, the backend and a composition"
+    )
+    if backend.name == "cpu":
+        raise NotImplementedError(
+            f'"{name}" not implemented for \'{kind.dtype.legacy.removesuffix("Tensor")}\' '
+            f"on device {kind.device}. Convert the tensor with .to(dtype) first."
+        )
+    if _policy == "error":
+        raise NotImplementedError(
+            f"{missing}. Ways out: install an overlay that has it, move the tensors with "
+            ".to('cpu'), or allow the fallback with tensorbus.set_fallback('warn')"
+        )
+    host = kind_of(Device("cpu"), kind.dtype)
+    arguments = ROWS[name].arguments
+    tensors = set(ROWS[name].tensors)
+    result_kind = {"bool": kind.bool, "int64": kind.i64}.get(ROWS[name].result, kind)
+
+    def source(argument: str) -> Kind:
+        return {"i": kind.i64, "c": kind.bool}.get(argument, kind)
+
+    def entry(*args: Any, out: Any = None) -> Any:
+        if not _fell_back[where] and _policy == "warn":
+            warnings.warn(f"{missing}; it runs on the CPU", stacklevel=3)
+        _fell_back[where] += 1
+        there = []
+        for argument, value in zip(arguments, args, strict=False):
+            if argument in tensors and hasattr(value, "shape"):
+                k = source(argument)
+                value = host.backend.from_host(backend.to_host(value, k.dtype), k.dtype, 0)
+            there.append(value)
+        result = getattr(host, name)(*there)
+        if name in ("put", "scatter"):
+            out, result = args[0], there[0]
+        values = host.of(result_kind.dtype).backend.to_host(result, result_kind.dtype)
+        back = backend.from_host(values, result_kind.dtype, kind.index)
+        if out is None:
+            return back
+        return result_kind.copy_(out, back)
+
+    return entry
+
+
+@atexit.register
+def _report() -> None:
+    if _fell_back and _policy == "warn":
+        listed = ", ".join(f"{where}: {n}" for where, n in _fell_back.most_common(5))
+        warnings.warn(f"ops that ran on the CPU for another device: {listed}", stacklevel=1)

@@ -1,0 +1,66 @@
+"""Error texts that more than one family raises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def broadcast_error(a: int, b: int, dim: int) -> RuntimeError:
+    """The shapes of two operands do not go together."""
+    return RuntimeError(
+        f"The size of tensor a ({a}) must match the size of tensor b ({b}) "
+        f"at non-singleton dimension {dim}"
+    )
+
+
+def dim_error(dim: int, rank: int) -> IndexError:
+    """A dimension that the tensor does not have."""
+    rank = max(rank, 1)
+    return IndexError(
+        f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})"
+    )
+
+
+def type_error(function: str, argument: str, position: int, expected: str, got: Any) -> TypeError:
+    """An argument of a wrong type."""
+    return TypeError(
+        f"{function}(): argument '{argument}' (position {position}) must be {expected}, "
+        f"not {type(got).__name__}"
+    )
+
+
+def device_error(a: Any, b: Any) -> RuntimeError:
+    """Operands on two devices."""
+    return RuntimeError(
+        f"Expected all tensors to be on the same device, but found at least two devices, "
+        f"{a} and {b}!"
+    )
+
+
+def leaf_inplace_error() -> RuntimeError:
+    """An in-place change of a leaf that gradients are wanted for."""
+    return RuntimeError(
+        "a leaf Variable that requires grad is being used in an in-place operation."
+    )
+
+
+def freed_error() -> RuntimeError:
+    """A second backward pass over a graph that the first one freed."""
+    return RuntimeError(
+        "Trying to backward through the graph a second time (or directly access saved tensors "
+        "after they have already been freed). Saved intermediate values of the graph are freed "
+        "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+        "backward through the graph a second time or if you need to access saved tensors after "
+        "calling backward."
+    )
+
+
+def stale_error(typename: str, shape: Any, source: str, now: int, then: int) -> RuntimeError:
+    """A value that backward needs was changed in place."""
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [torch.{typename} {list(shape)}], which is output 0 of {source}, is at "
+        f"version {now}; expected version {then} instead. Hint: enable anomaly detection to find "
+        "the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True)."
+    )

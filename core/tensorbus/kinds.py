@@ -1,0 +1,216 @@
+"""Kinds: one object for each (device, dtype, overriding class), and the table of its kernels.
+
+A tensor's kind is its only type slot. ``a._k is b._k`` answers "same device, same dtype, no override"
+at once, and ``kind.add`` is the kernel to call: the attribute is a stub until the op is first used
+there, then what ``dispatch.resolve`` found. A kind is also the namespace ``F`` that composites
+and derivative rules are written over, with arrays as its values.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+from tensorbus import discovery, dtypes
+from tensorbus.devices import device as Device
+from tensorbus.plugin.backend import Array, Backend
+
+_kinds: dict[tuple[Device, dtypes.dtype, type | None], Kind] = {}
+_CONSTANTS_LIMIT = 1000
+
+
+class Kind:
+    """The kernels and the identity of the tensors of one device and dtype."""
+
+    def __init__(self, device: Device, dtype: dtypes.dtype, override: type | None, backend: Backend):
+        from tensorbus.ops.registry import ROWS
+
+        self.device = device
+        self.dtype = dtype
+        self.override = override
+        self.backend = backend
+        self.index: int = device.index or 0
+        self.scalar_results = backend.traits.scalar_results
+        self.is_float = dtype.is_floating_point
+        self.differentiable = dtype.category >= dtypes.FLOAT
+        # Values that a Python number may have without a change of dtype.
+        self.number_types: tuple[type, ...] = (
+            (), (int,), (int, float), (int, float, complex)
+        )[dtype.category]  # fmt: skip
+        self.consts: dict[Any, Any] = {}
+        self.token = backend.dtype(dtype)
+        for name in ROWS:
+            self.__dict__[name] = functools.partial(_first_call, self, name)
+
+    def __repr__(self) -> str:
+        return f"<kind {self.device} {self.dtype}>"
+
+    def __reduce__(self) -> Any:
+        return kind_of, (self.device, self.dtype, self.override)
+
+    # -- neighbours --------------------------------------------------------------------------
+    def of(self, dtype: dtypes.dtype) -> Kind:
+        """The kind of the same device with another dtype."""
+        return kind_of(self.device, dtype)
+
+    @functools.cached_property
+    def bool(self) -> Kind:
+        """The kind of this device's truth values."""
+        return self.of(dtypes.bool)
+
+    @functools.cached_property
+    def i64(self) -> Kind:
+        """The kind of this device's indices."""
+        return self.of(dtypes.int64)
+
+    @functools.cached_property
+    def T(self) -> Any:
+        """The same namespace over tensors, which records."""
+        from tensorbus.ops.tensor_namespace import TensorNamespace
+
+        return TensorNamespace(self)
+
+    # -- arrays ------------------------------------------------------------------------------
+    def empty(self, shape: tuple[int, ...]) -> Array:
+        """A new array of any values."""
+        return self.backend.empty(shape, self.dtype, self.index)
+
+    def full(self, shape: tuple[int, ...], value: Any) -> Array:
+        """A new array filled with a Python number."""
+        out = self.backend.empty(shape, self.dtype, self.index)
+        self.backend.copy_(out, self.dtype, value, None)
+        return out
+
+    def zeros(self, shape: tuple[int, ...]) -> Array:
+        """A new array of zeros."""
+        return self.full(shape, 0)
+
+    def cast(self, x: Array, source: Kind) -> Array:
+        """A new array of this kind's dtype with the values of an array of *source*'s."""
+        out = self.backend.empty(x.shape, self.dtype, self.index)
+        self.backend.copy_(out, self.dtype, x, source.dtype)
+        return out
+
+    def copy_(self, dst: Array, src: Array) -> Array:
+        """Write *src* (an array of this kind, or a Python number) into *dst*."""
+        number = isinstance(src, (bool, int, float, complex))
+        self.backend.copy_(dst, self.dtype, src, None if number else self.dtype)
+        return dst
+
+    def contiguous(self, x: Array) -> Array:
+        """The array if it is row-major without gaps, else a copy that is."""
+        return x if self.backend.is_contiguous(x, self.dtype) else self.clone(x)
+
+    def clone(self, x: Array) -> Array:
+        """A row-major copy."""
+        out = self.backend.empty(x.shape, self.dtype, self.index)
+        self.backend.copy_(out, self.dtype, x, self.dtype)
+        return out
+
+    def is_contiguous(self, x: Array) -> Any:
+        """Whether an array is row-major without gaps."""
+        return self.backend.is_contiguous(x, self.dtype)
+
+    def layout(self, x: Array) -> Any:
+        """(storage key, offset, strides) of an array."""
+        return self.backend.layout(x, self.dtype)
+
+    def as_strided(
+        self, x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
+    ) -> Array:
+        """Another view of an array's storage."""
+        return self.backend.as_strided(x, shape, strides, offset, self.dtype, self.dtype)
+
+    def as_array(self, r: Any) -> Array:
+        """An array for a kernel's result that may be a host scalar."""
+        return self.backend.as_array(r, self.dtype, self.index) if self.scalar_results else r
+
+    def const(self, value: Any) -> Any:
+        """What the kernels of this kind take for a Python number, wrapped into the dtype."""
+        found = self.consts.get(value)
+        if found is None:
+            found = self.backend.scalar(wrap_number(value, self.dtype), self.dtype)
+            if value and value == value:  # 0.0 == -0.0, and a NaN is never found again
+                if len(self.consts) >= _CONSTANTS_LIMIT:
+                    self.consts.clear()
+                self.consts[value] = found
+        return found
+
+
+def wrap_number(value: Any, dtype: dtypes.dtype) -> Any:
+    """A Python number as the dtype holds it: integers wrap around."""
+    if dtype.category == dtypes.INTEGER:
+        value = int(value) & ((1 << dtype.bits) - 1)
+        return value - (1 << dtype.bits) if dtype.is_signed and value >> (dtype.bits - 1) else value
+    if dtype.category == dtypes.BOOL:
+        return bool(value)
+    return complex(value) if dtype.category == dtypes.COMPLEX else float(value)
+
+
+def _first_call(kind: Kind, name: str, *args: Any, **kwargs: Any) -> Any:
+    from tensorbus.dispatch import resolve
+
+    entry = resolve(kind, name)
+    kind.__dict__[name] = entry
+    return entry(*args, **kwargs)
+
+
+def kind_of(device: Device, dtype: dtypes.dtype, override: type | None = None) -> Kind:
+    """The kind of tensors on *device* with *dtype*; loads the device's backend at first."""
+    found = _kinds.get((device, dtype, override))
+    if found is None:
+        if device.index is None:
+            device = Device(device.type, current_index(device.type))
+            found = kind_of(device, dtype, override)
+        else:
+            found = _make(device, dtype, override)
+        # The key without an index follows the current device, so only the full one is kept,
+        # except for types that have one device only.
+        _kinds[found.device, dtype, override] = found
+        if found.backend.device_count() == 1:
+            _kinds[Device(device.type), dtype, override] = found
+    return found
+
+
+def _make(device: Device, dtype: dtypes.dtype, override: type | None) -> Kind:
+    backend = discovery.backend(device.type)
+    count = backend.device_count()
+    if device.index is not None and device.index >= count:
+        raise RuntimeError(
+            f"invalid device {device}: this machine has {count} device(s) of type {device.type}"
+        )
+    supported = backend.capabilities(device.index or 0).dtypes
+    if dtype not in supported:
+        names = ", ".join(sorted(d.name for d in supported))
+        raise TypeError(
+            f"device {device} has no {dtype.name}; it has {names}. "
+            "Convert the tensor to one of these first, with .to(dtype)"
+        )
+    return Kind(device, dtype, override, backend)
+
+
+_current: dict[str, int] = {}
+
+
+def current_index(type: str) -> int:
+    """The index that a device of *type* without one means."""
+    return _current.get(type, 0)
+
+
+def set_current_index(type: str, index: int) -> None:
+    """Make *index* the current device of *type*."""
+    _current[type] = index
+    for key in [k for k in _kinds if k[0].type == type and k[0].index is None]:
+        del _kinds[key]
+
+
+def _after_fork() -> None:
+    for backend in {kind.backend for kind in _kinds.values()}:
+        revive = getattr(backend, "after_fork", None)
+        if revive is not None:
+            revive()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

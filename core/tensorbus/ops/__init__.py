@@ -1,0 +1,1 @@
+"""The ops: one file for each family, one row for each op."""

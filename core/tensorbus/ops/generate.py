@@ -1,0 +1,430 @@
+"""Writes one Python function and one node class for each row, when the op is first used.
+
+The text does the common case: plain tensors of one kind, no override, no mode. Everything else goes to
+``slow``. The text is registered with ``linecache``, so that tracebacks show it.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus import _tensor
+from tensorbus._tensor import PERMUTED, Tensor
+from tensorbus.autograd import node as nodes
+from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.modes import RARE
+from tensorbus.ops import slow
+from tensorbus.ops.registry import ROWS, Row, rule_arguments
+from tensorbus.size import size_of
+
+_cores: dict[str, Callable[..., Any]] = {}
+
+
+def core(name: str) -> Callable[..., Any]:
+    """The tensor function of a row, over prepared operands."""
+    found = _cores.get(name)
+    if found is None:
+        found = _cores[name] = _make(ROWS[name])
+    return found
+
+
+def _make(row: Row) -> Callable[..., Any]:
+    writer = {"binary": _binary, "unary": _unary}.get(row.form, _general)
+    namespace = _namespace(row)
+    source = "\n".join(writer(row)) + "\n"
+    if row.rules:
+        source = "\n".join(_node_class(row)) + "\n\n\n" + source
+        if row.form == "binary":
+            source = "\n".join(_node_class(row, scalar=True)) + "\n\n\n" + source
+    file = f"<tensorbus op {row.name}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec"), namespace)
+    return namespace[row.name]
+
+
+def source_of(name: str) -> str:
+    """The generated text of an op's functions."""
+    core(name)
+    return "".join(linecache.cache[f"<tensorbus op {name}>"][2])  # type: ignore[misc]
+
+
+def _namespace(row: Row) -> dict[str, Any]:
+    from tensorbus._parameter import Parameter
+
+    return {
+        "__name__": f"tensorbus.ops.generated.{row.name}",
+        "Tensor": Tensor, "Parameter": Parameter, "PERMUTED": PERMUTED, "new": _tensor.new,
+        "GRAD": GRAD, "THREAD": THREAD, "RARE": RARE, "ROW": row, "size_of": size_of,
+        "sequence": nodes.next_sequence, "Node": nodes.Node, "FREED": nodes.FREED,
+        "stale": nodes.stale, "stale_result": nodes.stale_result,
+        "slow": slow.binary, "failed": slow.failed, "rare": slow.rare, "edge_of": slow.edge_of,
+        "pointwise": slow.pointwise, "finish": slow.saved_result,
+        **{f"rule_{name}": rule for name, rule in row.rules.items()},
+    }  # fmt: skip
+
+
+# -- the call --------------------------------------------------------------------------------
+def _binary(row: Row) -> list[str]:
+    name, (a, b) = row.name, row.arguments
+    kind = "k" if row.result == "same" else f"k.{_result_kind(row)}"
+    lines = [
+        f"def {name}({a}, {b}):",
+        f"    t = type({b})",
+        "    if t is Tensor or t is Parameter:",
+        f"        k = {a}._k",
+        f"        if k is not {b}._k or RARE.on:",
+        f"            return slow(ROW, {a}, {b})",
+        f"        s = {a}._s",
+        "        try:",
+        f"            if s is {b}._s and {a}._b is None and {b}._b is None:",
+        f"                r = k.{name}({a}._a, {b}._a)",
+        "                base = None",
+        "            else:",
+        f"                r, s, base = pointwise(ROW, k, {a}, {b})",
+        "        except Exception as error:",
+        f"            return failed(ROW, ({a}, {b}), error)",
+        f"    elif t in {a}._k.number_types and not RARE.on:",
+        f"        k = {a}._k",
+        f"        s = {a}._s",
+        f"        w = k.consts.get({b})",
+        "        if w is None:",
+        f"            w = k.const({b})",
+        "        try:",
+        f"            if {a}._b is None:",
+        f"                r = k.{name}({a}._a, w)",
+        "                base = None",
+        "            else:",
+        f"                r, s, base = pointwise(ROW, k, {a}, w)",
+        "        except Exception as error:",
+        f"            return failed(ROW, ({a}, {b}), error)",
+    ]
+    if row.rules:
+        lines += [
+            "        if not s:",
+            f"            r = {kind}.as_array(r)",
+            *_result(kind, "        "),
+            f"        e0 = {a}._e",
+            "        if e0 is not None and (GRAD.on or THREAD.on):",
+            f"            if {a}._b is not None:",
+            f"                e0 = edge_of({a})",
+            f"            n = {row.node_name}S()",
+            "            n.q = sequence()",
+            "            n.k = k",
+            "            n.h = None",
+            "            n.e0 = e0",
+            *_save(row, "            ", scalar=True),
+            "            o._e = n",
+            "        return o",
+        ]
+    lines += ["    else:", f"        return slow(ROW, {a}, {b})", "    if not s:"]
+    lines += [f"        r = {kind}.as_array(r)", *_result(kind, "    ")]
+    if row.rules:
+        lines += [
+            f"    e0 = {a}._e",
+            f"    e1 = {b}._e",
+            "    if (e0 is not None or e1 is not None) and (GRAD.on or THREAD.on):",
+            f"        if {a}._b is not None:",
+            f"            e0 = edge_of({a})",
+            f"        if {b}._b is not None:",
+            f"            e1 = edge_of({b})",
+            f"        n = {row.node_name}()",
+            "        n.q = sequence()",
+            "        n.k = k",
+            "        n.h = None",
+            "        n.e0 = e0",
+            "        n.e1 = e1",
+            f"        n.sh = None if {a}._s is {b}._s else ({a}._s, {b}._s)",
+            *_save(row, "        "),
+            "        o._e = n",
+        ]
+    return [*lines, "    return o"]
+
+
+def _unary(row: Row) -> list[str]:
+    name, x = row.name, row.arguments[0]
+    rest = "".join(f", {p}" for p in row.arguments[1:])
+    kind = "k" if row.result == "same" else f"k.{_result_kind(row)}"
+    lines = [
+        f"def {name}({x}{rest}):",
+        f"    k = {x}._k",
+        "    if RARE.on:",
+        f"        return rare(ROW, ({x}{rest or ','}))",
+        "    try:",
+        f"        if {x}._b is None:",
+        f"            r = k.{name}({x}._a{rest})",
+        f"            s = {x}._s",
+        "            base = None",
+        "        else:",
+        f"            r, s, base = pointwise(ROW, k, {x}{rest})",
+        "    except Exception as error:",
+        f"        return failed(ROW, ({x}{rest or ','}), error)",
+        "    if not s:",
+        f"        r = {kind}.as_array(r)",
+        *_result(kind, "    "),
+    ]
+    if row.rules:
+        lines += _record(row)
+    return [*lines, "    return o"]
+
+
+def _general(row: Row) -> list[str]:
+    name = row.name
+    first = next(t for t in row.tensors if t not in row.optional)
+    called = ", ".join(
+        (f"None if {a} is None else {a}._a" if a in row.optional else f"{a}._a")
+        if a in row.tensors
+        else a
+        for a in row.arguments
+    )
+    everything = ", ".join(row.arguments) + ("," if len(row.arguments) == 1 else "")
+    kind = "k" if row.result == "same" else f"k.{_result_kind(row)}"
+    recorded = row.composite is not None and not row.rules and row.result == "same"
+    lines = [
+        f"def {name}({', '.join(row.arguments)}):",
+        f"    k = {first}._k",
+        "    if RARE.on:",
+        f"        return rare(ROW, ({everything}))",
+    ]
+    if recorded and row.form != "view":
+        # A plain composite has no derivative of its own: its parts record.
+        wanted = " or ".join(
+            f"({t} is not None and {t}._e is not None)" if t in row.optional else f"{t}._e is not None"
+            for t in row.tensors
+        )
+        lines += [
+            f"    if ({wanted}) and (GRAD.on or THREAD.on):",
+            f"        return ROW.composite(k.T, {', '.join(row.arguments)})",
+        ]
+    lines += [
+        "    try:",
+        f"        r = k.{name}({called})",
+        "    except Exception as error:",
+        f"        return failed(ROW, ({everything}), error)",
+    ]
+    if row.form == "view":
+        x = row.arguments[0]
+        params = ", ".join(row.arguments[1:])
+        lines += [
+            *_result("k", "    ", size="size_of(r.shape)", cell="c", base=None, prepare=(
+                f"    c = {x}._c",
+                "    if c is None:",
+                f"        c = {x}._c = [0]",
+                f"    b = {x}._b",
+                "    if b is None or b is PERMUTED:",
+                f"        b = {x}",
+                f"        how = (ROW, ({params},), None)",
+                "    else:",
+                f"        how = {x}._r and (ROW, ({params},), {x}._r)",
+            )),
+            "    o._b = b",
+            "    o._r = how",
+        ]  # fmt: skip
+        if row.rules:
+            lines += [*_record(row), "        o._v = c[0]"]
+            # A view made in no_grad is cut off from its base's history for good.
+            lines += ["    elif e0 is not None:", "        o._r = None"]
+    else:
+        lines += [
+            "    if not r.shape:",
+            f"        r = {kind}.as_array(r)",
+            f"    if not {kind}.is_contiguous(r):",
+            f"        r = {kind}.clone(r)",
+            *_result(kind, "    ", size="size_of(r.shape)", base="None"),
+        ]
+        if row.rules:
+            lines += _record(row)
+    return [*lines, "    return o"]
+
+
+def _result(
+    kind: str,
+    indent: str,
+    size: str = "s",
+    cell: str = "None",
+    base: str | None = "base",
+    prepare: tuple[str, ...] = (),
+) -> list[str]:
+    lines = [
+        "o = new(Tensor)", "o._a = r", f"o._k = {kind}", f"o._s = {size}", f"o._c = {cell}",
+        "o._e = None",
+    ]  # fmt: skip
+    if base is not None:
+        lines.append(f"o._b = {base}")
+    return [*prepare, *(indent + line for line in lines)]
+
+
+def _result_kind(row: Row) -> str:
+    return {"bool": "bool", "int64": "i64"}[row.result]
+
+
+# -- recording -------------------------------------------------------------------------------
+def _edges(row: Row) -> list[str]:
+    return [t for t in row.tensors if t in row.rules]
+
+
+def _record(row: Row) -> list[str]:
+    inputs = _edges(row)
+    lines = []
+    for i, t in enumerate(inputs):
+        guard = f" if {t} is not None else None" if t in row.optional else ""
+        lines.append(f"    e{i} = {t}._e{guard}")
+    wanted = " or ".join(f"e{i} is not None" for i in range(len(inputs)))
+    lines.append(f"    if ({wanted}) and (GRAD.on or THREAD.on):")
+    for i, t in enumerate(inputs):
+        guard = f"e{i} is not None and " if t in row.optional else ""
+        lines += [f"        if {guard}{t}._b is not None:", f"            e{i} = edge_of({t})"]
+    lines += [
+        f"        n = {row.node_name}()",
+        "        n.q = sequence()",
+        "        n.k = o._k",
+        "        n.h = None",
+        *(f"        n.e{i} = e{i}" for i in range(len(inputs))),
+        *_save(row, "        "),
+        "        o._e = n",
+    ]
+    return lines
+
+
+def _needs(row: Row, scalar: bool = False) -> dict[str, list[int]]:
+    """What the rules read, and the edges each is read for."""
+    needs: dict[str, list[int]] = {}
+    for i, t in enumerate(_edges(row)):
+        if scalar and i:
+            break
+        for name in rule_arguments(row.rules[t]):
+            needs.setdefault(name, []).append(i)
+    return needs
+
+
+def _save(row: Row, indent: str, scalar: bool = False) -> list[str]:
+    lines = []
+    edges = _edges(row)
+    for name, users in _needs(row, scalar).items():
+        if name == "out":
+            lines += [
+                f"{indent}n.r_out = r",
+                f"{indent}n.c_out = o._c = [0]" if row.form != "view" else f"{indent}n.c_out = c",
+                f"{indent}n.v_out = n.c_out[0]",
+            ]
+        elif name.endswith("_shape"):
+            t = name.removesuffix("_shape")
+            lines.append(f"{indent}n.p_{name} = {t}._s")
+        elif name in row.tensors and not (scalar and name == row.arguments[1]):
+            guard = " or ".join(f"e{i} is not None" for i in users)
+            inner = indent
+            if len(users) < len(edges) and not scalar:
+                lines.append(f"{indent}if {guard}:")
+                inner += "    "
+            if name in row.optional:
+                lines.append(f"{indent}n.t_{name} = {name}")
+                lines.append(
+                    f"{indent}n.v_{name} = 0 if {name} is None or {name}._c is None "
+                    f"else {name}._c[0]"
+                )
+            else:
+                lines += [
+                    f"{inner}n.t_{name} = {name}",
+                    f"{inner}c = {name}._c",
+                    f"{inner}n.v_{name} = 0 if c is None else c[0]",
+                ]
+        elif scalar and name == row.arguments[1]:
+            lines += [f"{indent}n.p_{name} = {name}", f"{indent}n.c_{name} = w"]
+        elif name.endswith("_number"):
+            if scalar:
+                lines.append(f"{indent}n.p_{name} = {row.arguments[1]}")
+        else:
+            lines.append(f"{indent}n.p_{name} = {name}")
+    return lines
+
+
+# -- the node --------------------------------------------------------------------------------
+def _node_class(row: Row, scalar: bool = False) -> list[str]:
+    edges = _edges(row)[:1] if scalar else _edges(row)
+    needs = _needs(row, scalar)
+    slots = [f"e{i}" for i in range(len(edges))]
+    if row.form == "binary" and not scalar:
+        slots.append("sh")
+    release = []
+    for name in needs:
+        if name == "out":
+            slots += ["r_out", "c_out", "v_out"]
+            release += ["        self.r_out = None", "        self.c_out = FREED"]
+        elif name in row.tensors and not (scalar and name == row.arguments[1]):
+            slots += [f"t_{name}", f"v_{name}"]
+            release.append(f"        self.t_{name} = FREED")
+        elif scalar or not name.endswith("_number"):
+            slots.append(f"p_{name}")
+            if scalar and name == row.arguments[1]:
+                slots.append(f"c_{name}")
+    title = row.node_name + ("S" if scalar else "")
+    lines = [f"class {title}(Node):", f"    __slots__ = ({', '.join(map(repr, slots))},)",
+             f"    arity = {len(edges)}", "    op = ROW.name", ""]  # fmt: skip
+    lines += _run(row, edges, scalar, raw=True)
+    lines += _run(row, edges, scalar, raw=False)
+    if release:
+        lines += ["    def release(self):", *release]
+    if scalar:
+        lines += ["", "", f"{title}.__name__ = {title}.__qualname__ = {row.node_name!r}"]
+    return lines
+
+
+def _run(row: Row, edges: list[str], scalar: bool, raw: bool) -> list[str]:
+    lines = [f"    def {'run' if raw else 'run_t'}(self, g):"]
+    lines.append("        F = self.k" + ("" if raw else ".T"))
+    broadcasts = row.form == "binary" and not scalar
+    if broadcasts:
+        lines.append("        sh = self.sh")
+    single = len(edges) == 1
+    for i, t in enumerate(edges):
+        names = rule_arguments(row.rules[t])
+        indent = "        "
+        lines.append(f"{indent}e{i} = self.e{i}")
+        if not single:
+            lines += [f"{indent}g{i} = None", f"{indent}if e{i} is not None:"]
+            indent += "    "
+        for name in names:
+            lines += _load(row, name, scalar, raw, indent)
+        arguments = "".join(f", {name}" for name in names)
+        lines.append(f"{indent}g{i} = rule_{t}(F, g{arguments})")
+        if broadcasts:
+            lines += [
+                f"{indent}if sh is not None and sh[{i}] is not sh[{1 - i}]:",
+                f"{indent}    g{i} = F.sum_to(g{i}, sh[{i}])",
+            ]
+    pairs = ", ".join(f"e{i}, g{i}" for i in range(len(edges)))
+    return [*lines, f"        return {pairs}", ""]
+
+
+def _load(row: Row, name: str, scalar: bool, raw: bool, indent: str) -> list[str]:
+    if name == "out":
+        check = [
+            f"{indent}if self.c_out[0] != self.v_out:",
+            f"{indent}    raise stale_result(self, self.r_out, self.c_out[0], self.v_out)",
+        ]
+        if raw:
+            return [*check, f"{indent}out = self.r_out"]
+        return [*check, f"{indent}out = finish(self)"]
+    if name.endswith("_number") and not scalar:
+        return [f"{indent}{name} = None"]
+    if name not in row.tensors:
+        return [f"{indent}{name} = self.p_{name}"]
+    if scalar and name == row.arguments[1]:
+        return [f"{indent}{name} = self.{'c' if raw else 'p'}_{name}"]
+    if name in row.optional:
+        return [
+            f"{indent}{name} = self.t_{name}",
+            f"{indent}if {name} is not None:",
+            f"{indent}    c = {name}._c",
+            f"{indent}    if c is not None and c[0] != self.v_{name}:",
+            f"{indent}        raise stale({name}, self.v_{name})",
+            *([f"{indent}    {name} = {name}._a"] if raw else []),
+        ]
+    return [
+        f"{indent}{name} = self.t_{name}",
+        f"{indent}c = {name}._c",
+        f"{indent}if c is not None and c[0] != self.v_{name}:",
+        f"{indent}    raise stale({name}, self.v_{name})",
+        *([f"{indent}{name} = {name}._a"] if raw else []),
+    ]

@@ -1,0 +1,231 @@
+"""In-place forms: compute, check, write, and let the history follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus._tensor import PERMUTED, Tensor, bump, new
+from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.autograd.node import AccumulateGrad, Node, next_sequence
+from tensorbus.dtypes import can_cast
+from tensorbus.errors import leaf_inplace_error
+from tensorbus.ops.casting import to_kind
+from tensorbus.ops.slow import edge_of, replay
+
+
+def in_place(
+    x: Tensor, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+) -> Tensor:
+    """Write ``f(x, *args)`` into *x*; nothing changes where the result does not fit."""
+    recording = GRAD.on or THREAD.on
+    if recording:
+        check_leaf(x)
+    snapshot = _snapshot(x) if recording and x._e is not None else x
+    y = f(snapshot, *args, **(kwargs or {}))
+    if y is NotImplemented:
+        return y
+    return assign(x, y)
+
+
+def check_leaf(x: Tensor) -> None:
+    """Refuse what autograd cannot follow."""
+    if type(x._e) is AccumulateGrad:
+        raise leaf_inplace_error()
+    base = x._b
+    if base is not None and base is not PERMUTED and base._e is not None:
+        if type(base._e) is AccumulateGrad and x._e is not None:
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place "
+                "operation."
+            )
+        if x._r is None:
+            raise RuntimeError(
+                "A view was created in no_grad mode and is being modified inplace with grad mode "
+                "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. "
+                "You can clarify your code by moving both the view and the inplace either both "
+                "inside the no_grad block (if you don't want the inplace to be tracked) or both "
+                "outside (if you want the inplace to be tracked)."
+            )
+
+
+def _snapshot(x: Tensor) -> Tensor:
+    """The tensor's values and history as they are before the write."""
+    t = new(Tensor)
+    t._a = x._k.clone(x._a)
+    t._k = x._k
+    t._s = x._s
+    t._c = None
+    t._b = None
+    t._e = edge_of(x)
+    return t
+
+
+def assign(x: Tensor, y: Tensor) -> Tensor:
+    """Write *y*'s values into *x* and give *x* its history."""
+    k = x._k
+    if y._s is not x._s and y._s != x._s:
+        raise RuntimeError(
+            f"output with shape {list(x._s)} doesn't match the broadcast shape {list(y._s)}"
+        )
+    if y._k is not k:
+        if not can_cast(y._k.dtype, k.dtype):
+            raise RuntimeError(
+                f"result type {_scalar(y)} can't be cast to the desired output type {_scalar(x)}"
+            )
+        y = to_kind(y, k)
+    refuse_overlap(x)
+    k.copy_(x._a, y._a)
+    bump(x)
+    if y._e is not None or edge_of_before(x) is not None:
+        rebase(x, y._e)
+    return x
+
+
+def edge_of_before(x: Tensor) -> Any:
+    """The edge a write replaces, where recording follows writes."""
+    return x._e if GRAD.on or THREAD.on else None
+
+
+def _scalar(t: Tensor) -> str:
+    return t._k.dtype.legacy.removesuffix("Tensor")
+
+
+def refuse_overlap(x: Tensor) -> None:
+    """Refuse to write where two elements share a place."""
+    if x._b is None or x._b is PERMUTED:
+        return
+    strides = x._k.layout(x._a)[2]
+    if any(s == 0 and n > 1 for s, n in zip(strides, x._s, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )
+
+
+def rebase(x: Tensor, edge: Any) -> None:
+    """*x* was overwritten with values whose history is *edge*."""
+    base = x._b
+    if base is None or base is PERMUTED:
+        x._e = edge
+        return
+    if x._r is None:
+        return
+    n = CopySlices()
+    n.q = next_sequence()
+    n.k = x._k
+    n.h = None
+    n.e0 = base._e
+    n.e1 = edge
+    n.recipe = x._r
+    n.shape = base._s
+    base._e = n
+    x._e = None
+    edge_of(x)
+
+
+class CopySlices(Node):
+    """A write into a view: the base's gradient is zero there, the written values get the rest."""
+
+    __slots__ = ("e0", "e1", "recipe", "shape")
+    arity = 2
+    op = "copy_"
+    recipe: Any
+    shape: Any
+
+    def run(self, g: Any) -> tuple[Any, ...]:
+        k = self.k
+        kept = written = None
+        if self.e1 is not None:
+            written = k.clone(_view_array(k, g, self.recipe))
+        if self.e0 is not None:
+            kept = k.clone(g)
+            k.copy_(_view_array(k, kept, self.recipe), 0)
+        return self.e0, kept, self.e1, written
+
+    def run_t(self, g: Any) -> tuple[Any, ...]:
+        kept = written = None
+        if self.e1 is not None:
+            written = replay(g, self.recipe).clone()
+        if self.e0 is not None:
+            kept = g.clone()
+            replay(kept, self.recipe).zero_()
+        return self.e0, kept, self.e1, written
+
+
+def _view_array(k: Any, array: Any, recipe: Any) -> Any:
+    steps = []
+    while recipe is not None:
+        row, params, recipe = recipe
+        steps.append((row.name, params))
+    for name, params in reversed(steps):
+        array = getattr(k, name)(array, *params)
+    return array
+
+
+def write_out(y: Any, out: Any) -> Any:
+    """Put results into the tensors given as ``out=``."""
+    if isinstance(out, (tuple, list)):
+        for result, target in zip(y, out, strict=True):
+            write_out(result, target)
+        return out
+    if not isinstance(out, Tensor):
+        raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
+    if (GRAD.on or THREAD.on) and (y._e is not None or out._e is not None):
+        raise RuntimeError(
+            "functions with out=... arguments don't support automatic differentiation, but one of "
+            "the arguments requires grad."
+        )
+    if not can_cast(y._k.dtype, out._k.dtype):
+        raise RuntimeError(
+            f"result type {_scalar(y)} can't be cast to the desired output type {_scalar(out)}"
+        )
+    if out._s != y._s:
+        out.resize_(tuple(y._s))
+    out._k.copy_(out._a, to_kind(y, out._k)._a)
+    bump(out)
+    return out
+
+
+def fast_binary(name: str) -> Callable[..., Any]:
+    """``NAME_`` of a pointwise op: straight into the tensor's array where nothing records."""
+    from tensorbus._parameter import Parameter
+    from tensorbus.ops.generate import core
+
+    function = core(name)
+
+    def form(self: Tensor, other: Any) -> Any:
+        k = self._k
+        if self._b is None and k.override is None and (self._e is None or not (GRAD.on or THREAD.on)):
+            t = type(other)
+            if t is Tensor or t is Parameter:
+                if other._k is k and other._b is None and (
+                    other._e is None or not (GRAD.on or THREAD.on)
+                ):
+                    if other._s is self._s or _fits(other._s, self._s):
+                        getattr(k, name)(self._a, other._a, out=self._a)
+                        if self._c is None:
+                            self._c = [1]
+                        else:
+                            self._c[0] += 1
+                        return self
+            elif t in k.number_types:
+                c = k.consts.get(other)
+                getattr(k, name)(self._a, k.const(other) if c is None else c, out=self._a)
+                if self._c is None:
+                    self._c = [1]
+                else:
+                    self._c[0] += 1
+                return self
+        return in_place(self, function, (other,))
+
+    form.__name__ = form.__qualname__ = name + "_"
+    form.__doc__ = f"In-place version of ``{name}``."
+    return form
+
+
+def _fits(shape: Any, into: Any) -> bool:
+    """Whether *shape* broadcasts to *into* without growing it."""
+    if len(shape) > len(into):
+        return False
+    return all(n in (1, m) for n, m in zip(reversed(shape), reversed(into), strict=False))

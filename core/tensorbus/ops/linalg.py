@@ -1,0 +1,234 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus import dtypes
+from tensorbus._tensor import Tensor
+from tensorbus.errors import device_error
+from tensorbus.ops.generate import core
+from tensorbus.ops.layouts import broadcast_shapes
+from tensorbus.ops.public import METHODS, public
+from tensorbus.ops.registry import row
+
+row(
+    "linear",
+    "x:T, w:T, b:T?",
+    composite=lambda F, x, w, b: _linear(F, x, w, b),
+    x=lambda F, g, w: F.matmul(g, w),
+    w=lambda F, g, x: _linear_weight(F, g, x),
+    b=lambda F, g: F.sum(g, tuple(range(len(g.shape) - 1))) if len(g.shape) > 1 else g,
+)
+
+
+def _linear(F: Any, x: Any, w: Any, b: Any) -> Any:
+    """The product over the rows of *x*, and the bias added where there is one."""
+    shape = tuple(x.shape)
+    flat = F.reshape(x, (-1 if 0 in shape else _rows(shape), shape[-1])) if len(shape) != 2 else x
+    r = F.matmul(flat, F.permute(w, (1, 0)))
+    if b is not None:
+        r = F.add(r, b, out=r)
+    return r if len(shape) == 2 else F.view(r, (*shape[:-1], w.shape[0]))
+
+
+def _rows(shape: tuple[int, ...]) -> int:
+    n = 1
+    for extent in shape[:-1]:
+        n *= extent
+    return n
+
+
+def _linear_weight(F: Any, g: Any, x: Any) -> Any:
+    if len(g.shape) != 2:
+        n = _rows(tuple(g.shape))
+        g, x = F.reshape(g, (n, g.shape[-1])), F.reshape(x, (n, x.shape[-1]))
+    return F.matmul(F.permute(g, (1, 0)), x)
+
+
+# -- public ----------------------------------------------------------------------------------
+def _check(name: str, a: Any, b: Any) -> None:
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+        wrong, position = (b, 2) if isinstance(a, Tensor) else (a, 1)
+        raise TypeError(
+            f"{name}(): argument '{'input' if position == 1 else 'other'}' (position {position}) "
+            f"must be Tensor, not {type(wrong).__name__}"
+        )
+    if a._k is not b._k:
+        if a._k.device is not b._k.device:
+            raise device_error(a._k.device, b._k.device)
+        if a._k.dtype is not b._k.dtype:
+            names = [_c_name(x._k.dtype) for x in (a, b)]
+            raise RuntimeError(
+                f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}"
+            )
+
+
+def _c_name(d: dtypes.dtype) -> str:
+    plain = {
+        "float32": "float",
+        "float64": "double",
+        "int64": "long long",
+        "int32": "int",
+        "uint8": "unsigned char",
+        "int8": "signed char",
+        "int16": "short",
+        "bool": "bool",
+        "float16": "c10::Half",
+        "bfloat16": "c10::BFloat16",
+    }
+    return plain.get(d.name, d.name)
+
+
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The matrix product; vectors count as rows or columns, leading dimensions broadcast.
+
+    (..., n, k) x (..., k, m) -> (..., n, m). RuntimeError where the inner extents differ.
+    """
+    if not isinstance(other, Tensor) or not isinstance(input, Tensor) or input._k is not other._k:
+        _check("matmul", input, other)
+    a, b = input._s, other._s
+    if len(a) == 2 and len(b) == 2:
+        if a[1] != b[0]:
+            raise RuntimeError(
+                f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
+            )
+        return core("matmul")(input, other)
+    return _matmul_any(input, other)
+
+
+def _matmul_any(x: Tensor, y: Tensor) -> Tensor:
+    a, b = x._s, y._s
+    if not a or not b:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D"
+        )
+    if len(a) == 1 and len(b) == 1:
+        if a != b:
+            raise RuntimeError(
+                f"inconsistent tensor size, expected tensor [{a[0]}] and src [{b[0]}] to have the "
+                f"same number of elements, but got {a[0]} and {b[0]} elements respectively"
+            )
+        return core("sum")(core("mul")(x, y), (0,)) if a[0] else x.sum()
+    if len(b) == 1:
+        if a[-1] != b[0]:
+            raise RuntimeError(
+                f"size mismatch, got input ({a[-2]}), mat ({a[-2]}x{a[-1]}), vec ({b[0]})"
+            )
+        r = _batched(x, core("unsqueeze")(y, 1))
+        return core("select")(r, len(r._s) - 1, 0)
+    if len(a) == 1:
+        r = _batched(core("unsqueeze")(x, 0), y)
+        return core("select")(r, len(r._s) - 2, 0)
+    return _batched(x, y)
+
+
+def _batched(x: Tensor, y: Tensor) -> Tensor:
+    a, b = x._s, y._s
+    if a[-1] != b[-2]:
+        if len(a) == 2 and len(b) == 2:
+            raise RuntimeError(
+                f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
+            )
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{a[0]}, {a[-1]}] but got: [{b[0]}, {b[-2]}]."
+        )
+    if len(b) == 2 and len(a) > 2:
+        rows = x.reshape(-1, a[-1]) if a[-1] else x.reshape(a[:-1].numel(), 0)
+        return core("matmul")(rows, y).reshape(*tuple(a[:-1]), b[-1])
+    lead = broadcast_shapes(tuple(a[:-2]), tuple(b[:-2]))
+    return core("matmul")(
+        x.expand(*lead, *tuple(a[-2:])) if a[:-2] != lead else x,
+        y.expand(*lead, *tuple(b[-2:])) if b[:-2] != lead else y,
+    )
+
+
+def _operator(self: Tensor, other: Any) -> Any:
+    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+public(out=True)(matmul)
+METHODS["__matmul__"] = _operator
+
+
+@public(out=True)
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices."""
+    _check("mm", input, mat2)
+    for name, x in (("self", input), ("mat2", mat2)):
+        if len(x._s) != 2:
+            raise RuntimeError(f"{name} must be a matrix")
+    return matmul(input, mat2)
+
+
+@public(out=True)
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two batches of matrices."""
+    _check("bmm", input, mat2)
+    for name, x in (("batch1", input), ("batch2", mat2)):
+        if len(x._s) != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    if input._s[0] != mat2._s[0] or input._s[2] != mat2._s[1]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{input._s[0]}, "
+            f"{input._s[2]}] but got: [{mat2._s[0]}, {mat2._s[1]}]."
+        )
+    return core("matmul")(input, mat2)
+
+
+@public(out=True)
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector."""
+    _check("mv", input, vec)
+    if len(input._s) != 2 or len(vec._s) != 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got {len(vec._s)}, {len(input._s)}, {len(vec._s)}"
+        )
+    return matmul(input, vec)
+
+
+@public(out=True)
+def dot(input: Tensor, other: Tensor) -> Tensor:
+    """The inner product of two vectors."""
+    _check("dot", input, other)
+    if len(input._s) != 1 or len(other._s) != 1:
+        raise RuntimeError(
+            f"1D tensors expected, but got {len(input._s)}D and {len(other._s)}D tensors"
+        )
+    return matmul(input, other)
+
+
+@public(out=True)
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """All products of the elements of two vectors."""
+    if len(input._s) != 1 or len(vec2._s) != 1:
+        raise RuntimeError("outer: Expected 1-D arguments")
+    return core("mul")(core("unsqueeze")(input, 1), vec2)
+
+
+def _scaled(x: Tensor, factor: Any) -> Tensor:
+    return x if factor == 1 else core("mul")(x, factor)
+
+
+@public(out=True, inplace=True)
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)``; *input* broadcasts."""
+    product = _scaled(mm(mat1, mat2), alpha)
+    return product if beta == 0 else core("add")(product, _scaled(input, beta))
+
+
+@public(out=True, inplace=True)
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * input + alpha * (mat @ vec)``."""
+    product = _scaled(mv(mat, vec), alpha)
+    return product if beta == 0 else core("add")(product, _scaled(input, beta))
+
+
+@public(out=True, inplace=True)
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
+    product = _scaled(bmm(batch1, batch2), alpha)
+    return product if beta == 0 else core("add")(product, _scaled(input, beta))

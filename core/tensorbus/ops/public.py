@@ -1,0 +1,106 @@
+"""From rows and plain functions to the public names: functions, methods, in-place and ``out=``."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus._tensor import Tensor
+from tensorbus.ops.inplace import in_place, write_out
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""What ``tensorbus.NAME`` finds."""
+
+METHODS: dict[str, Any] = {}
+"""What ``Tensor.NAME`` finds."""
+
+
+def public(
+    *,
+    name: str | None = None,
+    function: bool = True,
+    method: bool = True,
+    inplace: bool = False,
+    out: bool = False,
+    aliases: tuple[str, ...] = (),
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Publish a function under its own name: as function, method, ``NAME_`` and with ``out=``.
+
+    The function itself is returned, so calls inside the library pay for nothing.
+    """
+
+    def publish(f: Callable[..., Any]) -> Callable[..., Any]:
+        own = name or f.__name__
+        shown = with_out(f) if out else f
+        for n in (own, *aliases):
+            if function:
+                FUNCTIONS[n] = shown
+            if method:
+                METHODS[n] = f
+            if inplace:
+                METHODS[n + "_"] = inplace_form(f, n + "_")
+        return f
+
+    return publish
+
+
+def with_out(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with a keyword ``out`` that receives the result."""
+
+    @functools.wraps(f)
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is None:
+            return f(*args, **kwargs)
+        return write_out(f(*args, **kwargs), out)
+
+    signature = inspect.signature(f)
+    out_parameter = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
+    parameters = [*signature.parameters.values()]
+    if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD:
+        parameters.insert(-1, out_parameter)
+    else:
+        parameters.append(out_parameter)
+    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return call
+
+
+def inplace_form(f: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The method that writes the function's result into its first argument."""
+
+    @functools.wraps(f)
+    def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return in_place(self, f, args, kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"In-place version of ``{name[:-1]}``."
+    return call
+
+
+class Lazy:
+    """A method whose text is generated when it is first asked for, and then replaces this."""
+
+    __slots__ = ("make", "name")
+
+    def __init__(self, name: str, make: Callable[[], Callable[..., Any]]):
+        self.name = name
+        self.make = make
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        made = self.make()
+        for cls in owner.__mro__:
+            if cls.__dict__.get(self.name) is self:
+                setattr(cls, self.name, made)
+        return made if instance is None else made.__get__(instance, owner)
+
+
+def install(cls: type) -> None:
+    """Put the methods into the class, once."""
+    for name, method in METHODS.items():
+        setattr(cls, name, Lazy(name, method.make) if isinstance(method, Lazy) else method)
+
+
+
+
+__all__ = ["FUNCTIONS", "METHODS", "Lazy", "install", "public", "with_out"]

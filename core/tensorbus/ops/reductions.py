@@ -1,0 +1,300 @@
+"""Reductions over all elements or some dimensions, and cumulative ops."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorbus import dtypes
+from tensorbus._tensor import Tensor
+from tensorbus.ops.casting import to_kind
+from tensorbus.ops.dims import kept, wrap_dim, wrap_dims
+from tensorbus.ops.generate import core
+from tensorbus.ops.public import public
+from tensorbus.ops.registry import row
+
+# fmt: off
+row("sum", "x:T, dims", x=lambda F, g, x_shape, dims: _spread(F, g, x_shape, dims))
+row("mean", "x:T, dims",
+    composite=lambda F, x, dims: F.div(F.sum(x, dims), _count(x.shape, dims)),
+    x=lambda F, g, x_shape, dims:
+        _spread(F, F.div(g, float(_count(x_shape, dims))), x_shape, dims))
+row("prod", "x:T, dims", x=lambda F, g, x, dims: _prod_backward(F, g, x, dims))
+row("amax", "x:T, dims", x=lambda F, g, x, out, dims: _extreme_backward(F, g, x, out, dims))
+row("amin", "x:T, dims", x=lambda F, g, x, out, dims: _extreme_backward(F, g, x, out, dims))
+row("argmax", "x:T, dim", result="int64")
+row("argmin", "x:T, dim", result="int64")
+row("any", "x:T, dims", result="bool", composite=lambda F, x, dims: F.bool.amax(F.ne(x, 0), dims))
+row("all", "x:T, dims", result="bool", composite=lambda F, x, dims: F.bool.amin(F.ne(x, 0), dims))
+row("cumsum", "x:T, dim", x=lambda F, g, dim: F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)))
+row("cumprod", "x:T, dim", x=lambda F, g, x, dim: _cumprod_backward(F, g, x, dim))
+row("cummax", "x:T, dim")
+row("cummin", "x:T, dim")
+row("var", "x:T, dims, correction",
+    composite=lambda F, x, dims, correction: _var(F, x, dims, correction),
+    x=lambda F, g, x, dims, correction: _var_backward(F, g, x, dims, correction))
+row("logsumexp", "x:T, dims", composite=lambda F, x, dims: _logsumexp(F, x, dims),
+    x=lambda F, g, x, out, dims: F.mul(_keep(F, g, x.shape, dims),
+                                       F.exp(F.sub(x, _keep(F, out, x.shape, dims)))))
+# fmt: on
+
+
+def _count(shape: Any, dims: tuple[int, ...]) -> int:
+    return math.prod(shape[d] for d in dims)
+
+
+def _keep(F: Any, r: Any, shape: Any, dims: tuple[int, ...]) -> Any:
+    """A reduced result with its dimensions back, of extent 1."""
+    return F.reshape(r, kept(tuple(shape), dims))
+
+
+def _spread(F: Any, g: Any, shape: Any, dims: tuple[int, ...]) -> Any:
+    return F.expand(_keep(F, g, shape, dims), tuple(shape))
+
+
+def _extreme_backward(F: Any, g: Any, x: Any, out: Any, dims: tuple[int, ...]) -> Any:
+    """Equal shares to all places that hold the extreme."""
+    hit = F.cast(F.eq(x, _keep(F, out, x.shape, dims)), F.bool)
+    share = F.div(g, F.sum(hit, dims))
+    return F.mul(hit, _keep(F, share, x.shape, dims))
+
+
+def _prod_backward(F: Any, g: Any, x: Any, dims: tuple[int, ...]) -> Any:
+    """The product of all others, from exclusive products of both sides: right with zeros too."""
+    shape = tuple(x.shape)
+    rest = tuple(d for d in range(len(shape)) if d not in dims)
+    order = (*rest, *dims)
+    n = _count(shape, dims)
+    flat = F.reshape(F.permute(x, order), (*(shape[d] for d in rest), n))
+    last = len(rest)
+    before = _exclusive(F, flat, last)
+    after = F.flip(_exclusive(F, F.flip(flat, (last,)), last), (last,))
+    others = F.mul(before, after)
+    spread = F.mul(others, F.unsqueeze(g, last))
+    spread = F.reshape(spread, tuple(shape[d] for d in order))
+    return F.permute(spread, tuple(order.index(d) for d in range(len(shape))))
+
+
+def _exclusive(F: Any, x: Any, dim: int) -> Any:
+    """Products of all elements before each one."""
+    n = x.shape[dim]
+    one = F.full((*x.shape[:dim], 1), 1)
+    return F.cumprod(F.cat((one, F.slice(x, dim, 0, n - 1, 1)), dim), dim)
+
+
+def _cumprod_backward(F: Any, g: Any, x: Any, dim: int) -> Any:
+    """Sum over j >= i of g[j] times the product of x[0..j] without x[i]; zeros need no division.
+
+    Up to the first zero the plain formula holds; at the first zero the products use 1 in its place;
+    after it only places before a second zero would count, and those are zero.
+    """
+    zero = F.eq(x, 0)
+    seen = F.i64.cumsum(F.i64.cast(zero, F.bool), dim)
+    none, first = F.i64.eq(seen, 0), F.bool.bitwise_and(zero, F.i64.eq(seen, 1))
+    one, nil = F.full((), 1), F.full((), 0)
+    filled = F.where(F.bool.bitwise_or(none, F.bool.bitwise_not(first)), x, one)
+
+    def suffix(y: Any) -> Any:
+        return F.flip(F.cumsum(F.flip(y, (dim,)), dim), (dim,))
+
+    plain = F.div(suffix(F.where(none, F.mul(g, F.cumprod(x, dim)), nil)), F.where(none, x, one))
+    at_first = suffix(F.where(F.i64.eq(seen, 1), F.mul(g, F.cumprod(filled, dim)), nil))
+    return F.where(none, plain, F.where(first, at_first, nil))
+
+
+def _var(F: Any, x: Any, dims: tuple[int, ...], correction: float) -> Any:
+    d = F.sub(x, _keep(F, F.mean(x, dims), x.shape, dims))
+    return F.div(F.sum(F.mul(d, d), dims), float(max(_count(x.shape, dims) - correction, 0)))
+
+
+def _var_backward(F: Any, g: Any, x: Any, dims: tuple[int, ...], correction: float) -> Any:
+    d = F.sub(x, _keep(F, F.mean(x, dims), x.shape, dims))
+    left = _count(x.shape, dims) - correction
+    scale = 2.0 / left if left > 0 else math.nan
+    return F.mul(d, _keep(F, F.mul(g, scale), x.shape, dims))
+
+
+def _logsumexp(F: Any, x: Any, dims: tuple[int, ...]) -> Any:
+    top = F.amax(x, dims)
+    top = F.where(F.isfinite(top), top, F.full((), 0))
+    total = F.sum(F.exp(F.sub(x, _keep(F, top, x.shape, dims))), dims)
+    return F.add(F.log(total), top)
+
+
+# -- public ----------------------------------------------------------------------------------
+def _accumulated(x: Tensor, dtype: Any) -> Tensor:
+    """Integers and truth values are summed in int64 unless told otherwise."""
+    if dtype is None:
+        if x._k.dtype.category > dtypes.INTEGER or x._k.dtype is dtypes.int64:
+            return x
+        dtype = dtypes.int64
+    return to_kind(x, x._k.of(dtype))
+
+
+def _reduce(name: str, x: Tensor, dim: Any, keepdim: bool, *more: Any) -> Tensor:
+    dims = wrap_dims(dim, len(x._s))
+    if not dims:
+        return core("clone")(x) if name not in ("any", "all") else core("ne")(x, 0)
+    r = core(name)(x, dims, *more)
+    return core("view")(r, kept(x._s, dims)) if keepdim else r
+
+
+@public(out=True)
+def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum of all elements, or over some dimensions; integers give int64.
+
+    >>> import tensorbus
+    >>> tensorbus.tensor([[1, 2], [3, 4]]).sum(0)
+    tensor([4, 6])
+    """
+    return _reduce("sum", _accumulated(input, dtype), dim, keepdim)
+
+
+@public(out=True)
+def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean of all elements, or over some dimensions; floating point or complex only."""
+    x = input if dtype is None else to_kind(input, input._k.of(dtype))
+    if x._k.dtype.category < dtypes.FLOAT:
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+            f"complex dtype. Got: {_scalar(x)}"
+        )
+    if not x._s.numel() and not wrap_dims(dim, len(x._s)):
+        return x
+    return _reduce("mean", x, dim, keepdim)
+
+
+def _scalar(x: Tensor) -> str:
+    return x._k.dtype.legacy.removesuffix("Tensor")
+
+
+@public(out=True)
+def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The product of all elements, or over one dimension; integers give int64."""
+    return _reduce("prod", _accumulated(input, dtype), dim, keepdim)
+
+
+def _nonempty(name: str, x: Tensor, dims: tuple[int, ...]) -> None:
+    for d in dims:
+        if x._s and x._s[d] == 0:
+            raise IndexError(
+                f"{name}(): Expected reduction dim {d} to have non-zero size."
+            )
+
+
+@public(out=True)
+def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The largest value over some dimensions; the gradient is shared among equals."""
+    _nonempty("amax", input, wrap_dims(dim, len(input._s)))
+    return _reduce("amax", input, dim, keepdim)
+
+
+@public(out=True)
+def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The smallest value over some dimensions; the gradient is shared among equals."""
+    _nonempty("amin", input, wrap_dims(dim, len(input._s)))
+    return _reduce("amin", input, dim, keepdim)
+
+
+def _arg(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    rank = len(input._s)
+    if dim is None:
+        if not input._s.numel():
+            raise IndexError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+                "Specify the reduction dim with the 'dim' argument."
+            )
+        r = core(name)(input.reshape(-1), 0)
+        return core("view")(r, (1,) * rank) if keepdim else r
+    d = wrap_dim(dim, rank)
+    _nonempty(name, input, (d,) if rank else ())
+    if not rank:
+        return core(name)(input.reshape(1), 0)
+    r = core(name)(input, d)
+    return core("unsqueeze")(r, d) if keepdim else r
+
+
+@public(out=True)
+def argmax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The place of the largest value, int64; the first among equals."""
+    return _arg("argmax", input, dim, keepdim)
+
+
+@public(out=True)
+def argmin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The place of the smallest value, int64; the first among equals."""
+    return _arg("argmin", input, dim, keepdim)
+
+
+@public(out=True)
+def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether any element is true."""
+    return _reduce("any", input, dim, keepdim)
+
+
+@public(out=True)
+def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether all elements are true."""
+    return _reduce("all", input, dim, keepdim)
+
+
+def _correction(unbiased: Any, correction: Any) -> Any:
+    if correction is not None:
+        return correction
+    return 1 if unbiased is None or unbiased else 0
+
+
+@public(out=True)
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: Any = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> Tensor:
+    """The variance, with Bessel's correction unless ``correction=0``."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if input._k.dtype.category < dtypes.FLOAT:
+        raise RuntimeError("var(): only support floating point and complex dtypes")
+    return _reduce("var", input, dim, keepdim, _correction(unbiased, correction))
+
+
+@public(out=True)
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: Any = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> Tensor:
+    """The standard deviation, with Bessel's correction unless ``correction=0``."""
+    if input._k.dtype.category < dtypes.FLOAT:
+        raise RuntimeError("std(): only support floating point and complex dtypes")
+    return core("sqrt")(var(input, dim, unbiased, keepdim, correction=correction))
+
+
+@public(out=True)
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """``log(sum(exp(input)))`` over some dimensions, without overflow."""
+    from tensorbus import defaults
+
+    if input._k.dtype.category < dtypes.FLOAT:
+        input = to_kind(input, input._k.of(defaults.get_default_dtype()))
+    return _reduce("logsumexp", input, dim, keepdim)
+
+
+@public(out=True, inplace=True)
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """Running sums along a dimension; integers give int64."""
+    x = _accumulated(input, dtype)
+    return core("cumsum")(x, wrap_dim(dim, len(x._s))) if x._s else core("clone")(x)
+
+
+@public(out=True, inplace=True)
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """Running products along a dimension; integers give int64."""
+    x = _accumulated(input, dtype)
+    return core("cumprod")(x, wrap_dim(dim, len(x._s))) if x._s else core("clone")(x)

@@ -1,0 +1,227 @@
+"""What the generated functions leave aside: promotion, layouts, overrides, stale views, errors."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from tensorbus import defaults, dtypes
+from tensorbus._tensor import PERMUTED, Tensor, from_array, new, version_of
+from tensorbus.autograd.node import Node
+from tensorbus.dispatch import Overridden, WrongDomain
+from tensorbus.errors import device_error
+from tensorbus.kinds import Kind, kind_of
+from tensorbus.ops.casting import to_kind
+from tensorbus.ops.layouts import (
+    broadcast_shapes,
+    contiguous_strides,
+    empty_in_layout,
+    pointwise_strides,
+)
+from tensorbus.ops.promotion import result_type
+from tensorbus.ops.registry import Row
+from tensorbus.plugin.backend import IndexFault
+from tensorbus.size import Size, size_of
+
+_NUMBERS = (bool, int, float, complex)
+
+
+# -- layouts ---------------------------------------------------------------------------------
+def pointwise(row: Row, k: Kind, *operands: Any) -> tuple[Any, Size, Any]:
+    """(array, Size, base mark) of a pointwise op whose operands differ in shape or layout."""
+    entry = getattr(k, row.name)
+    tensors = [o for o in operands if isinstance(o, Tensor)]
+    arrays = [o._a if isinstance(o, Tensor) else o for o in operands]
+    if all(t._b is None or k.is_contiguous(t._a) for t in tensors):
+        r = entry(*arrays)
+        return r, size_of(r.shape), None
+    shape = tuple(broadcast_shapes(*(t._s for t in tensors)))
+    laid = [(tuple(t._s), tuple(t._k.layout(t._a)[2])) for t in tensors]
+    strides = pointwise_strides(shape, *laid)
+    rk = k.bool if row.result == "bool" else k
+    out = empty_in_layout(rk, shape, strides)
+    entry(*arrays, out=out)
+    return out, size_of(shape), None if strides == contiguous_strides(shape) else PERMUTED
+
+
+# -- promotion -------------------------------------------------------------------------------
+def binary(row: Row, a: Any, b: Any) -> Any:
+    """A pointwise op on two operands of any kinds, one of which may be a number."""
+    from tensorbus.ops.generate import core
+
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+        other = b if isinstance(a, Tensor) else a
+        if not isinstance(other, _NUMBERS):
+            other = _host_number(other)
+            if other is None:
+                return NotImplemented
+            a, b = (a, other) if isinstance(a, Tensor) else (other, b)
+    if _overriding((a, b)):
+        return _override(row, (a, b))
+    kind = common_kind(row, a, b)
+    a, b = (operand(x, kind) for x in (a, b))
+    return core(row.name)(a, b)
+
+
+def operand(x: Any, kind: Kind) -> Tensor:
+    """A tensor of a kind for a tensor or a number."""
+    if not isinstance(x, Tensor):
+        return from_array(kind.full((), x), kind)
+    if x._k.device is not kind.device and x._s:
+        raise device_error(x._k.device, kind.device)
+    return to_kind(x, kind)
+
+
+def common_kind(row: Row, *operands: Any) -> Kind:
+    """The kind in which an op computes, by PyTorch's promotion rules."""
+    d = result_type(*operands)
+    tensors = [x for x in operands if isinstance(x, Tensor)]
+    device = next((t._k.device for t in tensors if t._s), None)
+    if device is None:
+        device = next((t._k.device for t in tensors if t._k.device.type != "cpu"), None)
+    if device is None:
+        device = tensors[0]._k.device if tensors else defaults.get_default_device()
+    for t in tensors:
+        if t._k.device is not device and (t._s or t._k.device.type != "cpu"):
+            raise device_error(device, t._k.device)
+    if row.domain == "float" and d.category < dtypes.FLOAT:
+        d = defaults.get_default_dtype()
+    _check_domain(row, d)
+    return kind_of(device, d)
+
+
+def _check_domain(row: Row, d: dtypes.dtype) -> None:
+    name = row.name
+    if row.domain == "integral" and d.category > dtypes.INTEGER:
+        raise RuntimeError(f'"{name}" not implemented for \'{_scalar_name(d)}\'')
+    if row.domain == "number" and d.category == dtypes.BOOL and name == "sub":
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
+
+
+def _scalar_name(d: dtypes.dtype) -> str:
+    return d.legacy.removesuffix("Tensor")
+
+
+def _host_number(value: Any) -> Any:
+    """The Python number of a NumPy scalar or the like; None for anything else."""
+    item = getattr(value, "item", None)
+    if item is None or getattr(value, "shape", None) != ():
+        return None
+    number = item()
+    return number if isinstance(number, _NUMBERS) else None
+
+
+# -- after a failure -------------------------------------------------------------------------
+def failed(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
+    """What to do when the common case raised: another way, or the user's error."""
+    try:
+        return _recover(row, arguments, error)
+    finally:
+        del error
+
+
+def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
+    from tensorbus.ops.generate import core
+
+    if isinstance(error, Overridden):
+        return _override(row, arguments)
+    if isinstance(error, WrongDomain):
+        tensors = [x for x in arguments if isinstance(x, Tensor)]
+        kind = common_kind(row, *tensors)
+        if kind is tensors[0]._k:
+            raise RuntimeError(
+                f'"{row.name}" not implemented for \'{_scalar_name(kind.dtype)}\''
+            ) from None
+        return core(row.name)(*(to_kind(x, kind) if isinstance(x, Tensor) else x for x in arguments))
+    if isinstance(error, RuntimeWarning):
+        # Warnings as errors: floating point edge cases are values here, not faults.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return core(row.name)(*arguments)
+    if isinstance(error, IndexFault):
+        raise IndexError(
+            f"index {error.value} is out of bounds for dimension {error.dim} with size {error.n}"
+        ) from None
+    if row.form == "binary":
+        broadcast_shapes(*(x._s for x in arguments if isinstance(x, Tensor)))
+    try:
+        raise error
+    finally:
+        del error
+
+
+# -- overrides and modes ---------------------------------------------------------------------
+def _overriding(arguments: tuple[Any, ...]) -> list[Any]:
+    return [x for x in arguments if isinstance(x, Tensor) and x._k.override is not None]
+
+
+def _override(row: Row, arguments: tuple[Any, ...]) -> Any:
+    from tensorbus.ops.override import call_override
+
+    return call_override(row, arguments)
+
+
+def rare(row: Row, arguments: tuple[Any, ...]) -> Any:
+    """A call while some mode is active."""
+    from tensorbus.ops.override import call_in_modes
+
+    return call_in_modes(row, arguments)
+
+
+# -- history ---------------------------------------------------------------------------------
+def edge_of(t: Tensor) -> Any:
+    """The tensor's edge; that of a view whose base was written to is made anew."""
+    base = t._b
+    if base is None or base is PERMUTED or base._e is None or t._r is None:
+        return t._e
+    version = version_of(t)
+    if t._e is None:
+        if isinstance(base._e, _leaf_edge()):
+            return None
+    elif t._v == version:
+        return t._e
+    from tensorbus.autograd.grad_mode import enable_grad
+
+    with enable_grad():
+        t._e = _replay(base, t._r)._e
+    t._v = version
+    return t._e
+
+
+def _leaf_edge() -> type:
+    from tensorbus.autograd.node import AccumulateGrad
+
+    return AccumulateGrad
+
+
+def _replay(base: Tensor, recipe: Any) -> Tensor:
+    """The view that a recipe makes of a base."""
+    from tensorbus.ops.generate import core
+
+    steps = []
+    while recipe is not None:
+        row, params, recipe = recipe
+        steps.append((row, params))
+    for row, params in reversed(steps):
+        base = core(row.name)(base, *params)
+    return base
+
+
+def replay(base: Tensor, recipe: Any) -> Tensor:
+    """The view of another base, made the way a view's recipe says."""
+    return _replay(base, recipe)
+
+
+def saved_result(n: Node) -> Tensor:
+    """A node's kept result as a tensor with its history."""
+    t = new(Tensor)
+    t._a = n.r_out  # type: ignore[attr-defined]
+    t._k = n.k
+    t._s = size_of(t._a.shape)
+    t._c = n.c_out  # type: ignore[attr-defined]
+    t._e = n
+    t._b = None if n.k.is_contiguous(t._a) else PERMUTED
+    return t

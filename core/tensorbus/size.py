@@ -1,0 +1,59 @@
+"""Shapes of tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+
+class Size(tuple[int, ...]):
+    """The shape of a tensor: a tuple of its extents.
+
+    >>> import tensorbus
+    >>> tensorbus.zeros(2, 3).shape
+    torch.Size([2, 3])
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements: the product of the extents."""
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if type(index) is slice else found
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Size:
+        return Size((*other, *self))
+
+    def __mul__(self, times: Any) -> Size:
+        return Size(tuple.__mul__(self, times))
+
+    def __reduce__(self) -> Any:
+        return Size, (tuple(self),)
+
+
+_LIMIT = 10_000
+_sizes: dict[tuple[int, ...], Size] = {}
+
+
+def size_of(shape: Iterable[int]) -> Size:
+    """The one Size for a shape: equal shapes give the same object while it is in use often."""
+    try:
+        return _sizes[shape]  # type: ignore[index]
+    except KeyError:
+        if len(_sizes) >= _LIMIT:
+            _sizes.clear()
+        size = Size(shape)
+        return _sizes.setdefault(size, size)
+
+
+SCALAR = size_of(())
