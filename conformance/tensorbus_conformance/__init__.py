@@ -6,17 +6,25 @@
 True
 """
 
-from tensorbus_conformance.case import LEVELS, Case
-from tensorbus_conformance.cases import all_cases, select
-from tensorbus_conformance.compare import Mismatch
-from tensorbus_conformance.exceptions import ExceptionsError, KnownGap
-from tensorbus_conformance.report import OUTCOMES, Report, Result, print_summary
-from tensorbus_conformance.runner import find_backend, run, run_case
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tensorbus_conformance.case import LEVELS, Case
+    from tensorbus_conformance.cases import all_cases, select
+    from tensorbus_conformance.compare import Mismatch
+    from tensorbus_conformance.exceptions import ExceptionsError, KnownGap
+    from tensorbus_conformance.report import OUTCOMES, Report, Result, print_summary
+    from tensorbus_conformance.runner import find_backend, run, run_case
+    from tensorbus_conformance.trial import Device
 
 __all__ = [
     "LEVELS",
     "OUTCOMES",
     "Case",
+    "Device",
     "ExceptionsError",
     "KnownGap",
     "Mismatch",
@@ -29,3 +37,22 @@ __all__ = [
     "run_case",
     "select",
 ]
+
+_HOMES = {
+    "case": ("LEVELS", "Case"),
+    "cases": ("all_cases", "select"),
+    "compare": ("Mismatch",),
+    "exceptions": ("ExceptionsError", "KnownGap"),
+    "report": ("OUTCOMES", "Report", "Result", "print_summary"),
+    "runner": ("find_backend", "run", "run_case"),
+    "trial": ("Device",),
+}
+
+
+def __getattr__(name: str) -> object:
+    # The suite is imported when it is used: every run of pytest in an environment that has it
+    # imports this package for the sake of one option.
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

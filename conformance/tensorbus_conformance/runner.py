@@ -11,14 +11,14 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from tensorbus.plugin import Backend, Capabilities
+from tensorbus.plugin import Backend
 from tensorbus_conformance import exceptions, formats
 from tensorbus_conformance.case import LEVELS, Case
 from tensorbus_conformance.cases import select
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.exceptions import KnownGap
 from tensorbus_conformance.report import FAIL, PASS, QUALITY, UNSUPPORTED, Report, Result
-from tensorbus_conformance.trial import Trial, Unsupported
+from tensorbus_conformance.trial import Device, Trial, Unsupported
 
 
 def find_backend(name: str) -> tuple[Backend, int]:
@@ -55,18 +55,18 @@ def run(
     levels = tuple(level.split(",")) if isinstance(level, str) else tuple(level)
     chosen = select(levels, pattern)
     known = exceptions.load(backend) if gaps is None else list(gaps)
-    capabilities = backend.capabilities(index)
+    device = Device(backend, index)
     report = Report(
         backend=backend.name,
         index=index,
-        device=capabilities.name,
+        device=device.capabilities.name,
         levels=levels,
         pattern=pattern,
         versions=_versions(),
     )
     begin = time.perf_counter()
     for case in chosen:
-        result = run_case(case, backend, index, capabilities, known)
+        result = run_case(case, device, known)
         report.results.append(result)
         if progress is not None:
             progress(result)
@@ -74,15 +74,9 @@ def run(
     return report
 
 
-def run_case(
-    case: Case,
-    backend: Backend,
-    index: int,
-    capabilities: Capabilities,
-    gaps: Sequence[KnownGap] = (),
-) -> Result:
+def run_case(case: Case, device: Device, gaps: Sequence[KnownGap] = ()) -> Result:
     """Run one case; nothing that the backend raises leaves here."""
-    trial = Trial(backend, index, capabilities)
+    trial = Trial(device)
     begin = time.perf_counter()
     outcome, message = _attempt(case, trial)
     seconds = time.perf_counter() - begin

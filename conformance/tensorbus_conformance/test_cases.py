@@ -9,22 +9,23 @@ import pytest
 from tensorbus_conformance import exceptions, runner
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.report import QUALITY, UNSUPPORTED
+from tensorbus_conformance.trial import Device
 
 
 @pytest.fixture(scope="session")
 def conformance_target(request: pytest.FixtureRequest):
-    """(backend, index, capabilities, exceptions) of the device that --backend names."""
+    """(device, exceptions) of the device that --backend names."""
     name = request.config.getoption("--backend") or request.config.getini("tensorbus_backend")
     if not name:
         raise pytest.UsageError("say which device to check: --backend cpu")
     backend, index = runner.find_backend(name)
-    return backend, index, backend.capabilities(index), exceptions.load(backend)
+    return Device(backend, index), exceptions.load(backend)
 
 
 def test_case(conformance_case: Case, conformance_target) -> None:
     """One case of the suite."""
-    backend, index, capabilities, gaps = conformance_target
-    result = runner.run_case(conformance_case, backend, index, capabilities, gaps)
+    device, gaps = conformance_target
+    result = runner.run_case(conformance_case, device, gaps)
     if result.outcome == UNSUPPORTED:
         pytest.skip(result.message)
     if result.stale:
@@ -34,6 +35,5 @@ def test_case(conformance_case: Case, conformance_target) -> None:
     if result.outcome not in ("pass", QUALITY):
         if not result.bad:
             pytest.xfail(f"{result.excepted}: {result.message}")
-        device = f"{backend.name}:{index}"
-        repro = f"tensorbus conformance {device} -k '{result.id}'"
+        repro = f"tensorbus conformance {device.backend.name}:{device.index} -k '{result.id}'"
         pytest.fail(f"{result.id}: {result.message}\n    {repro}", pytrace=False)

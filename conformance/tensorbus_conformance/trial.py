@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tensorbus.plugin import Array, Backend, Capabilities, dtype
+from tensorbus.plugin import Array, Backend, Capabilities, Kernel, dtype
 from tensorbus_conformance import compare, formats, layouts, values
 from tensorbus_conformance.compare import Mismatch
 
@@ -34,13 +34,29 @@ class Placed:
         return self.values.shape
 
 
-class Trial:
-    """What a case works with: one device of one backend."""
+class Device:
+    """The device under test, and the kernels it was asked for, each once as the contract says."""
 
-    def __init__(self, backend: Backend, index: int, capabilities: Capabilities):
-        self.backend, self.index, self.traits = backend, index, backend.traits
-        self.capabilities = capabilities
-        self.flushes = capabilities.details.get("subnormals") == "flush"
+    def __init__(self, backend: Backend, index: int = 0):
+        self.backend, self.index = backend, index
+        self.capabilities: Capabilities = backend.capabilities(index)
+        self._kernels: dict[tuple[str, dtype], Kernel | None] = {}
+
+    def kernel(self, op: str, dtype: dtype) -> Kernel | None:
+        """The kernel for *op* on *dtype*, or None."""
+        key = op, dtype
+        if key not in self._kernels:
+            self._kernels[key] = self.backend.kernel(op, dtype, self.index)
+        return self._kernels[key]
+
+
+class Trial:
+    """What a case works with: a device, and notes on how well it did."""
+
+    def __init__(self, device: Device):
+        self.device, self.backend, self.index = device, device.backend, device.index
+        self.traits, self.capabilities = self.backend.traits, device.capabilities
+        self.flushes = self.capabilities.details.get("subnormals") == "flush"
         self.ulp: float | None = None
         self.notes: list[str] = []
 
@@ -73,9 +89,9 @@ class Trial:
         return self.backend.dtype(dtype)
 
     # -- kernels -----------------------------------------------------------------------------
-    def kernel(self, op: str, dtype: dtype) -> Callable[..., Any]:
+    def kernel(self, op: str, dtype: dtype) -> Kernel:
         """The backend's kernel; its absence is a failure unless bytes are all *dtype* promises."""
-        kernel = self.backend.kernel(op, dtype, self.index)
+        kernel = self.device.kernel(op, dtype)
         if kernel is None:
             if dtype in formats.MOVED:
                 raise Unsupported(f"no {op} kernel for {dtype.name}: not mandatory for this dtype")

@@ -38,7 +38,7 @@ _CALLS: dict[str, list[tuple[tuple[Any, ...], Any, bool]]] = {
 
 def check(view: str, dtype: dtype, layout: str, t: Trial) -> None:
     """Values, layout and storage of the view are those that ``as_strided`` would give."""
-    kernel = t.backend.kernel(view, dtype, t.index)
+    kernel = t.device.kernel(view, dtype)
     if kernel is None:
         raise Unsupported(f"no {view} kernel: the default over as_strided is used")
     for arguments, mirror, negative in _CALLS[view]:
