@@ -223,6 +223,30 @@ def test_a_reader_that_leaves_is_no_error():
     assert done.stdout == "versions:\n" and done.stderr == ""
 
 
+@pytest.mark.parametrize("command", ["devices", "doctor"])
+def test_a_full_disk_is_a_sentence(command):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m tensorbus {command} > /dev/full"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stderr == "tensorbus: the output can't be written: No space left on device\n"
+
+
+def test_a_closed_output_is_no_error():
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m tensorbus --version >&-"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0 and "Traceback" not in done.stderr
+
+
 def test_ctrl_c_is_quiet(only_npu):
     only_npu("import time\ntime.sleep(60)")
     process = subprocess.Popen(

@@ -8,6 +8,7 @@ the one that is asked for is imported.
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -42,16 +43,23 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _run(list(sys.argv[1:] if argv is None else argv))
         finally:
             # Here and not at the interpreter's exit, where a closed pipe can't be handled.
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except UsageError as e:
         print(f"tensorbus: {e}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader has gone (`| head`): what is still buffered has nowhere to go.
+    except OSError as e:
+        # The reader has gone (`| head`), or the disk is full: what is still buffered has nowhere
+        # to go, and the interpreter would try again at its exit.
+        if e.errno not in (errno.EPIPE, errno.ENOSPC):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        if e.errno == errno.EPIPE:
+            return 141
+        print(f"tensorbus: the output can't be written: {e.strerror}", file=sys.stderr)
+        return 1
 
 
 def _run(argv: list[str]) -> int:
