@@ -82,34 +82,39 @@ def private_copy(module: str) -> ModuleType:
     return loaded
 
 
-def turns_for(loop: Loop, seconds: float) -> int:
+Clock = Callable[[], float]
+
+
+def turns_for(loop: Loop, seconds: float, clock: Clock = time.perf_counter) -> int:
     """How many turns of *loop* take about *seconds*; also warms it up."""
     turns = 1
     while True:
-        start = time.perf_counter()
+        start = clock()
         loop(turns)
-        spent = time.perf_counter() - start
+        spent = clock() - start
         if spent >= seconds / 4:
             return max(1, round(turns * seconds / spent))
         turns *= 4
 
 
-def interleaved(loops: dict[str, Loop], rounds: int, seconds: float) -> dict[str, float]:
+def interleaved(
+    loops: dict[str, Loop], rounds: int, seconds: float, clock: Clock = time.perf_counter
+) -> dict[str, float]:
     """The median time of one turn of each loop, in microseconds.
 
     The rounds alternate, in a shuffled order. The garbage collector stays on, as in a program: its
     work on our Python objects is a cost of ours.
     """
-    turns = {name: turns_for(loop, seconds) for name, loop in loops.items()}
+    turns = {name: turns_for(loop, seconds, clock) for name, loop in loops.items()}
     times: dict[str, list[float]] = {name: [] for name in loops}
     names = list(loops)
     gc.collect()
     for _ in range(rounds):
         random.shuffle(names)
         for name in names:
-            start = time.perf_counter()
+            start = clock()
             loops[name](turns[name])
-            times[name].append((time.perf_counter() - start) / turns[name] * 1e6)
+            times[name].append((clock() - start) / turns[name] * 1e6)
     return {name: statistics.median(values) for name, values in times.items()}
 
 

@@ -46,7 +46,7 @@ def test_a_private_copy_shares_no_code():
     assert [case.name for case in one.CASES] == [case.name for case in two.CASES]
 
 
-def test_interleaved_takes_the_median_of_alternating_rounds(monkeypatch):
+def test_interleaved_takes_the_median_of_alternating_rounds():
     now = 0.0
     seen = []
 
@@ -60,9 +60,8 @@ def test_interleaved_takes_the_median_of_alternating_rounds(monkeypatch):
 
         return run
 
-    monkeypatch.setattr(harness.time, "perf_counter", lambda: now)
     loops = {"one": loop("one", 1e-6), "two": loop("two", 3e-6)}
-    found = harness.interleaved(loops, rounds=11, seconds=0.005)
+    found = harness.interleaved(loops, rounds=11, seconds=0.005, clock=lambda: now)
     assert found == pytest.approx({"one": 1.0, "two": 3.0})
     rounds = [set(pair) for pair in zip(seen[-22::2], seen[-21::2], strict=True)]
     assert rounds == [{"one", "two"}] * 11
