@@ -2,7 +2,26 @@
 
 from . import lr_scheduler
 from .adam import Adam, AdamW
+from .adam_variants import NAdam, RAdam
+from .adaptive import Adadelta, Adagrad, Adamax, RMSprop
+from .lbfgs import LBFGS
 from .optimizer import Optimizer
 from .sgd import SGD
+from .sign_and_average import ASGD, Rprop
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "lr_scheduler"]
+__all__ = [
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "lr_scheduler",
+]

@@ -386,7 +386,9 @@ def check_betas(betas: tuple[float, float]) -> None:
 
 def new_step() -> Tensor:
     """A count of steps that starts at zero. It stays on the host, where it is read."""
-    return tensorbus.tensor(0.0, dtype=tensorbus.float32, device="cpu")
+    wide = tensorbus.get_default_dtype() == tensorbus.float64
+    dtype = tensorbus.float64 if wide else tensorbus.float32
+    return tensorbus.tensor(0.0, dtype=dtype, device="cpu")
 
 
 def count_step(state: dict[str, Any]) -> float:

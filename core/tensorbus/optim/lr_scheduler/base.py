@@ -121,10 +121,7 @@ class LRScheduler:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         closed_form: Callable[[], list[Any]] | None = getattr(self, "_get_closed_form_lr", None)
         with self._computing():
-            if epoch is None or closed_form is None:
-                rates = self.get_lr()
-            else:
-                rates = closed_form()
+            rates = self.get_lr() if epoch is None or closed_form is None else closed_form()
         self._set_rates(rates)
 
     def _set_rates(self, rates: list[Any]) -> None:

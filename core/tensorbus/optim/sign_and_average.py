@@ -1,0 +1,134 @@
+"""Rprop, which uses only the gradients' signs, and ASGD, which averages the parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorbus
+from tensorbus._tensor import Tensor
+
+from .optimizer import Optimizer, ParamsT, check_lr, check_not_negative, count_step, new_step
+
+
+class Rprop(Optimizer):
+    """Each element has a step of its own, which grows while the gradient keeps its sign.
+
+    Args:
+        params: tensors, pairs of name and tensor, or groups.
+        lr: the first step.
+        etas: factors of the step when the sign changes and when it stays.
+        step_sizes: the smallest and the largest step.
+        maximize: go up instead of down.
+        foreach, capturable: accepted for compatibility; they change nothing.
+        differentiable: whether `step` is recorded by autograd.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        defaults: dict[str, Any] = {
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _update(self, group: dict[str, Any]) -> None:
+        shrink, grow = group["etas"]
+        smallest, largest = group["step_sizes"]
+        for param, grad in self._gradients(group):
+            state = self.state[param]
+            if not state:
+                state["step"] = new_step()
+                state["prev"] = tensorbus.zeros_like(param)
+                state["step_size"] = tensorbus.full_like(grad, float(group["lr"]))
+            count_step(state)
+            agreement = grad * state["prev"]
+            turned, kept = agreement < 0, agreement > 0
+            factor = tensorbus.ones_like(grad).masked_fill_(turned, shrink)
+            factor.masked_fill_(kept, grow)
+            step_size = state["step_size"].mul_(factor).clamp_(smallest, largest)
+            # Where the sign has changed, wait for one step.
+            grad = grad.masked_fill(turned, 0)
+            param.addcmul_(grad.sign(), step_size, value=-1)
+            state["prev"].copy_(grad)
+
+
+class ASGD(Optimizer):
+    """Gradient descent whose average of parameters, `state[p]["ax"]`, starts after `t0` steps.
+
+    Args:
+        params: tensors, pairs of name and tensor, or groups.
+        lr: learning rate.
+        lambd: decay of the parameters, and of the rate.
+        alpha: power of the rate's decay.
+        t0: the step where averaging starts.
+        weight_decay: this much of the parameter is added to its gradient.
+        maximize: go up instead of down.
+        foreach, capturable: accepted for compatibility; they change nothing.
+        differentiable: whether `step` is recorded by autograd.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_lr(lr)
+        check_not_negative("weight_decay", weight_decay)
+        defaults: dict[str, Any] = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _update(self, group: dict[str, Any]) -> None:
+        lr, lambd = float(group["lr"]), group["lambd"]
+        for param, grad in self._gradients(group, group["weight_decay"]):
+            state = self.state[param]
+            if not state:
+                state["step"] = new_step()
+                state["eta"] = new_step().fill_(lr)
+                state["mu"] = new_step().fill_(1)
+                state["ax"] = tensorbus.zeros_like(param)
+            steps = count_step(state)
+            eta, mu = state["eta"].item(), state["mu"].item()
+            param.mul_(1 - lambd * eta).add_(grad, alpha=-eta)
+            average = state["ax"]
+            if mu == 1:
+                average.copy_(param)
+            else:
+                average.add_(param.sub(average), alpha=mu)
+            state["eta"].fill_(lr / (1 + lambd * lr * steps) ** group["alpha"])
+            state["mu"].fill_(1 / max(1, steps - group["t0"]))
