@@ -8,8 +8,9 @@ from typing import Any
 import tensorbus
 from tensorbus._tensor import Tensor
 
+from ._shared import check_lr
 from .line_search import Point, strong_wolfe
-from .optimizer import Optimizer, ParamsT, check_lr
+from .optimizer import Optimizer, ParamsT
 
 
 class LBFGS(Optimizer):

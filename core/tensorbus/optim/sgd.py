@@ -6,7 +6,8 @@ from typing import Any
 
 from tensorbus._tensor import Tensor
 
-from .optimizer import Optimizer, ParamsT, check_lr, check_not_negative
+from ._shared import check_lr, check_not_negative
+from .optimizer import Optimizer, ParamsT
 
 
 class SGD(Optimizer):

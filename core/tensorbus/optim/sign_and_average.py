@@ -7,7 +7,8 @@ from typing import Any
 import tensorbus
 from tensorbus._tensor import Tensor
 
-from .optimizer import Optimizer, ParamsT, check_lr, check_not_negative, count_step, new_step
+from ._shared import check_lr, check_not_negative, count_step, new_step
+from .optimizer import Optimizer, ParamsT
 
 
 class Rprop(Optimizer):

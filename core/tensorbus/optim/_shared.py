@@ -1,0 +1,46 @@
+"""Checks of options, and the count of steps: what most optimizers share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorbus
+from tensorbus._tensor import Tensor
+
+
+def check_not_negative(what: str, value: Any) -> None:
+    """Raises ValueError if an option is below zero, or nan."""
+    if not value >= 0.0:
+        raise ValueError(f"Invalid {what} value: {value}")
+
+
+def check_lr(lr: Any) -> None:
+    """Raises ValueError unless `lr` is a number, or a tensor of one, that is not negative."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    if not lr >= 0.0:
+        raise ValueError(f"Invalid learning rate: {lr}")
+
+
+def check_betas(betas: tuple[float, float]) -> None:
+    """Raises ValueError unless both lie in [0, 1)."""
+    for index, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {index}: {beta}")
+
+
+def new_step() -> Tensor:
+    """A count of steps that starts at zero. It stays on the host, where it is read."""
+    wide = tensorbus.get_default_dtype() == tensorbus.float64
+    dtype = tensorbus.float64 if wide else tensorbus.float32
+    return tensorbus.tensor(0.0, dtype=dtype, device="cpu")
+
+
+def count_step(state: dict[str, Any]) -> float:
+    """Counts a step of one parameter and returns how many there were."""
+    step = state["step"]
+    if not isinstance(step, Tensor):
+        # Older checkpoints hold plain numbers.
+        step = state["step"] = new_step().fill_(step)
+    step.add_(1)
+    return step.item()
