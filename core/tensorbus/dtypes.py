@@ -32,7 +32,7 @@ class dtype:
     is_signed: bool
     legacy: str
 
-    def __init__(self, name: str, itemsize: int, category: int, legacy: str):
+    def __init__(self, name: str, itemsize: int_, category: int_, legacy: str):
         self.name = name
         self.itemsize = itemsize
         self.bits = itemsize * 8

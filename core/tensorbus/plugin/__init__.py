@@ -3,6 +3,8 @@
 A backend, a communication plugin or an overlay needs nothing of tensorbus but the names here.
 """
 
+from typing import TYPE_CHECKING
+
 from tensorbus.dtypes import (
     bfloat16,
     bool,
@@ -33,8 +35,12 @@ from tensorbus.plugin.backend import (
     Kernel,
     Traits,
 )
-from tensorbus.plugin.hooks import BackendSpec, OverlaySpec, hookimpl
 from tensorbus.plugin.signatures import SIGNATURES
+
+if TYPE_CHECKING:
+    from tensorbus.plugin.array_library import ArrayLibraryBackend
+    from tensorbus.plugin.hooks import BackendSpec, OverlaySpec, hookimpl
+    from tensorbus.plugin.kernel_language import KernelLanguageBackend
 
 __all__ = [
     "API",
@@ -75,6 +81,11 @@ __all__ = [
 def __getattr__(name: str) -> object:
     # The base classes are imported when a backend asks for them: a program that runs on one kind
     # of device never pays for the code generator of the other.
+    if name in ("BackendSpec", "OverlaySpec", "hookimpl"):
+        # With pluggy, which a program needs when it first names a device and not before.
+        from tensorbus.plugin import hooks
+
+        return getattr(hooks, name)
     if name == "ArrayLibraryBackend":
         from tensorbus.plugin.array_library import ArrayLibraryBackend
 

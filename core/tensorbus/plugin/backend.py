@@ -19,6 +19,9 @@ from tensorbus.dtypes import dtype
 API = 1
 """The contract's version: a plugin names the one it was written for."""
 
+DType = dtype
+"""``dtype``, by a name that the method ``Backend.dtype`` does not hide from type checkers."""
+
 Array = Any
 """What a backend computes on. The frontend reads ``.shape`` and nothing else."""
 
@@ -197,15 +200,15 @@ class Backend:
         return False
 
     # -- kernels -----------------------------------------------------------------------------
-    def dtype(self, dtype: dtype) -> Any:
+    def dtype(self, dtype: DType) -> Any:
         """What this backend's kernels take where the table says *dtype*."""
         return dtype
 
-    def scalar(self, value: bool | int | float | complex, dtype: dtype) -> Any:
+    def scalar(self, value: bool | int | float | complex, dtype: DType) -> Any:
         """What this backend's kernels take for a Python number of that dtype."""
         return value
 
-    def kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:
+    def kernel(self, op: str, dtype: DType, index: int) -> Kernel | None:
         """The callable for *op* on operands of *dtype* on device *index*, or None.
 
         Asked once for each op, dtype and device, when a program first needs it; what it returns

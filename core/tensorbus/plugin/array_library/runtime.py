@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tensorbus.dtypes import ALL, dtype
-from tensorbus.plugin.backend import Array, Backend, Capabilities
+from tensorbus.plugin.backend import Array, Backend, Capabilities, DType
 
 NUMPY_DTYPES: dict[dtype, np.dtype] = {d: np.dtype(d.name) for d in ALL if d.name != "bfloat16"}
 _SMALL_INTEGERS = {"uint8", "int8", "int16"}
@@ -146,10 +146,10 @@ class ArrayRuntime(Backend):
         return array.flags.c_contiguous
 
     # -- kernels -----------------------------------------------------------------------------
-    def dtype(self, dtype: dtype) -> np.dtype:
+    def dtype(self, dtype: DType) -> np.dtype:
         return NUMPY_DTYPES[dtype]
 
-    def scalar(self, value: bool | int | float | complex, dtype: dtype) -> Array:
+    def scalar(self, value: bool | int | float | complex, dtype: DType) -> Array:
         """A 0-d array: an array module's own promotion would otherwise have a say."""
         target = NUMPY_DTYPES[dtype]
         if dtype.is_complex:
