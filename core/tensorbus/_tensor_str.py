@@ -13,6 +13,7 @@ import numpy as np
 
 import tensorbus
 from tensorbus import dtypes
+from tensorbus._parameter import Parameter
 
 if TYPE_CHECKING:
     from tensorbus import Tensor
@@ -237,8 +238,7 @@ def tensor_str(t: Tensor) -> str:
     """
     default = tensorbus.get_default_dtype()
     kind = type(t)
-    plain = kind.__name__ == "Parameter" or kind is tensorbus.Tensor
-    prefix = "tensor(" if plain else f"{kind.__name__}("
+    prefix = "tensor(" if kind in (tensorbus.Tensor, Parameter) else f"{kind.__name__}("
     data = t.detach()
     suffixes = []
     if t.device.type != "cpu":
@@ -256,14 +256,11 @@ def tensor_str(t: Tensor) -> str:
     if not told:
         suffixes.append(f"dtype={t.dtype}")
     if t.grad_fn is not None:
-        suffixes.append(f"grad_fn=<{_node_name(t.grad_fn)}>")
+        suffixes.append(f"grad_fn=<{t.grad_fn.name()}>")
     elif t.requires_grad:
         suffixes.append("requires_grad=True")
-    return _with_suffixes(prefix + contents, suffixes, len(prefix))
-
-
-def _node_name(node: Any) -> str:
-    return node.name() if callable(getattr(node, "name", None)) else type(node).__name__
+    text = _with_suffixes(prefix + contents, suffixes, len(prefix))
+    return f"Parameter containing:\n{text}" if isinstance(t, Parameter) else text
 
 
 def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:

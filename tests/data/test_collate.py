@@ -1,0 +1,80 @@
+"""Batches from samples, as PyTorch makes them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, namedtuple
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+
+import tensorbus
+from tensorbus.utils.data import default_collate, default_convert
+
+Pair = namedtuple("Pair", "x y")
+
+
+def same(ours, theirs, torch):
+    """Equal values, dtypes and container types, leaf by leaf."""
+    if isinstance(theirs, torch.Tensor):
+        assert isinstance(ours, tensorbus.Tensor)
+        assert str(ours.dtype) == str(theirs.dtype)
+        assert tuple(ours.shape) == tuple(theirs.shape)
+        assert ours.tolist() == theirs.tolist()
+    elif isinstance(theirs, dict | MappingProxyType):
+        assert type(ours) is type(theirs)
+        assert list(ours) == list(theirs)
+        for key in theirs:
+            same(ours[key], theirs[key], torch)
+    elif isinstance(theirs, list | tuple):
+        assert type(ours) is type(theirs)
+        assert len(ours) == len(theirs)
+        for a, b in zip(ours, theirs, strict=True):
+            same(a, b, torch)
+    else:
+        assert type(ours) is type(theirs)
+        assert np.array_equal(ours, theirs)
+
+
+SAMPLES = {
+    "tensors": lambda t: [t.tensor([1.0, 2.0]), t.tensor([3.0, 4.0])],
+    "numbers": lambda t: [1, 2],
+    "floats": lambda t: [1.5, 2.5],
+    "truths": lambda t: [True, False],
+    "texts": lambda t: ["a", "b"],
+    "bytes": lambda t: [b"a", b"b"],
+    "arrays": lambda t: [np.array([1, 2], np.int16), np.array([3, 4], np.int16)],
+    "numpy scalars": lambda t: [np.float32(1), np.float32(2)],
+    "tuples": lambda t: [(1, "a"), (2, "b")],
+    "lists": lambda t: [[1, 2.0], [3, 4.0]],
+    "named tuples": lambda t: [Pair(1, 2.0), Pair(3, 4.0)],
+    "dicts": lambda t: [{"x": t.tensor(1), "y": [1, 2]}, {"x": t.tensor(2), "y": [3, 4]}],
+    "ordered dicts": lambda t: [OrderedDict(b=1, a=2), OrderedDict(b=3, a=4)],
+    "read-only mappings": lambda t: [MappingProxyType({"a": 1}), MappingProxyType({"a": 2})],
+    "ranges": lambda t: [range(2), range(1, 3)],
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("function", ["default_collate", "default_convert"])
+def test_the_result_is_pytorchs(name, function):
+    torch = pytest.importorskip("torch", reason="the oracle of collation is PyTorch")
+    ours = {"default_collate": default_collate, "default_convert": default_convert}[function]
+    theirs = getattr(torch.utils.data, function)
+    same(ours(SAMPLES[name](tensorbus)), theirs(SAMPLES[name](torch)), torch)
+
+
+def test_what_cannot_be_a_batch_is_refused():
+    with pytest.raises(TypeError, match="batch must contain tensors, numpy arrays.*object"):
+        default_collate([object(), object()])
+    with pytest.raises(TypeError, match="found an array of object"):
+        default_collate([np.array([None]), np.array([None])])
+    with pytest.raises(RuntimeError, match=r"of equal size, but the sizes are \[1, 2\]"):
+        default_collate([[1], [1, 2]])
+
+
+def test_converting_leaves_what_is_no_number_alone():
+    text = np.array(["a"])
+    assert default_convert(text) is text
+    assert default_convert("a") == "a"
+    assert default_convert(None) is None
