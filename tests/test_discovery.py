@@ -191,6 +191,15 @@ def test_a_missing_library_is_told_by_the_probe_with_the_way_out(install):
     assert str(error).endswith("What to do: pip install acme[npu]")
 
 
+def test_a_way_out_that_the_probe_names_is_not_said_twice(install):
+    source = (
+        "def probe():\n    raise ImportError('no npulib: run pip install acme[npu].')\n"
+        + backend_module("npu", "load=Mine, probe=probe, install='pip install acme[npu]'")
+    )
+    install("acme-npu", {BACKENDS: {"npu": "acme_npu"}}, {"acme_npu": source})
+    assert str(failure("npu")).endswith("ImportError: no npulib: run pip install acme[npu].")
+
+
 def test_ctrl_c_while_loading_is_the_users_and_is_not_remembered(install):
     source = (
         "import builtins\nif not hasattr(builtins, 'acme_done'):\n    builtins.acme_done = 1\n"

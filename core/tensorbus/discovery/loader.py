@@ -217,13 +217,12 @@ def _keep(record: Record, exception: BaseException, install: str = "") -> None:
     # Ctrl-C is the one thing that isn't the plugin's fault.
     if isinstance(exception, KeyboardInterrupt):
         raise exception
-    record.fail(exception, install or f"reinstall or remove {record.distribution}")
+    remedy = install or f"reinstall or remove {record.distribution}"
+    record.fail(exception, "" if remedy in str(exception) else remedy)
 
 
 def _unusable(kind: str, record: Record) -> str:
     cause = record.exception
     reason = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
-    return (
-        f"{kind} {record.name!r} of {record.owner} can't be used: {reason}. "
-        f"What to do: {record.remedy}"
-    )
+    text = f"{kind} {record.name!r} of {record.owner} can't be used: {reason}"
+    return f"{text.rstrip('.')}. What to do: {record.remedy}" if record.remedy else text

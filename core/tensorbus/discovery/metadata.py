@@ -23,7 +23,8 @@ class Record:
     """One entry point of one distribution, and what became of it.
 
     ``state`` is ``"found"`` until the entry is first asked for, then ``"loaded"`` or ``"failed"``;
-    ``exception`` and ``traceback`` say why it failed and ``remedy`` what to do about it.
+    ``exception`` and ``traceback`` say why it failed and ``remedy`` what to do about it, unless the
+    exception says that too.
     """
 
     group: str
