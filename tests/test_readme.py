@@ -29,7 +29,9 @@ def test_the_example_learns(device):
     assert losses[-1] < 0.01 < losses[0]
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/plugins.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", "CONTRIBUTING.md", "docs/index.md", "docs/plugins.md"]
+)
 def test_links_lead_to_files(document):
     text = (ROOT / document).read_text("utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
