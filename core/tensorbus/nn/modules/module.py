@@ -9,9 +9,31 @@ from tensorbus._tensor import Tensor
 from tensorbus.nn.parameter import Buffer, Parameter
 
 from ._convert import ModuleConversion
-from ._hooks import EVERYWHERE, ForwardHook, Hooks, RemovableHandle, call_with_hooks
+from ._hooks import (
+    EVERYWHERE,
+    ForwardHook,
+    Hooks,
+    RemovableHandle,
+    call_with_hooks,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+)
 from ._state import ModuleState
 from ._tree import ModuleTree
+
+__all__ = [
+    "Module",
+    "RemovableHandle",
+    "clear_grad",
+    "indent",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "typename",
+]
 
 
 def typename(value: object) -> str:
