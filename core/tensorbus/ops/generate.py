@@ -171,7 +171,8 @@ def _unary(row: Row) -> list[str]:
 
 def _general(row: Row) -> list[str]:
     name = row.name
-    first = next(t for t in row.tensors if t not in row.optional)
+    own = [t for t in row.tensors if t not in row.optional]
+    first = next((t for t in own if t not in ("c", "i")), own[0])  # conditions, indices: other kinds
     called = ", ".join(
         (f"None if {a} is None else {a}._a" if a in row.optional else f"{a}._a")
         if a in row.tensors
@@ -190,7 +191,9 @@ def _general(row: Row) -> list[str]:
     if recorded and row.form != "view":
         # A plain composite has no derivative of its own: its parts record.
         wanted = " or ".join(
-            f"({t} is not None and {t}._e is not None)" if t in row.optional else f"{t}._e is not None"
+            f"({t} is not None and {t}._e is not None)"
+            if t in row.optional
+            else f"{t}._e is not None"
             for t in row.tensors
         )
         lines += [
@@ -199,7 +202,7 @@ def _general(row: Row) -> list[str]:
         ]
     lines += [
         "    try:",
-        f"        r = k.{name}({called})",
+        f"        r = k.{'fast_' if row.form == 'view' else ''}{name}({called})",
         "    except Exception as error:",
         f"        return failed(ROW, ({everything}), error)",
     ]
