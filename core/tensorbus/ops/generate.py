@@ -329,8 +329,8 @@ def _save(row: Row, indent: str, scalar: bool = False) -> list[str]:
             else:
                 lines += [
                     f"{inner}n.t_{name} = {name}",
-                    f"{inner}c = {name}._c",
-                    f"{inner}n.v_{name} = 0 if c is None else c[0]",
+                    f"{inner}cell = {name}._c",
+                    f"{inner}n.v_{name} = 0 if cell is None else cell[0]",
                 ]
         elif scalar and name == row.arguments[1]:
             lines += [f"{indent}n.p_{name} = {name}", f"{indent}n.c_{name} = w"]
@@ -419,15 +419,15 @@ def _load(row: Row, name: str, scalar: bool, raw: bool, indent: str) -> list[str
         return [
             f"{indent}{name} = self.t_{name}",
             f"{indent}if {name} is not None:",
-            f"{indent}    c = {name}._c",
-            f"{indent}    if c is not None and c[0] != self.v_{name}:",
+            f"{indent}    cell = {name}._c",
+            f"{indent}    if cell is not None and cell[0] != self.v_{name}:",
             f"{indent}        raise stale({name}, self.v_{name})",
             *([f"{indent}    {name} = {name}._a"] if raw else []),
         ]
     return [
         f"{indent}{name} = self.t_{name}",
-        f"{indent}c = {name}._c",
-        f"{indent}if c is not None and c[0] != self.v_{name}:",
+        f"{indent}cell = {name}._c",
+        f"{indent}if cell is not None and cell[0] != self.v_{name}:",
         f"{indent}    raise stale({name}, self.v_{name})",
         *([f"{indent}{name} = {name}._a"] if raw else []),
     ]
