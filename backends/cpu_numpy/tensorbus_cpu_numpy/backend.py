@@ -11,12 +11,15 @@ import numpy as np
 from tensorbus.plugin import Array, ArrayLibraryBackend, Capabilities, Traits, dtype
 from tensorbus.plugin.array_library.table import Table, silence
 from tensorbus_cpu_numpy import (
+    convolution,
     fused,
     indexing,
     ordering,
+    pooling,
     products,
     selection,
     sums,
+    threads,
     views,
 )
 
@@ -51,12 +54,14 @@ class CpuBackend(ArrayLibraryBackend):
         products.TABLE,
         fused.TABLE,
         views.TABLE,
+        convolution.TABLE,
+        pooling.TABLE,
         *ArrayLibraryBackend.tables,
     )
 
     def capabilities(self, index: int) -> Capabilities:
         base = super().capabilities(index)
-        details = {"numpy": np.__version__, "cores": str(os.cpu_count())}
+        details = {"numpy": np.__version__, "threads": str(threads.count())}
         return Capabilities(
             name=platform.processor() or platform.machine() or "cpu",
             dtypes=base.dtypes,
@@ -80,6 +85,10 @@ class CpuBackend(ArrayLibraryBackend):
 
     def view_host(self, array: Array, dtype: dtype) -> np.ndarray:
         return array.view()
+
+    def set_num_threads(self, n: int) -> None:
+        """Use *n* threads where kernels split their work; BLAS keeps its own number."""
+        threads.set_count(n)
 
 
 def _memory_total() -> int | None:

@@ -45,7 +45,7 @@ def _where(xp: Any, dtype: dtype) -> Kernel | None:
 @TABLE.row("relu", *REAL)
 def _relu(xp: Any, dtype: dtype) -> Kernel:
     zero = np.array(0, dtype.name)
-    return lambda x, out=None: np.maximum(x, zero, out)
+    return lambda x, out=None: np.maximum(x, zero, out=out)
 
 
 TABLE.add("clamp_min", REAL, lambda xp, dtype: np.maximum)
@@ -55,8 +55,8 @@ TABLE.add("clamp_max", REAL, lambda xp, dtype: np.minimum)
 @TABLE.row("clamp", *REAL)
 def _clamp(xp: Any, dtype: dtype) -> Kernel:
     def clamp(x: Array, low: Array, high: Array, out: Array | None = None) -> Array:
-        result = np.maximum(x, low, out)
+        result = np.maximum(x, low, out=out)
         # A 0-d result is a NumPy scalar and cannot be written to.
-        return np.minimum(result, high, result if result.ndim or out is not None else None)
+        return np.minimum(result, high, out=result if result.ndim or out is not None else None)
 
     return clamp
