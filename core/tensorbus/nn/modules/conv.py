@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import tensorbus
@@ -125,9 +125,9 @@ class _ConvNd(Module):
 
 
 class _Conv(_ConvNd):
-    """A convolution over `_dims` dims by the functional `_conv`."""
+    """A convolution over `_dims` dims by the functional `_function`."""
 
-    _conv: ClassVar[Callable[..., Tensor]]
+    _function: ClassVar[str]
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class _Conv(_ConvNd):
         if self.padding_mode != "zeros":
             input = F.pad(input, self._pad_widths(), mode=self.padding_mode)
             padding = 0
-        return type(self)._conv(
+        return getattr(F, self._function)(
             input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
 
@@ -177,7 +177,7 @@ class Conv1d(_Conv):
     """
 
     _dims = 1
-    _conv = staticmethod(F.conv1d)
+    _function = "conv1d"
 
 
 class Conv2d(_Conv):
@@ -203,14 +203,14 @@ class Conv2d(_Conv):
     """
 
     _dims = 2
-    _conv = staticmethod(F.conv2d)
+    _function = "conv2d"
 
 
 class _ConvTranspose(_ConvNd):
-    """A transposed convolution over `_dims` dims by the functional `_conv`."""
+    """A transposed convolution over `_dims` dims by the functional `_function`."""
 
     _transposed = True
-    _conv: ClassVar[Callable[..., Tensor]]
+    _function: ClassVar[str]
 
     def __init__(
         self,
@@ -245,7 +245,7 @@ class _ConvTranspose(_ConvNd):
         )
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return type(self)._conv(
+        return getattr(F, self._function)(
             input,
             self.weight,
             self.bias,
@@ -291,7 +291,7 @@ class ConvTranspose1d(_ConvTranspose):
     """The gradient of `Conv1d` with respect to its input, as a layer."""
 
     _dims = 1
-    _conv = staticmethod(F.conv_transpose1d)
+    _function = "conv_transpose1d"
 
 
 class ConvTranspose2d(_ConvTranspose):
@@ -305,4 +305,4 @@ class ConvTranspose2d(_ConvTranspose):
     """
 
     _dims = 2
-    _conv = staticmethod(F.conv_transpose2d)
+    _function = "conv_transpose2d"

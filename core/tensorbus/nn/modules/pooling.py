@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from tensorbus._tensor import Tensor
@@ -13,7 +13,7 @@ from ._shared import Shown, as_tuple
 
 class _MaxPool(Shown):
     _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
-    _pool: ClassVar[Callable[..., Any]]
+    _function: ClassVar[str]
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class _MaxPool(Shown):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Any:
-        return type(self)._pool(
+        return getattr(F, self._function)(
             input,
             self.kernel_size,
             self.stride,
@@ -52,7 +52,7 @@ class MaxPool1d(_MaxPool):
     Shapes: (N, C, L) or (C, L) to the same with a shorter L.
     """
 
-    _pool = staticmethod(F.max_pool1d)
+    _function = "max_pool1d"
 
 
 class MaxPool2d(_MaxPool):
@@ -73,7 +73,7 @@ class MaxPool2d(_MaxPool):
         torch.Size([20, 16, 24, 15])
     """
 
-    _pool = staticmethod(F.max_pool2d)
+    _function = "max_pool2d"
 
 
 class AvgPool1d(Shown):
@@ -159,20 +159,20 @@ class AvgPool2d(Shown):
 
 class _AdaptiveAvgPool(Shown):
     _shown = ("output_size",)
-    _pool: ClassVar[Callable[..., Tensor]]
+    _function: ClassVar[str]
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        return type(self)._pool(input, self.output_size)
+        return getattr(F, self._function)(input, self.output_size)
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     """Takes means over windows chosen so that the output's last dim has `output_size`."""
 
-    _pool = staticmethod(F.adaptive_avg_pool1d)
+    _function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
@@ -186,12 +186,12 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
         torch.Size([1, 64, 5, 9])
     """
 
-    _pool = staticmethod(F.adaptive_avg_pool2d)
+    _function = "adaptive_avg_pool2d"
 
 
 class _AdaptiveMaxPool(Shown):
     _shown = ("output_size",)
-    _pool: ClassVar[Callable[..., Any]]
+    _function: ClassVar[str]
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
@@ -199,13 +199,13 @@ class _AdaptiveMaxPool(Shown):
         self.return_indices = return_indices
 
     def forward(self, input: Tensor) -> Any:
-        return type(self)._pool(input, self.output_size, self.return_indices)
+        return getattr(F, self._function)(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """Takes maxima over windows chosen so that the output's last dim has `output_size`."""
 
-    _pool = staticmethod(F.adaptive_max_pool1d)
+    _function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
@@ -216,4 +216,4 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
         return_indices: whether to return the flat places of the maxima too.
     """
 
-    _pool = staticmethod(F.adaptive_max_pool2d)
+    _function = "adaptive_max_pool2d"
