@@ -19,7 +19,7 @@ from tensorbus.devices import device as Device
 from tensorbus.dtypes import BOOL, FLOAT, INTEGER
 from tensorbus.kinds import Kind, kind_of
 from tensorbus.ops import raw_views
-from tensorbus.plugin.backend import PRIMITIVES
+from tensorbus.plugin.backend import PRIMITIVES, REDUCTIONS
 
 Entry = Callable[..., Any]
 
@@ -39,6 +39,9 @@ def resolve(kind: Kind, name: str) -> Entry:
     """The entry for an op on a kind; RuntimeError with the ways out where there is none."""
     from tensorbus.ops.registry import ROWS
 
+    # Tensors hold arrays, so their views need no guard against host scalars; composites do.
+    guarded = not name.startswith("fast_") and kind.scalar_results
+    name = name.removeprefix("fast_")
     row = ROWS[name]
     if kind.override is not None:
         return functools.partial(_raise, Overridden)
@@ -60,10 +63,35 @@ def resolve(kind: Kind, name: str) -> Entry:
         candidates.append(functools.partial(row.composite, kind))
     else:
         candidates.append(_fallback(kind, name))
-    return candidates[0] if len(candidates) == 1 else functools.partial(_first_willing, candidates)
+    entry = candidates[0] if len(candidates) == 1 else functools.partial(_first_willing, candidates)
+    return _guarded(kind, row, entry) if guarded else entry
+
+
+def _guarded(kind: Kind, row: Any, entry: Entry) -> Entry:
+    """The entry of a backend whose kernels may return host scalars, with arrays all around."""
+    if row.form == "view":
+
+        def view(x: Any, *params: Any) -> Any:
+            try:
+                return entry(x, *params)
+            except (AttributeError, TypeError):
+                return entry(kind.as_array(x), *params)
+
+        return view
+    if row.form == "general" and row.name in REDUCTIONS:
+        target = {"int64": kind.i64, "bool": kind.bool}.get(row.result, kind)
+
+        def reduction(*args: Any, **out: Any) -> Any:
+            r = entry(*args, **out)
+            return r if r.shape else target.as_array(r)
+
+        return reduction
+    return entry
 
 
 def _own(kind: Kind, name: str) -> Entry | None:
+    if name == "reshape":  # the backend's kernel of that name never copies: it serves ``view``
+        return None
     kernel = kind.backend.kernel(_BACKEND_NAMES.get(name, name), kind.dtype, kind.index)
     if kernel is not None:
         return _entry(kind, name, kernel)
@@ -145,7 +173,7 @@ def _fallback(kind: Kind, name: str) -> Entry:
     )
     if backend.name == "cpu":
         raise NotImplementedError(
-            f'"{name}" not implemented for \'{kind.dtype.legacy.removesuffix("Tensor")}\' '
+            f"\"{name}\" not implemented for '{kind.dtype.legacy.removesuffix('Tensor')}' "
             f"on device {kind.device}. Convert the tensor with .to(dtype) first."
         )
     if _policy == "error":

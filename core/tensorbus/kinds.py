@@ -23,7 +23,9 @@ _CONSTANTS_LIMIT = 1000
 class Kind:
     """The kernels and the identity of the tensors of one device and dtype."""
 
-    def __init__(self, device: Device, dtype: dtypes.dtype, override: type | None, backend: Backend):
+    def __init__(
+        self, device: Device, dtype: dtypes.dtype, override: type | None, backend: Backend
+    ):
         from tensorbus.ops.registry import ROWS
 
         self.device = device
@@ -40,8 +42,10 @@ class Kind:
         )[dtype.category]  # fmt: skip
         self.consts: dict[Any, Any] = {}
         self.token = backend.dtype(dtype)
-        for name in ROWS:
+        for name, row in ROWS.items():
             self.__dict__[name] = functools.partial(_first_call, self, name)
+            if row.form == "view":
+                self.__dict__["fast_" + name] = functools.partial(_first_call, self, "fast_" + name)
 
     def __repr__(self) -> str:
         return f"<kind {self.device} {self.dtype}>"

@@ -158,9 +158,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     from tensorbus.ops.dims import wrap_dim
 
     if not self._s:
-        raise IndexError(
-            f"Dimension specified as {dim} but tensor has no dimensions"
-        )
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return self._s[wrap_dim(dim, len(self._s))]
 
 

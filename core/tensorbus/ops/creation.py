@@ -54,8 +54,10 @@ def tensor(
     Source: https://pytorch.org/docs/stable/generated/torch.tensor.html
     """
     if isinstance(data, Tensor):
-        k = data._k if dtype is None and device is None else kind_for(
-            dtype or data._k.dtype, device or data._k.device
+        k = (
+            data._k
+            if dtype is None and device is None
+            else kind_for(dtype or data._k.dtype, device or data._k.device)
         )
         t = to_kind(data.detach(), k, copy=True)
         return t.requires_grad_() if requires_grad else t
@@ -225,7 +227,9 @@ def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
     shape = shape_argument(size)
     for n in shape:
         if n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {n}: {list(shape)}"
+            )
     return shape
 
 
@@ -341,4 +345,3 @@ def arange(
     k = kind_for(dtype, device)
     array = k.arange(n, start, step) if n else k.empty((0,))
     return finished(array, k, requires_grad)
-

@@ -14,9 +14,7 @@ def wrap_dim(dim: Any, rank: int) -> int:
     try:
         dim = operator.index(dim)
     except TypeError:
-        raise TypeError(
-            f"argument 'dim' must be int, not {type(dim).__name__}"
-        ) from None
+        raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}") from None
     n = max(rank, 1)
     if not -n <= dim < n:
         raise dim_error(dim, rank)

@@ -196,11 +196,17 @@ def fast_binary(name: str) -> Callable[..., Any]:
 
     def form(self: Tensor, other: Any) -> Any:
         k = self._k
-        if self._b is None and k.override is None and (self._e is None or not (GRAD.on or THREAD.on)):
+        if (
+            self._b is None
+            and k.override is None
+            and (self._e is None or not (GRAD.on or THREAD.on))
+        ):
             t = type(other)
             if t is Tensor or t is Parameter:
-                if other._k is k and other._b is None and (
-                    other._e is None or not (GRAD.on or THREAD.on)
+                if (
+                    other._k is k
+                    and other._b is None
+                    and (other._e is None or not (GRAD.on or THREAD.on))
                 ):
                     if other._s is self._s or _fits(other._s, self._s):
                         getattr(k, name)(self._a, other._a, out=self._a)

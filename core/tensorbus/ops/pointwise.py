@@ -25,7 +25,9 @@ def _checked(name: str, value: Any) -> None:
         )
 
 
-def unary(name: str, *, doc: str, x: Any = None, aliases: tuple[str, ...] = (), **fields: Any) -> None:
+def unary(
+    name: str, *, doc: str, x: Any = None, aliases: tuple[str, ...] = (), **fields: Any
+) -> None:
     """Declare a pointwise op of one tensor, with everything that follows from it."""
     rules = {} if x is None else {"x": x}
     row(name, "x:T", "unary", **fields, **rules)
@@ -64,7 +66,9 @@ def binary(
     row(name, "x:T, y:T", "binary", **fields)
 
     def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-        result = _core(name)(input, other) if isinstance(input, Tensor) else _left(name, input, other)
+        result = (
+            _core(name)(input, other) if isinstance(input, Tensor) else _left(name, input, other)
+        )
         if result is NotImplemented:
             raise TypeError(
                 f"{name}(): operands must be Tensors or numbers, not {type(input).__name__} and "

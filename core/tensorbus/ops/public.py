@@ -101,6 +101,4 @@ def install(cls: type) -> None:
         setattr(cls, name, Lazy(name, method.make) if isinstance(method, Lazy) else method)
 
 
-
-
 __all__ = ["FUNCTIONS", "METHODS", "Lazy", "install", "public", "with_out"]

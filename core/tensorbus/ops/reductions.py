@@ -177,9 +177,7 @@ def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 def _nonempty(name: str, x: Tensor, dims: tuple[int, ...]) -> None:
     for d in dims:
         if x._s and x._s[d] == 0:
-            raise IndexError(
-                f"{name}(): Expected reduction dim {d} to have non-zero size."
-            )
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
 
 
 @public(out=True)

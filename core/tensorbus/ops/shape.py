@@ -221,9 +221,7 @@ def view_dtype(x: Tensor, d: Any) -> Tensor:
         shape, new_strides, new_offset = tuple(x._s), tuple(strides), offset
     else:
         if not x._s:
-            raise RuntimeError(
-                "self.dim() cannot be 0 to view a tensor as a dtype of another size"
-            )
+            raise RuntimeError("self.dim() cannot be 0 to view a tensor as a dtype of another size")
         if strides[-1] != 1 or (x._s[-1] * old) % size:
             raise RuntimeError(
                 "the last dimension must be contiguous and its bytes divisible by the new dtype's "

@@ -93,7 +93,7 @@ def common_kind(row: Row, *operands: Any) -> Kind:
 def _check_domain(row: Row, d: dtypes.dtype) -> None:
     name = row.name
     if row.domain == "integral" and d.category > dtypes.INTEGER:
-        raise RuntimeError(f'"{name}" not implemented for \'{_scalar_name(d)}\'')
+        raise RuntimeError(f"\"{name}\" not implemented for '{_scalar_name(d)}'")
     if row.domain == "number" and d.category == dtypes.BOOL and name == "sub":
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
@@ -133,9 +133,11 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
         kind = common_kind(row, *tensors)
         if kind is tensors[0]._k:
             raise RuntimeError(
-                f'"{row.name}" not implemented for \'{_scalar_name(kind.dtype)}\''
+                f"\"{row.name}\" not implemented for '{_scalar_name(kind.dtype)}'"
             ) from None
-        return core(row.name)(*(to_kind(x, kind) if isinstance(x, Tensor) else x for x in arguments))
+        return core(row.name)(
+            *(to_kind(x, kind) if isinstance(x, Tensor) else x for x in arguments)
+        )
     if isinstance(error, RuntimeWarning):
         # Warnings as errors: floating point edge cases are values here, not faults.
         with warnings.catch_warnings():

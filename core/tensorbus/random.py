@@ -1,0 +1,111 @@
+"""Random streams: counter-based, so that a program draws the same numbers on every device.
+
+Philox4x64-10 with key (seed, 0); a draw of n words takes ceil(n / 4) blocks of the counter.
+Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import numpy as np
+
+from tensorbus.devices import device as Device
+
+_MASK = 2**64 - 1
+_DEFAULT_SEED = 67280421310721
+
+
+class Generator:
+    """A stream of random numbers of its own: ``Generator().manual_seed(0)``.
+
+    *device* says where its numbers are wanted; the stream is the same everywhere.
+    """
+
+    def __init__(self, device: Any = "cpu"):
+        self.device = Device(device)
+        self._lock = threading.Lock()
+        self._seed = _DEFAULT_SEED
+        self._offset = 0
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the stream of a seed, an int in [-2**63, 2**64)."""
+        seed = int(seed)
+        if not -(2**63) <= seed < 2**64:
+            raise RuntimeError(f"Overflow when unpacking long: seed {seed} is out of range")
+        with self._lock:
+            self._seed, self._offset = seed & _MASK, 0
+        return self
+
+    def seed(self) -> int:
+        """Start the stream of a seed from the system's entropy, and return the seed."""
+        seed = int.from_bytes(os.urandom(8), "little") >> 1
+        self.manual_seed(seed)
+        return seed
+
+    def initial_seed(self) -> int:
+        """The seed of the stream."""
+        return self._seed
+
+    def take(self, words: int) -> tuple[tuple[int, int], int]:
+        """(key, offset) for the next *words* words, which are spent."""
+        with self._lock:
+            offset = self._offset
+            self._offset += -(-words // 4)
+        return (self._seed, 0), offset
+
+    def get_state(self) -> Any:
+        """The state, 24 bytes in a uint8 tensor: key and offset."""
+        from tensorbus.ops.creation import from_numpy
+
+        state = np.array([self._seed, 0, self._offset], dtype="<u8")
+        return from_numpy(state.view(np.uint8).copy())
+
+    def set_state(self, new_state: Any) -> None:
+        """Go on from a state that ``get_state`` gave."""
+        host = new_state.cpu().numpy()
+        if host.dtype != np.uint8 or host.size != 24:
+            raise RuntimeError(
+                f"a generator's state is a uint8 tensor of 24 bytes, not {host.dtype} of {host.size}"
+            )
+        seed, _, offset = (int(n) for n in np.ascontiguousarray(host).view("<u8"))
+        with self._lock:
+            self._seed, self._offset = seed, offset
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed every device; returns the generator.
+
+    >>> import tensorbus
+    >>> _ = tensorbus.manual_seed(0)
+    >>> a = tensorbus.rand(2)
+    >>> _ = tensorbus.manual_seed(0)
+    >>> bool((a == tensorbus.rand(2)).all())
+    True
+    """
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Seed every device from the system's entropy, and return the seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed of the default generator."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Any:
+    """The default generator's state, a uint8 tensor of 24 bytes."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Any) -> None:
+    """Go on from a state that ``get_rng_state`` gave."""
+    default_generator.set_state(new_state)
