@@ -98,6 +98,8 @@ class MultiprocessIterator(Iterator[Any]):
         self._persistent = loader.persistent_workers
         self._crew = _Crew(loader, base_seed)
         self._close = weakref.finalize(self, self._crew.dismiss)
+        # Dead workers; an error only when a batch is due that one of them owes.
+        self._lost: set[int] = set()
         self._epoch = -1
         self.restart()
 
@@ -137,7 +139,7 @@ class MultiprocessIterator(Iterator[Any]):
         try:
             self._crew.tasks[worker].send((self._epoch, self._sent, request))
         except OSError:
-            self._raise_dead(worker)
+            self._lost.add(worker)
         self._sent += 1
 
     def __next__(self) -> Any:
@@ -170,6 +172,8 @@ class MultiprocessIterator(Iterator[Any]):
         timeout = self._timeout
         deadline = time.monotonic() + timeout if timeout > 0 else None
         while number not in self._answers:
+            if self._owed[number] in self._lost:
+                self._raise_dead(self._owed[number])
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
                 self._close()
@@ -183,11 +187,17 @@ class MultiprocessIterator(Iterator[Any]):
                 "The workers of this DataLoader iterator have been shut down. "
                 "Make a new one with iter(loader)."
             )
-        for pipe in connection.wait(self._crew.results, timeout):
+        pipes = {
+            pipe: worker
+            for worker, pipe in enumerate(self._crew.results)
+            if worker not in self._lost
+        }
+        for pipe in connection.wait(list(pipes), timeout):
             try:
                 (epoch, number, status), batch = transfer.receive(pipe)
             except (EOFError, OSError):
-                self._raise_dead(self._crew.results.index(pipe))
+                self._lost.add(pipes[pipe])
+                continue
             if epoch == self._epoch:
                 self._answers[number] = status, batch
 
