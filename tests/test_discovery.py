@@ -146,6 +146,11 @@ def test_undecodable_metadata_of_a_stranger_stops_nobody(install):
             "returned int, not BackendSpec",
         ),
         (backend_module("other"), ValueError, "called 'bad' but its BackendSpec says 'other'"),
+        (
+            backend_module("bad", "load=lambda: setattr(Mine, 'name', 'x') or Mine()"),
+            ValueError,
+            "returned one whose name is 'x'",
+        ),
         (backend_module("bad", "load=Mine, api=99"), RuntimeError, "install a newer tensorbus"),
         (backend_module("bad", "load=Mine, api=0"), RuntimeError, "install a newer acme-bad"),
         (backend_module("bad", "load=lambda: 5"), TypeError, "returned int, not a tensorbus"),

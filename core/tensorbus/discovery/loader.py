@@ -137,6 +137,11 @@ class Loader:
                     f"load() of backend {record.name!r} returned {type(backend).__name__}, not a "
                     f"tensorbus.plugin.Backend"
                 )
+            if backend.name != record.name:
+                raise ValueError(
+                    f"load() of backend {record.name!r} returned one whose name is "
+                    f"{backend.name!r}: give both the same name"
+                )
         except BaseException as e:
             _keep(record, e, spec.install if spec else "")
             return None
