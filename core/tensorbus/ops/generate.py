@@ -208,24 +208,24 @@ def _general(row: Row) -> list[str]:
     ]
     if row.form == "view":
         x = row.arguments[0]
-        params = ", ".join(row.arguments[1:])
+        params = "".join(f"{a}, " for a in row.arguments[1:])
         lines += [
-            *_result("k", "    ", size="size_of(r.shape)", cell="c", base=None, prepare=(
-                f"    c = {x}._c",
-                "    if c is None:",
-                f"        c = {x}._c = [0]",
+            *_result("k", "    ", size="size_of(r.shape)", cell="cell", base=None, prepare=(
+                f"    cell = {x}._c",
+                "    if cell is None:",
+                f"        cell = {x}._c = [0]",
                 f"    b = {x}._b",
                 "    if b is None or b is PERMUTED:",
                 f"        b = {x}",
-                f"        how = (ROW, ({params},), None)",
+                f"        how = (ROW, ({params}), None)",
                 "    else:",
-                f"        how = {x}._r and (ROW, ({params},), {x}._r)",
+                f"        how = {x}._r and (ROW, ({params}), {x}._r)",
             )),
             "    o._b = b",
             "    o._r = how",
         ]  # fmt: skip
         if row.rules:
-            lines += [*_record(row), "        o._v = c[0]"]
+            lines += [*_record(row), "        o._v = cell[0]"]
             # A view made in no_grad is cut off from its base's history for good.
             lines += ["    elif e0 is not None:", "        o._r = None"]
     else:
@@ -308,7 +308,7 @@ def _save(row: Row, indent: str, scalar: bool = False) -> list[str]:
         if name == "out":
             lines += [
                 f"{indent}n.r_out = r",
-                f"{indent}n.c_out = o._c = [0]" if row.form != "view" else f"{indent}n.c_out = c",
+                f"{indent}n.c_out = o._c = [0]" if row.form != "view" else f"{indent}n.c_out = cell",
                 f"{indent}n.v_out = n.c_out[0]",
             ]
         elif name.endswith("_shape"):
