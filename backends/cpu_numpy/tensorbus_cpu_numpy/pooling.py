@@ -97,23 +97,14 @@ def _keep_inside(tap: Array, best: Array, dtype: np.dtype, at: Windows) -> None:
     np.copyto(tap, np.broadcast_to(inside, tap.shape).astype(tap.dtype), where=least)
 
 
-def max_pool2d_backward(
-    g: Array, indices: Array, input_shape: tuple[int, ...], overlapping: bool = True
-) -> Array:
-    """The gradient of ``max_pool2d``: each element of *g* added where its value came from.
-
-    Without *overlapping* windows no place is met twice, and writing is enough.
-    """
+def max_pool2d_backward(g: Array, indices: Array, input_shape: tuple[int, ...]) -> Array:
+    """The gradient of ``max_pool2d``: each element of *g* added where its value came from."""
     plane = math.prod(input_shape[-2:])
     planes = math.prod(input_shape[:-2])
     places = indices.reshape(planes, -1) + np.arange(0, planes * plane, plane)[:, None]
-    if not overlapping:
-        result = np.zeros(planes * plane, g.dtype)
-        result[places.reshape(-1)] = g.reshape(-1)
-        return result.reshape(input_shape)
-    wide = np.zeros(planes * plane, np.float32 if g.dtype.itemsize == 2 else g.dtype)
-    np.add.at(wide, places.reshape(-1), g.reshape(-1))
-    return wide.astype(g.dtype, copy=False).reshape(input_shape)
+    result = np.zeros(planes * plane, np.float32 if g.dtype.itemsize == 2 else g.dtype)
+    np.add.at(result, places.reshape(-1), g.reshape(-1))
+    return result.astype(g.dtype, copy=False).reshape(input_shape)
 
 
 def _divisor(

@@ -23,6 +23,9 @@ TABLE = Table()
 _SMALL = 2048
 """Below so many elements the ufunc's own reduction is faster."""
 _BLOCK = 512
+"""Terms of one row summed in float32: BLAS sums them in 16 or more lanes."""
+_STACK = 32
+"""Terms of one column summed in float32: these are summed one after the other."""
 _BLAS = ("float32", "float64")
 
 _reduce = np.add.reduce
@@ -133,28 +136,24 @@ def _rows(x: Array) -> Array:
 
 def _columns(x: Array) -> Array:
     """The sum of each column of a contiguous matrix."""
-    n = x.shape[0]
-    if n <= _BLOCK:
-        return _ones(n, x.dtype) @ x
-    parts = np.zeros(x.shape[1])
-    for start in range(0, n, _BLOCK):
-        block = x[start : start + _BLOCK]
-        parts += _ones(len(block), x.dtype) @ block
-    return parts
+    return _middle(x, 0)
 
 
 def _middle(x: Array, dim: int) -> Array:
-    """The sum over one dimension between others."""
+    """The sum over one dimension that others follow."""
     n = x.shape[dim]
     outer, inner = x.shape[:dim], x.shape[dim + 1 :]
-    stack = x.reshape(math.prod(outer), n, math.prod(inner))
-    if n <= _BLOCK:
-        result = np.matmul(_ones(n, x.dtype), stack)
-    else:
-        result = np.zeros((stack.shape[0], stack.shape[2]))
-        for start in range(0, n, _BLOCK):
-            block = stack[:, start : start + _BLOCK]
-            result += np.matmul(_ones(block.shape[1], x.dtype), block)
+    planes, width = math.prod(outer), math.prod(inner)
+    blocks, left = divmod(n, _STACK)
+    stack = x.reshape(planes, n, width)
+    result = np.zeros((planes, width))
+    if blocks:
+        size = x.itemsize
+        strides = (n * width * size, _STACK * width * size, width * size, size)
+        whole = np.ndarray((planes, blocks, _STACK, width), x.dtype, stack, 0, strides)
+        result += _reduce(np.matmul(_ones(_STACK, x.dtype), whole), 1, np.float64)
+    if left:
+        result += np.matmul(_ones(left, x.dtype), stack[:, n - left :])
     return result.reshape(outer + inner)
 
 
