@@ -65,7 +65,7 @@ def test_the_result_is_pytorchs(name, function):
 
 
 def test_what_cannot_be_a_batch_is_refused():
-    with pytest.raises(TypeError, match="batch must contain tensors, numpy arrays.*object"):
+    with pytest.raises(TypeError, match=r"batch must contain tensors, numpy arrays.*object"):
         default_collate([object(), object()])
     with pytest.raises(TypeError, match="found an array of object"):
         default_collate([np.array([None]), np.array([None])])

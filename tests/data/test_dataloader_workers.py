@@ -23,8 +23,8 @@ from tensorbus.utils.data import (
     IterableDataset,
     TensorDataset,
     get_worker_info,
+    transfer,
 )
-from tensorbus.utils.data import transfer
 
 pytestmark = pytest.mark.skipif(
     "fork" not in multiprocessing.get_all_start_methods(),
@@ -276,7 +276,7 @@ def test_errors_of_the_init_function_and_of_pickling_are_told():
 
     with pytest.raises(OSError, match="Caught OSError in DataLoader worker process 0"):
         list(loader(Squares(), num_workers=1, worker_init_fn=bad_init))
-    with pytest.raises(Exception, match="in DataLoader worker process 0.\nOriginal(.|\n)*pickle"):
+    with pytest.raises(Exception, match=r"in DataLoader worker process 0\.\nOriginal(.|\n)*pickle"):
         list(loader(Call(lambda i: lambda: i), None, num_workers=1, collate_fn=lambda x: x))
 
 
@@ -291,8 +291,9 @@ def test_a_killed_worker_is_named():
     next(batches)
     with pytest.raises(RuntimeError, match=rf"worker \(pid {pid}\) is killed by signal: Killed"):
         next(batches)
-    with pytest.raises(RuntimeError, match="have been shut down"):
+    with pytest.raises(RuntimeError, match="is killed by signal"):
         next(batches)
+    assert batches.closed
 
 
 def test_a_worker_that_exits_is_told():
@@ -305,7 +306,7 @@ def test_a_worker_that_exits_is_told():
 
 def test_the_timeout_is_kept():
     start = time.monotonic()
-    with pytest.raises(RuntimeError, match="DataLoader timed out after 0.3 seconds"):
+    with pytest.raises(RuntimeError, match=r"DataLoader timed out after 0\.3 seconds"):
         list(loader(Call(lambda i: time.sleep(2)), num_workers=1, timeout=0.3))
     assert time.monotonic() - start < 10
 

@@ -178,8 +178,7 @@ def _placement(map_location: MapLocation) -> Callable[[np.ndarray, str], Any]:
             return _restore(data, location)
         if not isinstance(given, UntypedStorage):
             raise TypeError(
-                "load(): map_location must return a storage or None, got "
-                f"{type(given).__name__}"
+                f"load(): map_location must return a storage or None, got {type(given).__name__}"
             )
         return given
 

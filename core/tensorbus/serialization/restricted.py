@@ -32,9 +32,7 @@ def _named(item: Any) -> tuple[str, Any]:
     try:
         return f"{item.__module__}.{item.__qualname__}", item
     except AttributeError:
-        raise TypeError(
-            f"add_safe_globals(): {item!r} is neither a class nor a function"
-        ) from None
+        raise TypeError(f"add_safe_globals(): {item!r} is neither a class nor a function") from None
 
 
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:

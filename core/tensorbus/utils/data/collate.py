@@ -126,4 +126,3 @@ def _sequence_like(example: Any, items: list[Any]) -> Any:
     except TypeError:
         # A type such as range cannot hold tensors.
         return items
-

@@ -240,9 +240,7 @@ def gathers(dataset: Any) -> bool:
     """
     kind = type(dataset)
     if isinstance(dataset, Subset):
-        plain = (
-            kind.__getitem__ is Subset.__getitem__ and kind.__getitems__ is Subset.__getitems__
-        )
+        plain = kind.__getitem__ is Subset.__getitem__ and kind.__getitems__ is Subset.__getitems__
         return plain and gathers(dataset.dataset)
     return (
         isinstance(dataset, TensorDataset)
