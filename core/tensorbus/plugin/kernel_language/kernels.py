@@ -10,6 +10,7 @@ from tensorbus.plugin.backend import Kernel
 from tensorbus.plugin.kernel_language.array import StridedArray
 from tensorbus.plugin.kernel_language.create import arange_kernel, random_bits_kernel
 from tensorbus.plugin.kernel_language.device import Device
+from tensorbus.plugin.kernel_language.fused import clamp_kernel, fold_kernel, softmax_kernel
 from tensorbus.plugin.kernel_language.index import gather_kernels, scatter_kernels
 from tensorbus.plugin.kernel_language.matmul import matmul_kernel
 from tensorbus.plugin.kernel_language.move import VIEW_KERNELS, contiguous
@@ -17,6 +18,7 @@ from tensorbus.plugin.kernel_language.order import argsort_kernel
 from tensorbus.plugin.kernel_language.pointwise import pointwise_kernel
 from tensorbus.plugin.kernel_language.reduce import ArgReduction, Reduction
 from tensorbus.plugin.kernel_language.scan import Scan
+from tensorbus.plugin.kernel_language.windows import convolution_kernel, max_pool_kernel
 
 Maker = Callable[[Device, dtype], Kernel | None]
 
@@ -86,6 +88,13 @@ MAKERS: dict[str, Maker] = {
     "random_bits": random_bits_kernel,
     "contiguous": _contiguous,
 }
+FUSED: dict[str, Callable[[Device, str, dtype], Kernel | None]] = {
+    **dict.fromkeys(["clamp", "clamp_min", "clamp_max"], clamp_kernel),
+    **dict.fromkeys(["softmax", "log_softmax"], softmax_kernel),
+    **dict.fromkeys(["mean", "any", "all"], fold_kernel),
+    **dict.fromkeys(["conv2d", "conv2d_input", "conv2d_weight"], convolution_kernel),
+    **dict.fromkeys(["max_pool2d", "max_pool2d_indices"], max_pool_kernel),
+}
 
 
 def find(device: Device, op: str, source: dtype) -> Any:
@@ -96,4 +105,4 @@ def find(device: Device, op: str, source: dtype) -> Any:
     make = MAKERS.get(op)
     if make is not None:
         return make(device, source)
-    return pointwise_kernel(device, op, source)
+    return FUSED.get(op, pointwise_kernel)(device, op, source)

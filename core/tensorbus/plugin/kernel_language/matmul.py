@@ -20,7 +20,7 @@ ROWS, COLUMNS = 6, 2
 def matmul_kernel(device: Device, source: dtype) -> Callable[..., StridedArray]:
     """``matmul(a, b, dtype, out=None)`` on operands of *source*."""
     nests: dict[dtype, LoopNest] = {}
-    blocked: dict[int, LoopNest] = {}
+    blocked: dict[tuple[int, int], LoopNest] = {}
     width = device.dialect.vector
 
     def matmul(
@@ -38,7 +38,7 @@ def matmul_kernel(device: Device, source: dtype) -> Callable[..., StridedArray]:
             fill(device, out, 0)
             return out
         floats = source is target is dtypes.float32
-        if floats and m >= ROWS and n >= width * COLUMNS and k >= 4 and out.strides[-1] == 1:
+        if floats and n >= width and k >= 4 and out.strides[-1] == 1:
             _blocked(a, b, out, batch)
             return out
         nest = nests.get(target)
@@ -58,11 +58,12 @@ def matmul_kernel(device: Device, source: dtype) -> Callable[..., StridedArray]:
         if b.strides[-1] != 1:
             b = contiguous(device, b)
         (m, k), n = a.shape[-2:], b.shape[-1]
-        wide = width * COLUMNS
-        nest = blocked.get(0)
+        rows, columns = min(m, ROWS), min(n // width, COLUMNS)
+        wide = width * columns
+        nest = blocked.get((rows, columns))
         if nest is None:
-            nest = blocked[0] = _register_blocks(device)
-        tiles = (*batch, -(-n // wide), -(-m // ROWS))
+            nest = blocked[rows, columns] = _register_blocks(device, rows, columns)
+        tiles = (*batch, -(-n // wide), -(-m // rows))
         so = (*out.strides[:-2], 0, 0)
         sa = (*expand_strides(a.shape[:-2], a.strides[:-2], batch), 0, 0)
         sb = (*expand_strides(b.shape[:-2], b.strides[:-2], batch), 0, 0)
@@ -93,18 +94,18 @@ def _simple(device: Device, source: dtype, target: dtype) -> LoopNest:
     return LoopNest(device, "k_matmul", operands, body, extras)
 
 
-def _register_blocks(device: Device) -> LoopNest:
-    """One work item per block of the result.
+def _register_blocks(device: Device, height: int, breadth: int) -> LoopNest:
+    """One work item per block of *height* rows and *breadth* vectors of the result.
 
     The last blocks are moved back to end with the matrix: what they share with their neighbours
     is computed twice, to the same values. ``tile``'s index is the block's number, not a place.
     """
     width = device.dialect.vector
-    wide = width * COLUMNS
-    rows, columns = range(ROWS), range(COLUMNS)
+    wide = width * breadth
+    rows, columns = range(height), range(breadth)
     body = f"""
-    i64 r0 = tile_i % tiles * {ROWS}, c0 = tile_i / tiles * {wide};
-    if (r0 > m - {ROWS}) r0 = m - {ROWS};
+    i64 r0 = tile_i % tiles * {height}, c0 = tile_i / tiles * {wide};
+    if (r0 > m - {height}) r0 = m - {height};
     if (c0 > n - {wide}) c0 = n - {wide};
     GLOBAL const f32 *pb = b + b_i + c0;
     """

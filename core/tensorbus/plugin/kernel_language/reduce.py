@@ -19,7 +19,7 @@ PIECE = 512
 BLOCK = 1024
 LANES = 16
 
-EMPTY = {"sum": 0, "prod": 1, "any": False, "all": True}
+EMPTY = {"sum": 0, "prod": 1, "any": False, "all": True, "mean": float("nan")}
 
 
 class Reduction:
@@ -60,20 +60,21 @@ class Reduction:
         units = self.device.dialect.units
         pieces = min(inner[0], 16 * units // results, count // PIECE)
         if results >= 2 * units or pieces < 2:
-            self._run(x, out, kept, keep, inner, steps, inner[0], 1)
+            self._run(x, out, kept, keep, inner, steps, inner[0], 1, count)
             return out
         chunk = -(-inner[0] // pieces)
         pieces = -(-inner[0] // chunk)
         partial = dtypes.float32 if self.target is dtypes.float16 else self.target
         parts = self.device.new((*kept, pieces), partial)
-        stage = self if partial is self.target else self._towards(partial)
+        stage = self._towards(partial)
         shape, strides = (*kept, pieces), (*keep, chunk * steps[0])
         stage._run(x, parts, shape, strides, inner, steps, chunk, pieces)
-        self._join(x, parts, out, kept, keep, steps)
+        self._join(x, parts, out, kept, keep, steps, count)
         return out
 
     def _towards(self, target: dtype) -> Reduction:
-        return Reduction.of(self.device, self.op, self.source, target)
+        op = "sum" if self.op == "mean" else self.op
+        return Reduction.of(self.device, op, self.source, target)
 
     def _join(
         self,
@@ -83,10 +84,11 @@ class Reduction:
         kept: tuple[int, ...],
         keep: tuple[int, ...],
         steps: tuple[int, ...],
+        count: int,
     ) -> None:
         pieces = parts.shape[-1]
         last = Reduction.of(self.device, self.op, parts.dtype, self.target)
-        last._run(parts, out, kept, parts.strides[:-1], (pieces,), (1,), pieces, 1)
+        last._run(parts, out, kept, parts.strides[:-1], (pieces,), (1,), pieces, 1, count)
 
     def _empty(self, out: StridedArray) -> StridedArray:
         if self.op not in EMPTY:
@@ -120,11 +122,17 @@ class Reduction:
         steps: tuple[int, ...],
         chunk: int,
         pieces: int,
+        count: int = 1,
     ) -> None:
-        """One work item folds *inner* elements, or one of *pieces* of *chunk* rows of them."""
+        """One work item folds *inner* elements, or one of *pieces* of *chunk* rows of them.
+
+        A mean is divided by *count*.
+        """
         unit = steps[-1] == 1
         plan = self._nest(len(inner), unit).plan(shape, (out.strides, strides))
         extents = (*inner, *(steps[:-1] if unit else steps))
+        if self.op == "mean":
+            extents = (*extents, count)
         plan.launch(plan.size, out.buffer, out.offset, x.buffer, x.offset, *plan.layout,
                     chunk, pieces, *extents)  # fmt: skip
 
@@ -134,6 +142,8 @@ class Reduction:
             extras = [("i64", "chunk"), ("i64", "pieces")]
             extras += [("i64", f"n{r}") for r in range(rank)]
             extras += [("i64", f"k{r}") for r in range(rank - 1 if unit else rank)]
+            if self.op == "mean":
+                extras.append((compute_type(self.target), "count"))
             found = self.nests[rank, unit] = LoopNest(
                 self.device,
                 f"k_{self.op}",
@@ -167,7 +177,7 @@ class Reduction:
         """C before the loops, within them (over n_last elements from ``at``), and after them."""
         target = self.target
         t = compute_type(target)
-        if self.op == "sum" and target.category == FLOAT:
+        if self.op in ("sum", "mean") and target.category == FLOAT:
             lane, tail = self._value(f"at + (q + u) * {step}"), self._value(f"at + q * {step}")
             start = f"{t} acc = 0, rest = 0;\n"
             fold = f"""
@@ -185,7 +195,8 @@ class Reduction:
                 acc = s;
             }}
             """
-            end = store(target, "out", "out_i", "fabs(rest) < INFINITY ? acc + rest : acc")
+            total = "(fabs(rest) < INFINITY ? acc + rest : acc)"
+            end = store(target, "out", "out_i", total + " / count" * (self.op == "mean"))
             return start, fold, end
         u = unsigned(t)
         first, update = {
@@ -222,6 +233,9 @@ class ArgReduction(Reduction):
             return out
         return super().__call__(x, dims, out)
 
+    def _towards(self, target: dtype) -> Reduction:
+        return self
+
     def _better(self) -> str:
         sign = ">" if self.op == "argmax" else "<"
         return f"v {sign} best || (v != v && best == best)"
@@ -246,6 +260,7 @@ class ArgReduction(Reduction):
         kept: tuple[int, ...],
         keep: tuple[int, ...],
         steps: tuple[int, ...],
+        count: int,
     ) -> None:
         if self.joins is None:
             t = compute_type(self.source)
