@@ -69,11 +69,12 @@ def check_take_wrap(d: dtype, t: Trial) -> None:
 def check_take_one(d: dtype, t: Trial) -> None:
     """One element of a row, and a row of one element, many times."""
     array = samples(d, (7,))
-    got = t.call("take", d, t.place(array, d), 0, t.place([6], formats.INT64), False)
-    t.exact(t.result(got, d, (1,)), array[6:], d)
-    many = t.place(np.zeros(1000), formats.INT64)
-    got = t.call("take", d, t.place(array[1:2], d, "offset"), 0, many, False)
-    t.exact(t.result(got, d, (1000,)), np.full(1000, array[1]), d)
+    given = t.place(array, d)
+    got = t.call("take", d, given, 0, t.place([6], formats.INT64), False)
+    t.exact(t.result(got, d, (1,), [given]), array[6:], d)
+    many, given = t.place(np.zeros(1000), formats.INT64), t.place(array[1:2], d, "offset")
+    got = t.call("take", d, given, 0, many, False)
+    t.exact(t.result(got, d, (1000,), [given]), np.full(1000, array[1]), d)
 
 
 def check_gather(d: dtype, layout: str, index_layout: str, t: Trial) -> None:
@@ -100,8 +101,9 @@ def check_gather_rank_one(d: dtype, t: Trial) -> None:
     """One row, and an index of one element."""
     array = samples(d, (7,))
     for chosen in (indices(7, 20), np.array([3])):
-        got = t.call("gather", d, t.place(array, d), 0, t.place(chosen, formats.INT64))
-        t.exact(t.result(got, d, chosen.shape), array[chosen], d)
+        given = t.place(array, d)
+        got = t.call("gather", d, given, 0, t.place(chosen, formats.INT64))
+        t.exact(t.result(got, d, chosen.shape, [given]), array[chosen], d)
 
 
 def check_fault(op: str, value: int, wrap: bool, t: Trial) -> None:
