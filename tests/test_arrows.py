@@ -5,6 +5,7 @@ file may be. All by looking at the files, so a new file is judged on the day it 
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -185,3 +186,14 @@ for package in {[p.name for p in PLUGINS]}:
     loaded = loaded_after(program)
     assert {p.name for p in PLUGINS} <= loaded
     assert not loaded & {"cupy", "pyopencl", "mpi4py", "torch", "scipy", "matplotlib"}
+
+
+@pytest.mark.parametrize("plugins", ["nothing-of-that-name", "kom:tcp"])
+def test_nothing_is_raised_at_import_whatever_is_selected(plugins):
+    done = subprocess.run(
+        [sys.executable, "-c", "import tensorbus, tensorbus.nn, tensorbus.optim"],
+        env={**os.environ, "TENSORBUS_PLUGINS": plugins},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

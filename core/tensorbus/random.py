@@ -25,10 +25,17 @@ class Generator:
     """
 
     def __init__(self, device: Any = "cpu"):
-        self.device = Device(device)
+        # "cpu" is taken at its word: the default generator is made at import, where no plugin is
+        # looked for yet.
+        self._device = device if device == "cpu" else Device(device)
         self._lock = threading.Lock()
         self._seed = _DEFAULT_SEED
         self._offset = 0
+
+    @property
+    def device(self) -> Device:
+        """The device that was named."""
+        return Device(self._device)
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of a seed, an int in [-2**63, 2**64)."""
