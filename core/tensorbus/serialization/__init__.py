@@ -3,7 +3,8 @@
 from tensorbus.serialization.archive import get_crc32_options, set_crc32_options
 from tensorbus.serialization.errors import CheckpointError, UnsafeCheckpointError
 from tensorbus.serialization.reading import load
-from tensorbus.serialization.restricted import (
+from tensorbus.serialization.safetensors import load_file, save_file
+from tensorbus.serialization.trusted import (
     add_safe_globals,
     clear_safe_globals,
     get_safe_globals,
@@ -19,7 +20,9 @@ __all__ = [
     "get_crc32_options",
     "get_safe_globals",
     "load",
+    "load_file",
     "safe_globals",
     "save",
+    "save_file",
     "set_crc32_options",
 ]

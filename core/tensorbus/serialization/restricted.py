@@ -10,64 +10,14 @@ from __future__ import annotations
 import pickle
 import struct
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
 from tensorbus.serialization import names
 from tensorbus.serialization.errors import CheckpointError, UnsafeCheckpointError
 from tensorbus.serialization.rebuild import bad, checked_key
-
-_user_globals: dict[str, Any] = {}
-
-
-def _named(item: Any) -> tuple[str, Any]:
-    if isinstance(item, tuple):
-        if len(item) != 2 or not isinstance(item[1], str):
-            raise ValueError(
-                f"add_safe_globals(): a tuple must be (object, 'full.name'), but got {item!r}"
-            )
-        return item[1], item[0]
-    try:
-        return f"{item.__module__}.{item.__qualname__}", item
-    except AttributeError:
-        raise TypeError(f"add_safe_globals(): {item!r} is neither a class nor a function") from None
-
-
-def add_safe_globals(safe_globals: Iterable[Any]) -> None:
-    """Allow ``load`` to use these classes and functions when a file names them.
-
-    An item may be a pair ``(object, "module.name")`` where the file uses another name. Loading then
-    calls them with whatever arguments the file holds: add only what is harmless with any.
-
-    >>> import datetime, tensorbus
-    >>> tensorbus.serialization.add_safe_globals([datetime.date])
-    """
-    _user_globals.update(_named(item) for item in safe_globals)
-
-
-def get_safe_globals() -> list[Any]:
-    """What ``add_safe_globals`` was called with."""
-    return list(_user_globals.values())
-
-
-def clear_safe_globals() -> None:
-    """Forget what ``add_safe_globals`` allowed."""
-    _user_globals.clear()
-
-
-@contextmanager
-def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
-    """``add_safe_globals`` for the length of a ``with`` block."""
-    before = dict(_user_globals)
-    add_safe_globals(safe_globals)
-    try:
-        yield
-    finally:
-        _user_globals.clear()
-        _user_globals.update(before)
-
+from tensorbus.serialization.trusted import is_users, restore, user_globals
 
 _MARK = object()
 
@@ -273,7 +223,7 @@ class RestrictedUnpickler:
 
     def _extend(self, values: list[Any]) -> None:
         target = self._top()
-        if type(target) is not list and not _is_users(target):
+        if type(target) is not list and not is_users(target):
             raise bad(f"its pickle appends to a {type(target).__name__}")
         target.extend(values)
 
@@ -293,7 +243,7 @@ class RestrictedUnpickler:
 
     def _fill(self, values: list[Any]) -> None:
         target = self._top()
-        if type(target) not in (dict, OrderedDict, Counter) and not _is_users(target):
+        if type(target) not in (dict, OrderedDict, Counter) and not is_users(target):
             raise bad(f"its pickle sets items of a {type(target).__name__}")
         if len(values) % 2:
             raise bad("its pickle has a key without a value")
@@ -312,8 +262,8 @@ class RestrictedUnpickler:
         table, _ = names.known()
         if full in table:
             return table[full]
-        if full in _user_globals:
-            return _user_globals[full]
+        if full in user_globals:
+            return user_globals[full]
         _refuse(full)
 
     def _reduce(self) -> None:
@@ -329,7 +279,7 @@ class RestrictedUnpickler:
         _, calls = names.known()
         call = calls.get(id(function))
         if call is None:
-            if not any(function is allowed for allowed in _user_globals.values()):
+            if not any(function is allowed for allowed in user_globals.values()):
                 raise bad(f"its pickle calls a {type(function).__name__}")
             call = partial(function.__new__, function) if new else function
         try:
@@ -341,8 +291,8 @@ class RestrictedUnpickler:
 
     def _build(self) -> None:
         state, target = self._pop(), self._top()
-        if _is_users(target):
-            _restore(target, state)
+        if is_users(target):
+            restore(target, state)
         elif type(target) is OrderedDict and type(state) is dict:
             for name, value in state.items():
                 if not isinstance(name, str) or hasattr(OrderedDict, name):
@@ -376,25 +326,6 @@ _ACTIONS: dict[int, Callable[[RestrictedUnpickler], None]] = {
     pickle.BUILD[0]: _Unpickler._build,
     pickle.BINPERSID[0]: _Unpickler._persistent,
 }
-
-
-def _is_users(target: Any) -> bool:
-    return any(type(target) is allowed for allowed in _user_globals.values())
-
-
-def _restore(target: Any, state: Any) -> None:
-    """Gives an object of a class that the user allowed its state, as pickle defines it."""
-    if hasattr(target, "__setstate__"):
-        target.__setstate__(state)
-        return
-    slots = {}
-    if isinstance(state, tuple) and len(state) == 2:
-        state, slots = state
-    for part in (state or {}, slots or {}):
-        if type(part) is not dict or not all(isinstance(name, str) for name in part):
-            raise bad(f"the state of a {type(target).__name__} is not a dict")
-        for name, value in part.items():
-            setattr(target, name, value)
 
 
 def _refuse(name: str) -> NoReturn:

@@ -6,16 +6,13 @@ import hashlib
 import io
 import os
 import pickle
-import secrets
-import stat
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import IO, Any
 
 import tensorbus
 from tensorbus import dtypes
 from tensorbus.serialization.archive import ALIGNMENT, ArchiveWriter
+from tensorbus.serialization.files import replacing
 from tensorbus.serialization.names import storage_name
 from tensorbus.storage import UntypedStorage
 
@@ -164,7 +161,7 @@ def save(
     if isinstance(f, str | os.PathLike):
         path = os.fspath(f)
         folder = os.path.splitext(os.path.basename(path))[0] or "archive"
-        with _replacing(path) as file:
+        with replacing(path) as file:
             _write(file, folder, stream.getvalue(), pickler.storages)
     elif callable(getattr(f, "write", None)):
         _write(f, "archive", stream.getvalue(), pickler.storages)
@@ -191,31 +188,3 @@ def _write(file: IO[bytes], folder: str, pickled: bytes, storages: list[Any]) ->
     # Equal contents give equal files, so the id is made of the contents.
     archive.add(".data/serialization_id", f"{int(digest.hexdigest(), 16) % 10**40:040}".encode())
     archive.finish()
-
-
-@contextmanager
-def _replacing(path: str) -> Iterator[IO[bytes]]:
-    """A file to write that becomes *path* when all is well, and vanishes otherwise."""
-    target = os.path.realpath(path)
-    mode = None
-    if os.path.exists(target):
-        mode = os.stat(target).st_mode
-        if not stat.S_ISREG(mode):
-            # A device or a pipe holds nothing that could be lost, and must not be replaced.
-            with open(target, "wb") as file:
-                yield file
-            return
-    folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(temporary, stat.S_IMODE(mode))
-        os.replace(temporary, target)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        raise

@@ -1,0 +1,77 @@
+"""What the user allows checkpoints to name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tensorbus.serialization.rebuild import bad
+
+user_globals: dict[str, Any] = {}
+
+
+def _named(item: Any) -> tuple[str, Any]:
+    if isinstance(item, tuple):
+        if len(item) != 2 or not isinstance(item[1], str):
+            raise ValueError(
+                f"add_safe_globals(): a tuple must be (object, 'full.name'), but got {item!r}"
+            )
+        return item[1], item[0]
+    try:
+        return f"{item.__module__}.{item.__qualname__}", item
+    except AttributeError:
+        raise TypeError(f"add_safe_globals(): {item!r} is neither a class nor a function") from None
+
+
+def add_safe_globals(safe_globals: Iterable[Any]) -> None:
+    """Allow ``load`` to use these classes and functions when a file names them.
+
+    An item may be a pair ``(object, "module.name")`` where the file uses another name. Loading then
+    calls them with whatever arguments the file holds: add only what is harmless with any.
+
+    >>> import datetime, tensorbus
+    >>> tensorbus.serialization.add_safe_globals([datetime.date])
+    """
+    user_globals.update(_named(item) for item in safe_globals)
+
+
+def get_safe_globals() -> list[Any]:
+    """What ``add_safe_globals`` was called with."""
+    return list(user_globals.values())
+
+
+def clear_safe_globals() -> None:
+    """Forget what ``add_safe_globals`` allowed."""
+    user_globals.clear()
+
+
+@contextmanager
+def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
+    """``add_safe_globals`` for the length of a ``with`` block."""
+    before = dict(user_globals)
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        user_globals.clear()
+        user_globals.update(before)
+
+
+def is_users(target: Any) -> bool:
+    return any(type(target) is allowed for allowed in user_globals.values())
+
+
+def restore(target: Any, state: Any) -> None:
+    """Gives an object of a class that the user allowed its state, as pickle defines it."""
+    if hasattr(target, "__setstate__"):
+        target.__setstate__(state)
+        return
+    slots = {}
+    if isinstance(state, tuple) and len(state) == 2:
+        state, slots = state
+    for part in (state or {}, slots or {}):
+        if type(part) is not dict or not all(isinstance(name, str) for name in part):
+            raise bad(f"the state of a {type(target).__name__} is not a dict")
+        for name, value in part.items():
+            setattr(target, name, value)
