@@ -55,8 +55,12 @@ class Mish(_InPlace):
         return F.mish(input, self.inplace)
 
 
-class Hardswish(_InPlace):
+class Hardswish(Module):
     """x relu6(x + 3) / 6."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -33,10 +34,14 @@ def _old_reduction(size_average: bool | None, reduce: bool | None, reduction: st
         return reduction
     mean_or_sum = "sum" if size_average is False else "mean"
     meant = "none" if reduce is False else mean_or_sum
+    # The warning points at the line that made the loss, however many classes it has.
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename == __file__:
+        level, frame = level + 1, frame.f_back
     warnings.warn(
         f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.",
         UserWarning,
-        stacklevel=4,
+        stacklevel=level,
     )
     return meant
 

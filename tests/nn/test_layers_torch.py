@@ -1,0 +1,261 @@
+"""Layers beside PyTorch's: repr, parameters, results and gradients."""
+
+import numpy as np
+import pytest
+
+import tensorbus
+from tensorbus import nn
+
+torch = pytest.importorskip("torch", reason="the oracle of these tests is PyTorch")
+
+# name, arguments, keyword arguments, shapes of the inputs
+LAYERS = [
+    ("Identity", (54,), {"unused": 1}, [(2, 3)]),
+    ("Linear", (5, 3), {}, [(4, 5)]),
+    ("Linear", (5, 3), {"bias": False}, [(2, 4, 5)]),
+    ("Bilinear", (3, 4, 5), {}, [(6, 3), (6, 4)]),
+    ("Bilinear", (3, 4, 5), {"bias": False}, [(2, 6, 3), (2, 6, 4)]),
+    ("Flatten", (), {}, [(2, 3, 4)]),
+    ("Flatten", (), {"start_dim": 0, "end_dim": 1}, [(2, 3, 4)]),
+    ("Unflatten", (1, (2, 3)), {}, [(4, 6)]),
+    ("Conv1d", (4, 6, 3), {"padding": 1, "groups": 2}, [(2, 4, 9)]),
+    ("Conv2d", (3, 4, 3), {}, [(2, 3, 7, 8)]),
+    ("Conv2d", (3, 4, (3, 2)), {"stride": 2, "padding": (1, 0), "bias": False}, [(2, 3, 7, 8)]),
+    ("Conv2d", (4, 4, 3), {"dilation": 2, "groups": 4, "padding": 2}, [(2, 4, 7, 8)]),
+    ("Conv2d", (3, 4, 3), {"padding": "same"}, [(2, 3, 7, 8)]),
+    ("Conv2d", (3, 4, 3), {"padding": "valid"}, [(3, 7, 8)]),
+    ("Conv2d", (3, 4, 3), {"padding": 1, "padding_mode": "circular"}, [(2, 3, 7, 8)]),
+    ("Conv2d", (3, 4, 3), {"padding": "same", "padding_mode": "reflect"}, [(2, 3, 7, 8)]),
+    ("ConvTranspose1d", (4, 6, 3), {"stride": 2}, [(2, 4, 5)]),
+    ("ConvTranspose2d", (4, 6, 3), {"stride": 2, "padding": 1}, [(2, 4, 5, 6)]),
+    ("ConvTranspose2d", (4, 6, 3), {"stride": 2, "output_padding": 1, "groups": 2}, [(2, 4, 3, 3)]),
+    ("MaxPool1d", (3,), {"stride": 2}, [(2, 3, 9)]),
+    ("MaxPool2d", (2,), {}, [(2, 3, 8, 6)]),
+    ("MaxPool2d", ((3, 2),), {"stride": 2, "padding": 1, "ceil_mode": True}, [(2, 3, 8, 7)]),
+    ("AvgPool1d", (3,), {"stride": 2, "padding": 1}, [(2, 3, 9)]),
+    ("AvgPool2d", (2,), {}, [(2, 3, 8, 6)]),
+    ("AvgPool2d", (3,), {"stride": 2, "padding": 1, "count_include_pad": False}, [(2, 3, 8, 7)]),
+    ("AdaptiveAvgPool1d", (4,), {}, [(2, 3, 10)]),
+    ("AdaptiveAvgPool2d", ((3, None),), {}, [(2, 3, 8, 7)]),
+    ("AdaptiveAvgPool2d", (1,), {}, [(2, 3, 8, 7)]),
+    ("AdaptiveMaxPool1d", (4,), {}, [(2, 3, 10)]),
+    ("AdaptiveMaxPool2d", (3,), {}, [(2, 3, 8, 7)]),
+    ("BatchNorm1d", (3,), {}, [(6, 3)]),
+    ("BatchNorm1d", (3,), {"momentum": None}, [(6, 3, 4)]),
+    ("BatchNorm2d", (3,), {"eps": 0.1}, [(4, 3, 5, 2)]),
+    ("BatchNorm2d", (3,), {"affine": False}, [(4, 3, 5, 2)]),
+    ("BatchNorm2d", (3,), {"track_running_stats": False}, [(4, 3, 5, 2)]),
+    ("BatchNorm2d", (3,), {"bias": False, "momentum": 0.5}, [(4, 3, 5, 2)]),
+    ("BatchNorm3d", (3,), {}, [(2, 3, 2, 3, 2)]),
+    ("LayerNorm", (5,), {}, [(3, 4, 5)]),
+    ("LayerNorm", ((4, 5),), {"bias": False}, [(3, 4, 5)]),
+    ("LayerNorm", ([4, 5],), {"elementwise_affine": False}, [(3, 4, 5)]),
+    ("RMSNorm", (5,), {"eps": 1e-5}, [(3, 4, 5)]),
+    ("GroupNorm", (2, 6), {}, [(3, 6, 4)]),
+    ("GroupNorm", (3, 6), {"affine": False}, [(3, 6, 4, 2)]),
+    ("PixelShuffle", (2,), {}, [(2, 8, 3, 3)]),
+    ("PixelUnshuffle", (2,), {}, [(2, 2, 4, 6)]),
+    ("ZeroPad1d", (2,), {}, [(2, 3, 4)]),
+    ("ZeroPad2d", ((1, 2, 0, -1),), {}, [(2, 3, 4, 4)]),
+    ("ConstantPad1d", (2, 1.5), {}, [(2, 3, 4)]),
+    ("ConstantPad2d", (2, 1.5), {}, [(2, 3, 4, 4)]),
+    ("ConstantPad3d", (1, 1.5), {}, [(2, 3, 2, 4, 4)]),
+    ("ReflectionPad1d", (2,), {}, [(2, 3, 4)]),
+    ("ReflectionPad2d", (1,), {}, [(2, 3, 4, 4)]),
+    ("ReplicationPad2d", (2,), {}, [(2, 3, 4, 4)]),
+    ("CircularPad2d", (1,), {}, [(2, 3, 4, 4)]),
+    ("CosineSimilarity", (), {"dim": 1}, [(4, 5), (4, 5)]),
+    ("PairwiseDistance", (), {"p": 1, "keepdim": True}, [(4, 5), (4, 5)]),
+    ("ReLU", (), {}, [(3, 4)]),
+    ("ReLU6", (), {}, [(3, 4)]),
+    ("LeakyReLU", (), {}, [(3, 4)]),
+    ("LeakyReLU", (0.3,), {}, [(3, 4)]),
+    ("ELU", (), {"alpha": 0.7}, [(3, 4)]),
+    ("SELU", (), {}, [(3, 4)]),
+    ("CELU", (1.3,), {}, [(3, 4)]),
+    ("GELU", (), {}, [(3, 4)]),
+    ("GELU", (), {"approximate": "tanh"}, [(3, 4)]),
+    ("SiLU", (), {}, [(3, 4)]),
+    ("Mish", (), {}, [(3, 4)]),
+    ("Sigmoid", (), {}, [(3, 4)]),
+    ("Tanh", (), {}, [(3, 4)]),
+    ("Softplus", (), {"beta": 2.0, "threshold": 2.0}, [(3, 4)]),
+    ("Softsign", (), {}, [(3, 4)]),
+    ("Hardtanh", (-0.5, 0.7), {}, [(3, 4)]),
+    ("Hardsigmoid", (), {}, [(3, 4)]),
+    ("Hardswish", (), {}, [(3, 4)]),
+    ("LogSigmoid", (), {}, [(3, 4)]),
+    ("Softmax", (1,), {}, [(3, 4)]),
+    ("LogSoftmax", (), {"dim": 0}, [(3, 4)]),
+    ("Softmin", (-1,), {}, [(3, 4)]),
+    ("Softmax2d", (), {}, [(2, 3, 4, 4)]),
+    ("PReLU", (), {}, [(3, 4)]),
+    ("PReLU", (4,), {"init": 0.1}, [(3, 4)]),
+    ("GLU", (), {}, [(3, 4)]),
+    ("GLU", (0,), {}, [(2, 5)]),
+    ("Tanhshrink", (), {}, [(3, 4)]),
+    ("Softshrink", (), {}, [(3, 4)]),
+    ("Hardshrink", (0.8,), {}, [(3, 4)]),
+    ("Threshold", (0.1, 20.0), {}, [(3, 4)]),
+]
+
+
+def label(case):
+    name, args, kwargs, shapes = case
+    given = [*map(str, args), *(f"{key}={value}" for key, value in kwargs.items())]
+    return f"{name}({','.join(given)})-{'x'.join(map(str, shapes[0]))}"
+
+
+def to_torch(tensor):
+    return torch.from_numpy(tensor.detach().numpy().copy())
+
+
+def check_close(ours, theirs, what):
+    np.testing.assert_allclose(
+        ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-10, atol=1e-12, err_msg=what
+    )
+
+
+def make_pair(case):
+    """The layer in both libraries, in float64 and with the same random parameters."""
+    name, args, kwargs, _ = case
+    ours = getattr(nn, name)(*args, **kwargs).double()
+    theirs = getattr(torch.nn, name)(*args, **kwargs).double()
+    rng = np.random.default_rng(0)
+    with torch.no_grad():
+        for param in theirs.parameters():
+            param.copy_(torch.from_numpy(rng.normal(size=param.shape)))
+    state = {key: tensorbus.tensor(value.numpy()) for key, value in theirs.state_dict().items()}
+    assert repr(ours.load_state_dict(state)) == "<All keys matched successfully>"
+    return ours, theirs
+
+
+def run_both(ours, theirs, shapes):
+    rng = np.random.default_rng(1)
+    arrays = [rng.normal(size=shape) for shape in shapes]
+    mine = [tensorbus.tensor(array, requires_grad=True) for array in arrays]
+    other = [torch.tensor(array, requires_grad=True) for array in arrays]
+    result, expected = ours(*mine), theirs(*other)
+    assert tuple(result.shape) == tuple(expected.shape)
+    check_close(result, expected, "result")
+    weight = rng.normal(size=tuple(expected.shape))
+    (result * tensorbus.tensor(weight)).sum().backward()
+    (expected * torch.tensor(weight)).sum().backward()
+    for place, (a, b) in enumerate(zip(mine, other, strict=True)):
+        check_close(a.grad, b.grad, f"gradient of input {place}")
+
+
+@pytest.mark.parametrize("case", LAYERS, ids=label)
+def test_repr_is_pytorch_s(case):
+    name, args, kwargs, _ = case
+    assert repr(getattr(nn, name)(*args, **kwargs)) == repr(
+        getattr(torch.nn, name)(*args, **kwargs)
+    )
+
+
+@pytest.mark.parametrize("case", LAYERS, ids=label)
+def test_results_and_gradients_agree(case):
+    ours, theirs = make_pair(case)
+    for training in (True, False):
+        ours.train(training)
+        theirs.train(training)
+        ours.zero_grad()
+        theirs.zero_grad()
+        run_both(ours, theirs, case[3])
+        for (name, a), (_, b) in zip(
+            ours.named_parameters(), theirs.named_parameters(), strict=True
+        ):
+            check_close(a.grad, b.grad, f"gradient of {name}")
+        for (name, a), (_, b) in zip(ours.named_buffers(), theirs.named_buffers(), strict=True):
+            check_close(a, b, name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    "ReLU ReLU6 LeakyReLU ELU SELU CELU SiLU Mish Hardtanh Hardsigmoid Hardswish Dropout".split(),
+)
+def test_inplace_overwrites_the_input_and_shows_in_the_repr(name):
+    ours = getattr(nn, name)(inplace=True).eval()
+    theirs = getattr(torch.nn, name)(inplace=True).eval()
+    assert repr(ours) == repr(theirs)
+    array = np.random.default_rng(2).normal(size=(3, 4))
+    x, y = tensorbus.tensor(array), torch.tensor(array)
+    assert ours(x) is x
+    theirs(y)
+    check_close(x, y, "the input")
+
+
+@pytest.mark.parametrize("kwargs", [{}, {"padding_idx": 2}, {"padding_idx": -1}])
+def test_embedding(kwargs):
+    ours, theirs = nn.Embedding(5, 3, **kwargs), torch.nn.Embedding(5, 3, **kwargs)
+    assert repr(ours) == repr(theirs)
+    if kwargs:
+        assert (ours.weight[kwargs["padding_idx"]].detach().numpy() == 0).all()
+    theirs.load_state_dict({"weight": to_torch(ours.weight)})
+    index = np.array([[0, 2, 2], [4, 1, 0]])
+    result, expected = ours(tensorbus.tensor(index)), theirs(torch.tensor(index))
+    check_close(result, expected, "rows")
+    (result * result).sum().backward()
+    (expected * expected).sum().backward()
+    check_close(ours.weight.grad, theirs.weight.grad, "gradient")
+
+
+def test_embedding_from_pretrained_is_frozen_by_default():
+    table = tensorbus.ones(4, 2)
+    assert not nn.Embedding.from_pretrained(table).weight.requires_grad
+    assert nn.Embedding.from_pretrained(table, freeze=False).weight.requires_grad
+
+
+def test_max_pool_returns_indices():
+    array = np.random.default_rng(3).normal(size=(2, 3, 6, 6))
+    values, indices = nn.MaxPool2d(2, return_indices=True)(tensorbus.tensor(array))
+    expected, places = torch.nn.MaxPool2d(2, return_indices=True)(torch.tensor(array))
+    check_close(values, expected, "values")
+    assert (indices.numpy() == places.numpy()).all()
+
+
+def test_conv_transpose_output_size():
+    ours, theirs = make_pair(("ConvTranspose2d", (2, 2, 3), {"stride": 2}, []))
+    x = np.random.default_rng(4).normal(size=(1, 2, 4, 4))
+    for size in ([10, 9], [1, 2, 9, 10]):
+        result = ours(tensorbus.tensor(x), output_size=size)
+        check_close(result, theirs(torch.tensor(x), output_size=size), str(size))
+    with pytest.raises(ValueError, match=r"requested an output size of \[20, 9\], but valid sizes"):
+        ours(tensorbus.tensor(x), output_size=[20, 9])
+
+
+@pytest.mark.parametrize(
+    ("make", "call"),
+    [
+        (lambda lib: lib.nn.Conv2d(3, 4, 3, groups=2), None),
+        (lambda lib: lib.nn.Conv2d(4, 3, 3, groups=2), None),
+        (lambda lib: lib.nn.Conv2d(4, 3, 3, groups=0), None),
+        (lambda lib: lib.nn.Conv2d(4, 3, 3, padding="same", stride=2), None),
+        (lambda lib: lib.nn.ConvTranspose2d(4, 3, 3, padding_mode="reflect"), None),
+        (lambda lib: lib.nn.GroupNorm(4, 6), None),
+        (lambda lib: lib.nn.Dropout(1.5), None),
+        (lambda lib: lib.nn.TripletMarginLoss(margin=0), None),
+        (lambda lib: lib.nn.BatchNorm1d(3), (2, 3, 4, 4)),
+        (lambda lib: lib.nn.BatchNorm2d(3), (2, 3)),
+        (lambda lib: lib.nn.BatchNorm3d(3), (2, 3)),
+        (lambda lib: lib.nn.Softmax2d(), (2, 3)),
+        (lambda lib: lib.nn.Sequential()[0], None),
+        (lambda lib: lib.nn.ModuleList()[1], None),
+        (lambda lib: lib.nn.Embedding(3, 2, padding_idx=3), None),
+        (lambda lib: lib.nn.init.dirac_(lib.ones(2)), None),
+        (lambda lib: lib.nn.init.eye_(lib.ones(2)), None),
+        (lambda lib: lib.nn.init.xavier_uniform_(lib.ones(2)), None),
+        (lambda lib: lib.nn.init.kaiming_normal_(lib.ones(2, 2), mode="fan"), None),
+        (lambda lib: lib.nn.init.calculate_gain("cubic"), None),
+        (lambda lib: lib.nn.init.sparse_(lib.ones(2), 0.1), None),
+        (lambda lib: lib.nn.init.orthogonal_(lib.ones(2)), None),
+    ],
+)
+def test_errors_have_pytorch_s_text(make, call):
+    errors = []
+    for lib in (tensorbus, torch):
+        with pytest.raises((ValueError, IndexError, AssertionError, RuntimeError)) as caught:
+            layer = make(lib)
+            layer(lib.ones(*call))
+        errors.append((caught.type, str(caught.value)))
+    assert errors[0] == errors[1]
