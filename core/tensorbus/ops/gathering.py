@@ -1,0 +1,421 @@
+"""Elements picked, placed and replaced by index tensors, masks and conditions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus import dtypes
+from tensorbus._tensor import Tensor, from_array
+from tensorbus.errors import device_error, type_error
+from tensorbus.kinds import kind_of
+from tensorbus.ops.dims import wrap_dim
+from tensorbus.ops.generate import core
+from tensorbus.ops.index_tensors import Indexed, assign_at, places, put_into, unravel
+from tensorbus.ops.indexing import check_fits
+from tensorbus.ops.inplace import in_place
+from tensorbus.ops.layouts import broadcast_shapes
+from tensorbus.ops.promotion import result_type
+from tensorbus.ops.public import public
+from tensorbus.ops.slow import operand
+
+Shape = tuple[int, ...]
+
+_NUMBERS = (bool, int, float, complex)
+
+
+# -- by condition ----------------------------------------------------------------------------
+@public(out=True, method=False)
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """*input* where the condition holds, else *other*; the three broadcast.
+
+    Either may be a number. With the condition alone: ``nonzero(condition, as_tuple=True)``.
+    RuntimeError for a condition that is not bool.
+
+    >>> import tensorbus
+    >>> tensorbus.where(tensorbus.tensor([True, False]), 1.0, 2.0)
+    tensor([1., 2.])
+    """
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    if condition._k.dtype is not dtypes.bool:
+        if condition._k.dtype is not dtypes.uint8:
+            raise RuntimeError(
+                "where expected condition to be a boolean tensor, but got a tensor with dtype "
+                f"{_scalar(condition)}"
+            )
+        condition = condition.to(dtypes.bool)
+    for x in (input, other):
+        if not isinstance(x, (Tensor, *_NUMBERS)):
+            position = 2 if x is input else 3
+            raise type_error("where", "input" if x is input else "other", position, "Tensor", x)
+    k = kind_of(_device(condition, input, other), result_type(input, other))
+    x, y = operand(input, k), operand(other, k)
+    if condition._k.device is not k.device:
+        condition = condition.to(k.device)
+    broadcast_shapes(broadcast_shapes(x._s, y._s), condition._s)
+    return core("where")(condition, x, y)
+
+
+def _device(*operands: Any) -> Any:
+    """The device of the operands with dimensions, or of any operand that is not on the CPU."""
+    tensors = [x for x in operands if isinstance(x, Tensor)]
+    chosen = next((t for t in tensors if t._s), None)
+    if chosen is None:
+        chosen = next((t for t in tensors if t._k.device.type != "cpu"), tensors[0])
+    for t in tensors:
+        if t._k.device is not chosen._k.device and (t._s or t._k.device.type != "cpu"):
+            raise device_error(chosen._k.device, t._k.device)
+    return chosen._k.device
+
+
+@public(name="where", function=False)
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The tensor where the condition holds, else *other*."""
+    return where(condition, self, other)
+
+
+@public()
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """*value*, a number or a 0-dim tensor, where the mask is true; the mask broadcasts."""
+    value = _fill_value(input, mask, value)
+    shape = broadcast_shapes(input._s, mask._s)
+    x = input if input._s == shape else input.expand(shape)
+    return core("where")(_on(mask, x), value, x)
+
+
+@public(function=False)
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """Write *value* where the mask, which broadcasts, is true."""
+    _fill_value(self, mask, value)
+    shape = broadcast_shapes(self._s, mask._s)
+    if shape != self._s:
+        raise RuntimeError(
+            f"output with shape {list(self._s)} doesn't match the broadcast shape {list(shape)}"
+        )
+    return in_place(self, masked_fill, (mask, value))
+
+
+def _on(mask: Tensor, x: Tensor) -> Tensor:
+    return mask if mask._k.device is x._k.device else mask.to(x._k.device)
+
+
+def _fill_value(x: Tensor, mask: Tensor, value: Any) -> Tensor:
+    if mask._k.dtype is not dtypes.bool:
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {_scalar(mask)}"
+        )
+    if not isinstance(value, Tensor):
+        check_fits(x, value)
+    elif value._s:
+        raise RuntimeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{len(value._s)} dimension(s)."
+        )
+    return operand(value, x._k)
+
+
+@public(out=True)
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where the mask is true, in one dimension; both broadcast."""
+    if mask._k.dtype is not dtypes.bool:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    shape = broadcast_shapes(input._s, mask._s)
+    i = places(_on(mask, input).expand(shape))
+    return core("take")(input.expand(shape).reshape(-1), 0, i, False)
+
+
+@public(inplace=True)
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """The elements of *source*, in order, where the mask is true."""
+    if source._k.dtype is not input._k.dtype:
+        raise RuntimeError(
+            "masked_scatter: expected self and source to have same dtypes but got "
+            f"{_scalar(input)} and {_scalar(source)}"
+        )
+    if mask._k.dtype is not dtypes.bool:
+        raise RuntimeError(
+            "masked_scatter_ only supports boolean masks, but got mask with dtype " + _scalar(mask)
+        )
+    shape = broadcast_shapes(input._s, mask._s)
+    x = input.expand(shape)
+    mask = _on(mask, input).expand(shape)
+    count = core("cumsum")(mask.reshape(-1).to(dtypes.int64), 0)
+    needed = int(count[-1].item()) if shape.numel() else 0
+    if needed > source._s.numel():
+        raise RuntimeError(
+            f"Number of elements of source < number of ones in mask: {source._s.numel()} < {needed}"
+        )
+    if not needed:
+        return core("clone")(x)
+    at = core("maximum")(core("sub")(count, 1), 0)
+    values = core("take")(source.reshape(-1), 0, at, False)
+    return core("where")(mask, core("view")(values, tuple(shape)), x)
+
+
+@public()
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
+    shape = tuple(input._s)
+    flat = places(input)
+    if not as_tuple:
+        if not shape:
+            return from_array(flat._k.empty((flat._s[0], 0)), flat._k)
+        columns = [core("unsqueeze")(c, 1) for c in unravel(flat, shape)]
+        return columns[0].clone() if len(columns) == 1 else _joined(columns)
+    return tuple(unravel(flat, shape)) if shape else (flat,)
+
+
+def _joined(columns: list[Tensor]) -> Tensor:
+    from tensorbus.ops.joining import cat
+
+    return cat(columns, 1)
+
+
+@public()
+def argwhere(input: Tensor) -> Tensor:
+    """The coordinates of what is not zero, a row for each."""
+    return nonzero(input)
+
+
+# -- by index, element by element ------------------------------------------------------------
+def _scalar(x: Tensor) -> str:
+    return x._k.dtype.legacy.removesuffix("Tensor")
+
+
+def _index(name: str, index: Any, x: Tensor) -> Tensor:
+    """An int64 index on the tensor's device."""
+    if not isinstance(index, Tensor):
+        raise type_error(name, "index", 2, "Tensor", index)
+    if index._k.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    if index._k.device is not x._k.device:
+        raise device_error(x._k.device, index._k.device)
+    return index if index._k.dtype is dtypes.int64 else index.to(dtypes.int64)
+
+
+def _vector(x: Tensor) -> Tensor:
+    return x if x._s else core("view")(x, (1,))
+
+
+@public(out=True)
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``: one element for each index.
+
+    The index may be smaller than *input* in the other dimensions. IndexError out of range.
+    """
+    i = _index("gather", index, input)
+    d = wrap_dim(dim, len(input._s))
+    if len(i._s) != len(input._s) and i._s.numel():
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    if not i._s.numel():
+        return from_array(input._k.empty(tuple(i._s)), input._k)
+    x, i = _vector(input), _vector(i)
+    for at, (n, m) in enumerate(zip(i._s, x._s, strict=True)):
+        if at != d and n > m:
+            raise RuntimeError(
+                f"Size does not match at dimension {at} expected index {list(index._s)} to be no "
+                f"larger than self {list(input._s)} apart from dimension {d}"
+            )
+        if at != d and n != m:
+            x = core("slice")(x, at, 0, n, 1)
+    _filled(x, d, i)
+    r = core("gather")(x, d, i)
+    return r if input._s else core("view")(r, ())
+
+
+def _filled(x: Tensor, dim: int, i: Tensor) -> None:
+    if not x._s[dim] and i._s.numel():
+        value = int(i.reshape(-1)[0].item())
+        raise IndexError(f"index {value} is out of bounds for dimension {dim} with size 0")
+
+
+@public(out=True)
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """``gather`` whose operands broadcast in the other dimensions; flat without *dim*."""
+    if indices._k.dtype is not dtypes.int64:
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {_scalar(indices)}"
+        )
+    if dim is None:
+        return gather(input.reshape(-1), 0, indices.reshape(-1))
+    if len(input._s) != len(indices._s):
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {len(input._s)} dimensions for input, and {len(indices._s)} dimensions for "
+            "indices"
+        )
+    d = wrap_dim(dim, len(input._s))
+    shape = tuple(
+        broadcast_shapes(
+            (*input._s[:d], 1, *input._s[d + 1 :]), (*indices._s[:d], 1, *indices._s[d + 1 :])
+        )
+    )
+    x = input.expand((*shape[:d], input._s[d], *shape[d + 1 :]))
+    return gather(x, d, indices.expand((*shape[:d], indices._s[d], *shape[d + 1 :])))
+
+
+@public(out=True)
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The elements at places of the flattened tensor; negative ones count from the end."""
+    if index._k.dtype is not dtypes.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {_scalar(index)}")
+    flat = input.reshape(-1)
+    if index._s.numel() and not flat._s[0]:
+        raise IndexError("take(): tried to take from an empty tensor")
+    r = core("take")(flat, 0, index.reshape(-1), True)
+    return core("view")(r, tuple(index._s))
+
+
+@public(out=True)
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Whole slices at the places of a vector; negative places are out of range."""
+    i = _index("index_select", index, input)
+    if len(i._s) > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    d = wrap_dim(dim, len(input._s))
+    x = _vector(input)
+    _filled(x, d, i)
+    r = core("take")(x, d, _vector(i), False)
+    return r if input._s else core("view")(r, ())
+
+
+# -- writing by index ------------------------------------------------------------------------
+@public(function=False)
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """``self[indices] = values``, or ``+=`` with every duplicate applied where *accumulate*."""
+    found, dim = [], 0
+    for item in indices:
+        if item is None:
+            dim += 1
+            continue
+        found.append((dim, dim, item))
+        dim += len(item._s) if item._k.dtype in (dtypes.bool, dtypes.uint8) else 1
+    if dim > len(self._s):
+        raise IndexError(
+            f"too many indices for tensor of dimension {len(self._s)} (got {len(indices)})"
+        )
+    if isinstance(values, Tensor) and values._k.dtype is not self._k.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{_scalar(self)} for the destination and {_scalar(values)} for the source."
+        )
+    assign_at(Indexed(self, found), values, "add" if accumulate else "set")
+    return self
+
+
+@public()
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """``index_put_`` on a copy."""
+    return index_put_(core("clone")(input), indices, values, accumulate)
+
+
+@public(function=False)
+def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Write *source* at places of the flattened tensor; negative ones count from the end."""
+    if index._k.dtype is not dtypes.int64:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {_scalar(index)}")
+    if source._k.dtype is not self._k.dtype:
+        raise RuntimeError(
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{_scalar(self)} and source.dtype = {_scalar(source)}"
+        )
+    if index._s.numel() != source._s.numel():
+        raise RuntimeError(
+            "put_(): Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source._s.numel()}, index.numel() = {index._s.numel()}"
+        )
+    if not index._s.numel():
+        return self
+    whole = self if self._k.is_contiguous(self._a) else core("clone")(self)
+    flat = core("view")(whole, (self._s.numel(),))
+    op = "add" if accumulate else "set"
+    put_into(flat, 0, index.reshape(-1), source.reshape(-1), op, True)
+    return self if whole is self else self.copy_(whole)
+
+
+@public()
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """``put_`` on a copy."""
+    return put_(core("clone")(input), index, source, accumulate)
+
+
+def _slices(name: str, x: Tensor, dim: int, index: Tensor, source: Any) -> tuple[int, Tensor]:
+    """The dimension and the index of whole slices, checked against their source."""
+    d = wrap_dim(dim, len(x._s))
+    if index._k.dtype not in (dtypes.int64, dtypes.int32):
+        raise IndexError(f"{name}(): Expected dtype int32/int64 for index")
+    if len(index._s) > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
+    if isinstance(source, Tensor):
+        if source._k.dtype is not x._k.dtype:
+            raise RuntimeError(
+                f"{name}(): self and source expected to have the same dtype, but got (self) "
+                f"{_scalar(x)} and (source) {_scalar(source)}"
+            )
+        wanted = (*x._s[:d], index._s.numel(), *x._s[d + 1 :])
+        if x._s and tuple(source._s) != wanted:
+            raise RuntimeError(
+                f"{name}(): the source must have the shape of self with the number of indices in "
+                f"dimension {d}, that is {list(wanted)}, but has {list(source._s)}"
+            )
+    return d, _vector(_index(name, index, x))
+
+
+def _write_slices(x: Tensor, d: int, i: Tensor, source: Any, op: str) -> Tensor:
+    if not i._s[0] or not x._s.numel():
+        return x
+    target = _vector(x)
+    if isinstance(source, Tensor):
+        source = _vector(source)
+    put_into(target, d, i, source, op, False)
+    return x
+
+
+@public(function=False)
+def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """Add ``alpha * source`` to the slices at the places; every duplicate counts."""
+    d, i = _slices("index_add", self, dim, index, source)
+    return _write_slices(self, d, i, source if alpha == 1 else source * alpha, "add")
+
+
+@public()
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """``index_add_`` on a copy."""
+    return index_add_(core("clone")(input), dim, index, source, alpha=alpha)
+
+
+@public(function=False)
+def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """Write *source* into the slices at the places."""
+    d, i = _slices("index_copy", self, dim, index, source)
+    return _write_slices(self, d, i, source, "set")
+
+
+@public()
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """``index_copy_`` on a copy."""
+    return index_copy_(core("clone")(input), dim, index, source)
+
+
+@public(function=False)
+def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """Write a number or a 0-dim tensor into the slices at the places."""
+    if isinstance(value, Tensor):
+        if value._s:
+            raise RuntimeError(
+                "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{len(value._s)} dimension(s)."
+            )
+        value = operand(value, self._k)
+    else:
+        check_fits(self, value)
+    d, i = _slices("index_fill_", self, dim, index, None)
+    if isinstance(value, Tensor):
+        value = value.expand((*self._s[:d], i._s[0], *self._s[d + 1 :])) if self._s else value
+    return _write_slices(self, d, i, value, "set")
+
+
+@public()
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """``index_fill_`` on a copy."""
+    return index_fill_(core("clone")(input), dim, index, value)
