@@ -23,10 +23,13 @@ _CONSTANTS_LIMIT = 1000
 class Kind:
     """The kernels and the identity of the tensors of one device and dtype."""
 
+    records = False
+    """Whether calls through this namespace record: what rules ask that know a shorter way."""
+
     def __init__(
         self, device: Device, dtype: dtypes.dtype, override: type | None, backend: Backend
     ):
-        from tensorbus.ops.registry import ROWS
+        from tensorbus.ops.registry import ROWS, TABLES
 
         self.device = device
         self.dtype = dtype
@@ -42,10 +45,15 @@ class Kind:
         )[dtype.category]  # fmt: skip
         self.consts: dict[Any, Any] = {}
         self.token = backend.dtype(dtype)
-        for name, row in ROWS.items():
+        for row in ROWS.values():
+            self.add_row(row)
+        TABLES.append(self)
+
+    def add_row(self, row: Any) -> None:
+        """Give an op its place in the table: a stub that resolves it at the first call."""
+        names = [row.name, "fast_" + row.name] if row.form == "view" else [row.name]
+        for name in names:
             self.__dict__[name] = functools.partial(_first_call, self, name)
-            if row.form == "view":
-                self.__dict__["fast_" + name] = functools.partial(_first_call, self, "fast_" + name)
 
     def __repr__(self) -> str:
         return f"<kind {self.device} {self.dtype}>"

@@ -172,7 +172,9 @@ def _unary(row: Row) -> list[str]:
 def _general(row: Row) -> list[str]:
     name = row.name
     own = [t for t in row.tensors if t not in row.optional]
-    first = next((t for t in own if t not in ("c", "i")), own[0])  # conditions, indices: other kinds
+    first = next(
+        (t for t in own if t not in ("c", "i")), own[0]
+    )  # conditions, indices: other kinds
     called = ", ".join(
         (f"None if {a} is None else {a}._a" if a in row.optional else f"{a}._a")
         if a in row.tensors
@@ -308,7 +310,9 @@ def _save(row: Row, indent: str, scalar: bool = False) -> list[str]:
         if name == "out":
             lines += [
                 f"{indent}n.r_out = r",
-                f"{indent}n.c_out = o._c = [0]" if row.form != "view" else f"{indent}n.c_out = cell",
+                f"{indent}n.c_out = o._c = [0]"
+                if row.form != "view"
+                else f"{indent}n.c_out = cell",
                 f"{indent}n.v_out = n.c_out[0]",
             ]
         elif name.endswith("_shape"):
@@ -321,11 +325,11 @@ def _save(row: Row, indent: str, scalar: bool = False) -> list[str]:
                 lines.append(f"{indent}if {guard}:")
                 inner += "    "
             if name in row.optional:
-                lines.append(f"{indent}n.t_{name} = {name}")
-                lines.append(
-                    f"{indent}n.v_{name} = 0 if {name} is None or {name}._c is None "
-                    f"else {name}._c[0]"
-                )
+                lines += [
+                    f"{inner}n.t_{name} = {name}",
+                    f"{inner}n.v_{name} = 0 if {name} is None or {name}._c is None "
+                    f"else {name}._c[0]",
+                ]
             else:
                 lines += [
                     f"{inner}n.t_{name} = {name}",

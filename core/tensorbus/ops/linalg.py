@@ -47,7 +47,7 @@ def _linear_weight(F: Any, g: Any, x: Any) -> Any:
 
 
 # -- public ----------------------------------------------------------------------------------
-def _check(name: str, a: Any, b: Any) -> None:
+def check_operands(name: str, a: Any, b: Any) -> None:
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         wrong, position = (b, 2) if isinstance(a, Tensor) else (a, 1)
         raise TypeError(
@@ -86,7 +86,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     (..., n, k) x (..., k, m) -> (..., n, m). RuntimeError where the inner extents differ.
     """
     if not isinstance(other, Tensor) or not isinstance(input, Tensor) or input._k is not other._k:
-        _check("matmul", input, other)
+        check_operands("matmul", input, other)
     a, b = input._s, other._s
     if len(a) == 2 and len(b) == 2:
         if a[1] != b[0]:
@@ -155,7 +155,7 @@ METHODS["__matmul__"] = _operator
 @public(out=True)
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
-    _check("mm", input, mat2)
+    check_operands("mm", input, mat2)
     for name, x in (("self", input), ("mat2", mat2)):
         if len(x._s) != 2:
             raise RuntimeError(f"{name} must be a matrix")
@@ -165,7 +165,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 @public(out=True)
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two batches of matrices."""
-    _check("bmm", input, mat2)
+    check_operands("bmm", input, mat2)
     for name, x in (("batch1", input), ("batch2", mat2)):
         if len(x._s) != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -180,7 +180,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 @public(out=True)
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector."""
-    _check("mv", input, vec)
+    check_operands("mv", input, vec)
     if len(input._s) != 2 or len(vec._s) != 1:
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {len(vec._s)}, {len(input._s)}, {len(vec._s)}"
@@ -191,7 +191,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 @public(out=True)
 def dot(input: Tensor, other: Tensor) -> Tensor:
     """The inner product of two vectors."""
-    _check("dot", input, other)
+    check_operands("dot", input, other)
     if len(input._s) != 1 or len(other._s) != 1:
         raise RuntimeError(
             f"1D tensors expected, but got {len(input._s)}D and {len(other._s)}D tensors"

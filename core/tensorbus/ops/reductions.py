@@ -79,7 +79,7 @@ def _exclusive(F: Any, x: Any, dim: int) -> Any:
     """Products of all elements before each one."""
     n = x.shape[dim]
     one = F.full((*x.shape[:dim], 1), 1)
-    return F.cumprod(F.cat((one, F.slice(x, dim, 0, n - 1, 1)), dim), dim)
+    return F.cumprod(F.cat(one, F.slice(x, dim, 0, n - 1, 1), dim), dim)
 
 
 def _cumprod_backward(F: Any, g: Any, x: Any, dim: int) -> Any:

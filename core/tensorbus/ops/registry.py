@@ -8,6 +8,9 @@ from typing import Any
 
 ROWS: dict[str, Row] = {}
 
+TABLES: list[Any] = []
+"""The kinds made so far: a row declared later gets a place in each."""
+
 
 @dataclass(eq=False)
 class Row:
@@ -76,4 +79,6 @@ def row(name: str, signature: str, form: str = "general", **fields: Any) -> Row:
     if name in ROWS:
         raise ValueError(f"row {name} is declared twice")
     ROWS[name] = made
+    for kind in TABLES:
+        kind.add_row(made)
     return made

@@ -14,6 +14,8 @@ class TensorNamespace:
     for those not yet made).
     """
 
+    records = True
+
     def __init__(self, kind: Any):
         self.kind = kind
         self.device = kind.device

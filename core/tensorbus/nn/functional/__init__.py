@@ -1,0 +1,61 @@
+"""The functions behind the layers, by family: activations, losses, normalisation, windows."""
+
+from tensorbus.nn.functional.activations import *  # noqa: F403
+from tensorbus.nn.functional.linear import (
+    bilinear,
+    embedding,
+    linear,
+    one_hot,
+    pixel_shuffle,
+    pixel_unshuffle,
+)
+from tensorbus.nn.functional.losses import *  # noqa: F403
+from tensorbus.nn.functional.normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    rms_norm,
+)
+from tensorbus.nn.functional.windows import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    avg_pool1d,
+    avg_pool2d,
+    conv1d,
+    conv2d,
+    conv_transpose1d,
+    conv_transpose2d,
+    max_pool1d,
+    max_pool2d,
+    pad,
+)
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "batch_norm",
+    "bilinear",
+    "conv1d",
+    "conv2d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "embedding",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "linear",
+    "max_pool1d",
+    "max_pool2d",
+    "one_hot",
+    "pad",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "rms_norm",
+]

@@ -1,0 +1,128 @@
+"""Products with weights, look-ups, and reorderings of pixels."""
+
+from __future__ import annotations
+
+from tensorbus import dtypes
+from tensorbus._tensor import Tensor
+from tensorbus.ops.generate import core
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input @ weight.T + bias``: (..., in) with (out, in) gives (..., out)."""
+    k = input._k
+    if weight._k is not k or (bias is not None and bias._k is not k):
+        from tensorbus.ops.linalg import check_operands
+
+        check_operands("linear", input, weight)
+    a, w = input._s, weight._s
+    if len(w) != 2 or not a or a[-1] != w[1]:
+        if len(w) == 1:
+            r = input @ weight
+            return r if bias is None else r + bias
+        rows = a[:-1].numel() if a else 1
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a[-1] if a else 1} and "
+            f"{w[1]}x{w[0]})"
+        )
+    if bias is not None and len(bias._s) != 1:
+        return core("linear")(input, weight, None) + bias
+    return core("linear")(input, weight, bias)
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``x1 A x2 + b`` for each output: weight is (out, in1, in2)."""
+    o, m, n = weight.shape
+    lead = input1.shape[:-1]
+    a, b = input1.reshape(-1, m), input2.reshape(-1, n)
+    left = (a @ weight.permute(1, 0, 2).reshape(m, o * n)).view(-1, o, n)
+    y = (left * b.unsqueeze(1)).sum(-1).reshape(*lead, o)
+    return y if bias is None else y + bias
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of *weight* that integers name; the row *padding_idx* gets no gradient."""
+    if input._k.dtype.category != dtypes.INTEGER:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+            f"Long, Int; but got {input.type()} instead (while checking arguments for embedding)"
+        )
+    n = weight.shape[0]
+    if padding_idx is not None:
+        if not -n <= padding_idx < n:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= n
+        row = weight.detach()[padding_idx].clone()
+    if max_norm is not None:
+        _renormalise(input, weight, max_norm, norm_type)
+    rows = core("take")(weight, 0, input.long().reshape(-1), False)
+    found = rows.view(*tuple(input.shape), *tuple(weight.shape[1:]))
+    if padding_idx is None:
+        return found
+    padded = (input == padding_idx).view(*tuple(input.shape), *(1,) * (weight.dim() - 1))
+    return core("where")(padded, row.expand(found.shape), found)
+
+
+def _renormalise(input: Tensor, weight: Tensor, max_norm: float, norm_type: float) -> None:
+    from tensorbus.autograd.grad_mode import no_grad
+
+    with no_grad():
+        used = input.reshape(-1).unique()
+        rows = weight.index_select(0, used)
+        norms = rows.abs().pow(norm_type).sum(1, keepdim=True).pow(1.0 / norm_type)
+        scale = (max_norm / (norms + 1e-7)).clamp(max=1.0)
+        weight.index_copy_(0, used, rows * scale)
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """1 at the place that each integer names, in a new last dimension."""
+    if tensor.dtype is not dtypes.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if num_classes == -1:
+        if not tensor.numel():
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        num_classes = int(tensor.max().item()) + 1
+    if tensor.numel() and int(tensor.max().item()) >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    if tensor.numel() and int(tensor.min().item()) < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    from tensorbus import arange
+
+    return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(..., C * r * r, H, W) to (..., C, H * r, W * r)."""
+    r = upscale_factor
+    *lead, c, h, w = input.shape
+    if c % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
+            f"of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
+        )
+    n = len(lead)
+    x = input.reshape(*lead, c // (r * r), r, r, h, w)
+    x = x.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return x.reshape(*lead, c // (r * r), h * r, w * r)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(..., C, H * r, W * r) to (..., C * r * r, H, W)."""
+    r = downscale_factor
+    *lead, c, h, w = input.shape
+    if h % r or w % r:
+        raise RuntimeError(
+            "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
+            f"got {h}x{w} and {r}"
+        )
+    n = len(lead)
+    x = input.reshape(*lead, c, h // r, r, w // r, r)
+    x = x.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return x.reshape(*lead, c * r * r, h // r, w // r)

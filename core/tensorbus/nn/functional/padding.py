@@ -1,0 +1,66 @@
+"""Borders around tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._tensor import Tensor
+from tensorbus.ops.generate import core
+
+
+def padded(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None) -> Tensor:
+    """``pad`` with its arguments in order."""
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    rank = input.dim()
+    if len(pad) > 2 * rank:
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(pad)} and input of dimension {rank}"
+        )
+    widths = [(0, 0)] * rank
+    for at in range(len(pad) // 2):
+        widths[rank - 1 - at] = (int(pad[2 * at]), int(pad[2 * at + 1]))
+    for d, (a, b) in enumerate(widths):
+        n = input.shape[d] + a + b
+        if n < 0:
+            raise RuntimeError(
+                f"The input size {input.shape[d]}, plus negative padding {a} and {b} resulted in a "
+                f"negative output size, which is invalid. Check dimension {d} of your input."
+            )
+    if mode == "constant":
+        for d, (a, b) in enumerate(widths):
+            if a < 0 or b < 0:
+                n = input.shape[d]
+                input = input.narrow(d, max(-a, 0), n - max(-a, 0) - max(-b, 0))
+        wanted = tuple((max(a, 0), max(b, 0)) for a, b in widths)
+        if wanted == ((0, 0),) * rank:
+            return input.clone()
+        return core("pad")(input, wanted, 0.0 if value is None else value)
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    for d, (a, b) in enumerate(widths):
+        if a or b:
+            input = input.index_select(d, _places(input, d, a, b, mode))
+    return input
+
+
+def _places(input: Tensor, d: int, a: int, b: int, mode: str) -> Tensor:
+    from tensorbus import tensor
+
+    n = input.shape[d]
+    places = list(range(-a, n + b))
+    if mode == "replicate":
+        places = [min(max(i, 0), n - 1) for i in places]
+    elif mode == "circular":
+        if a > n or b > n:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        places = [i % n for i in places]
+    else:
+        if a >= n or b >= n:
+            raise RuntimeError(
+                "Argument #4: Padding size should be less than the corresponding input dimension, "
+                f"but got: padding ({a}, {b}) at dimension {d} of input {list(input.shape)}"
+            )
+        places = [-i if i < 0 else 2 * (n - 1) - i if i >= n else i for i in places]
+    return tensor(places, device=input.device)
