@@ -1,0 +1,187 @@
+"""Optimizers beside PyTorch's: parameters and state after many steps, checkpoints, errors."""
+
+import numpy as np
+import pytest
+
+import tensorbus
+from tensorbus import nn, optim
+
+torch = pytest.importorskip("torch", reason="the oracle of these tests is PyTorch")
+
+CASES = [
+    ("SGD", {"lr": 0.01}),
+    ("SGD", {"lr": 0.01, "momentum": 0.9, "weight_decay": 0.1}),
+    ("SGD", {"lr": 0.01, "momentum": 0.9, "nesterov": True}),
+    ("SGD", {"lr": 0.001, "momentum": 0.5, "dampening": 0.3, "maximize": True}),
+    ("Adam", {}),
+    ("Adam", {"lr": 0.1, "weight_decay": 0.1, "amsgrad": True}),
+    ("Adam", {"betas": (0.5, 0.7), "eps": 0.1, "maximize": True}),
+    ("Adam", {"decoupled_weight_decay": True, "weight_decay": 0.2}),
+    ("AdamW", {"lr": 0.05}),
+    ("AdamW", {"lr": 0.05, "amsgrad": True, "weight_decay": 0.3}),
+    ("Adamax", {"weight_decay": 0.1}),
+    ("Adagrad", {"lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.3}),
+    ("Adadelta", {"weight_decay": 0.1, "lr": 0.5}),
+    ("RMSprop", {}),
+    ("RMSprop", {"momentum": 0.9, "centered": True, "weight_decay": 0.1}),
+    ("Rprop", {}),
+    ("Rprop", {"maximize": True, "step_sizes": (1e-3, 0.1)}),
+    ("ASGD", {"weight_decay": 0.1, "t0": 5, "lambd": 0.1}),
+    ("NAdam", {"weight_decay": 0.1}),
+    ("NAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}),
+    ("RAdam", {"weight_decay": 0.1}),
+    ("RAdam", {"lr": 0.1, "decoupled_weight_decay": True, "weight_decay": 0.1}),
+]
+
+
+def label(case):
+    return f"{case[0]}-{','.join(case[1])}"
+
+
+def make(lib, name, options):
+    rng = np.random.default_rng(0)
+    params = [
+        lib.nn.Parameter(lib.tensor(rng.normal(size=(3, 4)))),
+        lib.nn.Parameter(lib.tensor(rng.normal(size=5))),
+    ]
+    return params, getattr(lib.optim, name)(params, **options)
+
+
+def train(params, optimizer, steps):
+    for _ in range(steps):
+        optimizer.zero_grad()
+        a, b = params
+        loss = (a * a).sum() + ((b - 1) ** 4).sum() + (a * a * a).mean() * b[0]
+        loss.backward()
+        optimizer.step()
+
+
+def as_array(value):
+    return value.detach().numpy() if hasattr(value, "detach") else np.asarray(value)
+
+
+def check_same(ours, theirs):
+    for a, b in zip(ours[0], theirs[0], strict=True):
+        np.testing.assert_allclose(as_array(a), as_array(b), rtol=1e-9, atol=1e-12)
+    mine, other = ours[1].state_dict(), theirs[1].state_dict()
+    assert mine["param_groups"] == other["param_groups"]
+    assert list(mine["state"]) == list(other["state"])
+    for number, entries in other["state"].items():
+        assert list(mine["state"][number]) == list(entries)
+        for key, value in entries.items():
+            got = mine["state"][number][key]
+            np.testing.assert_allclose(as_array(got), as_array(value), rtol=1e-6, atol=1e-12)
+            assert str(got.dtype) == str(value.dtype)
+
+
+@pytest.mark.parametrize("case", CASES, ids=label)
+def test_25_steps_agree(case):
+    ours, theirs = make(tensorbus, *case), make(torch, *case)
+    assert repr(ours[1]) == repr(theirs[1])
+    train(*ours, 25)
+    train(*theirs, 25)
+    check_same(ours, theirs)
+
+
+@pytest.mark.parametrize("case", CASES, ids=label)
+def test_training_goes_on_from_pytorch_s_checkpoint(case):
+    theirs = make(torch, *case)
+    train(*theirs, 7)
+    saved = theirs[1].state_dict()
+    converted = {
+        "state": {
+            number: {key: tensorbus.tensor(value.numpy()) for key, value in entries.items()}
+            for number, entries in saved["state"].items()
+        },
+        "param_groups": saved["param_groups"],
+    }
+    ours = make(tensorbus, *case)
+    with tensorbus.no_grad():
+        for mine, other in zip(ours[0], theirs[0], strict=True):
+            mine.copy_(tensorbus.tensor(other.detach().numpy()))
+    ours[1].load_state_dict(converted)
+    theirs[1].load_state_dict(saved)
+    train(*ours, 8)
+    train(*theirs, 8)
+    check_same(ours, theirs)
+
+
+LBFGS_OPTIONS = [
+    {},
+    {"line_search_fn": "strong_wolfe"},
+    {"lr": 0.1, "history_size": 3, "max_iter": 8},
+    {"line_search_fn": "strong_wolfe", "history_size": 2, "max_iter": 5},
+    {"line_search_fn": "strong_wolfe", "max_eval": 4},
+]
+
+
+@pytest.mark.parametrize("options", LBFGS_OPTIONS, ids=lambda options: ",".join(options))
+def test_lbfgs_takes_the_same_path(options):
+    histories, ends, evaluations = [], [], []
+    for lib in (tensorbus, torch):
+        point = lib.nn.Parameter(lib.tensor(np.array([-1.5, 2.0, 0.3])))
+        optimizer = lib.optim.LBFGS([point], **options)
+
+        def closure(point=point, optimizer=optimizer):
+            optimizer.zero_grad()
+            x, y, z = point
+            loss = 100 * (y - x**2) ** 2 + (1 - x) ** 2 + (z * x - 1) ** 4
+            loss.backward()
+            return loss
+
+        histories.append([optimizer.step(closure).item() for _ in range(5)])
+        ends.append(point.detach().numpy())
+        evaluations.append(optimizer.state_dict()["state"][0]["func_evals"])
+    # The path is chaotic: an error of 1e-16 grows along it.
+    np.testing.assert_allclose(histories[0], histories[1], rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-6)
+    assert evaluations[0] == evaluations[1]
+
+
+@pytest.mark.parametrize(
+    "make_optimizer",
+    [
+        lambda lib, p: lib.optim.SGD([p], lr=-1),
+        lambda lib, p: lib.optim.SGD([p], momentum=-1),
+        lambda lib, p: lib.optim.SGD([p], weight_decay=-1),
+        lambda lib, p: lib.optim.SGD([p], nesterov=True),
+        lambda lib, p: lib.optim.Adam([p], eps=-1),
+        lambda lib, p: lib.optim.Adam([p], betas=(1.0, 0.9)),
+        lambda lib, p: lib.optim.AdamW([p], betas=(0.9, -0.1)),
+        lambda lib, p: lib.optim.Adagrad([p], lr_decay=-1),
+        lambda lib, p: lib.optim.Adagrad([p], initial_accumulator_value=-1),
+        lambda lib, p: lib.optim.Adadelta([p], rho=2),
+        lambda lib, p: lib.optim.RMSprop([p], alpha=-1),
+        lambda lib, p: lib.optim.Rprop([p], etas=(1.1, 1.2)),
+        lambda lib, p: lib.optim.NAdam([p], momentum_decay=-1),
+        lambda lib, p: lib.optim.SGD([]),
+        lambda lib, p: lib.optim.SGD(p),
+        lambda lib, p: lib.optim.SGD([3]),
+        lambda lib, p: lib.optim.SGD([p * 2]),
+        lambda lib, p: lib.optim.SGD([{"params": {p}}]),
+        lambda lib, p: lib.optim.SGD([{"params": [p]}, {"params": [p]}]),
+        lambda lib, p: lib.optim.SGD([("a", p), lib.ones(1)]),
+        lambda lib, p: lib.optim.SGD([p]).add_param_group([p]),
+        lambda lib, p: lib.optim.SGD([p]).add_param_group({"params": [("b", lib.ones(1))]}),
+        lambda lib, p: lib.optim.SGD([p]).load_state_dict({"state": {}, "param_groups": []}),
+        lambda lib, p: lib.optim.SGD([p]).load_state_dict(
+            {"state": {}, "param_groups": [{"params": [0, 1]}]}
+        ),
+        lambda lib, p: lib.optim.LBFGS([{"params": [p]}, {"params": [lib.ones(1)]}]),
+    ],
+)
+def test_errors_have_pytorch_s_text(make_optimizer):
+    errors = []
+    for lib in (tensorbus, torch):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            make_optimizer(lib, lib.nn.Parameter(lib.ones(2)))
+        errors.append((caught.type, str(caught.value)))
+    assert errors[0] == errors[1]
+
+
+def test_named_parameters_are_kept_in_the_state_dict():
+    layers = nn.Linear(2, 2), torch.nn.Linear(2, 2)
+    ours = optim.Adam(layers[0].named_parameters()).state_dict()
+    theirs = torch.optim.Adam(layers[1].named_parameters()).state_dict()
+    assert ours["param_groups"] == theirs["param_groups"]
+    assert ours["param_groups"][0]["param_names"] == ["weight", "bias"]
