@@ -36,11 +36,25 @@ class ConformanceCommand:
             "-k", dest="pattern", metavar="PATTERN", help="a glob over case ids, or a part of them"
         )
 
+        parser.add_argument(
+            "--quick", action="store_true", help="all variants for float32 and int32 only"
+        )
+        parser.add_argument(
+            "--in-process", action="store_true", help="run in this process, for a debugger"
+        )
+
     def run(self, args: argparse.Namespace) -> int:
         """Run the cases and print the summary."""
         try:
             with _Progress() as progress:
-                found = runner.run(args.device, args.level, args.pattern, progress=progress)
+                found = runner.run(
+                    args.device,
+                    args.level,
+                    args.pattern,
+                    quick=args.quick,
+                    isolate=not args.in_process,
+                    progress=progress,
+                )
         except (ValueError, RuntimeError, exceptions.ExceptionsError) as error:
             print(f"tensorbus conformance: {error}", file=sys.stderr)
             return 2

@@ -98,7 +98,7 @@ def print_summary(report: Report, shown: int = 20) -> None:
 
     console = Console(highlight=False)
     table = Table(title=f"{report.backend}:{report.index}  {report.device}")
-    table.add_column("family")
+    table.add_column("family", no_wrap=True)
     for outcome in OUTCOMES:
         table.add_column(outcome, justify="right")
     table.add_column("worst ULP", justify="right")

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from tensorbus.plugin import Backend
-from tensorbus_conformance import exceptions, formats
+from tensorbus_conformance import exceptions, formats, worker
 from tensorbus_conformance.case import LEVELS, Case
 from tensorbus_conformance.cases import select
 from tensorbus_conformance.compare import Mismatch
@@ -36,6 +36,8 @@ def run(
     level: str | Sequence[str] = LEVELS,
     pattern: str | None = None,
     *,
+    quick: bool = False,
+    isolate: bool = False,
     index: int = 0,
     gaps: Sequence[KnownGap] | None = None,
     progress: Callable[[Result], None] | None = None,
@@ -43,17 +45,21 @@ def run(
     """Run the suite on a backend and return its report.
 
     *backend* is a device's name or a ``Backend``; *level* one level or several; *pattern* a glob
-    over ids, or a text they contain. *gaps* replaces the entries of the package's exceptions file.
-    Raises ``ValueError`` for an unknown level and ``ExceptionsError`` for an unusable file.
+    over ids, or a text they contain; *quick* leaves out variants of most dtypes. *isolate* runs
+    the cases in a process of their own, which needs a name. *gaps* replaces the entries of the
+    package's exceptions file. Raises ``ValueError`` for an unknown level and ``ExceptionsError``
+    for an unusable file.
 
     >>> from tensorbus_conformance import run
     >>> run("cpu", level="L1", pattern="L1/add/float32/*").ok
     True
     """
+    if isolate and not isinstance(backend, str):
+        raise ValueError("isolate needs the name of a device, which the other process looks up")
     if isinstance(backend, str):
         backend, index = find_backend(backend)
     levels = tuple(level.split(",")) if isinstance(level, str) else tuple(level)
-    chosen = select(levels, pattern)
+    chosen = select(levels, pattern, quick)
     known = exceptions.load(backend) if gaps is None else list(gaps)
     device = Device(backend, index)
     report = Report(
@@ -65,8 +71,11 @@ def run(
         versions=_versions(),
     )
     begin = time.perf_counter()
-    for case in chosen:
-        result = run_case(case, device, known)
+    if isolate:
+        results = worker.run_apart(f"{backend.name}:{index}", chosen, known)
+    else:
+        results = (run_case(case, device, known) for case in chosen)
+    for result in results:
         report.results.append(result)
         if progress is not None:
             progress(result)

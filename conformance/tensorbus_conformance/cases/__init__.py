@@ -6,6 +6,7 @@ import functools
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+from tensorbus_conformance import formats
 from tensorbus_conformance.case import LEVELS, Case
 from tensorbus_conformance.cases import (
     copying,
@@ -40,12 +41,28 @@ def all_cases() -> tuple[Case, ...]:
     return tuple(found)
 
 
-def select(levels: Sequence[str] = LEVELS, pattern: str | None = None) -> list[Case]:
-    """The cases of some levels whose id matches a glob, or contains a text without wildcards."""
+# A device that compiles spends a tenth of a second on each new kernel, and every dtype and rank is
+# one: the quick choice has all variants of two dtypes, and these of the others.
+_DEEP = (formats.FLOAT32, formats.INT32)
+_BROAD = frozenset("contiguous edges round-trip set-strided add-strided add-repeats exact".split())
+
+
+def select(
+    levels: Sequence[str] = LEVELS, pattern: str | None = None, quick: bool = False
+) -> list[Case]:
+    """The cases of some levels whose id matches a glob, or contains a text without wildcards.
+
+    With *quick*, every variant for float32 and int32, and the chief variants for other dtypes.
+    """
     unknown = sorted(set(levels) - set(LEVELS))
     if unknown:
         raise ValueError(f"unknown level {', '.join(unknown)}; there are {', '.join(LEVELS)}")
-    return [c for c in all_cases() if c.level in levels and matches(c.id, pattern)]
+    found = [c for c in all_cases() if c.level in levels and matches(c.id, pattern)]
+    return [c for c in found if _is_chief(c)] if quick else found
+
+
+def _is_chief(case: Case) -> bool:
+    return case.id.rpartition("/")[2] in _BROAD or all(d in _DEEP for d in case.dtypes)
 
 
 def matches(id: str, pattern: str | None) -> bool:

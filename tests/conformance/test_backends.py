@@ -1,0 +1,46 @@
+"""Our backends are tested through the suite, not beside it."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tensorbus import discovery
+from tensorbus_conformance import Report, run
+
+
+def _conforms(report: Report) -> None:
+    lines = [f"{r.id}: {r.message}" for r in report.failures[:10]]
+    assert report.ok, f"{len(report.failures)} failures\n" + "\n".join(lines)
+    stale = [r.id for r in report.results if r.stale]
+    assert not stale, f"exceptions that are no longer needed: {stale[:10]}"
+
+
+def test_cpu() -> None:
+    report = run("cpu")
+    _conforms(report)
+    # A skip is not a pass: what this device does not claim is bfloat16, and nothing else.
+    undeclared = [r.id for r in report.results if r.outcome == "not supported"]
+    assert all("bfloat16" in id for id in undeclared), undeclared[:10]
+    assert report.counts()["pass"] > 7000
+    assert not report.counts()["quality"]
+
+
+@pytest.fixture(scope="module")
+def opencl() -> str:
+    try:
+        discovery.backend("opencl").capabilities(0)
+    except Exception as error:
+        if "opencl" in os.environ.get("TENSORBUS_REQUIRE", "").split(","):
+            raise
+        pytest.skip(f"no OpenCL device: {error}")
+    return "opencl"
+
+
+@pytest.mark.parametrize("level", ["L0", "L1"])
+def test_opencl(opencl: str, level: str) -> None:
+    # Quick, because each new kernel is compiled; `tensorbus conformance opencl` runs them all.
+    report = run(opencl, level, quick=True)
+    _conforms(report)
+    assert not report.counts()["quality"]
