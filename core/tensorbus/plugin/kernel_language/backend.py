@@ -173,7 +173,11 @@ class KernelLanguageBackend(Backend):
     def kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:
         if dtype not in self.supported(index):
             return None
-        return kernels.find(self.device(index), op, dtype)
+        device = self.device(index)
+        key = ("kernel", op, dtype)
+        if key not in device.made:
+            device.made[key] = kernels.find(device, op, dtype)
+        return device.made[key]
 
 
 _live: weakref.WeakSet[KernelLanguageBackend] = weakref.WeakSet()

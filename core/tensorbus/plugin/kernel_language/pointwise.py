@@ -10,7 +10,7 @@ from tensorbus.dtypes import dtype
 from tensorbus.plugin.kernel_language.array import Storage, StridedArray, row_major
 from tensorbus.plugin.kernel_language.device import Device, Launch
 from tensorbus.plugin.kernel_language.layout import broadcast_shapes, expand_strides
-from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
+from tensorbus.plugin.kernel_language.loops import PLANS_KEPT, LoopNest, Operand, Plan
 from tensorbus.plugin.kernel_language.scalars import TO_BOOL, UNARY, expression
 from tensorbus.plugin.kernel_language.types import compute_type, load, store
 
@@ -38,6 +38,7 @@ class Expression:
         self.helpers = helpers
         self.nests: dict[tuple[bool, ...], LoopNest] = {}
         self.flats: dict[tuple[bool, ...], Launch] = {}
+        self.plans: dict[tuple[Any, ...], tuple[tuple[int, ...], Plan | None]] = {}
 
     def nest(self, arrays: tuple[bool, ...]) -> LoopNest:
         """The loop nest where the values marked in *arrays* are arrays, the others scalars."""
@@ -66,21 +67,40 @@ class Expression:
         return found
 
     def __call__(self, *values: Any, out: StridedArray | None = None) -> StridedArray:
-        arrays = tuple(isinstance(v, StridedArray) for v in values)
-        operands = [v for v in values if isinstance(v, StridedArray)]
-        scalars = [v for v in values if not isinstance(v, StridedArray)]
-        shape = operands[0].shape if operands else ()
-        if any(v.shape != shape for v in operands):
-            shape = broadcast_shapes(*(v.shape for v in operands))
+        where: list[Any] = []
+        scalars: list[Any] = []
+        key: list[Any] = [None if out is None else out.strides]
+        for v in values:
+            if v.__class__ is StridedArray:
+                where += (v.buffer, v.offset)
+                key += (v.shape, v.strides)
+            else:
+                scalars.append(v)
+                key.append(None)
+        found = self.plans.get(tuple(key))
+        if found is None:
+            if len(self.plans) > PLANS_KEPT:
+                self.plans.clear()
+            found = self.plans[tuple(key)] = self._plan(values, out)
+        shape, plan = found
         if out is None:
             out = self.device.new(shape, self.result)
-        if 0 in shape:
-            return out
-        strides = (out.strides, *[expand_strides(v.shape, v.strides, shape) for v in operands])
-        plan = self.nest(arrays).plan(shape, strides)
-        where = [part for v in operands for part in (v.buffer, v.offset)]
-        plan.launch(plan.size, out.buffer, out.offset, *where, *plan.layout, *scalars)
+        if plan is not None:
+            plan.launch(plan.size, out.buffer, out.offset, *where, *plan.layout, *scalars)
         return out
+
+    def _plan(
+        self, values: Sequence[Any], out: StridedArray | None
+    ) -> tuple[tuple[int, ...], Plan | None]:
+        """The result's shape, and the launch unless the result is empty."""
+        arrays = tuple(isinstance(v, StridedArray) for v in values)
+        operands = [v for v in values if isinstance(v, StridedArray)]
+        shape = broadcast_shapes(*(v.shape for v in operands)) if operands else ()
+        if 0 in shape:
+            return shape, None
+        first = row_major(shape)[0] if out is None else out.strides
+        strides = (first, *[expand_strides(v.shape, v.strides, shape) for v in operands])
+        return shape, self.nest(arrays).plan(shape, strides)
 
 
 def pointwise_kernel(device: Device, op: str, d: dtype) -> Callable[..., StridedArray] | None:

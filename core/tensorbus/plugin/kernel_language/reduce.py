@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 from tensorbus import dtypes
 from tensorbus.dtypes import BOOL, FLOAT, dtype
 from tensorbus.plugin.kernel_language.array import StridedArray, row_major
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import merge
-from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
+from tensorbus.plugin.kernel_language.loops import PLANS_KEPT, LoopNest, Operand, Plan
 from tensorbus.plugin.kernel_language.types import cast, compute_type, load, store, unsigned
 
 # A piece of a cut reduction has at least so many elements.
@@ -31,6 +31,7 @@ class Reduction:
         self.source = source
         self.target = target
         self.nests: dict[tuple[int, bool], LoopNest] = {}
+        self.plans: dict[Any, tuple[tuple[int, ...], Plan, tuple[int, ...]]] = {}
 
     @staticmethod
     def of(device: Device, op: str, source: dtype, target: dtype) -> Reduction:
@@ -42,8 +43,16 @@ class Reduction:
         return found
 
     def __call__(
-        self, x: StridedArray, dims: Sequence[int], out: StridedArray | None = None
+        self, x: StridedArray, dims: tuple[int, ...], out: StridedArray | None = None
     ) -> StridedArray:
+        key = (x.shape, x.strides, dims, None if out is None else out.strides)
+        found = self.plans.get(key)
+        if found is not None:
+            kept, plan, rest = found
+            if out is None:
+                out = self.device.new(kept, self.target)
+            plan.launch(plan.size, out.buffer, out.offset, x.buffer, x.offset, *plan.layout, *rest)
+            return out
         reduced = frozenset(dims)
         kept = tuple(n for d, n in enumerate(x.shape) if d not in reduced)
         if out is None:
@@ -60,7 +69,10 @@ class Reduction:
         units = self.device.dialect.units
         pieces = min(inner[0], 16 * units // results, count // PIECE)
         if results >= 2 * units or pieces < 2:
-            self._run(x, out, kept, keep, inner, steps, inner[0], 1, count)
+            if len(self.plans) > PLANS_KEPT:
+                self.plans.clear()
+            plan, rest = self._run(x, out, kept, keep, inner, steps, inner[0], 1, count)
+            self.plans[key] = (kept, plan, rest)
             return out
         chunk = -(-inner[0] // pieces)
         pieces = -(-inner[0] // chunk)
@@ -123,7 +135,7 @@ class Reduction:
         chunk: int,
         pieces: int,
         count: int = 1,
-    ) -> None:
+    ) -> tuple[Plan, tuple[int, ...]]:
         """One work item folds *inner* elements, or one of *pieces* of *chunk* rows of them.
 
         A mean is divided by *count*.
@@ -133,8 +145,9 @@ class Reduction:
         extents = (*inner, *(steps[:-1] if unit else steps))
         if self.op == "mean":
             extents = (*extents, count)
-        plan.launch(plan.size, out.buffer, out.offset, x.buffer, x.offset, *plan.layout,
-                    chunk, pieces, *extents)  # fmt: skip
+        rest = (chunk, pieces, *extents)
+        plan.launch(plan.size, out.buffer, out.offset, x.buffer, x.offset, *plan.layout, *rest)
+        return plan, rest
 
     def _nest(self, rank: int, unit: bool) -> LoopNest:
         found = self.nests.get((rank, unit))
@@ -224,7 +237,7 @@ class ArgReduction(Reduction):
         self.joins: LoopNest | None = None
 
     def __call__(
-        self, x: StridedArray, dims: Sequence[int], out: StridedArray | None = None
+        self, x: StridedArray, dims: tuple[int, ...], out: StridedArray | None = None
     ) -> StridedArray:
         if not x.shape:
             # A 0-dim array has one element, at 0.
