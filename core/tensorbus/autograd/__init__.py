@@ -1,5 +1,8 @@
 """Gradients: ``backward``, ``grad``, grad modes, ``Function``, checks."""
 
+from typing import Any
+
+from tensorbus._tensor import Tensor as Variable
 from tensorbus.autograd.api import backward, grad
 from tensorbus.autograd.grad_mode import (
     enable_grad,
@@ -9,7 +12,26 @@ from tensorbus.autograd.grad_mode import (
     set_grad_enabled,
 )
 
+_LATER = {
+    "Function": "function",
+    "FunctionCtx": "function",
+    "once_differentiable": "function",
+    "GradcheckError": "checks",
+    "gradcheck": "checks",
+    "gradgradcheck": "checks",
+}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _LATER:
+        return getattr(importlib.import_module(f"tensorbus.autograd.{_LATER[name]}"), name)
+    raise AttributeError(f"module 'tensorbus.autograd' has no attribute {name!r}")
+
+
 __all__ = [
+    "Variable",
     "backward",
     "enable_grad",
     "grad",

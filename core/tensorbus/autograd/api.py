@@ -144,5 +144,3 @@ def _roots(outputs: list[Tensor], grads: Any, create_graph: bool) -> list[tuple[
             g = g.to(t._k.device, t._k.dtype)
         roots.append((edge, g if create_graph else g._a))
     return roots
-
-

@@ -18,7 +18,9 @@ from tensorbus.autograd.node import AccumulateGrad, Node
 Roots = list[tuple[Node, Any]]
 
 
-def run(roots: Roots, keep_graph: bool, create_graph: bool, wanted: set[Any] | None) -> dict[Any, Any]:
+def run(
+    roots: Roots, keep_graph: bool, create_graph: bool, wanted: set[Any] | None
+) -> dict[Any, Any]:
     """Walk from the roots; returns the gradients of leaves and of the nodes in *wanted*.
 
     With *wanted* only nodes that lead there run.
@@ -207,7 +209,9 @@ def _accumulate(edge: AccumulateGrad, leaf: Tensor, g: Any, create_graph: bool) 
         g = _pre_hooks(edge, g, create_graph)
     before = leaf.grad
     if create_graph:
-        leaf._g = g.clone() if before is None and not hooked else g if before is None else before + g
+        leaf._g = (
+            g.clone() if before is None and not hooked else g if before is None else before + g
+        )
     elif before is None:
         leaf._g = _first(edge, leaf, g, hooked)
     else:
@@ -246,4 +250,3 @@ def _first(edge: AccumulateGrad, leaf: Tensor, g: Any, hooked: bool) -> Tensor:
     if not k.is_contiguous(out):
         made._b = PERMUTED
     return made
-

@@ -1,0 +1,190 @@
+"""Checks of derivatives against finite differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorbus._tensor import Tensor
+from tensorbus.autograd.api import grad
+
+
+class GradcheckError(RuntimeError):
+    """A derivative is not what finite differences say."""
+
+
+def _outputs(made: Any) -> list[Tensor]:
+    listed = [made] if isinstance(made, Tensor) else list(made)
+    return [t for t in listed if isinstance(t, Tensor)]
+
+
+def _host(t: Tensor) -> np.ndarray:
+    return np.array(t.detach().cpu().tolist(), dtype=np.float64).reshape(tuple(t.shape))
+
+
+def _numerical(f: Callable[..., Any], inputs: Sequence[Any], which: int, eps: float) -> list[np.ndarray]:
+    """d(outputs) / d(one input), a matrix (input element, output element) for each output."""
+    from tensorbus import tensor
+
+    x = inputs[which]
+    base = _host(x)
+    columns: list[list[np.ndarray]] = []
+    for at in np.ndindex(base.shape):
+        sides = []
+        for sign in (1.0, -1.0):
+            moved = base.copy()
+            moved[at] += sign * eps
+            t = tensor(moved, dtype=x.dtype, device=x.device)
+            given = [t if i == which else y for i, y in enumerate(inputs)]
+            sides.append([_host(o).ravel() for o in _outputs(f(*given))])
+        columns.append([(a - b) / (2 * eps) for a, b in zip(*sides, strict=True)])
+    return [np.array(rows) for rows in zip(*columns, strict=True)] if columns else []
+
+
+def _analytical(outputs: list[Tensor], inputs: list[Tensor], o: int) -> list[np.ndarray]:
+    """The same matrices from the recorded graph, one backward pass for each output element."""
+    from tensorbus import tensor
+
+    out = outputs[o]
+    n = out.numel()
+    found = [np.zeros((x.numel(), n)) for x in inputs]
+    for j in range(n):
+        seed = np.zeros(n)
+        seed[j] = 1.0
+        g = tensor(seed.reshape(tuple(out.shape)), dtype=out.dtype, device=out.device)
+        gradients = grad([out], inputs, [g], retain_graph=True, allow_unused=True)
+        for matrix, value in zip(found, gradients, strict=True):
+            if value is not None:
+                matrix[:, j] = _host(value).ravel()
+    return found
+
+
+def gradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    **_: Any,
+) -> bool:
+    """Whether the gradients of *func* agree with central differences; inputs in float64.
+
+    GradcheckError (a RuntimeError) where they do not, or False with ``raise_exception=False``.
+
+    >>> import tensorbus as torch
+    >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradcheck(lambda x: x.sin() * x, (x,))
+    True
+
+    Source: https://pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradcheck.html
+    """
+    given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    places = [i for i, x in enumerate(given) if isinstance(x, Tensor) and x.requires_grad]
+    if not places:
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of them "
+            "have requires_grad=True."
+        )
+    try:
+        _check(func, given, places, eps, atol, rtol, nondet_tol)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _check(
+    func: Callable[..., Any], given: tuple[Any, ...], places: list[int], eps: float, atol: float,
+    rtol: float, nondet_tol: float,
+) -> None:  # fmt: skip
+    made = _outputs(func(*given))
+    outputs = [t for t in made if t.requires_grad]
+    if not outputs:
+        raise GradcheckError("none of the outputs requires gradient: there is nothing to check")
+    plain = [x.detach() if isinstance(x, Tensor) else x for x in given]
+    numerical = {i: _numerical(func, plain, i, eps) for i in places}
+    kept = [o for o, t in enumerate(made) if t.requires_grad]
+    for o, out in enumerate(outputs):
+        analytical = _analytical(outputs, [given[i] for i in places], o)
+        again = _analytical(outputs, [given[i] for i in places], o)
+        for i, matrix, second in zip(places, analytical, again, strict=True):
+            expected = numerical[i][kept[o]] if numerical[i] else np.zeros_like(matrix)
+            expected = expected.reshape(matrix.shape)
+            if not np.allclose(matrix, expected, rtol=rtol, atol=atol, equal_nan=True):
+                raise GradcheckError(
+                    f"Jacobian mismatch for output {o} with respect to input {i},\n"
+                    f"numerical:{expected}\nanalytical:{matrix}\n"
+                )
+            if np.abs(matrix - second).max(initial=0.0) > nondet_tol:
+                raise GradcheckError(
+                    "Backward is not reentrant, i.e., running backward with same input and "
+                    "grad_output multiple times gives different values, although analytical "
+                    f"gradient matches numerical gradient. The tolerance for nondeterminism was "
+                    f"{nondet_tol}."
+                )
+        for i in places:
+            g = grad([out], [given[i]], [out.detach() * 0 + 1], retain_graph=True, allow_unused=True)
+            if g[0] is not None and g[0].shape != given[i].shape:
+                raise GradcheckError(f"the gradient of input {i} has shape {g[0].shape}")
+
+
+def gradgradcheck(
+    func: Callable[..., Any],
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    gen_non_contig_grad_outputs: bool = False,
+    **_: Any,
+) -> bool:
+    """``gradcheck`` of the gradients of *func*, as functions of the inputs and of their seeds.
+
+    Source: https://pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradgradcheck.html
+    """
+    from tensorbus import tensor
+
+    given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    outputs = [t for t in _outputs(func(*given)) if t.requires_grad]
+    if grad_outputs is None:
+        rng = np.random.default_rng(0)
+        seeds = tuple(
+            tensor(
+                rng.standard_normal(tuple(t.shape)), dtype=t.dtype, device=t.device,
+                requires_grad=True,
+            )
+            for t in outputs
+        )  # fmt: skip
+    else:
+        seeds = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
+    n = len(seeds)
+
+    def first(*args: Any) -> tuple[Tensor, ...]:
+        leaves = [
+            x.detach().requires_grad_() if isinstance(x, Tensor) and _wants(y) and not x.requires_grad
+            else x
+            for x, y in zip(args[:-n], given, strict=True)
+        ]  # fmt: skip
+        made = [t for t in _outputs(func(*leaves)) if t.requires_grad]
+        wanted = [x for x, y in zip(leaves, given, strict=True) if _wants(y)]
+        found = grad(made, wanted, list(args[-n:]), create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
+
+    return gradcheck(
+        first, (*given, *seeds), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+    )  # fmt: skip
+
+
+def _wants(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.requires_grad
