@@ -68,7 +68,7 @@ class LBFGS(Optimizer):
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_params": self._params}
 
-    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any]) -> Any:
         """Runs up to `max_iter` iterations and returns the first loss."""
         with tensorbus.no_grad():
             return self._minimise(closure)

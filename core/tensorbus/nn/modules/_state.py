@@ -32,8 +32,6 @@ class IncompatibleKeys(NamedTuple):
             f"unexpected_keys={self.unexpected_keys})"
         )
 
-    __str__ = __repr__
-
 
 class StateDict(OrderedDict[str, Any]):
     """A state dict; `_metadata` holds the version of each module, by its prefix."""
@@ -166,7 +164,7 @@ class ModuleState:
                 unexpected_keys,
                 error_msgs,
             )
-        own = {name: p for name, p in self._parameters.items() if p is not None}
+        own: dict[str, Tensor] = {name: p for name, p in self._parameters.items() if p is not None}
         for name, buffer in self._buffers.items():
             if buffer is not None and name not in self._non_persistent_buffers_set:
                 own[name] = buffer

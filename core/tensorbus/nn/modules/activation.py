@@ -80,7 +80,7 @@ class Hardsigmoid(Module):
 class Hardtanh(Shown):
     """x limited to [min_val, max_val]."""
 
-    _shown = ("min_val", "max_val")
+    _shown: tuple[str, ...] = ("min_val", "max_val")
 
     def __init__(
         self,

@@ -28,8 +28,9 @@ class _Affine(Module):
         """Sets weight 1 and bias 0."""
         if self.weight is not None:
             init.ones_(self.weight)
-        if self._parameters.get("bias") is not None:
-            init.zeros_(self.bias)
+        bias = self._parameters.get("bias")
+        if bias is not None:
+            init.zeros_(bias)
 
 
 def _as_shape(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, KeysView, Mapping
+from collections.abc import Iterable, Iterator, KeysView
 from typing import Any, Self
 
 from tensorbus._tensor import Tensor
@@ -181,7 +181,7 @@ class ParameterDict(Module):
         """The values."""
         return (self[key] for key in self._keys)
 
-    def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+    def update(self, parameters: Any) -> None:
         """Adds values from a mapping or from pairs."""
         for key, value in list(iter_pairs("ParameterDict", parameters)):
             self[key] = value
