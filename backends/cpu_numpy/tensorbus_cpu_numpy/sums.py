@@ -74,36 +74,28 @@ def total(x: Array, dims: tuple[int, ...]) -> Array:
     """The sum of a float32 or float64 array over *dims*; partial sums are kept in float64."""
     if not x.flags.c_contiguous:
         return _strided_total(x, dims)
-    shape, rank = x.shape, x.ndim
-    first = rank
-    while first > 0 and first - 1 in dims:
-        first -= 1
-    inner = math.prod(shape[first:])
-    rest = tuple([d for d in dims if d < first])
-    if inner >= 16:
-        partial = _rows(x.reshape(-1, inner)).reshape(shape[:first])
-        return _reduce(partial, rest, np.float64) if rest else partial
-    if inner > 1:
-        return _reduce(x, dims, np.float64)
-    last = 0
-    while last in dims:
-        last += 1
-    outer = math.prod(shape[:last])
-    if outer >= 16:
-        partial = _columns(x.reshape(outer, -1)).reshape(shape[last:])
-        rest = tuple([d - last for d in dims if d >= last])
-        return _reduce(partial, rest, np.float64) if rest else partial
-    if len(dims) == 1 and shape[dims[0]] >= 16:
-        return _middle(x, dims[0])
-    return _reduce(x, dims, np.float64)
+    shape = x.shape
+    # The last run of neighbouring dimensions first: it makes what is left smallest.
+    stop = dims[-1] + 1
+    start = stop - 1
+    while start - 1 in dims:
+        start -= 1
+    n = math.prod(shape[start:stop])
+    kept = shape[:start] + shape[stop:]
+    if stop == len(shape):
+        result = _rows(x.reshape(-1, n))
+    else:
+        result = _middle(x.reshape(-1, n, math.prod(shape[stop:])))
+    rest = tuple([d for d in dims if d < start])
+    return total(result.reshape(kept), rest) if rest else result.reshape(kept)
 
 
 def _strided_total(x: Array, dims: tuple[int, ...]) -> Array:
-    """Put the dimensions in memory's order if that makes the array contiguous, else widen."""
+    """Put the dimensions in memory's order, by a copy where that is not enough."""
     order = sorted(range(x.ndim), key=lambda d: -x.strides[d])
     swapped = x.transpose(order)
     if not swapped.flags.c_contiguous:
-        return _reduce(x, dims, np.float64)
+        return total(x.copy(), dims)
     place = {d: i for i, d in enumerate(order)}
     result = total(swapped, tuple(sorted([place[d] for d in dims])))
     kept = [d for d in order if d not in dims]
@@ -134,27 +126,25 @@ def _rows(x: Array) -> Array:
     return _reduce(whole, 1, np.float64) + tail
 
 
-def _columns(x: Array) -> Array:
-    """The sum of each column of a contiguous matrix."""
-    return _middle(x, 0)
-
-
-def _middle(x: Array, dim: int) -> Array:
-    """The sum over one dimension that others follow."""
-    n = x.shape[dim]
-    outer, inner = x.shape[:dim], x.shape[dim + 1 :]
-    planes, width = math.prod(outer), math.prod(inner)
+def _middle(x: Array) -> Array:
+    """The sum of a contiguous (planes, n, width) array over its second dimension."""
+    planes, n, width = x.shape
     blocks, left = divmod(n, _STACK)
-    stack = x.reshape(planes, n, width)
-    result = np.zeros((planes, width))
-    if blocks:
-        size = x.itemsize
-        strides = (n * width * size, _STACK * width * size, width * size, size)
-        whole = np.ndarray((planes, blocks, _STACK, width), x.dtype, stack, 0, strides)
-        result += _reduce(np.matmul(_ones(_STACK, x.dtype), whole), 1, np.float64)
+    if blocks == 0:
+        return np.matmul(_ones(n, x.dtype), x)
+    size = x.itemsize
+    strides = (n * width * size, _STACK * width * size, width * size, size)
+    whole = np.ndarray((planes, blocks, _STACK, width), x.dtype, x, 0, strides)
+    parts = np.matmul(_ones(_STACK, x.dtype), whole)
+    if blocks == 1:
+        result = parts[:, 0]
+    elif x.itemsize == 8:
+        result = _middle(parts)
+    else:
+        result = _reduce(parts, 1, np.float64)
     if left:
-        result += np.matmul(_ones(left, x.dtype), stack[:, n - left :])
-    return result.reshape(outer + inner)
+        result = result + np.matmul(_ones(left, x.dtype), x[:, n - left :])
+    return result
 
 
 @TABLE.row("any", *ALL)

@@ -5,13 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table
+from tensorbus.plugin.array_library.runtime import ArrayRuntime
 from tensorbus.plugin.array_library.table import ALL
 
 TABLE = Table()
+
+
+_backend = ArrayRuntime()
+view, address, extent, root = (
+    _backend.strided_view,
+    _backend.address,
+    _backend.extent,
+    _backend.root,
+)
 
 
 @TABLE.row("expand", *ALL)
@@ -29,6 +38,6 @@ def _expand(xp: Any, dtype: dtype) -> Kernel:
             return ndarray(shape, own, x, 0, strides)
         if x.flags.f_contiguous:
             return ndarray(shape, own, x.T, 0, strides)
-        return as_strided(x, shape, strides)
+        return view(x, tuple(shape), own, address(x) - extent(root(x))[0], strides)
 
     return expand

@@ -18,9 +18,20 @@ def _matmul(xp: Any, dtype: dtype) -> Kernel:
     if dtype.name == "float16":
         return quiet(_half(xp))
     if dtype.is_floating_point or dtype.is_complex:
-        product = xp.matmul
-        return lambda a, b, dtype, out=None: product(a, b, out)
+        return _inexact(xp, np.dtype(dtype.name))
     return _integers(xp)
+
+
+def _inexact(xp: Any, own: np.dtype) -> Kernel:
+    product = xp.matmul
+
+    def matmul(a: Array, b: Array, dtype: np.dtype, out: Array | None = None) -> Array:
+        if dtype is own:
+            return product(a, b, out)
+        # Another result dtype, or a description equal to ours that is not the same object.
+        return product(a.astype(dtype, copy=False), b.astype(dtype, copy=False), out)
+
+    return matmul
 
 
 def _half(xp: Any) -> Kernel:
