@@ -7,16 +7,13 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import tensorbus
 from tensorbus import dtypes
 from tensorbus._parameter import Parameter
-
-if TYPE_CHECKING:
-    from tensorbus import Tensor
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ def set_printoptions(
             raise ValueError(
                 f"set_printoptions(): unknown profile {profile!r}; use one of {sorted(_PROFILES)}"
             ) from None
-    given = {
+    given: dict[str, Any] = {
         "precision": precision,
         "threshold": threshold,
         "edgeitems": edgeitems,
@@ -164,14 +161,14 @@ class _PlainFormat:
         return str(value).rjust(self.width)
 
 
-def _host_array(t: Tensor) -> np.ndarray:
+def _host_array(t: Any) -> np.ndarray:
     """The values of *t* as NumPy has them; float16 and bfloat16 are widened, which is exact."""
     if t.dtype.is_floating_point and t.dtype.itemsize == 2:
         t = t.float()
     return t.cpu().numpy()
 
 
-def _edges(t: Tensor, edgeitems: int) -> np.ndarray:
+def _edges(t: Any, edgeitems: int) -> np.ndarray:
     """The elements within *edgeitems* of both ends of each dimension, as one host array.
 
     Only they are read: printing a large tensor of another device must not copy all of it.
@@ -200,20 +197,21 @@ def _rows(values: Any, shape: tuple[int, ...], cut: int | None, indent: int, fmt
     if not shape:
         return fmt(values)
     cut_here = cut is not None and shape[0] > 2 * cut
+    gap = cut or 0
     if len(shape) == 1:
         items = [fmt(value) for value in values]
         if cut_here:
-            items.insert(cut, " ...")
+            items.insert(gap, " ...")
         per_line = max(1, (_options.linewidth - indent) // (fmt.width + 2))
         lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
         return "[" + f",\n{' ' * (indent + 1)}".join(lines) + "]"
     slices = [_rows(value, shape[1:], cut, indent + 1, fmt) for value in values]
     if cut_here:
-        slices.insert(cut, "...")
+        slices.insert(gap, "...")
     return "[" + f",{chr(10) * (len(shape) - 1)}{' ' * (indent + 1)}".join(slices) + "]"
 
 
-def _contents(t: Tensor, indent: int) -> str:
+def _contents(t: Any, indent: int) -> str:
     """The bracketed values of a non-empty tensor."""
     options = _options
     cut = options.edgeitems if t.numel() > options.threshold else None
@@ -230,7 +228,7 @@ def _contents(t: Tensor, indent: int) -> str:
     return _rows(values.tolist(), tuple(t.shape), cut, indent, fmt)
 
 
-def tensor_str(t: Tensor) -> str:
+def tensor_str(t: Any) -> str:
     """The text of ``repr(t)``, as PyTorch prints it.
 
     Values; then the device when it is not ``cpu``, the size of an empty tensor that is not 1-d,

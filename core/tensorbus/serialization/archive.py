@@ -209,7 +209,7 @@ class ArchiveReader:
             raise _damaged(f"the record {name!r} is out of place")
         data = np.empty(entry.size, np.uint8)
         self._fill(start, data)
-        if _check_crc and zlib.crc32(data) != entry.crc:
+        if _check_crc and zlib.crc32(data.data) != entry.crc:
             raise CheckpointError(
                 f"The checkpoint is damaged: the record {name!r} does not match its checksum. "
                 "If it was written without checksums, call "
@@ -219,7 +219,7 @@ class ArchiveReader:
 
     def _fill(self, start: int, data: np.ndarray) -> None:
         self._file.seek(start)
-        view = memoryview(data)
+        view = data.data
         readinto = getattr(self._file, "readinto", None)
         done = 0
         while done < len(view):

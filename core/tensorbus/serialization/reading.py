@@ -6,6 +6,7 @@ import io
 import os
 import pickle
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from typing import IO, Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import tensorbus
 from tensorbus.serialization import names
 from tensorbus.serialization.archive import ArchiveReader
+from tensorbus.serialization.bfloat16 import offers, widened
 from tensorbus.serialization.errors import CheckpointError
 from tensorbus.serialization.formats import unknown_format
 from tensorbus.serialization.rebuild import LoadedStorage, StorageType, bad
@@ -80,9 +82,18 @@ def _load(file: IO[bytes], map_location: MapLocation, safe: bool, options: dict[
         )
     storages = _Storages(archive, map_location)
     pickled = archive.read("data.pkl").tobytes()
-    if safe:
-        return RestrictedUnpickler(pickled, storages.load).load()
-    return _TrustingUnpickler(io.BytesIO(pickled), storages, options).load()
+    loaded = (
+        RestrictedUnpickler(pickled, storages.load).load()
+        if safe
+        else _TrustingUnpickler(io.BytesIO(pickled), storages, options).load()
+    )
+    if storages.widened is not None:
+        warnings.warn(
+            f"{storages.widened} has no bfloat16: such tensors of the checkpoint were loaded as "
+            "float32, which holds their values exactly",
+            stacklevel=3,
+        )
+    return loaded
 
 
 class _TrustingUnpickler(pickle.Unpickler):
@@ -122,7 +133,8 @@ class _Storages:
     def __init__(self, archive: ArchiveReader, map_location: MapLocation):
         self._archive = archive
         self._place = _placement(map_location)
-        self._loaded: dict[str, Any] = {}
+        self._loaded: dict[str, tuple[StorageType, int, LoadedStorage]] = {}
+        self.widened: Any = None
         order = b"little"
         if "byteorder" in archive:
             order = archive.read("byteorder").tobytes()
@@ -141,19 +153,25 @@ class _Storages:
             raise bad("its pickle has a storage without name or place")
         found = self._loaded.get(key)
         if found is None:
-            found = self._loaded[key] = self._read(kind, key, location, count)
-        elif found.nbytes() != count * kind.dtype.itemsize:
-            raise bad(f"the storage {key!r} has two sizes")
-        return found if kind.untyped else LoadedStorage(found, kind.dtype)
+            found = self._loaded[key] = kind, count, self._read(kind, key, location, count)
+        elif found[:2] != (kind, count):
+            raise bad(f"the storage {key!r} has two types or sizes")
+        return found[2].untyped if kind.untyped else found[2]
 
-    def _read(self, kind: StorageType, key: str, location: str, count: int) -> Any:
-        data = self._archive.read(f"data/{key}", count * kind.dtype.itemsize)
+    def _read(self, kind: StorageType, key: str, location: str, count: int) -> LoadedStorage:
+        dtype = kind.dtype
+        data = self._archive.read(f"data/{key}", count * dtype.itemsize)
         if self._swapped:
-            width = kind.dtype.itemsize // (2 if kind.dtype.is_complex else 1)
+            width = dtype.itemsize // (2 if dtype.is_complex else 1)
             data = np.ascontiguousarray(data.reshape(-1, width)[:, ::-1]).reshape(-1)
-        if kind.dtype is tensorbus.bool and data.size and int(data.max()) > 1:
+        if dtype is tensorbus.bool and data.size and int(data.max()) > 1:
             raise bad(f"the storage {key!r} holds truth values other than 0 and 1")
-        return self._place(data, location)
+        storage = self._place(data, location)
+        if dtype is tensorbus.bfloat16 and not offers(storage.device, dtype):
+            storage = self._place(widened(data), location)
+            dtype = tensorbus.float32
+            self.widened = storage.device
+        return LoadedStorage(storage, dtype)
 
 
 def _placement(map_location: MapLocation) -> Callable[[np.ndarray, str], Any]:

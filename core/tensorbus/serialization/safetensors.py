@@ -18,6 +18,7 @@ import numpy as np
 
 import tensorbus
 from tensorbus import dtypes
+from tensorbus.serialization.bfloat16 import offers, widened
 from tensorbus.serialization.errors import CheckpointError
 from tensorbus.serialization.files import replacing
 from tensorbus.storage import UntypedStorage, tensor_from_storage
@@ -79,7 +80,7 @@ def save_file(
     with replacing(os.fspath(filename)) as file:
         file.write(_LENGTH.pack(len(text)) + text)
         for name in order:
-            file.write(_bytes(tensors[name]))
+            file.write(_bytes(tensors[name]).data)
 
 
 def _name(dtype: Any) -> str:
@@ -117,7 +118,8 @@ def _little_endian(data: np.ndarray, dtype: Any) -> np.ndarray:
 def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str, Any]:
     """The named tensors of a safetensors file, on *device*.
 
-    CheckpointError for a file that is damaged, truncated or something else.
+    bfloat16 becomes float32 where the device lacks it. CheckpointError for a file that is damaged,
+    truncated or something else.
     """
     place = tensorbus.device(device)
     with open(filename, "rb") as file:
@@ -131,11 +133,14 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str
         loaded = {}
         for name, dtype, shape, size in entries:
             data = np.empty(size, np.uint8)
-            if file.readinto(data) != size:
+            if file.readinto(data.data) != size:
                 raise _damaged("the file ends inside a tensor")
             if dtype is dtypes.bool and size and int(data.max()) > 1:
                 raise _damaged(f"{name!r} holds truth values other than 0 and 1")
-            storage = UntypedStorage.from_host(_little_endian(data, dtype), place)
+            data = _little_endian(data, dtype)
+            if dtype is dtypes.bfloat16 and not offers(place, dtype):
+                data, dtype = widened(data), dtypes.float32
+            storage = UntypedStorage.from_host(data, place)
             loaded[name] = tensor_from_storage(storage, dtype, 0, shape, _row_major(shape))
     return loaded
 

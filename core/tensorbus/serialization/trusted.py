@@ -67,7 +67,7 @@ def restore(target: Any, state: Any) -> None:
     if hasattr(target, "__setstate__"):
         target.__setstate__(state)
         return
-    slots = {}
+    slots: Any = {}
     if isinstance(state, tuple) and len(state) == 2:
         state, slots = state
     for part in (state or {}, slots or {}):

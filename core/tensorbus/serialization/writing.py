@@ -35,11 +35,17 @@ class _StorageReference:
         self.pid = ("storage", kind, key, location, count)
 
 
-class _CheckpointPickler(pickle._Pickler):  # type: ignore[name-defined]
+_PythonPickler: Any = pickle._Pickler
+
+
+class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
     """Writes tensors, dtypes and the like under PyTorch's names.
 
     Python's own pickler in Python: the one in C insists on importing what a global names.
     """
+
+    write: Any
+    memoize: Any
 
     def __init__(self, file: IO[bytes], protocol: int):
         super().__init__(file, protocol)
@@ -82,8 +88,8 @@ class _CheckpointPickler(pickle._Pickler):  # type: ignore[name-defined]
         if kind is tensorbus.Size:
             return self._name("torch", "Size"), (tuple(obj),)
         if kind is tensorbus.device:
-            args = (obj.type,) if obj.index is None else (obj.type, obj.index)
-            return self._name("torch", "device"), args
+            place: tuple[Any, ...] = (obj.type,) if obj.index is None else (obj.type, obj.index)
+            return self._name("torch", "device"), place
         if obj is tensorbus.strided:
             return self._name("torch.serialization", "_get_layout"), ("torch.strided",)
         return NotImplemented
@@ -91,13 +97,13 @@ class _CheckpointPickler(pickle._Pickler):  # type: ignore[name-defined]
     def _tensor(self, tensor: Any) -> Any:
         kind = type(tensor)
         if kind is tensorbus.nn.Parameter:
-            args = (tensor.detach(), tensor.requires_grad, OrderedDict())
-            return self._name("torch._utils", "_rebuild_parameter"), args
+            parts: tuple[Any, ...] = (tensor.detach(), tensor.requires_grad, OrderedDict())
+            return self._name("torch._utils", "_rebuild_parameter"), parts
         storage = self._storage(tensor.untyped_storage(), tensor.dtype)
         function = self._name("torch._utils", "_rebuild_tensor_v2")
         # requires_grad of a result is not kept: its history is not saved either.
         grad = tensor.requires_grad
-        args = (
+        args: tuple[Any, ...] = (
             storage,
             tensor.storage_offset(),
             tuple(tensor.shape),
@@ -122,7 +128,12 @@ class _CheckpointPickler(pickle._Pickler):  # type: ignore[name-defined]
             kind, size = self._name("torch.storage", "UntypedStorage"), 1
         else:
             kind, size = self._name("torch", storage_name(dtype)), dtype.itemsize
-        return _StorageReference(kind, key, str(storage.device), storage.nbytes() // size)
+        return _StorageReference(kind, key, _location(storage.device), storage.nbytes() // size)
+
+
+def _location(device: Any) -> str:
+    """The device as PyTorch writes it: with an index, but for the one CPU."""
+    return "cpu" if device.type == "cpu" else str(device)
 
 
 def save(

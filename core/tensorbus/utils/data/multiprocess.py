@@ -93,7 +93,7 @@ class MultiprocessIterator(Iterator[Any]):
         # Not the loader itself: a loader holds its persistent iterator, and a cycle would keep
         # the workers alive until the garbage collector comes round.
         self._index_sampler = loader.index_sampler
-        self._prefetched = loader.prefetch_factor * loader.num_workers
+        self._prefetched = (loader.prefetch_factor or 1) * loader.num_workers
         self._timeout = loader.timeout
         self._persistent = loader.persistent_workers
         self._crew = _Crew(loader, base_seed)
@@ -187,12 +187,13 @@ class MultiprocessIterator(Iterator[Any]):
                 "The workers of this DataLoader iterator have been shut down. "
                 "Make a new one with iter(loader)."
             )
-        pipes = {
+        pipes: dict[Any, int] = {
             pipe: worker
             for worker, pipe in enumerate(self._crew.results)
             if worker not in self._lost
         }
-        for pipe in connection.wait(list(pipes), timeout):
+        ready: list[Any] = connection.wait(list(pipes), timeout)
+        for pipe in ready:
             try:
                 (epoch, number, status), batch = transfer.receive(pipe)
             except (EOFError, OSError):

@@ -58,7 +58,7 @@ def _reduce_tensor(tensor: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     shape = tuple(array.shape[dim] for dim in order)
     inverse = tuple(int(dim) for dim in np.argsort(order)) if order else ()
     return _rebuild_tensor, (
-        pickle.PickleBuffer(flat.view(np.uint8)),
+        pickle.PickleBuffer(flat.view(np.uint8).data),
         array.dtype.str,
         as_bits,
         shape,
