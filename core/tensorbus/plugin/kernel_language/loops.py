@@ -21,8 +21,9 @@ class Form(NamedTuple):
     """What a kernel's text depends on: all else of a layout is passed as arguments."""
 
     rank: int
-    units: tuple[int, ...] | None
-    """For each operand the stride, 0 or 1, of the only dimension; None for any strides."""
+    units: tuple[int | None, ...] | None
+    """For each operand the stride, 0 or 1, of the innermost dimension, None for any other; known
+    strides let the compiler use vectors. None as a whole where that is not worth a kernel."""
     grid: bool
     wide: bool
     """More than 2**31 elements: coordinates need 64 bits."""
@@ -99,7 +100,8 @@ class LoopNest:
                 return Plan(launch, (_round(total, group),), (total,))
         flat_steps = tuple(s for one in steps for s in one)
         if len(dims) >= 2 and dims[-1] >= GRID_FROM:
-            launch = self._launch(Form(len(dims), None, True, wide))
+            inner = tuple(s[-1] if s[-1] in (0, 1) else None for s in steps)
+            launch = self._launch(Form(len(dims), inner, True, wide))
             rows = total // dims[-1]
             size = (_round(dims[-1], group), rows)
             return Plan(launch, size, (dims[-1], *dims[1:-1], *flat_steps))
@@ -122,7 +124,7 @@ class LoopNest:
             c_type = STORAGE[operand.dtype]
             parameters += [f"GLOBAL {const}{c_type} *{operand.name}", f"i64 {operand.name}_o"]
             types += [None, "i64"]
-        scalars, code = self._units(form) if form.units else self._strided(form)
+        scalars, code = self._flat(form) if form.units and not form.grid else self._strided(form)
         scalars += self.extras
         parameters += [f"{c_type} {name}" for c_type, name in scalars]
         types += [None if "*" in c_type else c_type for c_type, _ in scalars]
@@ -132,7 +134,7 @@ class LoopNest:
         )
         return text, types
 
-    def _units(self, form: Form) -> tuple[list[tuple[str, str]], str]:
+    def _flat(self, form: Form) -> tuple[list[tuple[str, str]], str]:
         code = "i64 item = ITEM; if (item >= items) return;\n"
         for operand, unit in zip(self.operands, form.units or (), strict=True):
             step = " + item" if unit else ""
@@ -152,9 +154,13 @@ class LoopNest:
         for d in range(inner, 0, -1):
             code += f"{c_index} ix{d} = left % size{d}; left /= size{d};\n"
         code += f"{c_index} ix0 = left;\n"
-        for operand in self.operands:
+        units = form.units or (None,) * len(self.operands)
+        for operand, unit in zip(self.operands, units, strict=True):
             scalars += [("i64", f"{operand.name}_s{d}") for d in range(form.rank)]
-            terms = "".join(f" + (i64)ix{d} * {operand.name}_s{d}" for d in range(form.rank))
+            strides = [f"{operand.name}_s{d}" for d in range(form.rank)]
+            if unit is not None:
+                strides[last] = str(unit)
+            terms = "".join(f" + (i64)ix{d} * {s}" for d, s in enumerate(strides))
             code += f"i64 {operand.name}_i = {operand.name}_o{terms};\n"
         return scalars, code
 

@@ -39,8 +39,17 @@ class Convolution:
             device,
             "k_unfold",
             [Operand("out", width, written=True), Operand("x", width), row, column],
-            "out[out_i] = row_i >= 0 && row_i < h && column_i >= 0 && column_i < w ? x[x_i] : 0;",
-            [("i64", "h"), ("i64", "w")],
+            """
+            for (i64 p = 0; p < kh; p++) {
+                i64 r = row_i + p * dh;
+                bool inside = r >= 0 && r < h;
+                for (i64 q = 0; q < kw; q++) {
+                    i64 c = column_i + q * dw, to = out_i + (p * kw + q) * step;
+                    out[to] = inside && c >= 0 && c < w ? x[x_i + p * dh * sh + q * dw * sw] : 0;
+                }
+            }
+            """,
+            [("i64", name) for name in ("step", "h", "w", "sh", "sw", "kh", "kw", "dh", "dw")],
         )
         self.folding = LoopNest(
             device,
@@ -69,19 +78,23 @@ class Convolution:
         """(N, C, kh, kw, oh, ow), or (N, oh, ow, C, kh, kw): what each window sees of *x*."""
         n, c, h, w = x.shape
         sn, sc, sh, sw = x.strides
-        shape = (n, c, *kernel, *size)
+        taps = kernel[0] * kernel[1]
         if taps_last:
-            out = permute(self.device.new((n, *size, c, *kernel), self.dtype), (0, 3, 4, 5, 1, 2))
+            out = self.device.new((n, *size, c, *kernel), self.dtype)
+            place = (out.strides[0], taps, out.strides[1], out.strides[2])
+            step = 1
         else:
-            out = self.device.new(shape, self.dtype)
-        steps = (sn, sc, dilation[0] * sh, dilation[1] * sw, stride[0] * sh, stride[1] * sw)
-        rows = (0, 0, dilation[0], 0, stride[0], 0)
-        columns = (0, 0, 0, dilation[1], 0, stride[1])
-        plan = self.unfolding.plan(shape, (out.strides, steps, rows, columns))
+            out = self.device.new((n, c, *kernel, *size), self.dtype)
+            place = (*out.strides[:2], *out.strides[4:])
+            step = size[0] * size[1]
+        steps = (sn, sc, stride[0] * sh, stride[1] * sw)
+        rows, columns = (0, 0, stride[0], 0), (0, 0, 0, stride[1])
+        plan = self.unfolding.plan((n, c, *size), (place, steps, rows, columns))
         start = x.offset - padding[0] * sh - padding[1] * sw
         plan.launch(plan.size, out.buffer, 0, x.buffer, start, x.buffer, -padding[0], x.buffer,
-                    -padding[1], *plan.layout, h, w)  # fmt: skip
-        return permute(out, (0, 4, 5, 1, 2, 3)) if taps_last else out
+                    -padding[1], *plan.layout, step, h, w, sh, sw, *kernel,
+                    *dilation)  # fmt: skip
+        return out
 
     def forward(
         self, x: StridedArray, w: StridedArray, stride: Pair, padding: Pair, dilation: Pair,
