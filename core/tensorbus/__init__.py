@@ -58,6 +58,12 @@ _LATER = {
     "default_generator": "random",
     "set_printoptions": "_tensor_str",
     "UntypedStorage": "storage",
+    "layout": "formats",
+    "memory_format": "formats",
+    "strided": "formats",
+    "contiguous_format": "formats",
+    "preserve_format": "formats",
+    "channels_last": "formats",
 }
 
 

@@ -43,12 +43,7 @@ class device:
             index = int(digits)
         found = _interned.get((text, index))
         if found is None:
-            names = discovery.backend_names()
-            if text not in names:
-                raise RuntimeError(
-                    f"Expected one of {', '.join(names)} device type at start of device string: "
-                    f"{text}. Run `tensorbus devices` to see what is installed."
-                )
+            discovery.check_name(text)
             found = object.__new__(cls)
             found.type, found.index = text, index
             found = _interned.setdefault((text, index), found)

@@ -51,7 +51,7 @@ def resolve(kind: Kind, name: str) -> Entry:
     ) or (row.domain == "number" and category == BOOL):  # fmt: skip
         return functools.partial(_raise, WrongDomain)
     candidates = []
-    for spec in discovery.overlays(kind.backend.name):
+    for spec in discovery.overlays(kind.backend.name, name):
         if name in spec.ops and spec.supports(name, kind.dtype, kind.index):
             kernel = spec.kernel(name, kind.dtype, kind.index)
             if kernel is not None:

@@ -172,17 +172,26 @@ def kind_of(device: Device, dtype: dtypes.dtype, override: type | None = None) -
     """The kind of tensors on *device* with *dtype*; loads the device's backend at first."""
     found = _kinds.get((device, dtype, override))
     if found is None:
-        if device.index is None:
-            device = Device(device.type, current_index(device.type))
-            found = kind_of(device, dtype, override)
-        else:
-            found = _make(device, dtype, override)
-        # The key without an index follows the current device, so only the full one is kept,
-        # except for types that have one device only.
-        _kinds[found.device, dtype, override] = found
+        found = _kinds.get((canonical(device), dtype, override))
+        if found is None:
+            found = _make(canonical(device), dtype, override)
+            _kinds[found.device, dtype, override] = found
+        # A name without an index follows the current device, so that key is kept only for types
+        # of which there is one device.
         if found.backend.device_count() == 1:
-            _kinds[Device(device.type), dtype, override] = found
+            _kinds[device, dtype, override] = found
     return found
+
+
+def canonical(device: Device) -> Device:
+    """The device with its index: the current one where none is named. There is one CPU."""
+    if device.type == "cpu":
+        if device.index:
+            raise RuntimeError(f"invalid device {device}: there is one CPU, named 'cpu'")
+        return Device("cpu")
+    if device.index is None:
+        return Device(device.type, current_index(device.type))
+    return device
 
 
 def _make(device: Device, dtype: dtypes.dtype, override: type | None) -> Kind:

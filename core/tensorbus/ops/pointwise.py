@@ -59,6 +59,7 @@ def binary(
     operator: str = "",
     reverse: bool = True,
     inplace: bool = True,
+    scaled: bool = False,
     aliases: tuple[str, ...] = (),
     **fields: Any,
 ) -> None:
@@ -76,18 +77,55 @@ def binary(
             )
         return result if out is None else write_out(result, out)
 
+    if scaled:
+        function = _scaled(name, function)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{doc}; the operands broadcast. *out* receives the result where given."
     for n in (name, *aliases):
         FUNCTIONS[n] = function
         METHODS[n] = function
-        if inplace:
+        if inplace and scaled:
+            METHODS[n + "_"] = Lazy(n + "_", lambda: _scaled_in_place(name))
+        elif inplace:
             METHODS[n + "_"] = Lazy(n + "_", lambda: fast_binary(name))
     if operator:
         METHODS[f"__{operator}__"] = Lazy(f"__{operator}__", lambda: _core(name))
         if reverse:
             METHODS[f"__r{operator}__"] = lambda self, other: _left(name, other, self)
             METHODS[f"__i{operator}__"] = Lazy(f"__i{operator}__", lambda: fast_binary(name))
+
+
+def _times(name: str, other: Any, alpha: Any) -> Any:
+    """``alpha * other``, where PyTorch allows the factor."""
+    if isinstance(alpha, float) and not _floating(other):
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    return _core("mul")(other, alpha) if isinstance(other, Tensor) else other * alpha
+
+
+def _floating(x: Any) -> bool:
+    return x._k.dtype.category >= 2 if isinstance(x, Tensor) else isinstance(x, float | complex)
+
+
+def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    def function(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+        if alpha != 1:
+            other = _times(name, other, alpha)
+        return plain(input, other, out=out)
+
+    return function
+
+
+def _scaled_in_place(name: str) -> Callable[..., Any]:
+    plain = fast_binary(name)
+
+    def form(self: Tensor, other: Any, *, alpha: Any = 1) -> Any:
+        return plain(self, other if alpha == 1 else _times(name, other, alpha))
+
+    form.__name__ = form.__qualname__ = name + "_"
+    form.__doc__ = f"In-place version of ``{name}``."
+    return form
 
 
 def _left(name: str, value: Any, tensor: Any) -> Any:
@@ -104,9 +142,9 @@ _COMMUTATIVE = {"add", "mul", "maximum", "minimum", "bitwise_and", "bitwise_or",
 
 # -- arithmetic ------------------------------------------------------------------------------
 # fmt: off
-binary("add", doc="``input + other``", operator="add",
+binary("add", doc="``input + other``", operator="add", scaled=True,
        x=lambda F, g: g, y=lambda F, g: g)
-binary("sub", doc="``input - other``", operator="sub", domain="number",
+binary("sub", doc="``input - other``", operator="sub", domain="number", scaled=True,
        x=lambda F, g: g, y=lambda F, g: F.neg(g))
 binary("mul", doc="``input * other``", operator="mul", aliases=("multiply",),
        x=lambda F, g, y: F.mul(g, y), y=lambda F, g, x: F.mul(g, x))
