@@ -29,7 +29,7 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
-        from tensorbus.ops.creation import empty
+        from tensorbus.ops.factories import empty
 
         if data is None:
             data = empty(0)
@@ -70,7 +70,7 @@ class Buffer(Tensor, metaclass=_InstanceOfBuffer):
     __slots__ = ()
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
-        from tensorbus.ops.creation import empty
+        from tensorbus.ops.factories import empty
 
         t = (empty(0) if data is None else data).detach()
         t._is_buffer = True  # type: ignore[attr-defined]

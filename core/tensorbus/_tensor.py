@@ -36,7 +36,7 @@ class Tensor:
     _g: Tensor | None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
-        from tensorbus.ops.creation import legacy_tensor
+        from tensorbus.ops.legacy import legacy_tensor
 
         return legacy_tensor(cls, *args, **kwargs)
 

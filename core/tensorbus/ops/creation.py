@@ -1,8 +1,7 @@
-"""Making tensors: from data, filled, counted."""
+"""Tensors from data: numbers, nested sequences, arrays, other tensors."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from tensorbus.dtypes import dtype as Dtype
 from tensorbus.dtypes import dtype_by_name
 from tensorbus.kinds import Kind, kind_of
 from tensorbus.ops.casting import to_kind
-from tensorbus.ops.dims import shape_argument
 from tensorbus.ops.public import public
 
 
@@ -28,7 +26,11 @@ def kind_for(dtype: Any, device: Any) -> Kind:
 def finished(array: Any, kind: Kind, requires_grad: bool) -> Tensor:
     """A new leaf for a fresh array."""
     t = from_array(array, kind)
-    return t.requires_grad_() if requires_grad else t
+    if not requires_grad:
+        return t
+    if not kind.differentiable:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return t.requires_grad_()
 
 
 # -- from data -------------------------------------------------------------------------------
@@ -220,128 +222,3 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         t = from_numpy(data)
         return t if dtype is None and device is None else as_tensor(t, dtype, device)
     return tensor(data, dtype=dtype, device=device)
-
-
-# -- filled ----------------------------------------------------------------------------------
-def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
-    shape = shape_argument(size)
-    for n in shape:
-        if n < 0:
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {n}: {list(shape)}"
-            )
-    return shape
-
-
-def filled(shape: tuple[int, ...], value: Any, kind: Kind, requires_grad: bool = False) -> Tensor:
-    """A new tensor with one value everywhere."""
-    return finished(kind.full(shape, value), kind, requires_grad)
-
-
-@public(method=False)
-def empty(
-    *size: Any,
-    out: Any = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
-    """A tensor of any values."""
-    k = kind_for(dtype, device)
-    return finished(k.empty(_shape(size)), k, requires_grad)
-
-
-def _factory(name: str, value: int) -> Any:
-    def factory(
-        *size: Any,
-        out: Tensor | None = None,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
-        requires_grad: bool = False,
-    ) -> Tensor:
-        t = filled(_shape(size), value, kind_for(dtype, device), requires_grad)
-        if out is not None:
-            from tensorbus.ops.inplace import write_out
-
-            return write_out(t, out)
-        return t
-
-    factory.__name__ = factory.__qualname__ = name
-    factory.__doc__ = f"A tensor of {name}."
-    return public(method=False)(factory)
-
-
-zeros = _factory("zeros", 0)
-ones = _factory("ones", 1)
-
-
-@public(method=False)
-def full(
-    size: Any,
-    fill_value: Any,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """A tensor with one value everywhere, whose dtype the value decides."""
-    if isinstance(fill_value, Tensor):
-        fill_value = fill_value.item()
-    if dtype is None:
-        dtype = inferred(fill_value)
-    return filled(_shape((size,)), fill_value, kind_for(dtype, device), requires_grad)
-
-
-def legacy_tensor(cls: type, *args: Any, **kwargs: Any) -> Tensor:
-    """``Tensor(2, 3)``: uninitialised of that shape; ``Tensor([1, 2])``: of those values."""
-    t: Tensor
-    if len(args) == 1 and isinstance(args[0], Tensor) and cls is not Tensor:
-        source = args[0]
-        t = source.as_subclass(cls)
-        return t
-    if len(args) == 1 and not isinstance(args[0], int):
-        data = args[0]
-        if isinstance(data, tuple) and type(data) is not tuple:
-            t = empty(*data)
-        else:
-            t = tensor(data, dtype=defaults.get_default_dtype())
-    else:
-        t = empty(*(args or (0,)))
-    return t if cls is Tensor else t.as_subclass(cls)
-
-
-# -- counted ---------------------------------------------------------------------------------
-@public(method=False)
-def arange(
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """``start``, ``start + step``... below ``end``; int64 where all are ints."""
-    if end is None:
-        start, end = 0, start
-    numbers = [x.item() if isinstance(x, Tensor) else x for x in (start, end, step)]
-    start, end, step = numbers
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    whole = all(isinstance(x, int) for x in numbers)
-    if dtype is None:
-        dtype = dtypes.int64 if whole else defaults.get_default_dtype()
-    n = -((start - end) // step) if whole else math.ceil((end - start) / step)
-    k = kind_for(dtype, device)
-    array = k.arange(n, start, step) if n else k.empty((0,))
-    return finished(array, k, requires_grad)
