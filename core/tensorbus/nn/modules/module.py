@@ -169,11 +169,15 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
     # Attributes
 
     def __getattr__(self, name: str) -> Any:
+        # Unrolled: every access to a parameter in a forward comes through here. The tables are
+        # missing before __init__ has run and while a copy is being made.
         own = self.__dict__
-        for table in ("_parameters", "_buffers", "_modules"):
-            members = own.get(table)
-            if members is not None and name in members:
-                return members[name]
+        if "_parameters" in own and name in (members := own["_parameters"]):
+            return members[name]
+        if "_modules" in own and name in (members := own["_modules"]):
+            return members[name]
+        if "_buffers" in own and name in (members := own["_buffers"]):
+            return members[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
