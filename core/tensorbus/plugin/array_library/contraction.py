@@ -27,9 +27,9 @@ def _inexact(xp: Any, own: np.dtype) -> Kernel:
 
     def matmul(a: Array, b: Array, dtype: np.dtype, out: Array | None = None) -> Array:
         if dtype is own:
-            return product(a, b, out)
+            return product(a, b, out=out)
         # Another result dtype, or a description equal to ours that is not the same object.
-        return product(a.astype(dtype, copy=False), b.astype(dtype, copy=False), out)
+        return product(a.astype(dtype, copy=False), b.astype(dtype, copy=False), out=out)
 
     return matmul
 

@@ -149,22 +149,28 @@ class ArrayRuntime(Backend):
     def dtype(self, dtype: DType) -> np.dtype:
         return NUMPY_DTYPES[dtype]
 
-    def scalar(self, value: bool | int | float | complex, dtype: DType) -> Array:
+    def scalar(self, value: bool | int | float | complex, dtype: dtype) -> Array:
         """A 0-d array: an array module's own promotion would otherwise have a say."""
-        target = NUMPY_DTYPES[dtype]
-        if dtype.is_complex:
-            return self.xp.array(value, dtype=target)
-        if isinstance(value, complex):
-            value = value.real
-        with np.errstate(all="ignore"):
-            if isinstance(value, int) and target.kind in "iu":
-                bits = dtype.bits
-                wrapped = value & ((1 << bits) - 1)
-                if dtype.is_signed and wrapped >> (bits - 1):
-                    wrapped -= 1 << bits
-                return self.xp.array(wrapped, dtype=target)
-            if target.kind in "iu":
-                return self.xp.array(np.float64(value).astype(np.int64).astype(target))
-            if target.kind == "b":
-                return self.xp.array(value != 0)
-            return self.xp.array(np.array(value, dtype=np.float64).astype(target))
+        return self.xp.array(host_scalar(value, dtype))
+
+
+def host_scalar(value: bool | int | float | complex, dtype: dtype) -> np.ndarray:
+    """A 0-d NumPy array of *dtype*: ints wrap, floats are cut to ints, only complex is complex."""
+    target = NUMPY_DTYPES[dtype]
+    if dtype.is_complex:
+        return np.array(value, dtype=target)
+    if isinstance(value, complex):
+        value = value.real
+    if target.kind == "b":
+        return np.array(value != 0)
+    if target.kind in "iu":
+        if isinstance(value, float):
+            with np.errstate(all="ignore"):
+                value = int(np.float64(value).astype(np.int64))
+        bits = dtype.bits
+        wrapped = value & ((1 << bits) - 1)
+        if dtype.is_signed and wrapped >> (bits - 1):
+            wrapped -= 1 << bits
+        return np.array(wrapped, dtype=target)
+    with np.errstate(all="ignore"):
+        return np.array(value, dtype=np.float64).astype(target)

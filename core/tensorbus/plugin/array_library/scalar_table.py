@@ -39,6 +39,7 @@ TABLE.names(
     reciprocal="reciprocal",
 )
 TABLE.names(NUMBERS, neg="negative", square="square")
-TABLE.names(ALL, isnan="isnan", isinf="isinf", isfinite="isfinite", logical_not="logical_not")
+TABLE.names((FLOAT, COMPLEX), isnan="isnan", isinf="isinf", isfinite="isfinite")
+TABLE.names(ALL, logical_not="logical_not")
 TABLE.names((BOOL, INTEGER), bitwise_not="invert")
 TABLE.names(ORDERED, gt="greater", ge="greater_equal")

@@ -24,11 +24,6 @@ def _reshape(xp: Any, dtype: dtype) -> Kernel:
     return xp.ndarray.reshape
 
 
-@TABLE.row("expand", *ALL)
-def _expand(xp: Any, dtype: dtype) -> Kernel:
-    return xp.broadcast_to
-
-
 @TABLE.row("slice", *ALL)
 def _slice(xp: Any, dtype: dtype) -> Kernel:
     def narrow(x: Array, dim: int, start: int, stop: int | None, step: int) -> Array:
