@@ -52,7 +52,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     x, y = operand(input, k), operand(other, k)
     if condition._k.device is not k.device:
         condition = condition.to(k.device)
-    broadcast_shapes(broadcast_shapes(x._s, y._s), condition._s)
+    broadcast_shapes(condition._s, x._s, y._s)
     return core("where")(condition, x, y)
 
 
@@ -219,11 +219,15 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
         if at != d and n != m:
             x = core("slice")(x, at, 0, n, 1)
     _filled(x, d, i)
-    r = core("gather")(x, d, i)
+    try:
+        r = core("gather")(x, d, i)
+    except IndexError as error:
+        raise RuntimeError(str(error)) from None
     return r if input._s else core("view")(r, ())
 
 
 def _filled(x: Tensor, dim: int, i: Tensor) -> None:
+    """IndexError for an index into nothing, which no kernel sees."""
     if not x._s[dim] and i._s.numel():
         value = int(i.reshape(-1)[0].item())
         raise IndexError(f"index {value} is out of bounds for dimension {dim} with size 0")
@@ -262,7 +266,10 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     flat = input.reshape(-1)
     if index._s.numel() and not flat._s[0]:
         raise IndexError("take(): tried to take from an empty tensor")
-    r = core("take")(flat, 0, index.reshape(-1), True)
+    try:
+        r = core("take")(flat, 0, index.reshape(-1), True)
+    except IndexError as error:
+        raise IndexError(f"out of range: {error}: the tensor has {flat._s[0]} elements") from None
     return core("view")(r, tuple(index._s))
 
 
@@ -275,7 +282,10 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     d = wrap_dim(dim, len(input._s))
     x = _vector(input)
     _filled(x, d, i)
-    r = core("take")(x, d, _vector(i), False)
+    try:
+        r = core("take")(x, d, _vector(i), False)
+    except IndexError as error:
+        raise IndexError(f"index out of range in self: {error}") from None
     return r if input._s else core("view")(r, ())
 
 
@@ -367,7 +377,10 @@ def _write_slices(x: Tensor, d: int, i: Tensor, source: Any, op: str) -> Tensor:
     target = _vector(x)
     if isinstance(source, Tensor):
         source = _vector(source)
-    put_into(target, d, i, source, op, False)
+    try:
+        put_into(target, d, i, source, op, False)
+    except IndexError as error:
+        raise RuntimeError(str(error)) from None
     return x
 
 

@@ -25,7 +25,7 @@ row("index_add_zeros", "g:T, shape, dim, i:T, wrap",
 row("scatter_add_zeros", "g:T, shape, dim, i:T",
     composite=lambda F, g, shape, dim, i:
         F.scatter(F.zeros(shape), dim, i, narrowed(F, g, i.shape), "add"),
-    g=lambda F, g, dim, i: F.gather(g, dim, i))
+    g=lambda F, g, dim, i: F.gather(narrowed_but(F, g, tuple(i.shape), dim), dim, i))
 row("argsort", "x:T, dim", result="int64")
 row("arange", "n, start, step:T")
 row("random_bits", "key, offset, n:T")
@@ -56,6 +56,11 @@ def narrowed(F: Any, x: Any, shape: Any) -> Any:
         if x.shape[dim] != n:
             x = F.slice(x, dim, 0, n, 1)
     return x
+
+
+def narrowed_but(F: Any, x: Any, shape: Any, dim: int) -> Any:
+    """The leading corner of *x* that has the given shape in all dimensions but one."""
+    return narrowed(F, x, (*shape[:dim], x.shape[dim], *shape[dim + 1 :]))
 
 
 def join(F: Any, arrays: Any, dim: int) -> Any:
