@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
 
@@ -42,18 +42,19 @@ class Size(tuple[int, ...]):
 
 
 _LIMIT = 10_000
-_sizes: dict[tuple[int, ...], Size] = {}
 
 
-def size_of(shape: Iterable[int]) -> Size:
-    """The one Size for a shape: equal shapes give the same object while it is in use often."""
-    try:
-        return _sizes[shape]  # type: ignore[index]
-    except KeyError:
-        if len(_sizes) >= _LIMIT:
-            _sizes.clear()
+class _Sizes(dict[tuple[int, ...], Size]):
+    """The Sizes in use; looking one up makes it."""
+
+    def __missing__(self, shape: tuple[int, ...]) -> Size:
+        if len(self) >= _LIMIT:
+            self.clear()
         size = Size(shape)
-        return _sizes.setdefault(size, size)
+        return self.setdefault(size, size)
 
+
+size_of: Callable[[tuple[int, ...]], Size] = _Sizes().__getitem__
+"""The one Size for a shape: equal shapes give the same object while they are in use."""
 
 SCALAR = size_of(())

@@ -19,15 +19,16 @@ from tensorbus.ops import slow
 from tensorbus.ops.registry import ROWS, Row, rule_arguments
 from tensorbus.size import size_of
 
-_cores: dict[str, Callable[..., Any]] = {}
+class _Cores(dict[str, Callable[..., Any]]):
+    """The functions made so far; looking one up makes it."""
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        made = self[name] = _make(ROWS[name])
+        return made
 
 
-def core(name: str) -> Callable[..., Any]:
-    """The tensor function of a row, over prepared operands."""
-    found = _cores.get(name)
-    if found is None:
-        found = _cores[name] = _make(ROWS[name])
-    return found
+core: Callable[[str], Callable[..., Any]] = _Cores().__getitem__
+"""``core(name)``: the tensor function of a row, over prepared operands."""
 
 
 def _make(row: Row) -> Callable[..., Any]:

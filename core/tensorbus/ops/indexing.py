@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 
 from tensorbus import dtypes
-from tensorbus._tensor import PERMUTED, Tensor, new
-from tensorbus.modes import RARE
+from tensorbus._tensor import Tensor
 from tensorbus.ops.creation import tensor
 from tensorbus.ops.generate import core
 from tensorbus.ops.index_tensors import Indexed, assign_at, take_at
 from tensorbus.ops.public import METHODS, Lazy
-from tensorbus.ops.registry import ROWS
-from tensorbus.size import size_of
+from tensorbus.ops.registry import row
 
 _INDEX_KINDS = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
@@ -29,57 +27,29 @@ _INDEX_KINDS = (
 _MANY_ITEMS = 32
 
 
+# A slice of the first dimension goes to the array as it is: the commonest index by far.
+row(
+    "leading",
+    "x:T, index",
+    "view",
+    node_name="SliceBackward0",
+    composite=lambda F, x, index: F.slice(x, 0, *index.indices(x.shape[0])),
+    x=lambda F, g, x_shape, index: F.slice_backward(
+        g, tuple(x_shape), 0, *index.indices(x_shape[0])
+    ),
+)
+
+
 def _make_getitem() -> Any:
-    select, cut, alias = core("select"), core("slice"), core("alias")
-    slice_row = ROWS["slice"]
+    select, leading, alias = core("select"), core("leading"), core("alias")
 
     def __getitem__(self: Tensor, index: Any) -> Tensor:
         """Part of the tensor: a view for ints, slices, None and ``...``, else a copy."""
         t = type(index)
         if t is slice:
-            shape = self._s
-            if not shape:
-                raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-            start, stop, step = index.start, index.stop, index.step
-            n = shape[0]
-            if step is None and (stop is None or type(stop) is int) and type(start) is int:
-                if start < 0:
-                    start = start + n if start >= -n else 0
-                if stop is None:
-                    stop = n
-                elif stop < 0:
-                    stop += n
-                if stop < start:
-                    stop = start
-            else:
-                if start is None and stop is None and step is None:
-                    return alias(self)
-                start, stop, step = _bounds(index, n)
-                return cut(self, 0, start, stop, step)
-            if self._e is not None or RARE.on:
-                return cut(self, 0, start, stop, 1)
-            k = self._k
-            try:
-                r = k.slice(self._a, 0, start, stop, 1)
-            except Exception:
-                return cut(self, 0, start, stop, 1)
-            c = self._c
-            if c is None:
-                c = self._c = [0]
-            o = new(Tensor)
-            b = self._b
-            if b is None or b is PERMUTED:
-                o._b = self
-                o._r = (slice_row, (0, start, stop, 1), None)
-            else:
-                o._b = b
-                o._r = self._r and (slice_row, (0, start, stop, 1), self._r)
-            o._a = r
-            o._k = k
-            o._s = size_of(r.shape)
-            o._c = c
-            o._e = None
-            return o
+            step = index.step
+            if self._s and (step is None or (type(step) is int and step > 0)):
+                return leading(self, index)
         if t is int:
             shape = self._s
             if shape:

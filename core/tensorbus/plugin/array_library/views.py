@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from tensorbus.dtypes import dtype
@@ -49,3 +50,8 @@ def _unsqueeze(xp: Any, dtype: dtype) -> Kernel:
         return x[(*_WHOLE[dim], None, ...)]
 
     return unsqueeze
+
+
+@TABLE.row("leading", *ALL)
+def _leading(xp: Any, dtype: dtype) -> Kernel:
+    return operator.getitem
