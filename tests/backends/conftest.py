@@ -44,6 +44,7 @@ typedef float VECTOR __attribute__((vector_size(16), aligned(4), may_alias));
 #define VLOAD(p) (*(const VECTOR *)(p))
 #define VSTORE(p, v) (*(VECTOR *)(p) = (v))
 #define SPLAT(x) ((VECTOR){0} + (x))
+#define MULADD(a, b, c) ((a) * (b) + (c))
 """
 C_TYPES = {"u8": ctypes.c_uint8, "i8": ctypes.c_int8, "i16": ctypes.c_int16,
            "i32": ctypes.c_int32, "u32": ctypes.c_uint32, "i64": ctypes.c_int64,

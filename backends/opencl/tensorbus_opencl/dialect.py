@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyopencl import device_fp_config
+
 from tensorbus.plugin.kernel_language import Dialect
 
 PRELUDE = """
@@ -32,6 +34,8 @@ typedef float16 VECTOR;
 """
 
 DOUBLE = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\ntypedef double f64;\n"
+MULADD = "#define MULADD(a, b, c) ((a) * (b) + (c))\n"
+FUSED_MULADD = "#define MULADD(a, b, c) fma(a, b, c)\n"
 ATOMICS64 = "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
 
 
@@ -40,8 +44,13 @@ def dialect_of(device: Any) -> Dialect:
     extensions = device.extensions.split()
     double = "cl_khr_fp64" in extensions or bool(device.double_fp_config)
     atomics64 = "cl_khr_int64_base_atomics" in extensions
+    # The macro FP_FAST_FMAF says less: PoCL leaves it out on processors that have the instruction.
+    fused = bool(device.single_fp_config & device_fp_config.FMA)
     return Dialect(
-        prelude=(DOUBLE if double else "") + (ATOMICS64 if atomics64 else "") + PRELUDE,
+        prelude=(DOUBLE if double else "")
+        + (ATOMICS64 if atomics64 else "")
+        + PRELUDE
+        + (FUSED_MULADD if fused else MULADD),
         group=min(64, device.max_work_group_size),
         float64=double,
         atomics64=atomics64,

@@ -22,7 +22,7 @@ class Dialect:
     - ``CAS32(p, old, new)`` on a ``GLOBAL u32 *`` and, where ``atomics64``, ``CAS64``: compare and
       swap, giving what was there;
     - ``VECTOR`` (``vector`` floats), ``VLOAD(p)`` and ``VSTORE(p, v)`` at any ``f32`` address,
-      ``SPLAT(x)``;
+      ``SPLAT(x)``, ``MULADD(a, b, c)`` (a * b + c, rounded once where that is the faster way);
     - C's math functions under their C names, generic in the float type, and ``NAN``,
       ``INFINITY``.
 

@@ -10,11 +10,14 @@ from tensorbus.plugin.kernel_language.array import StridedArray
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import broadcast_shapes, expand_strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
-from tensorbus.plugin.kernel_language.move import contiguous, fill
+from tensorbus.plugin.kernel_language.move import fill
 from tensorbus.plugin.kernel_language.types import cast, compute_type, load, store, unsigned
 
 # Rows and vectors of columns that one work item keeps in registers.
-ROWS, COLUMNS = 6, 2
+ROWS, COLUMNS = 4, 4
+# From these sizes on the second matrix is copied block by block before the product.
+PACK_ROWS = 64
+PACK_ELEMENTS = 1 << 16
 
 
 def matmul_kernel(device: Device, source: dtype) -> Callable[..., StridedArray]:
@@ -55,25 +58,56 @@ def matmul_kernel(device: Device, source: dtype) -> Callable[..., StridedArray]:
     def _blocked(
         a: StridedArray, b: StridedArray, out: StridedArray, batch: tuple[int, ...]
     ) -> None:
-        if b.strides[-1] != 1:
-            b = contiguous(device, b)
         (m, k), n = a.shape[-2:], b.shape[-1]
         rows, columns = min(m, ROWS), min(n // width, COLUMNS)
-        wide = width * columns
         nest = blocked.get((rows, columns))
         if nest is None:
             nest = blocked[rows, columns] = _register_blocks(device, rows, columns)
-        tiles = (*batch, -(-n // wide), -(-m // rows))
+        tiles = (*batch, -(-n // (width * columns)), -(-m // rows))
+        kb, panel = b.strides[-2], 0
+        if b.strides[-1] != 1 or (m >= PACK_ROWS and k * n >= PACK_ELEMENTS):
+            b = _packed(device, b, width * columns)
+            kb, panel = width * columns, b.strides[-3]
+        steps = expand_strides(b.shape[:-3], b.strides[:-3], batch) if panel else expand_strides(
+            b.shape[:-2], b.strides[:-2], batch)  # fmt: skip
         so = (*out.strides[:-2], 0, 0)
         sa = (*expand_strides(a.shape[:-2], a.strides[:-2], batch), 0, 0)
-        sb = (*expand_strides(b.shape[:-2], b.strides[:-2], batch), 0, 0)
         place = (*[0] * len(batch), tiles[-1], 1)
-        plan = nest.plan(tiles, (place, so, sa, sb))
+        plan = nest.plan(tiles, (place, so, sa, (*steps, 0, 0)))
         plan.launch(plan.size, out.buffer, 0, out.buffer, out.offset, a.buffer, a.offset, b.buffer,
                     b.offset, *plan.layout, tiles[-1], m, n, k, a.strides[-2], a.strides[-1],
-                    b.strides[-2], out.strides[-2])  # fmt: skip
+                    kb, panel, out.strides[-2])  # fmt: skip
 
     return matmul
+
+
+def _packed(device: Device, b: StridedArray, wide: int) -> StridedArray:
+    """(..., panels, K, wide): blocks of columns, each in one piece of memory.
+
+    Large products read a block many times over; rows that lie a power of two apart would push
+    each other out of the cache. The last block ends with the matrix, as in ``_register_blocks``.
+    """
+    nest = device.made.get(("pack", wide))
+    if nest is None:
+        f32 = dtypes.float32
+        body = f"""
+        i64 c = panel_i < n - {wide} ? panel_i : n - {wide};
+        for (i64 r = 0; r < {wide}; r++) out[out_i + r] = b[b_i + (c + r) * step];
+        """
+        operands = [Operand("out", f32, written=True), Operand("b", f32), Operand("panel", f32)]
+        extras = [("i64", "n"), ("i64", "step")]
+        nest = device.made["pack", wide] = LoopNest(device, "k_pack", operands, body, extras)
+    k, n = b.shape[-2:]
+    batch = tuple(1 if s == 0 else m for m, s in zip(b.shape[:-2], b.strides[:-2], strict=True))
+    panels = -(-n // wide)
+    out = device.new((*batch, panels, k, wide), dtypes.float32)
+    plan = nest.plan(
+        (*batch, panels, k),
+        (out.strides[:-1], (*b.strides[:-2], 0, b.strides[-2]), (*[0] * len(batch), wide, 0)),
+    )
+    plan.launch(plan.size, out.buffer, 0, b.buffer, b.offset, b.buffer, 0, *plan.layout, n,
+                b.strides[-1])  # fmt: skip
+    return out
 
 
 def _simple(device: Device, source: dtype, target: dtype) -> LoopNest:
@@ -107,7 +141,7 @@ def _register_blocks(device: Device, height: int, breadth: int) -> LoopNest:
     i64 r0 = tile_i % tiles * {height}, c0 = tile_i / tiles * {wide};
     if (r0 > m - {height}) r0 = m - {height};
     if (c0 > n - {wide}) c0 = n - {wide};
-    GLOBAL const f32 *pb = b + b_i + c0;
+    GLOBAL const f32 *pb = b + b_i + (panel ? tile_i / tiles * panel : c0);
     """
     for i in rows:
         body += f"GLOBAL const f32 *a{i} = a + a_i + (r0 + {i}) * am;\n"
@@ -116,7 +150,7 @@ def _register_blocks(device: Device, height: int, breadth: int) -> LoopNest:
     body += "".join(f"VECTOR b{j} = VLOAD(pb + {j * width});\n" for j in columns)
     for i in rows:
         body += f"{{ VECTOR v = SPLAT(a{i}[r * ak]);"
-        body += "".join(f" s{i}_{j} += v * b{j};" for j in columns) + "}\n"
+        body += "".join(f" s{i}_{j} = MULADD(v, b{j}, s{i}_{j});" for j in columns) + "}\n"
     body += "pb += bk;\n}\nGLOBAL f32 *po = out + out_i + r0 * om + c0;\n"
     for i in rows:
         body += "".join(f"VSTORE(po + {i} * om + {j * width}, s{i}_{j});\n" for j in columns)
@@ -127,5 +161,6 @@ def _register_blocks(device: Device, height: int, breadth: int) -> LoopNest:
         Operand("a", f32),
         Operand("b", f32),
     ]
-    extras = [("i64", name) for name in ("tiles", "m", "n", "k", "am", "ak", "bk", "om")]
+    names = ("tiles", "m", "n", "k", "am", "ak", "bk", "panel", "om")
+    extras = [("i64", name) for name in names]
     return LoopNest(device, "k_matmul_blocks", operands, body, extras)
