@@ -8,17 +8,12 @@ import numpy as np
 
 from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table, into, quiet
-from tensorbus.plugin.array_library.table import ALL, FLOAT, INTEGER, ORDERED, REAL
+from tensorbus.plugin.array_library.table import ALL, FLOAT, ORDERED, REAL
 from tensorbus_cpu_numpy.sums import total
 
 TABLE = Table()
 
-TABLE.names((INTEGER,), remainder="remainder")
-
-
-@TABLE.row("remainder", FLOAT)
-def _remainder(xp: Any, dtype: dtype) -> Kernel:
-    return np.remainder
+TABLE.names(REAL, remainder="remainder")
 
 
 @TABLE.row("sign", *REAL)
@@ -106,12 +101,8 @@ def _log_softmax(xp: Any, dtype: dtype) -> Kernel:
     return quiet(log_softmax)
 
 
-@TABLE.row("contiguous", *ALL)
-def _contiguous(xp: Any, dtype: dtype) -> Kernel:
-    copy = np.ndarray.copy
-
-    # The copy method's own default order is row-major.
-    return lambda x: copy(x)
+# The copy method's own default order is row-major.
+TABLE.add("contiguous", ALL, lambda xp, dtype: np.ndarray.copy)
 
 
 @TABLE.row("sort_values", *ORDERED)

@@ -149,14 +149,12 @@ def _middle(x: Array) -> Array:
 
 @TABLE.row("any", *ALL)
 def _any(xp: Any, dtype: dtype) -> Kernel:
-    reduce = np.logical_or.reduce
-    return lambda x, dims, out=None: reduce(x, dims, None, out)
+    return np.logical_or.reduce
 
 
 @TABLE.row("all", *ALL)
 def _all(xp: Any, dtype: dtype) -> Kernel:
-    reduce = np.logical_and.reduce
-    return lambda x, dims, out=None: reduce(x, dims, None, out)
+    return np.logical_and.reduce
 
 
 # On bool the largest and the least are "any" and "all", which stop early and run vectorised.

@@ -13,7 +13,6 @@ from tensorbus.plugin.backend import Array, Kernel
 TABLE = Table()
 
 _HALF = np.dtype(np.float16)
-_WIDER = {np.dtype(np.float16): np.dtype(np.float32)}
 
 
 def accumulating(reduce: Kernel) -> Kernel:
@@ -38,20 +37,9 @@ def _prod(xp: Any, dtype: dtype) -> Kernel:
     return accumulating(xp.multiply.reduce) if dtype.is_floating_point else xp.multiply.reduce
 
 
-@TABLE.row("amax", *ORDERED)
-def _amax(xp: Any, dtype: dtype) -> Kernel:
-    def amax(x: Array, dims: Any, out: Array | None = None) -> Array:
-        return xp.maximum.reduce(x, dims, None, out)
-
-    return amax
-
-
-@TABLE.row("amin", *ORDERED)
-def _amin(xp: Any, dtype: dtype) -> Kernel:
-    def amin(x: Array, dims: Any, out: Array | None = None) -> Array:
-        return xp.minimum.reduce(x, dims, None, out)
-
-    return amin
+# ``reduce`` takes (x, dims, ..., out=None): the kernel's own signature.
+TABLE.add("amax", ORDERED, lambda xp, dtype: xp.maximum.reduce)
+TABLE.add("amin", ORDERED, lambda xp, dtype: xp.minimum.reduce)
 
 
 @TABLE.row("argmax", *ORDERED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tensorbus.plugin.array_library.table import (
-    ALL,
     BOOL,
     COMPLEX,
     FLOAT,
@@ -40,6 +39,6 @@ TABLE.names(
 )
 TABLE.names(NUMBERS, neg="negative", square="square")
 TABLE.names((FLOAT, COMPLEX), isnan="isnan", isinf="isinf", isfinite="isfinite")
-TABLE.names(ALL, logical_not="logical_not")
+TABLE.names(ORDERED, logical_not="logical_not")
 TABLE.names((BOOL, INTEGER), bitwise_not="invert")
 TABLE.names(ORDERED, gt="greater", ge="greater_equal")
