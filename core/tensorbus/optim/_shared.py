@@ -44,3 +44,13 @@ def count_step(state: dict[str, Any]) -> float:
         step = state["step"] = new_step().fill_(step)
     step.add_(1)
     return step.item()
+
+
+def add_product_(target: Tensor, a: Tensor, b: Tensor, factor: float = 1.0) -> Tensor:
+    """Adds factor a b to `target`, in place, through one temporary."""
+    return target.add_((a * factor).mul_(b))
+
+
+def add_quotient_(target: Tensor, a: Tensor, b: Tensor, factor: float = 1.0) -> Tensor:
+    """Adds factor a / b to `target`, in place, through one temporary."""
+    return target.add_((a * factor).div_(b))

@@ -8,7 +8,15 @@ from typing import Any
 import tensorbus
 from tensorbus._tensor import Tensor
 
-from ._shared import check_betas, check_lr, check_not_negative, count_step, new_step
+from ._shared import (
+    add_product_,
+    add_quotient_,
+    check_betas,
+    check_lr,
+    check_not_negative,
+    count_step,
+    new_step,
+)
 from .optimizer import Optimizer, ParamsT
 
 
@@ -80,7 +88,7 @@ class Adam(Optimizer):
                 param.mul_(1 - lr * decay)
             mean, square = state["exp_avg"], state["exp_avg_sq"]
             mean.mul_(beta1).add_(grad, alpha=1 - beta1)
-            square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+            add_product_(square.mul_(beta2), grad, grad, 1 - beta2)
             if amsgrad:
                 largest = tensorbus.maximum(state["max_exp_avg_sq"], square)
                 square = state["max_exp_avg_sq"] = largest
@@ -88,7 +96,7 @@ class Adam(Optimizer):
             root_correction = math.sqrt(1 - beta2**steps)
             step_size = lr * root_correction / (1 - beta1**steps)
             root = square.sqrt().add_(eps * root_correction)
-            param.addcdiv_(mean, root, value=-step_size)
+            add_quotient_(param, mean, root, -step_size)
 
 
 def _start(state: dict[str, Any], param: Tensor, amsgrad: bool) -> None:

@@ -8,7 +8,15 @@ from typing import Any
 import tensorbus
 from tensorbus._tensor import Tensor
 
-from ._shared import check_betas, check_lr, check_not_negative, count_step, new_step
+from ._shared import (
+    add_product_,
+    add_quotient_,
+    check_betas,
+    check_lr,
+    check_not_negative,
+    count_step,
+    new_step,
+)
 from .optimizer import Optimizer, ParamsT
 
 
@@ -73,10 +81,10 @@ class NAdam(Optimizer):
             now, following = momentum_at(steps), momentum_at(steps + 1)
             product = state["mu_product"].mul_(now).item()
             mean = state["exp_avg"].mul_(beta1).add_(grad, alpha=1 - beta1)
-            square = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+            square = add_product_(state["exp_avg_sq"].mul_(beta2), grad, grad, 1 - beta2)
             root = square.div(1 - beta2**steps).sqrt_().add_(eps)
-            param.addcdiv_(grad, root, value=-lr * (1.0 - now) / (1.0 - product))
-            param.addcdiv_(mean, root, value=-lr * following / (1.0 - product * following))
+            add_quotient_(param, grad, root, -lr * (1.0 - now) / (1.0 - product))
+            add_quotient_(param, mean, root, -lr * following / (1.0 - product * following))
 
 
 class RAdam(Optimizer):
@@ -130,7 +138,7 @@ class RAdam(Optimizer):
             if decoupled and decay:
                 param.mul_(1 - lr * decay)
             mean = state["exp_avg"].mul_(beta1).add_(grad, alpha=1 - beta1)
-            square = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+            square = add_product_(state["exp_avg_sq"].mul_(beta2), grad, grad, 1 - beta2)
             step_size = lr / (1 - beta1**steps)
             rectified = _rectification(beta2, steps)
             if rectified is None:
@@ -138,7 +146,7 @@ class RAdam(Optimizer):
             else:
                 root_correction = math.sqrt(1 - beta2**steps)
                 root = square.sqrt().add_(eps)
-                param.addcdiv_(mean, root, value=-step_size * rectified * root_correction)
+                add_quotient_(param, mean, root, -step_size * rectified * root_correction)
 
 
 def _rectification(beta2: float, steps: float) -> float | None:

@@ -7,7 +7,15 @@ from typing import Any
 import tensorbus
 from tensorbus._tensor import Tensor
 
-from ._shared import check_betas, check_lr, check_not_negative, count_step, new_step
+from ._shared import (
+    add_product_,
+    add_quotient_,
+    check_betas,
+    check_lr,
+    check_not_negative,
+    count_step,
+    new_step,
+)
 from .optimizer import Optimizer, ParamsT
 
 
@@ -75,8 +83,8 @@ class Adagrad(Optimizer):
         for param, grad in self._gradients(group, group["weight_decay"]):
             state = self.state[param]
             rate = lr / (1 + (count_step(state) - 1) * lr_decay)
-            total = state["sum"].addcmul_(grad, grad, value=1)
-            param.addcdiv_(grad, total.sqrt().add_(eps), value=-rate)
+            total = add_product_(state["sum"], grad, grad)
+            add_quotient_(param, grad, total.sqrt().add_(eps), -rate)
 
 
 class Adadelta(Optimizer):
@@ -133,9 +141,9 @@ class Adadelta(Optimizer):
                 state["acc_delta"] = tensorbus.zeros_like(param)
             count_step(state)
             square, moved = state["square_avg"], state["acc_delta"]
-            square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
+            add_product_(square.mul_(rho), grad, grad, 1 - rho)
             delta = moved.add(eps).sqrt_().div_(square.add(eps).sqrt_()).mul_(grad)
-            moved.mul_(rho).addcmul_(delta, delta, value=1 - rho)
+            add_product_(moved.mul_(rho), delta, delta, 1 - rho)
             param.add_(delta, alpha=-lr)
 
 
@@ -201,16 +209,16 @@ class RMSprop(Optimizer):
                 if centered:
                     state["grad_avg"] = tensorbus.zeros_like(param)
             count_step(state)
-            variance = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+            variance = add_product_(state["square_avg"].mul_(alpha), grad, grad, 1 - alpha)
             if centered:
                 mean = state["grad_avg"].mul_(alpha).add_(grad, alpha=1 - alpha)
-                variance = variance.addcmul(mean, mean, value=-1)
+                variance = variance - mean * mean
             root = variance.sqrt().add_(eps)
             if momentum > 0:
-                velocity = state["momentum_buffer"].mul_(momentum).addcdiv_(grad, root)
+                velocity = add_quotient_(state["momentum_buffer"].mul_(momentum), grad, root)
                 param.add_(velocity, alpha=-lr)
             else:
-                param.addcdiv_(grad, root, value=-lr)
+                add_quotient_(param, grad, root, -lr)
 
 
 class Adamax(Optimizer):
@@ -269,4 +277,4 @@ class Adamax(Optimizer):
             mean = state["exp_avg"].mul_(beta1).add_(grad, alpha=1 - beta1)
             largest = tensorbus.maximum(state["exp_inf"].mul_(beta2), grad.abs().add_(eps))
             state["exp_inf"] = largest
-            param.addcdiv_(mean, largest, value=-lr / (1 - beta1**steps))
+            add_quotient_(param, mean, largest, -lr / (1 - beta1**steps))

@@ -7,7 +7,7 @@ from typing import Any
 import tensorbus
 from tensorbus._tensor import Tensor
 
-from ._shared import check_lr, check_not_negative, count_step, new_step
+from ._shared import add_product_, check_lr, check_not_negative, count_step, new_step
 from .optimizer import Optimizer, ParamsT
 
 
@@ -67,7 +67,7 @@ class Rprop(Optimizer):
             step_size = state["step_size"].mul_(factor).clamp_(smallest, largest)
             # Where the sign has changed, wait for one step.
             grad = grad.masked_fill(turned, 0)
-            param.addcmul_(grad.sign(), step_size, value=-1)
+            add_product_(param, grad.sign(), step_size, -1)
             state["prev"].copy_(grad)
 
 
