@@ -214,7 +214,8 @@ def _extreme(name: str, made: Any, input: Tensor, dim: Any, keepdim: Any, other:
         return core("amax" if name == "max" else "amin")(input, tuple(range(len(input._s))))
     x, d = _reducible(name, input, dim)
     i = core("argmax" if name == "max" else "argmin")(x, d)
-    return _one_place(made, x, d, core("unsqueeze")(i, d), bool(keepdim), not input._s)
+    i = core("view")(i, (*i._s[:d], 1, *i._s[d:]))
+    return _one_place(made, x, d, i, bool(keepdim), not input._s)
 
 
 @public(out=True)
