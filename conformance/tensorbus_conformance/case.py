@@ -32,3 +32,7 @@ class Case:
     @property
     def op(self) -> str:
         return self.id.split("/")[1]
+
+    @property
+    def variant(self) -> str:
+        return self.id.rpartition("/")[2]

@@ -37,7 +37,9 @@ class ConformanceCommand:
         )
 
         parser.add_argument(
-            "--quick", action="store_true", help="all variants for float32 and int32 only"
+            "--quick",
+            action="store_true",
+            help="all variants for float32, the chief ones for other dtypes",
         )
         parser.add_argument(
             "--in-process", action="store_true", help="run in this process, for a debugger"

@@ -102,6 +102,8 @@ class Trial:
         """Call the kernel *op* with placed operands as the backend's traits ask."""
         kernel = self.kernel(op, dtype)
         given = [self._given(a) if isinstance(a, Placed) else a for a in args]
+        if op in ("put", "scatter"):
+            given[0] = args[0].array  # written in place, through whatever strides it has
         if out is None:
             return kernel(*given)
         if self.traits.strided_out or self.backend.is_contiguous(out.array, out.dtype):

@@ -11,6 +11,7 @@ from tensorbus_conformance.case import LEVELS, Case
 from tensorbus_conformance.cases import (
     copying,
     creation,
+    extents,
     host,
     matmul,
     movement,
@@ -26,6 +27,7 @@ from tensorbus_conformance.cases import (
 MODULES = (
     host, storage, copying, views,
     pointwise, reductions, scans, matmul, movement, scattering, ordering, creation,
+    extents,
 )  # fmt: skip
 
 
@@ -41,10 +43,15 @@ def all_cases() -> tuple[Case, ...]:
     return tuple(found)
 
 
-# A device that compiles spends a tenth of a second on each new kernel, and every dtype and rank is
-# one: the quick choice has all variants of two dtypes, and these of the others.
-_DEEP = (formats.FLOAT32, formats.INT32)
-_BROAD = frozenset("contiguous edges round-trip set-strided add-strided add-repeats exact".split())
+# A device that compiles spends a tenth of a second or two on each new kernel, and every dtype and
+# rank is one: the quick choice has all variants of float32, and these of the other dtypes.
+_CHIEF = {
+    "reductions": frozenset(["0-dim-result", "edges"]),
+    "scans": frozenset(["edges"]),
+}
+_CHIEF_ELSEWHERE = frozenset(
+    "contiguous edges round-trip set-strided add-strided add-repeats exact".split()
+)
 
 
 def select(
@@ -52,7 +59,7 @@ def select(
 ) -> list[Case]:
     """The cases of some levels whose id matches a glob, or contains a text without wildcards.
 
-    With *quick*, every variant for float32 and int32, and the chief variants for other dtypes.
+    With *quick*, every variant for float32, and the chief variants for the other dtypes.
     """
     unknown = sorted(set(levels) - set(LEVELS))
     if unknown:
@@ -62,7 +69,8 @@ def select(
 
 
 def _is_chief(case: Case) -> bool:
-    return case.id.rpartition("/")[2] in _BROAD or all(d in _DEEP for d in case.dtypes)
+    chief = _CHIEF.get(case.family, _CHIEF_ELSEWHERE)
+    return case.variant in chief or all(d is formats.FLOAT32 for d in case.dtypes)
 
 
 def matches(id: str, pattern: str | None) -> bool:

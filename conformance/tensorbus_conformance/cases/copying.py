@@ -100,6 +100,20 @@ def check_empty(t: Trial) -> None:
     t.backend.copy_(out.array, formats.FLOAT32, 1.0, None)
 
 
+def check_devices(t: Trial) -> None:
+    """A copy from another device of the same backend, with a cast, and back."""
+    if t.backend.device_count() < 2:
+        raise Unsupported("there is one device: nothing to copy between")
+    other = (t.index + 1) % t.backend.device_count()
+    array = np.arange(-20, 20).reshape(5, 8)
+    there = t.backend.from_host(array.astype(np.int32), formats.INT32, other)
+    out = t.place(np.zeros((5, 8)), formats.FLOAT32, "transposed")
+    t.backend.copy_(out.array, formats.FLOAT32, there, formats.INT32)
+    t.exact(t.written(out), array, formats.FLOAT32)
+    t.backend.copy_(there, formats.INT32, t.place(array[::-1], formats.INT32).array, formats.INT32)
+    t.exact(t.read(there, formats.INT32), array[::-1], formats.INT32)
+
+
 def check_large(t: Trial) -> None:
     """More elements than a small launch has: a transposed copy of 1,000 x 517."""
     array = np.arange(517_000, dtype=np.float32).reshape(1000, 517)
@@ -132,4 +146,5 @@ def cases() -> Iterator[Case]:
                 f"L0/copy_/fill-{d.name}/{layout}", FAMILY, part(check_fill, d, layout), (d,)
             )
     yield Case("L0/copy_/empty", FAMILY, check_empty)
+    yield Case("L0/copy_/devices", FAMILY, check_devices)
     yield Case("L0/copy_/large", FAMILY, check_large)

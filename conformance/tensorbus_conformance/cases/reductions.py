@@ -90,28 +90,28 @@ def check_rank_one(op: str, d: dtype, t: Trial) -> None:
     for n in (1, 2, 1000):
         array = values.summands(d, (n,), op) if op in ("sum", "prod") else values.ranks(d, (n,), op)
         given = t.place(array, d, "offset")
-        arguments = _arguments(t, op, d, (0,))
+        more = arguments(t, op, d, (0,))
         found = formats.INT64 if op in ("argmax", "argmin") else d
-        want, tolerance = _expected(op, array, (0,), d)
+        want, tolerance = expected(op, array, (0,), d)
         judge(
             t,
-            t.result(t.call(op, d, given, *arguments), found, (), [given]),
+            t.result(t.call(op, d, given, *more), found, (), [given]),
             want,
             tolerance,
             found,
         )
         out = t.place(np.zeros(()), found, "offset")
-        t.call(op, d, given, *arguments, out=out)
+        t.call(op, d, given, *more, out=out)
         judge(t, t.written(out), want, tolerance, found)
 
 
-def _arguments(t: Trial, op: str, d: dtype, dims: tuple[int, ...]) -> tuple:
+def arguments(t: Trial, op: str, d: dtype, dims: tuple[int, ...]) -> tuple:
     if op in ("sum", "prod"):
         return dims, t.token(d)
     return (dims[0],) if op in ("argmax", "argmin") else (dims,)
 
 
-def _expected(op: str, array: np.ndarray, dims: tuple[int, ...], d: dtype):
+def expected(op: str, array: np.ndarray, dims: tuple[int, ...], d: dtype):
     if op in ("sum", "prod"):
         return accumulate(op, array, dims, d, d)
     if op in ("argmax", "argmin"):
@@ -151,8 +151,8 @@ def check_extreme(op: str, d: dtype, layout: str, every: list, t: Trial) -> None
     for dims in every:
         if op.startswith("arg") and len(dims) > 1:
             continue
-        want, _ = _expected(op, array, dims, d)
-        got = t.call(op, d, given, *_arguments(t, op, d, dims))
+        want, _ = expected(op, array, dims, d)
+        got = t.call(op, d, given, *arguments(t, op, d, dims))
         t.exact(t.result(got, found, want.shape, [given]), want, found, zeros=False)
     t.untouched(given)
 
@@ -163,9 +163,9 @@ def check_extreme_out(op: str, d: dtype, layout: str, t: Trial) -> None:
     given = t.place(array, d)
     found = formats.INT64 if op.startswith("arg") else d
     for dims in [(1,), (2,)]:
-        want, _ = _expected(op, array, dims, d)
+        want, _ = expected(op, array, dims, d)
         out = t.place(values.plain(found, want.shape, "out"), found, layout)
-        t.call(op, d, given, *_arguments(t, op, d, dims), out=out)
+        t.call(op, d, given, *arguments(t, op, d, dims), out=out)
         t.exact(t.written(out), want, found, zeros=False)
 
 
@@ -178,8 +178,8 @@ def check_extreme_edges(op: str, d: dtype, t: Trial) -> None:
         rows[5] = np.nan
     given = t.place(rows, d)
     found = formats.INT64 if op.startswith("arg") else d
-    want, _ = _expected(op, rows, (1,), d)
-    got = t.result(t.call(op, d, given, *_arguments(t, op, d, (1,))), found, want.shape)
+    want, _ = expected(op, rows, (1,), d)
+    got = t.result(t.call(op, d, given, *arguments(t, op, d, (1,))), found, want.shape)
     t.exact(got, want, found, rows[:, 0], zeros=False)
 
 
@@ -241,7 +241,7 @@ def check_large(op: str, t: Trial) -> None:
     array = values.plain(d, (200_003,), "large")
     want, _ = _expected_large(op, array)
     found = formats.INT64 if op.startswith("arg") else d
-    got = t.call(op, d, t.place(array, d), *_arguments(t, op, d, (0,)))
+    got = t.call(op, d, t.place(array, d), *arguments(t, op, d, (0,)))
     t.exact(t.result(got, found, ()), want, found)
 
 
@@ -262,7 +262,7 @@ def check_repeat(op: str, d: dtype, t: Trial) -> None:
         if op.startswith("arg") and len(dims) > 1:
             continue
         runs = [
-            t.read(t.call(op, d, given, *_arguments(t, op, d, dims)), _found(op, d))
+            t.read(t.call(op, d, given, *arguments(t, op, d, dims)), _found(op, d))
             for _ in range(3)
         ]
         if len({r.tobytes() for r in runs}) != 1:
@@ -281,7 +281,7 @@ def check_empty(op: str, d: dtype, t: Trial) -> None:
     if op in ("sum", "prod"):
         got = t.read(t.call(op, d, given, (0,), t.token(d)), d, (3,))
         t.exact(got, np.full(3, 0 if op == "sum" else 1), d)
-    t.read(t.call(op, d, given, *_arguments(t, op, d, (1,))), _found(op, d), (0,))
+    t.read(t.call(op, d, given, *arguments(t, op, d, (1,))), _found(op, d), (0,))
 
 
 def cases() -> Iterator[Case]:
