@@ -94,6 +94,10 @@ class Kind:
         self.backend.copy_(out, self.dtype, value, None)
         return out
 
+    def number(self, value: Any) -> Any:
+        """What stands for a Python number where an operand is expected."""
+        return self.const(value)
+
     def zeros(self, shape: tuple[int, ...]) -> Array:
         """A new array of zeros."""
         return self.full(shape, 0)

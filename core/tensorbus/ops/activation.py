@@ -41,13 +41,13 @@ row("elu", "x:T, alpha, scale, inner", "unary", domain="float",
         F.gt(x, 0), F.mul(x, scale), F.mul(F.expm1(F.mul(F.minimum(x, 0.0), inner)), alpha * scale)),
     x=lambda F, g, x, alpha, scale, inner: F.where(
         F.gt(x, 0), F.mul(g, scale),
-        F.mul(F.mul(g, F.exp(F.mul(F.minimum(x, F.full((), 0.0)), inner))), alpha * scale * inner)))
+        F.mul(F.mul(g, F.exp(F.mul(F.minimum(x, F.number(0.0)), inner))), alpha * scale * inner)))
 row("softplus", "x:T, beta, threshold", "unary", domain="float",
     composite=lambda F, x, beta, threshold: _softplus(F, x, beta, threshold),
     x=lambda F, g, x, beta, threshold: F.where(
         F.gt(F.mul(x, beta), threshold), g, F.mul(g, F.sigmoid(F.mul(x, beta)))))
 row("threshold", "x:T, at, value", "unary",
-    composite=lambda F, x, at, value: F.where(F.gt(x, at), x, F.full((), value)),
+    composite=lambda F, x, at, value: F.where(F.gt(x, at), x, F.number(value)),
     x=lambda F, g, x, at: F.mul(g, F.cast(F.gt(x, at), F.bool)))
 row("gelu", "x:T", "unary", domain="float",
     composite=lambda F, x: F.mul(F.mul(x, 0.5), F.add(F.erf(F.mul(x, math.sqrt(0.5))), 1.0)),

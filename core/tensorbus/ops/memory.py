@@ -31,7 +31,7 @@ def set_(
     if isinstance(source, Tensor):
         made = source
     elif source is None:
-        from tensorbus.ops.creation import empty
+        from tensorbus.ops.factories import empty
 
         made = empty(0, dtype=self._k.dtype, device=self._k.device)
     else:

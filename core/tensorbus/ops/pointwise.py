@@ -161,7 +161,7 @@ binary("remainder", doc="The remainder of division with the sign of *other*", op
        x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.floor(F.div(x, y)))))
 binary("pow", doc="``input ** exponent``", operator="pow", domain="number",
        x=lambda F, g, x, y, y_number: _pow_base(F, g, x, y, y_number),
-       y=lambda F, g, x, out: F.mul(g, F.where(F.eq(out, 0.0), F.full((), 0),
+       y=lambda F, g, x, out: F.mul(g, F.where(F.eq(out, 0.0), F.number(0),
                                                F.mul(out, F.log(x)))))
 binary("atan2", doc="The angle of the point (other, input)", domain="float", aliases=("arctan2",),
        x=lambda F, g, x, y: F.mul(g, F.div(y, F.add(F.mul(x, x), F.mul(y, y)))),
@@ -293,7 +293,7 @@ unary("isfinite", doc="Whether it is neither NaN nor infinite", result="bool",
       composite=lambda F, x: F.lt(F.abs(x), math.inf) if F.is_float else F.eq(x, x))
 unary("logical_not", doc="Whether it is zero", result="bool", composite=lambda F, x: F.eq(x, 0))
 unary("bitwise_not", doc="``~input``", aliases=("__invert__",), domain="integral",
-      composite=lambda F, x: F.bitwise_xor(x, F.full((), 1 if F.dtype.category == 0 else -1)))
+      composite=lambda F, x: F.bitwise_xor(x, F.number(1 if F.dtype.category == 0 else -1)))
 
 # -- activations that deserve a kernel of their own ------------------------------------------
 unary("sigmoid", doc="``1 / (1 + exp(-input))``", domain="float",
@@ -302,7 +302,7 @@ unary("sigmoid", doc="``1 / (1 + exp(-input))``", domain="float",
 unary("relu", doc="``max(input, 0)``, NaN kept", composite=lambda F, x: F.maximum(x, 0),
       x=lambda F, g, out: F.relu_backward(g, out))
 binary("relu_backward", doc="*g* where *out* is above 0, else 0", inplace=False,
-       composite=lambda F, g, out: F.mul(g, F.cast(F.lt(F.full((), 0), out), F.bool)),
+       composite=lambda F, g, out: F.mul(g, F.cast(F.lt(F.number(0), out), F.bool)),
        x=lambda F, g, y: F.relu_backward(g, y))
 unary("erf", doc="The error function", domain="float", composite=lambda F, x: _erf(F, x),
       x=lambda F, g, x: F.mul(g, F.mul(F.exp(F.neg(F.mul(x, x))), 2.0 / math.sqrt(math.pi))))
@@ -314,7 +314,7 @@ def _remainder(F: Any, x: Any, y: Any) -> Any:
     r = F.fmod(x, y)
     if F.dtype.category and not F.dtype.is_signed:
         return r
-    negative = F.lt(y if hasattr(y, "shape") else F.full((), y), 0)
+    negative = F.lt(y if hasattr(y, "shape") else F.number(y), 0)
     wrong = F.bool.bitwise_and(F.ne(r, 0), F.bool.ne(F.lt(r, 0), negative))
     return F.where(wrong, F.add(r, y), r)
 
@@ -327,7 +327,7 @@ def _pow_base(F: Any, g: Any, x: Any, y: Any, number: Any) -> Any:
     if number is not None:
         return F.mul(g, F.mul(F.pow(x, number - 1), number))
     lower = F.pow(x, F.sub(y, 1.0))
-    return F.mul(g, F.where(F.eq(y, 0.0), F.full((), 0), F.mul(y, lower)))
+    return F.mul(g, F.where(F.eq(y, 0.0), F.number(0), F.mul(y, lower)))
 
 
 def _share(F: Any, g: Any, wins: Any, x: Any, y: Any) -> Any:
@@ -339,18 +339,18 @@ def _share(F: Any, g: Any, wins: Any, x: Any, y: Any) -> Any:
 def _hypot(F: Any, x: Any, y: Any) -> Any:
     a, b = F.abs(x), F.abs(y)
     large, small = F.maximum(a, b), F.minimum(a, b)
-    ratio = F.div(small, F.where(F.eq(large, 0.0), F.full((), 1), large))
+    ratio = F.div(small, F.where(F.eq(large, 0.0), F.number(1), large))
     found = F.mul(large, F.sqrt(F.add(F.mul(ratio, ratio), 1.0)))
     return F.where(F.eq(large, math.inf), large, found)
 
 
 def _sign(F: Any, x: Any) -> Any:
-    up, down = F.lt(F.full((), 0), x), F.lt(x, 0)
+    up, down = F.lt(F.number(0), x), F.lt(x, 0)
     return F.sub(F.cast(up, F.bool), F.cast(down, F.bool)) if F.dtype.category else up
 
 
 def _one_minus_square(F: Any, x: Any) -> Any:
-    return F.mul(F.sub(F.full((), 1), x), F.add(x, 1.0))
+    return F.mul(F.sub(F.number(1), x), F.add(x, 1.0))
 
 
 def _sinh(F: Any, x: Any) -> Any:
@@ -372,7 +372,7 @@ def _asinh(F: Any, x: Any) -> Any:
 
 def _atanh(F: Any, x: Any) -> Any:
     a = F.abs(x)
-    value = F.mul(F.log1p(F.div(F.mul(a, 2.0), F.sub(F.full((), 1), a))), 0.5)
+    value = F.mul(F.log1p(F.div(F.mul(a, 2.0), F.sub(F.number(1), a))), 0.5)
     return F.where(F.lt(x, 0.0), F.neg(value), value)
 
 
@@ -386,7 +386,7 @@ def _erf(F: Any, x: Any) -> Any:
     a = F.minimum(F.abs(x), 6.5)
     near = F.minimum(a, _ERF_SPLIT)
     square = F.mul(near, near)
-    total = F.full((), 0)
+    total = F.number(0)
     for n in reversed(range(_ERF_TERMS)):
         coefficient = (-1.0) ** n / (math.factorial(n) * (2 * n + 1))
         total = F.add(F.mul(square, total), coefficient)
@@ -394,9 +394,9 @@ def _erf(F: Any, x: Any) -> Any:
     far = F.maximum(a, _ERF_SPLIT)
     tail = far
     for n in reversed(range(1, _ERF_FRACTIONS)):
-        tail = F.add(far, F.div(F.full((), n / 2.0), tail))
+        tail = F.add(far, F.div(F.number(n / 2.0), tail))
     decay = F.mul(F.exp(F.neg(F.mul(far, far))), 1.0 / math.sqrt(math.pi))
-    beyond = F.sub(F.full((), 1), F.div(decay, tail))
+    beyond = F.sub(F.number(1), F.div(decay, tail))
     value = F.where(F.lt(a, _ERF_SPLIT), series, beyond)
     value = F.where(F.lt(x, 0.0), F.neg(value), value)
     return F.where(F.ne(x, x), x, value)

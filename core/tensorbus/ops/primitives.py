@@ -8,8 +8,8 @@ from tensorbus.ops.registry import row
 
 # fmt: off
 row("where", "c:T, x:T, y:T",
-    x=lambda F, g, c, x_shape: F.sum_to(F.where(c, g, F.full((), 0)), tuple(x_shape)),
-    y=lambda F, g, c, y_shape: F.sum_to(F.where(c, F.full((), 0), g), tuple(y_shape)))
+    x=lambda F, g, c, x_shape: F.sum_to(F.where(c, g, F.number(0)), tuple(x_shape)),
+    y=lambda F, g, c, y_shape: F.sum_to(F.where(c, F.number(0), g), tuple(y_shape)))
 row("matmul", "x:T, y:T",
     x=lambda F, g, y, x_shape: _matmul_x(F, g, y, x_shape),
     y=lambda F, g, x, y_shape: _matmul_y(F, g, x, y_shape))

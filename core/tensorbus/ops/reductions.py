@@ -91,7 +91,7 @@ def _cumprod_backward(F: Any, g: Any, x: Any, dim: int) -> Any:
     zero = F.eq(x, 0)
     seen = F.i64.cumsum(F.i64.cast(zero, F.bool), dim)
     none, first = F.i64.eq(seen, 0), F.bool.bitwise_and(zero, F.i64.eq(seen, 1))
-    one, nil = F.full((), 1), F.full((), 0)
+    one, nil = F.number(1), F.number(0)
     filled = F.where(F.bool.bitwise_or(none, F.bool.bitwise_not(first)), x, one)
 
     def suffix(y: Any) -> Any:
@@ -116,7 +116,7 @@ def _var_backward(F: Any, g: Any, x: Any, dims: tuple[int, ...], correction: flo
 
 def _logsumexp(F: Any, x: Any, dims: tuple[int, ...]) -> Any:
     top = F.amax(x, dims)
-    top = F.where(F.isfinite(top), top, F.full((), 0))
+    top = F.where(F.isfinite(top), top, F.number(0))
     total = F.sum(F.exp(F.sub(x, _keep(F, top, x.shape, dims))), dims)
     return F.add(F.log(total), top)
 

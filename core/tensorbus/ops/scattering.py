@@ -60,7 +60,7 @@ def _gathered(F: Any, g: Any, dim: int, i: Any, shape: Any) -> Any:
 def _mul_source(F: Any, g: Any, x: Any, dim: int, i: Any, src: Any) -> Any:
     """The product of all others at a place: without the zeros, and by how many zeros there are."""
     shape = tuple(src.shape)
-    one = F.full((), 1)
+    one = F.number(1)
     src = narrowed(F, src, tuple(i.shape))
     empty, none = F.eq(x, 0), F.eq(src, 0)
     product = F.scatter_mul(F.where(empty, one, x), dim, i, F.where(none, one, src))
@@ -68,7 +68,7 @@ def _mul_source(F: Any, g: Any, x: Any, dim: int, i: Any, src: Any) -> Any:
     product, zeros, g = (_gathered(F, t, dim, i, i.shape) for t in (product, zeros, g))
     others = F.div(product, F.where(none, one, src))
     alone = F.eq(zeros, F.cast(none, F.bool))
-    found = F.mul(g, F.where(alone, others, F.full((), 0)))
+    found = F.mul(g, F.where(alone, others, F.number(0)))
     return _grown(F, found, shape)
 
 

@@ -144,9 +144,7 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
             warnings.simplefilter("ignore", RuntimeWarning)
             return core(row.name)(*arguments)
     if isinstance(error, IndexFault):
-        raise IndexError(
-            f"index {error.value} is out of bounds for dimension {error.dim} with size {error.n}"
-        ) from None
+        raise IndexFault(error.value, error.dim, error.n) from None
     if row.form == "binary":
         broadcast_shapes(*(x._s for x in arguments if isinstance(x, Tensor)))
     try:

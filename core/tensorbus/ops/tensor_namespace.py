@@ -55,6 +55,10 @@ class TensorNamespace:
         """A new tensor filled with a Python number."""
         return _wrap(self.kind.full(shape, value), self.kind)
 
+    def number(self, value: Any) -> Any:
+        """A 0-dim tensor of a Python number."""
+        return _wrap(self.kind.full((), value), self.kind)
+
     def zeros(self, shape: tuple[int, ...]) -> Any:
         """A new tensor of zeros."""
         return _wrap(self.kind.zeros(shape), self.kind)
