@@ -6,8 +6,8 @@ from typing import Any
 
 from tensorbus import defaults, dtypes
 from tensorbus._tensor import Tensor
-from tensorbus.kinds import Kind, kind_of
 from tensorbus.devices import device as Device
+from tensorbus.kinds import Kind, kind_of
 from tensorbus.ops.creation import kind_for, tensor
 from tensorbus.ops.factories import empty
 from tensorbus.ops.public import FUNCTIONS, public
@@ -98,6 +98,8 @@ def set_default_tensor_type(t: Any) -> None:
     if isinstance(t, str):
         t = FUNCTIONS.get(t.removeprefix("torch."), t)
     if not isinstance(t, tensortype):
-        raise TypeError("invalid type object: only floating-point types are supported as the default type")
+        raise TypeError(
+            "invalid type object: only floating-point types are supported as the default type"
+        )
     defaults.set_default_dtype(t.dtype)
     defaults.set_default_device(t.device_type)

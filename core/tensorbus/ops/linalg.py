@@ -58,13 +58,14 @@ def check_operands(name: str, a: Any, b: Any) -> None:
         if a._k.device is not b._k.device:
             raise device_error(a._k.device, b._k.device)
         if a._k.dtype is not b._k.dtype:
-            names = [_c_name(x._k.dtype) for x in (a, b)]
+            names = [c_name(x._k.dtype) for x in (a, b)]
             raise RuntimeError(
                 f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}"
             )
 
 
-def _c_name(d: dtypes.dtype) -> str:
+def c_name(d: dtypes.dtype) -> str:
+    """A dtype as error texts of matrix products call it: ``float``, ``long long``."""
     plain = {
         "float32": "float",
         "float64": "double",
