@@ -1,0 +1,58 @@
+"""Writing into a tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._tensor import Tensor, bump, from_array
+from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.ops.casting import to_kind
+from tensorbus.ops.generate import core
+from tensorbus.ops.inplace import check_leaf, rebase, refuse_overlap
+from tensorbus.ops.public import public
+from tensorbus.ops.slow import edge_of
+
+
+@public(function=False)
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write another tensor's values, of any dtype and device, which broadcast."""
+    if not isinstance(src, Tensor):
+        src = from_array(self._k.full((), src), self._k)
+    y = to_kind(src, self._k)
+    if y._s != self._s:
+        y = y.expand(self._s)
+    recording = (GRAD.on or THREAD.on) and (self._e is not None or y._e is not None)
+    if recording:
+        check_leaf(self)
+        if y is src or y._b is not None:
+            y = core("clone")(y)
+    refuse_overlap(self)
+    self._k.copy_(self._a, y._a)
+    bump(self)
+    if recording:
+        rebase(self, y._e)
+    return self
+
+
+@public(function=False)
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one value everywhere."""
+    if isinstance(value, Tensor):
+        if value._s:
+            raise RuntimeError(
+                "fill_ only supports 0-dimension value tensor but got tensor with "
+                f"{len(value._s)} dimensions."
+            )
+        return copy_(self, value)
+    if (GRAD.on or THREAD.on) and edge_of(self) is not None:
+        return copy_(self, value)
+    refuse_overlap(self)
+    self._k.copy_(self._a, value)
+    bump(self)
+    return self
+
+
+@public(function=False)
+def zero_(self: Tensor) -> Tensor:
+    """Write zeros everywhere."""
+    return fill_(self, 0)
