@@ -87,7 +87,7 @@ class CpuBackend(ArrayLibraryBackend):
         return array.view()
 
     def set_num_threads(self, n: int) -> None:
-        """Use *n* threads where kernels split their work; BLAS keeps its own number."""
+        """Use *n* threads where kernels split their work, and in BLAS where it can be told."""
         threads.set_count(n)
 
 

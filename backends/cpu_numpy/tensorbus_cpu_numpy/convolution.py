@@ -91,7 +91,7 @@ def conv2d(x: Array, w: Array, stride: Pair, padding: Pair, dilation: Pair, grou
             np.matmul(matrix, _image_rows(padded(x[a:b], at), at), part)
             y[a:b] = part.reshape(oh, o, ow, b - a).transpose(3, 1, 0, 2)
 
-        spread(by_rows, n, 2 * _IMAGES, parallel=False)
+        spread(by_rows, n, _IMAGES, small=False)
         return y
     matrix = w.reshape(groups, o // groups, -1)
     grouped = y.reshape(n, groups, o // groups, oh * ow)
@@ -133,7 +133,7 @@ def conv2d_weight(
             products = np.matmul(_image_rows(padded(x[a:b], at), at), turned)
             parts[a, 0] = np.add.reduce(products, 0)
 
-        spread(by_rows, n, 2 * _IMAGES, parallel=False)
+        spread(by_rows, n, _IMAGES, small=False)
         total = _in_order(parts).reshape(kh, kw, c, o)
         return np.ascontiguousarray(total.transpose(3, 2, 0, 1))
     size = c // groups * kh * kw
@@ -173,7 +173,7 @@ def conv2d_input(
     result = np.empty((n, c, *input_hw), g.dtype)
     if groups == 1 and stride[0] == 1 and dilation[0] == 1:
         block = _input_by_rows(g, w, at, result)
-        spread(block, n, 2 * _IMAGES, parallel=False)
+        spread(block, n, _IMAGES, small=False)
     else:
         block = _input_by_columns(g, w, at, groups, result)
         spread(block, n, _IMAGES, o // groups * w[0].size * at.output[1] <= _ONE_THREAD)

@@ -12,10 +12,12 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 
 from tensorbus.plugin import Array
+from tensorbus_cpu_numpy import blas
 
 _local = threading.local()
 _lock = threading.Lock()
@@ -29,7 +31,8 @@ class _Settings:
 
 
 def set_count(n: int) -> None:
-    """Use *n* threads from now on."""
+    """Use *n* threads from now on, in BLAS too."""
+    blas.set_count(max(1, n))
     with _lock:
         _Settings.count, _Settings.pool = max(1, n), None
 
@@ -55,14 +58,24 @@ def _pool() -> ThreadPoolExecutor:
         return _Settings.pool
 
 
-def spread(work: Callable[[int, int], None], n: int, block: int, parallel: bool) -> None:
-    """Call ``work(start, stop)`` for blocks of ``range(n)``, in several threads if *parallel*."""
+def spread(work: Callable[[int, int], None], n: int, block: int, small: bool) -> None:
+    """Call ``work(start, stop)`` for the blocks of ``range(n)``, in several threads if possible.
+
+    *small* says that BLAS runs the work's products in one thread of its own accord.
+    """
     starts = range(0, n, block)
-    workers = min(_Settings.count, len(starts)) if parallel else 1
+    workers = min(_Settings.count, len(starts)) if small or blas.control() else 1
     if workers <= 1:
         for start in starts:
             work(start, min(n, start + block))
         return
+    with nullcontext() if small else blas.one_thread():
+        _share(work, n, block, starts, workers)
+
+
+def _share(
+    work: Callable[[int, int], None], n: int, block: int, starts: range, workers: int
+) -> None:
     lock, todo = threading.Lock(), iter(starts)
 
     def run() -> None:

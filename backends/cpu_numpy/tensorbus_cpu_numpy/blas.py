@@ -1,0 +1,81 @@
+"""The number of threads NumPy's BLAS uses, where that BLAS is an OpenBLAS that can be asked.
+
+NumPy has no function for it. Several of our own threads that each start a threaded product wait for
+one another a hundred times longer than the product takes, so they need BLAS to stay in one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+_NAMES = ("scipy_openblas_{}64_", "scipy_openblas_{}", "openblas_{}64_", "openblas_{}")
+
+
+class _Control(NamedTuple):
+    get: Callable[[], int]
+    set: Callable[[int], None]
+
+
+@functools.cache
+def control() -> _Control | None:
+    """How to ask for and set the number of threads, or None where there is no way."""
+    home = Path(np.__file__).parent
+    for folder in (home.parent / "numpy.libs", home / ".dylibs"):
+        for file in sorted(folder.glob("*openblas*")):
+            try:
+                library = ctypes.CDLL(str(file))
+            except OSError:
+                continue
+            for name in _NAMES:
+                with contextlib.suppress(AttributeError):
+                    get = getattr(library, name.format("get_num_threads"))
+                    return _Control(get, getattr(library, name.format("set_num_threads")))
+    return None
+
+
+_lock = threading.Lock()
+_inside = 0
+_before = 1
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep BLAS in the calling thread until the last one that asked for it is done."""
+    global _inside, _before
+    found = control()
+    if found is None:
+        yield
+        return
+    with _lock:
+        if _inside == 0:
+            _before = found.get()
+            found.set(1)
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                found.set(_before)
+
+
+def set_count(n: int) -> None:
+    """Let BLAS use *n* threads from now on."""
+    global _before
+    found = control()
+    if found is None:
+        return
+    with _lock:
+        if _inside:
+            _before = n
+        else:
+            found.set(n)
