@@ -44,7 +44,7 @@ LOSSES = [
     ("KLDivLoss", {}, [LOGS], [PROBABILITIES]),
     ("KLDivLoss", {"log_target": True}, [LOGS], [X]),
     ("PoissonNLLLoss", {}, [X], [PROBABILITIES * 5]),
-    ("PoissonNLLLoss", {"log_input": False, "full": True}, [PROBABILITIES], [ZERO_ONE * 3]),
+    ("PoissonNLLLoss", {"log_input": False, "full": True}, [PROBABILITIES], [ZERO_ONE * 3 + 2]),
     ("HingeEmbeddingLoss", {"margin": 0.6}, [X], [SIGNS]),
     ("SoftMarginLoss", {}, [X], [SIGNS]),
     ("MarginRankingLoss", {"margin": 0.2}, [X[:, 0], Y[:, 0]], [ROW_SIGNS]),

@@ -72,7 +72,12 @@ def follow(optimizer, scheduler, steps=24):
     return sequence
 
 
+# Making a sequence steps its first schedule; if that is a chain, its parts warn, as in PyTorch.
+inner_schedules_warn = pytest.mark.filterwarnings("ignore:Detected call of:UserWarning")
+
+
 @needs_torch
+@inner_schedules_warn
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_sequences_agree(schedule, optimizer):
@@ -96,6 +101,7 @@ def test_state_dicts_have_the_same_entries(schedule):
     assert states[0] == states[1]
 
 
+@inner_schedules_warn
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_run_that_was_saved_goes_on(schedule):
     whole = make_optimizer(momentum=0.9)
