@@ -13,7 +13,7 @@ from tensorbus.ops.factories import ones_like
 from tensorbus.ops.generate import core
 from tensorbus.ops.inplace import assign, check_leaf
 from tensorbus.ops.public import METHODS, public
-from tensorbus.ops.shape import view_as_real
+from tensorbus.ops.reinterpretation import view_as_real
 
 
 def _check_same_device(a: Tensor, b: Tensor) -> None:

@@ -1,0 +1,75 @@
+"""Dimensions in another order, without a copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._tensor import Tensor
+from tensorbus.ops.dims import shape_argument, wrap_dim
+from tensorbus.ops.generate import core
+from tensorbus.ops.public import public
+
+Shape = tuple[int, ...]
+
+
+@public()
+def permute(input: Tensor, *dims: Any) -> Tensor:
+    """The dimensions in another order, without a copy."""
+    given = shape_argument(dims)
+    rank = len(input._s)
+    if len(given) != rank:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            f"length of the desired ordering of dimensions i.e. input.dim() = {rank} is not equal "
+            f"to len(dims) = {len(given)}"
+        )
+    order = tuple(wrap_dim(d, rank) for d in given)
+    if len(set(order)) != rank:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return core("permute")(input, order)
+
+
+_swaps: dict[tuple[int, int, int], Shape] = {}
+
+
+@public(aliases=("swapaxes", "swapdims"))
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged, without a copy."""
+    rank = len(input._s)
+    try:
+        order = _swaps[rank, dim0, dim1]
+    except KeyError:
+        a, b = wrap_dim(dim0, rank), wrap_dim(dim1, rank)
+        dims = list(range(rank))
+        if rank:
+            dims[a], dims[b] = dims[b], dims[a]
+        order = _swaps[rank, dim0, dim1] = tuple(dims)
+    return core("permute")(input, order)
+
+
+@public()
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed; tensors of fewer dimensions as they are."""
+    rank = len(input._s)
+    if rank > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {rank}D")
+    return core("permute")(input, tuple(reversed(range(rank))))
+
+
+@public()
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Dimensions moved to other places, the rest in their order."""
+    rank = len(input._s)
+    src = [wrap_dim(d, rank) for d in (source if isinstance(source, (tuple, list)) else (source,))]
+    dst = [
+        wrap_dim(d, rank)
+        for d in (destination if isinstance(destination, (tuple, list)) else (destination,))
+    ]
+    if len(src) != len(dst):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({src} dims) should contain the "
+            f"same number of dims as destination ({dst} dims)"
+        )
+    rest = iter(d for d in range(rank) if d not in src)
+    order = tuple(src[dst.index(d)] if d in dst else next(rest) for d in range(rank))
+    return core("permute")(input, order)

@@ -1,0 +1,107 @@
+"""Parts of a tensor's memory: ranges, places, diagonals, windows, without a copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._tensor import Tensor
+from tensorbus.ops.dims import wrap_dim
+from tensorbus.ops.generate import core
+from tensorbus.ops.public import public
+
+
+@public()
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """*length* places of one dimension from *start* on, without a copy."""
+    d = wrap_dim(dim, len(input._s))
+    n = input._s[d]
+    start = int(start)
+    if not -n <= start <= n:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-n}, {n}], but got {start})"
+        )
+    start = start + n if start < 0 else start
+    if length < 0 or start + length > n:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return core("slice")(input, d, start, start + length, 1)
+
+
+@public()
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """One place of a dimension, which disappears; without a copy."""
+    if not input._s:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    d = wrap_dim(dim, len(input._s))
+    n = input._s[d]
+    if not -n <= index < n:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input._s)} "
+            f"at dimension {d}"
+        )
+    return core("select")(input, d, index % n)
+
+
+@public()
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: Any = None) -> Tensor:
+    """A view with any shape, strides and offset within the storage."""
+    shape, strides = tuple(size), tuple(stride)
+    own = input._k.layout(input._a)[1]
+    offset = own if storage_offset is None else int(storage_offset)
+    if len(shape) != len(strides):
+        raise RuntimeError(
+            f"mismatch in length of strides and shape: {len(strides)} strides, {len(shape)} sizes"
+        )
+    if any(s < 0 for s in strides):
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: "
+            f"{list(strides)}"
+        )
+    last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    itemsize = input._k.dtype.itemsize
+    available = input._k.backend.storage_size(input._a, input._k.dtype) // itemsize
+    if 0 not in shape and last >= available:
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, "
+            f"and itemsize {itemsize} requiring a storage size of {(last + 1) * itemsize} are out "
+            f"of bounds for storage of size {available * itemsize}"
+        )
+    return core("strided")(input, shape, strides, offset)
+
+
+@public()
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of two dimensions as a new last one, without a copy."""
+    rank = len(input._s)
+    a, b = wrap_dim(dim1, rank), wrap_dim(dim2, rank)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    _, start, strides = input._k.layout(input._a)
+    rows, columns = input._s[a], input._s[b]
+    n = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    if n:
+        start += offset * strides[b] if offset >= 0 else -offset * strides[a]
+    rest = [d for d in range(rank) if d not in (a, b)]
+    shape = (*(input._s[d] for d in rest), n)
+    return core("strided")(
+        input, shape, (*(strides[d] for d in rest), strides[a] + strides[b]), start
+    )
+
+
+@public(function=False)
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of one dimension as a new last one, without a copy."""
+    d = wrap_dim(dimension, len(self._s))
+    n = self._s[d] if self._s else 1
+    if size > n or step <= 0:
+        raise RuntimeError(
+            f"maximum size for tensor at dimension {d} is {n} but size is {size}"
+            if size > n
+            else f"step is {step} but must be > 0"
+        )
+    _, offset, strides = self._k.layout(self._a)
+    if not self._s:
+        return core("strided")(self, (size,), (1,), offset)
+    shape = (*self._s[:d], (n - size) // step + 1, *self._s[d + 1 :], size)
+    return core("strided")(
+        self, shape, (*strides[:d], strides[d] * step, *strides[d + 1 :], strides[d]), offset
+    )

@@ -1,0 +1,93 @@
+"""Rows of views and reshaping, and of their derivatives."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorbus.ops.registry import row
+
+Shape = tuple[int, ...]
+
+# fmt: off
+row("view", "x:T, shape", "view", x=lambda F, g, x_shape: F.reshape(g, tuple(x_shape)))
+row("permute", "x:T, dims", "view", x=lambda F, g, dims: F.permute(g, inverse(dims)))
+row("expand", "x:T, shape", "view", x=lambda F, g, x_shape: F.sum_to(g, tuple(x_shape)))
+row("slice", "x:T, dim, start, stop, step", "view", node_name="SliceBackward0",
+    x=lambda F, g, x_shape, dim, start, stop, step:
+        F.slice_backward(g, tuple(x_shape), dim, start, stop, step))
+row("select", "x:T, dim, i", "view",
+    x=lambda F, g, x_shape, dim, i: F.select_backward(g, tuple(x_shape), dim, i))
+row("unsqueeze", "x:T, dim", "view", x=lambda F, g, dim: F.select(g, dim, 0))
+row("strided", "x:T, shape, strides, offset", "view", node_name="AsStridedBackward0",
+    composite=lambda F, x, shape, strides, offset: F.as_strided(x, shape, strides, offset),
+    x=lambda F, g, x_shape, shape, strides, offset:
+        F.strided_backward(g, tuple(x_shape), strides, offset))
+row("alias", "x:T", "view", composite=lambda F, x: x, x=lambda F, g: g)
+
+row("reshape", "x:T, shape", composite=lambda F, x, shape: _reshape(F, x, shape))
+row("clone", "x:T", composite=lambda F, x: _copy(F, x), x=lambda F, g: g)
+row("sum_to", "x:T, shape", composite=lambda F, x, shape: _sum_to(F, x, shape),
+    x=lambda F, g, x_shape: F.expand(g, tuple(x_shape)))
+row("slice_backward", "g:T, shape, dim, start, stop, step",
+    composite=lambda F, g, shape, dim, start, stop, step:
+        _write(F, shape, lambda z: F.slice(z, dim, start, stop, step), g),
+    g=lambda F, g, dim, start, stop, step: F.slice(g, dim, start, stop, step))
+row("select_backward", "g:T, shape, dim, i",
+    composite=lambda F, g, shape, dim, i: _write(F, shape, lambda z: F.select(z, dim, i), g),
+    g=lambda F, g, dim, i: F.select(g, dim, i))
+row("strided_backward", "g:T, shape, strides, offset",
+    composite=lambda F, g, shape, strides, offset: _strided_backward(F, g, shape, strides, offset),
+    g=lambda F, g, g_shape, strides, offset: F.strided(g, tuple(g_shape), strides, offset))
+# fmt: on
+
+
+def inverse(dims: Shape) -> Shape:
+    """The permutation that undoes another."""
+    return tuple(dims.index(d) for d in range(len(dims)))
+
+
+def _copy(F: Any, x: Any) -> Any:
+    out = F.empty(x.shape)
+    F.copy_(out, x)
+    return out
+
+
+def _write(F: Any, shape: Shape, place: Any, g: Any) -> Any:
+    """Zeros with *g* written into one view of them."""
+    out = F.zeros(shape)
+    F.copy_(place(out), g)
+    return out
+
+
+def _strided_backward(F: Any, g: Any, shape: Shape, strides: Shape, offset: int) -> Any:
+    """Each element's gradient goes where it was read, summed where it was read more than once."""
+    F64 = F.i64
+    index = F64.full((), offset)
+    for d, (n, stride) in enumerate(zip(g.shape, strides, strict=True)):
+        steps = F64.mul(F64.arange(n, 0, 1), stride)
+        index = F64.add(index, F64.view(steps, (1,) * d + (n,) + (1,) * (len(g.shape) - d - 1)))
+    flat = F.zeros((math.prod(shape),))
+    index = F64.reshape(F64.expand(index, tuple(g.shape)), (math.prod(g.shape),))
+    F.scatter(flat, 0, index, F.reshape(g, (math.prod(g.shape),)), "add")
+    return F.view(flat, shape)
+
+
+def _reshape(F: Any, x: Any, shape: Shape) -> Any:
+    try:
+        return F.view(x, shape)
+    except Exception:  # no view of that shape: a backend tells in its own way
+        return F.view(F.contiguous(x), shape)
+
+
+def _sum_to(F: Any, x: Any, shape: Shape) -> Any:
+    own = tuple(x.shape)
+    if own == tuple(shape):
+        return x
+    lead = len(own) - len(shape)
+    dims = tuple(range(lead)) + tuple(
+        d + lead for d, n in enumerate(shape) if n == 1 and own[d + lead] != 1
+    )
+    if dims:
+        x = F.sum(x, dims)
+    return F.view(F.contiguous(x), tuple(shape)) if tuple(x.shape) != tuple(shape) else x
