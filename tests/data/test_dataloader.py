@@ -131,6 +131,20 @@ def test_whole_batches_of_tensors_equal_collated_samples(wrap):
             assert (x.dtype, x.stride(), x.tolist()) == (y.dtype, y.stride(), y.tolist())
 
 
+def test_data_may_live_on_any_device_and_the_order_is_the_same(device):
+    def epoch(place):
+        data = TensorDataset(
+            tensorbus.arange(20.0, device=place).view(10, 2), tensorbus.arange(10, device=place)
+        )
+        made = DataLoader(data, 4, True, generator=tensorbus.Generator().manual_seed(3))
+        return list(made)
+
+    for ours, reference in zip(epoch(device), epoch("cpu"), strict=True):
+        for x, y in zip(ours, reference, strict=True):
+            assert x.device.type == device
+            assert x.cpu().tolist() == y.tolist()
+
+
 def test_a_subclass_that_changes_its_samples_is_asked_for_each():
     class Doubled(TensorDataset):
         def __getitem__(self, index):

@@ -88,6 +88,9 @@ def no_process_is_left():
     assert children() - before == set()
 
 
+accelerators = pytest.mark.parametrize("device", ["opencl"], indirect=True)
+
+
 def lists(batches):
     return [batch.tolist() for batch in batches]
 
@@ -173,6 +176,22 @@ def test_many_large_batches_may_be_kept():
     del kept
     gc.collect()
     assert len(transfer._mappings) == 0
+
+
+@accelerators
+def test_a_forked_worker_cannot_use_an_accelerator_and_says_so(device):
+    data = TensorDataset(tensorbus.arange(4.0, device=device))
+    with pytest.raises(RuntimeError, match="spawn"):
+        list(loader(data, 2, num_workers=1))
+
+
+@accelerators
+def test_a_spawned_worker_can(device):
+    data = TensorDataset(tensorbus.arange(4.0, device=device))
+    made = DataLoader(data, 2, num_workers=1, multiprocessing_context="spawn", timeout=60)
+    batches = [batch[0] for batch in made]
+    assert [x.device.type for x in batches] == [device, device]
+    assert [x.cpu().tolist() for x in batches] == [[0, 1], [2, 3]]
 
 
 class Shards(IterableDataset):

@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorbus
 from tensorbus import dtypes
+from tensorbus._parameter import Parameter
 from tensorbus.serialization import rebuild
 
 _STORAGE_NAMES = {
@@ -60,7 +61,7 @@ def _build() -> tuple[dict[str, Any], dict[int, Any]]:
     add("torch.Size", tensorbus.Size, rebuild.make_size)
     add("torch.device", tensorbus.device, rebuild.make_device)
     add("torch.Tensor", tensorbus.Tensor)
-    add("torch.nn.parameter.Parameter", tensorbus.nn.Parameter, rebuild.make_parameter)
+    add("torch.nn.parameter.Parameter", Parameter, rebuild.make_parameter)
     add("collections.OrderedDict", OrderedDict, rebuild.make_ordered_dict)
     add("collections.Counter", Counter, rebuild.make_counter)
     add("_codecs.encode", rebuild.encode, rebuild.encode)

@@ -11,6 +11,7 @@ from typing import Any
 
 import tensorbus
 from tensorbus import dtypes
+from tensorbus._parameter import Parameter
 from tensorbus.serialization.errors import CheckpointError
 from tensorbus.storage import UntypedStorage, tensor_from_storage
 
@@ -128,7 +129,7 @@ def make_parameter(data: Any, requires_grad: Any = True) -> Any:
     """A Parameter of a tensor."""
     if type(requires_grad) is not bool:
         raise bad("a parameter does not tell whether it requires grad")
-    return tensorbus.nn.Parameter(_tensor(data).detach(), requires_grad)
+    return Parameter(_tensor(data).detach(), requires_grad)
 
 
 def _rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any) -> Any:
@@ -153,7 +154,7 @@ def _rebuild_from_type_v2(function: Any, kind: Any, args: Any, state: Any) -> An
     tensor = _tensor(function(*args))
     if not isinstance(kind, type) or not issubclass(kind, tensorbus.Tensor):
         raise bad(f"a tensor is to become {_short(kind)}")
-    if kind is not type(tensor) and kind not in (tensorbus.Tensor, tensorbus.nn.Parameter):
+    if kind is not type(tensor) and kind not in (tensorbus.Tensor, Parameter):
         tensor = tensor.as_subclass(kind)
     return _with_attributes(tensor, state)
 

@@ -11,6 +11,7 @@ from typing import IO, Any
 
 import tensorbus
 from tensorbus import dtypes
+from tensorbus._parameter import Parameter
 from tensorbus.serialization.archive import ALIGNMENT, ArchiveWriter
 from tensorbus.serialization.files import replacing
 from tensorbus.serialization.names import storage_name
@@ -90,13 +91,16 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
         if kind is tensorbus.device:
             place: tuple[Any, ...] = (obj.type,) if obj.index is None else (obj.type, obj.index)
             return self._name("torch", "device"), place
+        if isinstance(obj, OrderedDict) and kind.__module__.startswith("tensorbus."):
+            # State dicts: PyTorch's are plain OrderedDicts with an attribute.
+            return OrderedDict, (), dict(obj.__dict__), None, iter(obj.items())
         if obj is tensorbus.strided:
             return self._name("torch.serialization", "_get_layout"), ("torch.strided",)
         return NotImplemented
 
     def _tensor(self, tensor: Any) -> Any:
         kind = type(tensor)
-        if kind is tensorbus.nn.Parameter:
+        if kind is Parameter:
             parts: tuple[Any, ...] = (tensor.detach(), tensor.requires_grad, OrderedDict())
             return self._name("torch._utils", "_rebuild_parameter"), parts
         storage = self._storage(tensor.untyped_storage(), tensor.dtype)
