@@ -167,11 +167,11 @@ binary("atan2", doc="The angle of the point (other, input)", domain="float", ali
        x=lambda F, g, x, y: F.mul(g, F.div(y, F.add(F.mul(x, x), F.mul(y, y)))),
        y=lambda F, g, x, y: F.mul(g, F.neg(F.div(x, F.add(F.mul(x, x), F.mul(y, y))))))
 binary("maximum", doc="The larger of both, NaN where either is",
-       x=lambda F, g, x, y: _share(F, g, F.lt(y, x), x, y),
+       x=lambda F, g, x, y: _share(F, g, F.gt(x, y), x, y),
        y=lambda F, g, x, y: _share(F, g, F.lt(x, y), x, y))
 binary("minimum", doc="The smaller of both, NaN where either is",
        x=lambda F, g, x, y: _share(F, g, F.lt(x, y), x, y),
-       y=lambda F, g, x, y: _share(F, g, F.lt(y, x), x, y))
+       y=lambda F, g, x, y: _share(F, g, F.gt(x, y), x, y))
 binary("hypot", doc="``sqrt(input**2 + other**2)`` without overflow", domain="float",
        composite=lambda F, x, y: _hypot(F, x, y),
        x=lambda F, g, x, out: F.mul(g, F.div(x, out)), y=lambda F, g, y, out: F.mul(g, F.div(y, out)))
@@ -301,9 +301,9 @@ unary("sigmoid", doc="``1 / (1 + exp(-input))``", domain="float",
       x=lambda F, g, out: F.mul(g, F.sub(out, F.mul(out, out))))
 unary("relu", doc="``max(input, 0)``, NaN kept", composite=lambda F, x: F.maximum(x, 0),
       x=lambda F, g, out: F.relu_backward(g, out))
-binary("relu_backward", doc="*g* where *out* is above 0, else 0", inplace=False,
-       composite=lambda F, g, out: F.mul(g, F.cast(F.lt(F.number(0), out), F.bool)),
-       x=lambda F, g, y: F.relu_backward(g, y))
+row("relu_backward", "g:T, y:T",
+    composite=lambda F, g, y: F.mul(g, F.cast(F.lt(F.number(0), y), F.bool)),
+    g=lambda F, g, y: F.relu_backward(g, y))
 unary("erf", doc="The error function", domain="float", composite=lambda F, x: _erf(F, x),
       x=lambda F, g, x: F.mul(g, F.mul(F.exp(F.neg(F.mul(x, x))), 2.0 / math.sqrt(math.pi))))
 # fmt: on

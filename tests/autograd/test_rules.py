@@ -1,0 +1,236 @@
+"""Every derivative rule against finite differences, order 1 and 2, in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorbus as tb
+from tensorbus.ops.generate import core
+from tensorbus.ops.registry import ROWS
+
+REAL = "real"
+POSITIVE = "positive"
+UNIT = "unit"
+ABOVE_ONE = "above one"
+
+_RANGES = {POSITIVE: (0.3, 2.0), UNIT: (-0.8, 0.8), ABOVE_ONE: (1.2, 3.0)}
+
+
+class Draw:
+    """A differentiable operand: its shape and where its values lie."""
+
+    def __init__(self, *shape: int, of: str = REAL):
+        self.shape = shape
+        self.of = of
+
+    def make(self, rng: np.random.Generator) -> Any:
+        if self.of == REAL:
+            # Away from 0 and from each other: no kink or tie within the finite differences' step.
+            n = int(np.prod(self.shape))
+            values = (rng.permutation(n) - n / 2 + 0.37) / max(n, 4) * 3
+            values = values.reshape(self.shape)
+        else:
+            values = rng.uniform(*_RANGES[self.of], size=self.shape)
+        return tb.tensor(values, dtype=tb.float64, requires_grad=True)
+
+
+def ints(*values: Any) -> Any:
+    return tb.tensor(values)
+
+
+def truths(*values: Any) -> Any:
+    return tb.tensor(values, dtype=tb.bool)
+
+
+_CONV = ((2, 1), (1, 0), (1, 2), 1)
+_GROUPED = ((1, 1), (1, 1), (1, 1), 2)
+_POOL = ((2, 3), (2, 1), (1, 1), (1, 1), False)
+_AVERAGE = ((2, 3), (2, 2), (1, 1), True, False, None)
+_PLACES = [[[[0, 5], [7, 2]]]]
+
+
+def _unary(of: str = REAL, *parameters: Any) -> list[tuple[Any, ...]]:
+    return [(Draw(3, 4, of=of), *parameters)]
+
+
+_PAIR = (Draw(2, 3), Draw(2, 3))
+_BROADCAST = (Draw(2, 3), Draw(3))
+
+# Operands of the prepared form of each op; the operands that are no Draw are parameters.
+SAMPLES: dict[str, list[tuple[Any, ...]]] = {
+    **{name: [_PAIR, _BROADCAST, (Draw(2, 1), 2.0)] for name in ["add", "sub", "mul"]},
+    "div": [(Draw(2, 3), Draw(3, of=POSITIVE)), (Draw(2, 1), 2.0)],
+    "fmod": [(Draw(2, 3), Draw(3, of=POSITIVE)), (Draw(2, 3), 0.7)],
+    "remainder": [(Draw(2, 3), Draw(3, of=POSITIVE)), (Draw(2, 3), 0.7)],
+    "pow": [
+        (Draw(2, 3, of=POSITIVE), Draw(3)),
+        (Draw(2, 3), 2),
+        (Draw(2, 3), 3.0),
+        (Draw(2, 3, of=POSITIVE), -0.5),
+        (Draw(2, 3), 0),
+    ],
+    **{name: [(Draw(2, 3), Draw(2, 3, of=POSITIVE))] for name in ["atan2", "hypot", "logaddexp"]},
+    **{name: [(Draw(2, 3), Draw(2, 3, of=POSITIVE)), (Draw(2, 3), 0.1)]
+       for name in ["maximum", "minimum"]},
+    **{name: _unary() for name in [
+        "neg", "abs", "sign", "floor", "ceil", "round", "trunc", "frac", "square", "exp", "exp2",
+        "expm1", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "asinh", "sigmoid", "relu",
+        "erf", "gelu", "gelu_tanh", "log_sigmoid", "silu",
+    ]},
+    **{name: _unary(POSITIVE) for name in [
+        "sqrt", "rsqrt", "reciprocal", "log", "log2", "log10", "log1p",
+    ]},
+    **{name: _unary(UNIT) for name in ["asin", "acos", "atanh"]},
+    "acosh": _unary(ABOVE_ONE),
+    "relu_backward": [(Draw(2, 3), tb.tensor([[0.5, -1.0, 2.0]] * 2, dtype=tb.float64))],
+    "softmax": [(Draw(2, 3, 2), 1), (Draw(4), 0)],
+    "log_softmax": [(Draw(2, 3, 2), 1), (Draw(4), 0)],
+    "clamp_min": _unary(REAL, -0.3),
+    "clamp_max": _unary(REAL, 0.3),
+    "clamp": _unary(REAL, -0.3, 0.3),
+    "leaky_relu": _unary(REAL, 0.1),
+    "elu": _unary(REAL, 1.3, 1.1, 0.7),
+    "softplus": [*_unary(REAL, 1.5, 20.0), *_unary(REAL, 2.0, 0.4)],
+    "threshold": _unary(REAL, 0.2, -1.0),
+    "dropout_scale": [(Draw(2, 2), truths([True, False], [False, True]), 2.0)],
+    "view": [(Draw(2, 6), (3, 4))],
+    "permute": [(Draw(2, 3, 4), (2, 0, 1))],
+    "expand": [(Draw(2, 1, 3), (4, 2, 5, 3))],
+    "slice": [(Draw(5, 3), 0, 1, 5, 2)],
+    "leading": [(Draw(5, 3), slice(-4, None, 2))],
+    "select": [(Draw(2, 3), 1, 2)],
+    "unsqueeze": [(Draw(2, 3), 1)],
+    "strided": [(Draw(3, 4), (2, 3), (3, 1), 1), (Draw(6), (4, 3), (1, 1), 0)],
+    "alias": [(Draw(3),)],
+    "clone": [(Draw(2, 3),)],
+    "sum_to": [(Draw(4, 2, 3), (2, 1))],
+    "slice_backward": [(Draw(2, 3), (5, 3), 0, 1, 5, 3)],
+    "select_backward": [(Draw(3), (3, 2), 1, 0)],
+    "strided_backward": [(Draw(4, 3), (6,), (1, 1), 0)],
+    "convolution": [
+        (Draw(2, 2, 5, 6), Draw(3, 2, 3, 2), Draw(3), *_CONV),
+        (Draw(1, 4, 4, 4), Draw(2, 2, 3, 3), None, *_GROUPED),
+    ],
+    "conv2d": [(Draw(2, 2, 5, 6), Draw(3, 2, 3, 2), *_CONV)],
+    "conv2d_input": [(Draw(1, 3, 3, 4), Draw(3, 2, 3, 2), (5, 6), *_CONV)],
+    "conv2d_weight": [(Draw(1, 3, 3, 4), Draw(1, 2, 5, 6), (3, 2), *_CONV)],
+    "index_clear": [(Draw(4, 2), 0, ints(1, 3), False)],
+    "where": [(truths([True, False, True]), Draw(2, 3), Draw(3))],
+    "matmul": [(Draw(2, 3), Draw(3, 4)), (Draw(2, 2, 3), Draw(2, 3, 2))],
+    "take": [(Draw(3, 4), 1, ints(0, 2, 2), False), (Draw(3, 4), 0, ints(-1, 2), True)],
+    "gather": [(Draw(3, 4), 1, ints([0, 1], [3, 3], [2, 0]))],
+    "index_add_zeros": [(Draw(3, 2), (4, 2), 0, ints(0, 3, 3), False)],
+    "scatter_add_zeros": [(Draw(2, 2), (3, 4), 1, ints([0, 1], [3, 3]))],
+    "cat": [(Draw(2, 3), Draw(2, 1), 1)],
+    "flip": [(Draw(2, 3), (0, 1))],
+    "linear": [(Draw(2, 3), Draw(4, 3), Draw(4)), (Draw(2, 2, 3), Draw(4, 3), None)],
+    "nll_rows": [(Draw(3, 4), ints(0, 3, 1), truths(True, True, False))],
+    "nll_rows_backward": [(Draw(3), ints(0, 3, 1), truths(True, True, False), (3, 4))],
+    "cross_entropy_rows": [(Draw(3, 4), ints(0, 3, 1), truths(True, True, False))],
+    "cross_entropy_mean": [(Draw(3, 4), ints(0, -100, 1), -100)],
+    "bce_logits": [(Draw(2, 3), Draw(2, 3, of=POSITIVE))],
+    "smooth_l1": [(Draw(2, 3), Draw(2, 3, of=POSITIVE), 0.7), (Draw(2, 3), Draw(2, 3, of=POSITIVE), 0.0)],
+    "pad": [(Draw(2, 3), ((1, 0), (0, 2)), 0.5)],
+    "unpad": [(Draw(3, 5), (2, 3), ((1, 0), (0, 2)))],
+    "max_pool2d": [(Draw(1, 2, 4, 5), *_POOL)],
+    "max_pool2d_backward": [(Draw(1, 1, 2, 2), tb.tensor(_PLACES), (1, 1, 3, 4))],
+    "picked": [(Draw(1, 1, 3, 4), tb.tensor(_PLACES))],
+    "avg_pool2d": [(Draw(1, 2, 4, 5), *_AVERAGE)],
+    "avg_pool2d_backward": [(Draw(1, 2, 3, 3), (4, 5), *_AVERAGE)],
+    "sum": [(Draw(2, 3, 2), (0, 2))],
+    "mean": [(Draw(2, 3, 2), (0, 2))],
+    "prod": [(Draw(2, 3, 2), (0, 2)), (Draw(4), (0,))],
+    "amax": [(Draw(2, 3, 2), (0, 2))],
+    "amin": [(Draw(2, 3, 2), (0, 2))],
+    "cumsum": [(Draw(2, 4), 1)],
+    "cumprod": [(Draw(2, 4), 1)],
+    "var": [(Draw(2, 4), (1,), 1), (Draw(2, 3, 2), (0, 2), 0)],
+    "logsumexp": [(Draw(2, 3, 2), (0, 2))],
+    "vector_norm": [(Draw(2, 3), order, (1,)) for order in (2.0, 1.0, 3.0)],
+    **{f"scatter_{op}": [(Draw(3, 4), 1, ints([0, 1], [3, 2]), Draw(2, 2, of=POSITIVE))]
+       for op in ["set", "add", "mul", "amax", "amin"]},
+}  # fmt: skip
+
+
+def _normalized(affine: Any, dims: Any) -> Callable[..., Any]:
+    """``normalize`` with the statistics that its callers compute beforehand."""
+
+    def f(x: Any, w: Any, b: Any) -> Any:
+        with tb.no_grad():
+            m, v = core("mean")(x, dims), core("var")(x, dims, 0)
+        return core("normalize")(x, m, v, w, b, dims, affine, 1e-3)
+
+    return f
+
+
+CASES = [(name, n) for name, samples in SAMPLES.items() for n in range(len(samples))]
+
+
+def _arranged(sample: tuple[Any, ...]) -> tuple[list[Any], Callable[..., Any], Callable[[Any], Any]]:
+    rng = np.random.default_rng(7)
+    leaves = [s.make(rng) for s in sample if isinstance(s, Draw)]
+
+    def operands(given: tuple[Any, ...]) -> list[Any]:
+        rest = iter(given)
+        return [next(rest) if isinstance(s, Draw) else s for s in sample]
+
+    return leaves, operands, lambda row: lambda *given: core(row)(*operands(given))
+
+
+@pytest.mark.parametrize(("name", "n"), CASES, ids=[f"{name}-{n}" for name, n in CASES])
+def test_rule(name: str, n: int) -> None:
+    leaves, _, function = _arranged(SAMPLES[name][n])
+    assert tb.autograd.gradcheck(function(name), leaves)
+    assert tb.autograd.gradgradcheck(function(name), leaves)
+
+
+@pytest.mark.parametrize(
+    ("shape", "affine", "dims"),
+    [((3, 2, 2), (1,), (0, 2)), ((2, 4), (1,), (1,)), ((2, 2, 3), (1, 2), (1, 2))],
+    ids=["batch", "layer", "layer-2d"],
+)
+def test_rule_of_normalize(shape: Any, affine: Any, dims: Any) -> None:
+    rng = np.random.default_rng(3)
+    inner = tuple(shape[d] for d in affine)
+    x, w, b = Draw(*shape).make(rng), Draw(*inner).make(rng), Draw(*inner).make(rng)
+    assert tb.autograd.gradcheck(_normalized(affine, dims), (x, w, b))
+    assert tb.autograd.gradgradcheck(_normalized(affine, dims), (x, w, b))
+
+
+def test_every_row_with_a_rule_has_a_sample() -> None:
+    with_rules = {name for name, row in ROWS.items() if row.rules and "test" not in name}
+    assert with_rules - set(SAMPLES) - {"normalize"} == set()
+    assert set(SAMPLES) <= with_rules, "samples of ops that are gone"
+
+
+def test_samples_reach_every_rule() -> None:
+    for name, samples in SAMPLES.items():
+        row = ROWS[name]
+        reached = {
+            argument
+            for sample in samples
+            for argument, given in zip(row.arguments, sample, strict=True)
+            if isinstance(given, Draw)
+        }
+        missing = set(row.rules) - reached
+        assert missing <= {"y"} if name == "relu_backward" else not missing, name
+
+
+def test_a_wrong_rule_is_caught() -> None:
+    x = Draw(3, of=POSITIVE).make(np.random.default_rng(0))
+
+    class Wrong(tb.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g
+
+    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+        tb.autograd.gradcheck(Wrong.apply, (x,))
