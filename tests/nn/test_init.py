@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 import tensorbus
 from tensorbus import nn
@@ -96,6 +96,13 @@ def test_trunc_normal():
     assert stats.kstest(x.numpy(), reference.cdf).pvalue > 1e-3
     with pytest.warns(UserWarning, match="mean is more than 2 std from"):
         init.trunc_normal_(x, mean=9.0)
+
+
+def test_inverse_erf_is_one():
+    y = np.concatenate([np.linspace(-0.9999, 0.9999, 201), [0.0, 1e-9, -1.0, 1.0]])
+    x = init._inverse_erf(tensorbus.tensor(y)).numpy()
+    np.testing.assert_allclose(x[:-2], special.erfinv(y[:-2]), rtol=1e-6, atol=1e-12)
+    assert np.isfinite(x).all()
 
 
 @pytest.mark.parametrize("groups", [1, 2])
