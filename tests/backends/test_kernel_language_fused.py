@@ -58,6 +58,20 @@ def test_integer_extras(generated):
     assert (generated("ge", x, x[::-1]) == (x >= x[::-1])).all()
 
 
+@pytest.mark.parametrize("name", ["uint8", "int8", "int64", "float32", "float64"])
+def test_remainder_has_the_divisors_sign(generated, name):
+    x = np.array([0, 1, 5, 7, 100, 127] + [-1, -5, -7, -128] * (name != "uint8"), name)
+    x, y = np.meshgrid(x, x[x != 0])
+    assert (generated("remainder", x, y) == np.remainder(x, y)).all()
+    assert (generated("remainder", x, 3) == np.remainder(x, 3)).all()
+
+
+def test_numbers_alone_give_an_array(generated):
+    less = generated.kernel("lt", "int64")
+    assert generated.get(less(2, 3)).shape == ()
+    assert generated.get(less(2, 3)) and not generated.get(less(3, 2))
+
+
 def test_clamps(generated):
     x = np.array([-3, -1, 0, 2, 9, np.nan], "float32")
     same = np.testing.assert_array_equal

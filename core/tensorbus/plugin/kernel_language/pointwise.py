@@ -11,6 +11,7 @@ from tensorbus.plugin.kernel_language.array import Storage, StridedArray, row_ma
 from tensorbus.plugin.kernel_language.device import Device, Launch
 from tensorbus.plugin.kernel_language.layout import broadcast_shapes, expand_strides
 from tensorbus.plugin.kernel_language.loops import PLANS_KEPT, LoopNest, Operand, Plan
+from tensorbus.plugin.kernel_language.move import fill
 from tensorbus.plugin.kernel_language.scalars import TO_BOOL, UNARY, expression
 from tensorbus.plugin.kernel_language.types import compute_type, load, store
 
@@ -77,6 +78,11 @@ class Expression:
             else:
                 scalars.append(v)
                 key.append(None)
+        if not where:
+            # Numbers alone: the first becomes an array of no dimensions.
+            point = self.device.new((), self.values[0][1])
+            fill(self.device, point, values[0])
+            return self(point, *values[1:], out=out)
         found = self.plans.get(tuple(key))
         if found is None:
             if len(self.plans) > PLANS_KEPT:
@@ -152,7 +158,7 @@ def _binary(general: Expression) -> Callable[..., StridedArray]:
                     form = both
                 else:
                     return general(x, y)
-            elif y.flat and 0 not in (shape := y.shape):
+            elif y.__class__ is StridedArray and y.flat and 0 not in (shape := y.shape):
                 form = right
             else:
                 return general(x, y)

@@ -25,6 +25,7 @@ _FLOAT = {
     "sigmoid": "({T})1 / (({T})1 + exp(-x))",
     "relu": "x > 0 || x != x ? x : ({T})0",
     "sign": "({T})((x > 0) - (x < 0))",
+    "remainder": "remainder_{T}(x, y)",
     "isnan": "x != x",
     "isinf": "fabs(x) == INFINITY",
     "isfinite": "fabs(x) < INFINITY",
@@ -47,6 +48,7 @@ _INTEGER = {
     "relu": "x > 0 ? x : ({T})0",
     "sign": "({T})((x > 0) - (x < 0))",
     "bitwise_not": "({T})~x",
+    "remainder": "remainder_{T}(x, y)",
 }
 
 _ORDERED = {
@@ -95,6 +97,23 @@ FUNCTION {T} fmod_{T}({T} a, {T} b) {
 }
 """
 
+# The sign is the divisor's.
+_FLOAT_REMAINDER = """
+FUNCTION {T} remainder_{T}({T} a, {T} b) {
+    {T} m = fmod(a, b);
+    return m != 0 && (b < 0) != (m < 0) ? m + b : m;
+}
+"""
+
+_INTEGER_REMAINDER = """
+FUNCTION {T} remainder_{T}({T} a, {T} b) {
+    if (b == 0) return 0;
+    {MINUS_ONE}if (b == ({T})-1) return 0;
+    {T} m = a % b;
+    return m != 0 && (b < 0) != (m < 0) ? m + b : m;
+}
+"""
+
 _INTEGER_POW = """
 FUNCTION {T} pow_{T}({T} a, {T} b) {
     if (b < 0) return a == 1 ? 1 : a == ({T})-1 ? ((b & 1) ? a : 1) : 0;
@@ -126,11 +145,11 @@ def expression(op: str, d: dtype) -> tuple[str, str] | None:
         return (_fill(_BITS[op], d), "") if d.category < FLOAT else None
     if d.category == FLOAT:
         text = _FLOAT.get(op)
-        helper = _FLOAT_FLOOR_DIVIDE if op == "floor_divide" else ""
+        helper = {"floor_divide": _FLOAT_FLOOR_DIVIDE, "remainder": _FLOAT_REMAINDER}.get(op, "")
     elif d.category == INTEGER:
         text = _INTEGER.get(op) or _ORDERED.get(op)
         helper = {"floor_divide": _INTEGER_FLOOR_DIVIDE, "fmod": _INTEGER_FMOD,
-                  "pow": _INTEGER_POW}.get(op, "")  # fmt: skip
+                  "pow": _INTEGER_POW, "remainder": _INTEGER_REMAINDER}.get(op, "")  # fmt: skip
     else:
         text, helper = _ORDERED.get(op), ""
     return None if text is None else (_fill(text, d), _fill(helper, d))
