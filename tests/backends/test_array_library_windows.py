@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tensorbus import dtypes
-from tensorbus_cpu_numpy import threads
+from tensorbus_cpu_numpy import blas, threads
 from tensorbus_cpu_numpy.backend import CpuBackend
 
 BACKEND = CpuBackend()
@@ -226,3 +226,33 @@ def test_infinite_images_neither_warn_nor_fail():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isnan(kernel("conv2d", "float32")(x, w, *options)).all()
+
+
+def test_blas_has_its_threads_back_after_a_block_that_kept_it_in_one():
+    control = blas.control()
+    if control is None:
+        pytest.skip("NumPy's BLAS here has no way to set its threads")
+    before = control.get()
+    try:
+        BACKEND.set_num_threads(2)
+        assert control.get() == 2
+        with blas.one_thread():
+            with blas.one_thread():
+                assert control.get() == 1
+            assert control.get() == 1
+        assert control.get() == 2
+        with blas.one_thread():
+            BACKEND.set_num_threads(3)
+            assert control.get() == 1
+        assert control.get() == 3
+    finally:
+        BACKEND.set_num_threads(before)
+
+
+def test_an_error_in_one_thread_reaches_the_caller():
+    def fail(start, stop):
+        if start == 8:
+            raise ValueError(f"block {start}:{stop}")
+
+    with pytest.raises(ValueError, match="block 8:10"):
+        threads.spread(fail, 10, 2, small=True)

@@ -60,12 +60,12 @@ def _sigmoid(xp: Any, dtype: dtype) -> Kernel:
 
 def _centred(x: Array, dim: int, wide: np.dtype) -> Array:
     """x minus its maximum along *dim*, which keeps exp in range."""
-    return np.subtract(x, np.maximum.reduce(x, dim, None, None, True), dtype=wide)
+    return np.subtract(x, np.maximum.reduce(x, dim, keepdims=True), dtype=wide)
 
 
 def _sum_kept(x: Array, dim: int) -> Array:
     if x.size < 2048:
-        return np.add.reduce(x, dim, None, None, True)
+        return np.add.reduce(x, dim, keepdims=True)
     summed = total(x, (dim,)).astype(x.dtype, copy=False)
     return summed.reshape(*x.shape[:dim], 1, *x.shape[dim + 1 :])
 
