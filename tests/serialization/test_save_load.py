@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import sys
+import types
 from collections import Counter, OrderedDict
 from pathlib import Path
 from typing import Any
@@ -188,6 +190,32 @@ def test_sharing_is_kept(torch: Any) -> None:
         assert loaded["again"] is loaded["all"]
         assert loaded["other"].tolist() == [0, 0]
     assert base[1, 2].item() == 0
+
+
+class Celsius(tensorbus.Tensor):
+    """A subclass of the user's."""
+
+
+def test_attributes_and_subclasses_are_kept(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    tensor = tensorbus.ones(2)
+    tensor.note = [1, "x"]
+    parameter = tensorbus.nn.Parameter(tensorbus.ones(3))
+    parameter.note = "p"
+    file = io.BytesIO()
+    tensorbus.save([tensor, parameter, nn.Buffer(tensorbus.ones(1))], file)
+    for loaded in (tensorbus.load(file), torch.load(file.seek(0) or file, weights_only=True)):
+        assert [loaded[0].note, loaded[1].note] == [[1, "x"], "p"]
+        assert loaded[1].requires_grad
+        assert not hasattr(loaded[2], "persistent")
+    monkeypatch.setitem(sys.modules, __name__, types.SimpleNamespace(Celsius=Celsius))
+    warm = tensorbus.tensor([20.5]).as_subclass(Celsius)
+    tensorbus.save(warm, file := io.BytesIO())
+    with pytest.raises(tensorbus.serialization.UnsafeCheckpointError, match="Celsius"):
+        tensorbus.load(file)
+    with tensorbus.serialization.safe_globals([Celsius]):
+        again = tensorbus.load(file)
+    assert type(again) is Celsius
+    assert again.tolist() == [20.5]
 
 
 def test_a_view_brings_its_whole_storage_and_a_clone_does_not() -> None:

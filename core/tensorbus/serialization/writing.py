@@ -100,24 +100,27 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
 
     def _tensor(self, tensor: Any) -> Any:
         kind = type(tensor)
+        state = _attributes(tensor)
+        args: tuple[Any, ...]
         if kind is Parameter:
-            parts: tuple[Any, ...] = (tensor.detach(), tensor.requires_grad, OrderedDict())
-            return self._name("torch._utils", "_rebuild_parameter"), parts
-        storage = self._storage(tensor.untyped_storage(), tensor.dtype)
+            args = (tensor.detach(), tensor.requires_grad, OrderedDict())
+            if state:
+                return self._name("torch._utils", "_rebuild_parameter_with_state"), (*args, state)
+            return self._name("torch._utils", "_rebuild_parameter"), args
         function = self._name("torch._utils", "_rebuild_tensor_v2")
-        # requires_grad of a result is not kept: its history is not saved either.
-        grad = tensor.requires_grad
-        args: tuple[Any, ...] = (
-            storage,
+        args = (
+            self._storage(tensor.untyped_storage(), tensor.dtype),
             tensor.storage_offset(),
             tuple(tensor.shape),
             tuple(tensor.stride()),
-            grad,
+            tensor.requires_grad,
             OrderedDict(),
         )
-        if kind is tensorbus.Tensor:
+        if kind is tensorbus.Tensor and not state:
             return function, args
-        return self._name("torch._tensor", "_rebuild_from_type_v2"), (function, kind, args, {})
+        named = self._name("torch", "Tensor") if kind is tensorbus.Tensor else kind
+        rebuild = self._name("torch._tensor", "_rebuild_from_type_v2")
+        return rebuild, (function, named, args, state)
 
     def _storage(self, storage: Any, dtype: Any) -> _StorageReference:
         key, first = self._keys.setdefault(storage._key, (str(len(self.storages)), dtype))
@@ -133,6 +136,14 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
         else:
             kind, size = self._name("torch", storage_name(dtype)), dtype.itemsize
         return _StorageReference(kind, key, _location(storage.device), storage.nbytes() // size)
+
+
+def _attributes(tensor: Any) -> dict[str, Any]:
+    """What the user has set on a tensor; a module's marks for its buffers are not that."""
+    state = dict(getattr(tensor, "__dict__", {}))
+    if state.pop("_is_buffer", False):
+        state.pop("persistent", None)
+    return state
 
 
 def _location(device: Any) -> str:
