@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus import dtypes
-from tensorbus._tensor import Tensor, from_array
+from tensorbus._tensor import Tensor, bump, from_array
 from tensorbus.errors import device_error, type_error
 from tensorbus.kinds import kind_of
+from tensorbus.modes import RARE
 from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.generate import core
 from tensorbus.ops.index_tensors import Indexed, assign_at, places, put_into, unravel
 from tensorbus.ops.indexing import check_fits
-from tensorbus.ops.inplace import in_place
+from tensorbus.ops.inplace import in_place, refuse_overlap
 from tensorbus.ops.layouts import broadcast_shapes
 from tensorbus.ops.promotion import result_type
 from tensorbus.ops.public import public
-from tensorbus.ops.slow import operand
+from tensorbus.ops.slow import edge_of, operand
 
 Shape = tuple[int, ...]
 
@@ -37,6 +38,15 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
+    if (
+        isinstance(input, Tensor)
+        and isinstance(other, Tensor)
+        and input._k is other._k
+        and condition._k is input._k.bool
+        and input._s is other._s
+        and condition._s is input._s
+    ):
+        return core("where")(condition, input, other)
     if condition._k.dtype is not dtypes.bool:
         if condition._k.dtype is not dtypes.uint8:
             raise RuntimeError(
@@ -77,7 +87,8 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 @public()
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """*value*, a number or a 0-dim tensor, where the mask is true; the mask broadcasts."""
-    value = _fill_value(input, mask, value)
+    _fill_value(input, mask, value)
+    value = operand(value, input._k)
     shape = broadcast_shapes(input._s, mask._s)
     x = input if input._s == shape else input.expand(shape)
     return core("where")(_on(mask, x), value, x)
@@ -87,19 +98,25 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """Write *value* where the mask, which broadcasts, is true."""
     _fill_value(self, mask, value)
-    shape = broadcast_shapes(self._s, mask._s)
+    shape = self._s if mask._s is self._s else broadcast_shapes(self._s, mask._s)
     if shape != self._s:
         raise RuntimeError(
             f"output with shape {list(self._s)} doesn't match the broadcast shape {list(shape)}"
         )
-    return in_place(self, masked_fill, (mask, value))
+    if isinstance(value, Tensor) or self._e is not None or edge_of(self) is not None or RARE.on:
+        return in_place(self, masked_fill, (mask, value))
+    refuse_overlap(self)
+    k = self._k
+    k.copy_(self._a, k.where(_on(mask, self)._a, k.full((), value), self._a))
+    bump(self)
+    return self
 
 
 def _on(mask: Tensor, x: Tensor) -> Tensor:
     return mask if mask._k.device is x._k.device else mask.to(x._k.device)
 
 
-def _fill_value(x: Tensor, mask: Tensor, value: Any) -> Tensor:
+def _fill_value(x: Tensor, mask: Tensor, value: Any) -> None:
     if mask._k.dtype is not dtypes.bool:
         raise RuntimeError(
             f"masked_fill_ only supports boolean masks, but got mask with dtype {_scalar(mask)}"
@@ -111,7 +128,6 @@ def _fill_value(x: Tensor, mask: Tensor, value: Any) -> Tensor:
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{len(value._s)} dimension(s)."
         )
-    return operand(value, x._k)
 
 
 @public(out=True)

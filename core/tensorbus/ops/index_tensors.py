@@ -107,6 +107,9 @@ class Indexed:
         return [(dim, own, to_kind(item, k.i64))]
 
     def _broadcast(self) -> None:
+        if len(self.index) == 1:
+            self.shape = tuple(self.index[0][2]._s)
+            return
         shapes = [tuple(item._s) for _, _, item in self.index]
         try:
             self.shape = tuple(broadcast_shapes(*shapes))
@@ -139,6 +142,8 @@ class Indexed:
     def arrangement(self) -> tuple[Tensor, int]:
         """The view with the indexed dimensions side by side, and where they start."""
         view, dims = self.given, self.dims
+        if len(dims) == 1:
+            return view, dims[0]
         if dims == list(range(dims[0], dims[0] + len(dims))):
             return view, dims[0]
         rest = [d for d in range(len(view._s)) if d not in dims]
@@ -147,9 +152,8 @@ class Indexed:
     def linear(self) -> tuple[Tensor, bool]:
         """The index into the merged dimensions, one-dimensional, and whether it may be negative."""
         view = self.given
-        n = math.prod(self.shape)
         for dim, own, item in self.index:
-            if not view._s[dim] and n and item._s.numel():
+            if not view._s[dim] and 0 not in self.shape and item._s.numel():
                 value = int(item.reshape(-1)[0].item())
                 raise IndexError(f"index {value} is out of bounds for dimension {own} with size 0")
         if len(self.index) == 1:

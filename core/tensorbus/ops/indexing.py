@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from tensorbus import dtypes
-from tensorbus._tensor import Tensor
+from tensorbus._tensor import PERMUTED, Tensor, bump, new
+from tensorbus.modes import RARE
 from tensorbus.ops.creation import tensor
 from tensorbus.ops.generate import core
 from tensorbus.ops.index_tensors import Indexed, assign_at, take_at
 from tensorbus.ops.public import METHODS, Lazy
-from tensorbus.ops.registry import row
+from tensorbus.ops.registry import ROWS, row
+from tensorbus.size import size_of
 
 _INDEX_KINDS = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
@@ -41,36 +43,151 @@ row(
 
 
 def _make_getitem() -> Any:
-    select, leading, alias = core("select"), core("leading"), core("alias")
+    leading, find_size = core("leading"), size_of
+    leading_row, select_row = ROWS["leading"], ROWS["select"]
 
     def __getitem__(self: Tensor, index: Any) -> Tensor:
         """Part of the tensor: a view for ints, slices, None and ``...``, else a copy."""
         t = type(index)
         if t is slice:
             step = index.step
-            if self._s and (step is None or (type(step) is int and step > 0)):
+            if not self._s or (step is not None and (type(step) is not int or step <= 0)):
+                return _any_getitem(self, index)
+            if self._e is not None or RARE.on:
                 return leading(self, index)
-        if t is int:
-            shape = self._s
-            if shape:
-                n = shape[0]
-                if 0 <= index < n:
-                    return select(self, 0, index)
-                if -n <= index < 0:
-                    return select(self, 0, index + n)
-        view, tensors = _resolve(self, index)
-        if tensors is not None:
-            return take_at(tensors)
-        return alias(self) if view is self else view
+            try:
+                r = self._k.fast_leading(self._a, index)
+            except Exception:
+                return leading(self, index)
+            row, place = leading_row, (index,)
+        elif t is int and self._e is None and not RARE.on and self._s:
+            n = self._s[0]
+            at = index + n if index < 0 else index
+            if not 0 <= at < n:
+                return _any_getitem(self, index)
+            try:
+                r = self._k.fast_select(self._a, 0, at)
+            except Exception:
+                return _any_getitem(self, index)
+            row, place = select_row, (0, at)
+        elif t is tuple and self._e is None and not RARE.on:
+            found = _chain(self, index)
+            return _any_getitem(self, index) if found is None else found
+        else:
+            if index is None and self._e is None and not RARE.on:
+                index = (None,)
+                found = _chain(self, index)
+                if found is not None:
+                    return found
+            return _any_getitem(self, index)
+        o = new(Tensor)
+        c = self._c
+        if c is None:
+            c = self._c = [0]
+        b = self._b
+        if b is None or b is PERMUTED:
+            o._b = self
+            o._r = (row, place, None)
+        else:
+            o._b = b
+            o._r = self._r and (row, place, self._r)
+        o._a = r
+        o._k = self._k
+        o._s = find_size(r.shape)
+        o._c = c
+        o._e = None
+        return o
 
     return __getitem__
+
+
+def _chain(x: Tensor, index: tuple[Any, ...]) -> Tensor | None:
+    """Several ints and slices of a tensor without history: one tensor for all the views.
+
+    None where there is more to it.
+    """
+    base, how = x._b, None
+    if base is None or base is PERMUTED:
+        base = x
+    elif x._r is None:
+        return None
+    else:
+        how = x._r
+    found = _walk(x, index, how)
+    if found is None or found[0] is x._a:
+        return None
+    o = new(Tensor)
+    if x._c is None:
+        x._c = [0]
+    o._a, o._r = found
+    o._k, o._s, o._c, o._e, o._b = x._k, size_of(found[0].shape), x._c, None, base
+    return o
+
+
+def _walk(x: Tensor, index: tuple[Any, ...], how: Any) -> tuple[Any, Any] | None:
+    """The array of the views, and their recipe on top of *how*; None where there is more to it."""
+    k, a, shape = x._k, x._a, x._s
+    dim = own = 0
+    seen_ellipsis = False
+    try:
+        for item in index:
+            t = type(item)
+            if t is int:
+                n = shape[own]
+                if item < 0:
+                    item += n
+                if not 0 <= item < n:
+                    return None
+                a = k.fast_select(a, dim, item)
+                how = (ROWS["select"], (dim, item), how)
+                own += 1
+            elif t is slice:
+                if item.start is not None or item.stop is not None or item.step is not None:
+                    start, stop, step = _bounds(item, shape[own])
+                    a = k.fast_slice(a, dim, start, stop, step)
+                    how = (ROWS["slice"], (dim, start, stop, step), how)
+                elif own >= len(shape):
+                    return None
+                dim, own = dim + 1, own + 1
+            elif item is None:
+                a = k.fast_unsqueeze(a, dim)
+                how = (ROWS["unsqueeze"], (dim,), how)
+                dim += 1
+            elif item is Ellipsis and not seen_ellipsis:
+                seen_ellipsis = True
+                skipped = len(shape) - len(index) + index.count(None) + 1
+                if skipped < 0:
+                    return None
+                dim, own = dim + skipped, own + skipped
+            else:
+                return None
+    except ValueError:
+        raise
+    except Exception:  # an index too many, an overriding class: the long way knows
+        return None
+    return a, how
+
+
+def _any_getitem(x: Tensor, index: Any) -> Tensor:
+    view, tensors = _resolve(x, index)
+    if tensors is not None:
+        return take_at(tensors)
+    return core("alias")(x) if view is x else view
 
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write a number or a tensor that broadcasts into part of the tensor."""
     if not isinstance(value, Tensor):
         value = _assigned(self, value)
-    view, tensors = _resolve(self, index)
+    view = tensors = None
+    if type(index) is int or type(index) is slice:
+        index = (index,)
+    if type(index) is tuple and self._e is None and not RARE.on:
+        if self._b is None and self._k.override is None and _written(self, index, value):
+            return
+        view = _chain(self, index)
+    if view is None:
+        view, tensors = _resolve(self, index)
     if tensors is not None:
         assign_at(tensors, value)
         return
@@ -80,6 +197,19 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
         view.fill_(value)
         return
     view.copy_(without_leading_ones(value, len(view._s)))
+
+
+def _written(x: Tensor, index: tuple[Any, ...], value: Any) -> bool:
+    """Write straight into a fresh tensor's memory, where nothing records and nothing overlaps."""
+    plain = isinstance(value, Tensor)
+    if plain and (value._k is not x._k or value._e is not None or value._b is not None):
+        return False
+    found = _walk(x, index, None)
+    if found is None or (plain and value._s != tuple(found[0].shape)):
+        return False
+    x._k.copy_(found[0], value._a if plain else value)
+    bump(x)
+    return True
 
 
 def without_leading_ones(value: Tensor, rank: int) -> Tensor:
@@ -230,6 +360,8 @@ def _item(part: Any) -> Any:
 
 def _dims_used(item: Any) -> int:
     """How many of the tensor's dimensions an item is for."""
+    if type(item) is int or type(item) is slice:
+        return 1
     if item is None or item is Ellipsis:
         return 0
     if isinstance(item, Tensor) and item._k.dtype in (dtypes.bool, dtypes.uint8):

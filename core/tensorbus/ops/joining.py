@@ -17,7 +17,6 @@ from tensorbus.modes import RARE
 from tensorbus.ops.casting import to_kind
 from tensorbus.ops.dims import shape_argument, wrap_dim
 from tensorbus.ops.generate import core
-from tensorbus.ops.primitives import join
 from tensorbus.ops.promotion import result_type
 from tensorbus.ops.public import public
 from tensorbus.ops.slow import edge_of
@@ -97,7 +96,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     first = parts[0]._s
     d = wrap_dim(dim, len(first))
     _check_extents(parts, given, d)
-    o = from_array(join(k, [x._a for x in parts], d), k)
+    o = from_array(k.concatenate([x._a for x in parts], d), k)
     if (GRAD.on or THREAD.on) and any(x._e is not None for x in parts):
         n = CatBackward0()
         n.q = next_sequence()
