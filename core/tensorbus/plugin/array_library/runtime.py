@@ -149,7 +149,7 @@ class ArrayRuntime(Backend):
     def dtype(self, dtype: DType) -> np.dtype:
         return NUMPY_DTYPES[dtype]
 
-    def scalar(self, value: bool | int | float | complex, dtype: dtype) -> Array:
+    def scalar(self, value: bool | int | float | complex, dtype: DType) -> Array:
         """A 0-d array: an array module's own promotion would otherwise have a say."""
         return self.xp.array(host_scalar(value, dtype))
 
