@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tensorbus import discovery, plugin
-from tensorbus.plugin import PRIMITIVES
+from tensorbus.plugin import PRIMITIVES, VIEWS
 from tensorbus_conformance import (
     Case,
     ExceptionsError,
@@ -29,7 +29,7 @@ from tensorbus_conformance import (
     values,
     worker,
 )
-from tensorbus_conformance.cases import creation, ordering, reductions
+from tensorbus_conformance.cases import creation, ordering, reductions, views
 from tensorbus_conformance.command import command
 from tensorbus_conformance.pointwise_reference import reference
 
@@ -48,6 +48,10 @@ def test_every_primitive_has_cases_of_every_mandatory_dtype_it_takes() -> None:
         elif op not in floats | set("expm1 log log1p sin cos".split()):
             wanted |= {plugin.uint8, plugin.int8, plugin.int16, plugin.int32, plugin.int64}
         assert wanted <= by_op[op], op
+
+
+def test_every_view_has_calls() -> None:
+    assert set(views.CALLS) == set(VIEWS)
 
 
 def test_ids_are_unique_and_speak() -> None:

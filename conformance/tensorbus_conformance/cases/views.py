@@ -19,7 +19,7 @@ FAMILY = "views"
 SHAPE = (4, 1, 6)
 
 # Arguments, what they do to a NumPy array, and whether the backend needs negative strides.
-_CALLS: dict[str, list[tuple[tuple[Any, ...], Any, bool]]] = {
+CALLS: dict[str, list[tuple[tuple[Any, ...], Any, bool]]] = {
     "permute": [(((2, 0, 1),), lambda a: a.transpose(2, 0, 1), False),
                 (((0, 1, 2),), lambda a: a, False)],
     "reshape": [(((2, 2, 6),), lambda a: a.reshape(2, 2, 6), False),
@@ -32,6 +32,11 @@ _CALLS: dict[str, list[tuple[tuple[Any, ...], Any, bool]]] = {
               ((2, 5, 0, -2), lambda a: a[:, :, 5:0:-2], True),
               ((0, 3, None, -1), lambda a: a[::-1], True)],
     "select": [((0, 2), lambda a: a[2], False), ((2, 5), lambda a: a[:, :, 5], False)],
+    "leading": [((slice(1, 3),), lambda a: a[1:3], False),
+                ((slice(None),), lambda a: a, False),
+                ((slice(-2, None),), lambda a: a[-2:], False),
+                ((slice(None, -1, 2),), lambda a: a[:-1:2], False),
+                ((slice(0, 99, 3),), lambda a: a[0:99:3], False)],
     "unsqueeze": [((0,), lambda a: a[None], False), ((3,), lambda a: a[..., None], False)],
 }  # fmt: skip
 
@@ -41,7 +46,7 @@ def check(view: str, dtype: dtype, layout: str, t: Trial) -> None:
     kernel = t.device.kernel(view, dtype)
     if kernel is None:
         raise Unsupported(f"no {view} kernel: the default over as_strided is used")
-    for arguments, mirror, negative in _CALLS[view]:
+    for arguments, mirror, negative in CALLS[view]:
         if negative and not t.traits.negative_strides:
             continue
         if view == "reshape" and layout == "strided" and arguments[0] == (24,):
