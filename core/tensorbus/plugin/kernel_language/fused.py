@@ -60,8 +60,8 @@ def softmax_kernel(device: Device, op: str, d: dtype) -> Callable[..., StridedAr
             plan = nest.plan((), ((), ()))
             along = (1, 0, 0)
         else:
-            drop = lambda s: (*s[:dim], *s[dim + 1 :])  # noqa: E731
-            plan = nest.plan(drop(x.shape), (drop(out.strides), drop(x.strides)))
+            shape, so, sx = ((*s[:dim], *s[dim + 1 :]) for s in (x.shape, out.strides, x.strides))
+            plan = nest.plan(shape, (so, sx))
             along = (x.shape[dim], out.strides[dim], x.strides[dim])
         plan.launch(plan.size, out.buffer, out.offset, x.buffer, x.offset, *plan.layout, *along)
         return out

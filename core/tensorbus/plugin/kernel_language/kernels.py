@@ -105,4 +105,5 @@ def find(device: Device, op: str, source: dtype) -> Any:
     make = MAKERS.get(op)
     if make is not None:
         return make(device, source)
-    return FUSED.get(op, pointwise_kernel)(device, op, source)
+    fused = FUSED.get(op)
+    return fused(device, op, source) if fused else pointwise_kernel(device, op, source)

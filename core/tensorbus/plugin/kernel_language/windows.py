@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tensorbus import dtypes
 from tensorbus.dtypes import FLOAT, dtype
@@ -14,7 +14,8 @@ from tensorbus.plugin.kernel_language.move import contiguous, permute, reshape
 from tensorbus.plugin.kernel_language.reduce import Reduction
 from tensorbus.plugin.kernel_language.types import compute_type, load, raw, store
 
-Pair = tuple[int, int]
+# (of the height, of the width)
+Pair = Sequence[int]
 
 # Below so many weights, their gradient is computed for each sample and then summed: there is more
 # to do at once, and the product's inner dimension is shorter.
@@ -79,6 +80,7 @@ class Convolution:
         n, c, h, w = x.shape
         sn, sc, sh, sw = x.strides
         taps = kernel[0] * kernel[1]
+        place: tuple[int, ...]
         if taps_last:
             out = self.device.new((n, *size, c, *kernel), self.dtype)
             place = (out.strides[0], taps, out.strides[1], out.strides[2])
