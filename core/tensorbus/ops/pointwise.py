@@ -174,7 +174,8 @@ binary("minimum", doc="The smaller of both, NaN where either is",
        y=lambda F, g, x, y: _share(F, g, F.gt(x, y), x, y))
 binary("hypot", doc="``sqrt(input**2 + other**2)`` without overflow", domain="float",
        composite=lambda F, x, y: _hypot(F, x, y),
-       x=lambda F, g, x, out: F.mul(g, F.div(x, out)), y=lambda F, g, y, out: F.mul(g, F.div(y, out)))
+       x=lambda F, g, x, out: F.mul(g, F.div(x, out)),
+       y=lambda F, g, y, out: F.mul(g, F.div(y, out)))
 binary("logaddexp", doc="``log(exp(input) + exp(other))`` without overflow", domain="float",
        composite=lambda F, x, y: F.where(
            F.eq(x, y), F.add(x, math.log(2.0)),
@@ -304,8 +305,6 @@ unary("relu", doc="``max(input, 0)``, NaN kept", composite=lambda F, x: F.maximu
 row("relu_backward", "g:T, y:T",
     composite=lambda F, g, y: F.mul(g, F.cast(F.lt(F.number(0), y), F.bool)),
     g=lambda F, g, y: F.relu_backward(g, y))
-unary("erf", doc="The error function", domain="float", composite=lambda F, x: _erf(F, x),
-      x=lambda F, g, x: F.mul(g, F.mul(F.exp(F.neg(F.mul(x, x))), 2.0 / math.sqrt(math.pi))))
 # fmt: on
 
 
@@ -374,29 +373,3 @@ def _atanh(F: Any, x: Any) -> Any:
     a = F.abs(x)
     value = F.mul(F.log1p(F.div(F.mul(a, 2.0), F.sub(F.number(1), a))), 0.5)
     return F.where(F.lt(x, 0.0), F.neg(value), value)
-
-
-# Abramowitz and Stegun 7.1.5 and 7.1.14: the Taylor series near 0, the continued fraction beyond.
-_ERF_SPLIT = 2.0
-_ERF_TERMS = 30
-_ERF_FRACTIONS = 40
-
-
-def _erf(F: Any, x: Any) -> Any:
-    a = F.minimum(F.abs(x), 6.5)
-    near = F.minimum(a, _ERF_SPLIT)
-    square = F.mul(near, near)
-    total = F.number(0)
-    for n in reversed(range(_ERF_TERMS)):
-        coefficient = (-1.0) ** n / (math.factorial(n) * (2 * n + 1))
-        total = F.add(F.mul(square, total), coefficient)
-    series = F.mul(F.mul(near, total), 2.0 / math.sqrt(math.pi))
-    far = F.maximum(a, _ERF_SPLIT)
-    tail = far
-    for n in reversed(range(1, _ERF_FRACTIONS)):
-        tail = F.add(far, F.div(F.number(n / 2.0), tail))
-    decay = F.mul(F.exp(F.neg(F.mul(far, far))), 1.0 / math.sqrt(math.pi))
-    beyond = F.sub(F.number(1), F.div(decay, tail))
-    value = F.where(F.lt(a, _ERF_SPLIT), series, beyond)
-    value = F.where(F.lt(x, 0.0), F.neg(value), value)
-    return F.where(F.ne(x, x), x, value)
