@@ -133,6 +133,33 @@ def test_what_is_not_default_is_told() -> None:
         tensorbus.set_default_dtype(tensorbus.float32)
 
 
+def test_every_device_prints_the_same_values_and_its_name(device: str) -> None:
+    for shape in ((3,), (2000,), (40, 50), (2, 3, 400)):
+        values = tensorbus.arange(int(np.prod(shape))).reshape(shape)
+        text = repr(values.to(device))
+        if device == "cpu":
+            assert "device" not in text
+        else:
+            assert text.endswith(f"device='{device}:0')")
+        bare = text.replace(f", device='{device}:0'", "").replace(
+            f",\n       device='{device}:0'", ""
+        )
+        assert bare == repr(values)
+
+
+def test_printing_a_large_tensor_reads_only_its_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    original = tensorbus._tensor_str._host_array
+
+    def counted(t: Any) -> np.ndarray:
+        read.append(t.numel())
+        return original(t)
+
+    monkeypatch.setattr(tensorbus._tensor_str, "_host_array", counted)
+    assert "..." in repr(tensorbus.zeros(500, 500))
+    assert sum(read) == 36
+
+
 def test_a_subclass_prints_its_own_name() -> None:
     class Celsius(tensorbus.Tensor):
         pass
