@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -244,3 +246,11 @@ def test_what_is_fixed_cannot_be_set_later(name):
     with pytest.raises(ValueError, match=f"{name} attribute should not be set after DataLoader"):
         setattr(loader, name, None)
     loader.num_workers = 0
+
+
+def test_the_module_is_found_without_an_import_of_its_own():
+    program = "import tensorbus; print(tensorbus.utils.data.DataLoader.__name__)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("DataLoader\n", "")
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = tensorbus.utils.nothing

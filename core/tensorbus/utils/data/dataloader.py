@@ -61,7 +61,8 @@ class DataLoader(Generic[T_co]):
     processes make batches ahead (*prefetch_factor* for each, 2 if not given), which come out in
     order, in shared memory; worker i seeds its random streams with base_seed + i, drawn from
     *generator*. *persistent_workers* keeps them for the next pass, *timeout* is in seconds,
-    *pin_memory* is accepted and changes nothing. ValueError for options that exclude each other.
+    *pin_memory* and *in_order* are accepted and change nothing. ValueError for options that exclude
+    each other.
 
     >>> for batch in DataLoader(range(5), batch_size=2):
     ...     print(batch)
@@ -99,6 +100,7 @@ class DataLoader(Generic[T_co]):
         prefetch_factor: int | None = None,
         persistent_workers: bool = False,
         pin_memory_device: str = "",
+        in_order: bool = True,
     ):
         self._check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
@@ -106,6 +108,7 @@ class DataLoader(Generic[T_co]):
         self.prefetch_factor = 2 if prefetch_factor is None and num_workers else prefetch_factor
         self.pin_memory = pin_memory
         self.pin_memory_device = pin_memory_device
+        self.in_order = in_order
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
         self.multiprocessing_context = self._checked_context(multiprocessing_context)

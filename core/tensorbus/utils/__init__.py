@@ -1,0 +1,11 @@
+"""Tools around tensors: data loading."""
+
+import importlib
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    # ``tensorbus.utils.data`` works without an import of its own, and costs nothing until used.
+    if name == "data":
+        return importlib.import_module("tensorbus.utils.data")
+    raise AttributeError(f"module 'tensorbus.utils' has no attribute {name!r}")
