@@ -17,7 +17,7 @@ from tensorbus.devices import device as Device
 from tensorbus.plugin.backend import Array, Backend
 
 _kinds: dict[tuple[Device, dtypes.dtype, type | None], Kind] = {}
-_CONSTANTS_LIMIT = 1000
+_CONSTANTS_LIMIT = 256
 
 
 class Kind:
@@ -130,7 +130,10 @@ class Kind:
 
     def layout(self, x: Array) -> Any:
         """(storage key, offset, strides) of an array."""
-        return self.backend.layout(x, self.dtype)
+        key, offset, strides = self.backend.layout(x, self.dtype)
+        if 0 in x.shape:  # libraries differ here; strides of nothing are row-major
+            strides = contiguous_strides(tuple(x.shape))
+        return key, offset, strides
 
     def as_strided(
         self, x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
@@ -152,6 +155,15 @@ class Kind:
                     self.consts.clear()
                 self.consts[value] = found
         return found
+
+
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides, in elements."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
 
 
 def wrap_number(value: Any, dtype: dtypes.dtype) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from tensorbus import dtypes
 from tensorbus._tensor import PERMUTED, Tensor, bump, from_array, new
 from tensorbus.devices import device as Device
-from tensorbus.kinds import Kind, kind_of
+from tensorbus.kinds import Kind, contiguous_strides, kind_of
 from tensorbus.size import size_of
 
 
@@ -137,12 +137,8 @@ def resize_(t: Tensor, shape: tuple[int, ...]) -> Tensor:
     k, size = t._k, size_of(tuple(shape))
     _, offset, _ = k.layout(t._a)
     available = k.backend.storage_size(t._a, k.dtype) // k.dtype.itemsize
-    strides, step = [], 1
-    for n in reversed(size):
-        strides.append(step)
-        step *= max(n, 1)
     if offset + size.numel() <= available:
-        t._a = k.as_strided(t._a, tuple(size), tuple(reversed(strides)), offset)
+        t._a = k.as_strided(t._a, tuple(size), contiguous_strides(tuple(size)), offset)
         t._b = t._b if t._b is not None else PERMUTED
     else:
         if t._b is not None and t._b is not PERMUTED:

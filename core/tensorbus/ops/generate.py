@@ -108,8 +108,6 @@ def _binary(row: Row) -> list[str]:
             *_result(kind, "        "),
             f"        e0 = {a}._e",
             "        if e0 is not None and (GRAD.on or THREAD.on):",
-            f"            if {a}._b is not None:",
-            f"                e0 = edge_of({a})",
             f"            n = {row.node_name}S()",
             "            n.q = sequence()",
             "            n.k = k",
@@ -126,10 +124,6 @@ def _binary(row: Row) -> list[str]:
             f"    e0 = {a}._e",
             f"    e1 = {b}._e",
             "    if (e0 is not None or e1 is not None) and (GRAD.on or THREAD.on):",
-            f"        if {a}._b is not None:",
-            f"            e0 = edge_of({a})",
-            f"        if {b}._b is not None:",
-            f"            e1 = edge_of({b})",
             f"        n = {row.node_name}()",
             "        n.q = sequence()",
             "        n.k = k",
@@ -193,12 +187,7 @@ def _general(row: Row) -> list[str]:
     ]
     if recorded and row.form != "view":
         # A plain composite has no derivative of its own: its parts record.
-        wanted = " or ".join(
-            f"({t} is not None and {t}._e is not None)"
-            if t in row.optional
-            else f"{t}._e is not None"
-            for t in row.tensors
-        )
+        wanted = " or ".join(f"({_edge(row, t)}) is not None" for t in row.tensors)
         lines += [
             f"    if ({wanted}) and (GRAD.on or THREAD.on):",
             f"        return ROW.composite(k.T, {', '.join(row.arguments)})",
@@ -270,18 +259,21 @@ def _edges(row: Row) -> list[str]:
     return [t for t in row.tensors if t in row.rules]
 
 
+def _edge(row: Row, t: str) -> str:
+    """The expression for an operand's edge; that of a view may have to be made anew."""
+    edge = f"{t}._e if {t}._b is None else edge_of({t})"
+    return f"None if {t} is None else {edge}" if t in row.optional else edge
+
+
 def _record(row: Row) -> list[str]:
     inputs = _edges(row)
-    lines = []
-    for i, t in enumerate(inputs):
-        guard = f" if {t} is not None else None" if t in row.optional else ""
-        lines.append(f"    e{i} = {t}._e{guard}")
+    if row.form == "unary":  # ``pointwise`` has seen to views
+        lines = [f"    e0 = {inputs[0]}._e"]
+    else:
+        lines = [f"    e{i} = {_edge(row, t)}" for i, t in enumerate(inputs)]
     wanted = " or ".join(f"e{i} is not None" for i in range(len(inputs)))
-    lines.append(f"    if ({wanted}) and (GRAD.on or THREAD.on):")
-    for i, t in enumerate(inputs):
-        guard = f"e{i} is not None and " if t in row.optional else ""
-        lines += [f"        if {guard}{t}._b is not None:", f"            e{i} = edge_of({t})"]
     lines += [
+        f"    if ({wanted}) and (GRAD.on or THREAD.on):",
         f"        n = {row.node_name}()",
         "        n.q = sequence()",
         "        n.k = o._k",

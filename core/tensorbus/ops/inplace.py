@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorbus._tensor import PERMUTED, Tensor, bump, new
+from tensorbus._tensor import PERMUTED, Tensor, bump, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import AccumulateGrad, Node, next_sequence
 from tensorbus.dtypes import can_cast
@@ -77,8 +77,13 @@ def assign(x: Tensor, y: Tensor) -> Tensor:
     refuse_overlap(x)
     k.copy_(x._a, y._a)
     bump(x)
-    if y._e is not None or edge_of_before(x) is not None:
-        rebase(x, y._e)
+    n = y._e
+    if n is not None and getattr(n, "r_out", None) is y._a:
+        # What backward needs of the result now lies in x: no second copy, and a later write to x
+        # is seen.
+        n.r_out, n.c_out, n.v_out = x._a, x._c, version_of(x)
+    if n is not None or edge_of_before(x) is not None:
+        rebase(x, n)
     return x
 
 

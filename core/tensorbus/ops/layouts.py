@@ -9,17 +9,9 @@ import functools
 from typing import Any
 
 from tensorbus.errors import broadcast_error
+from tensorbus.kinds import contiguous_strides
 
 Shape = tuple[int, ...]
-
-
-def contiguous_strides(shape: Shape) -> Shape:
-    """Row-major strides, in elements."""
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
@@ -145,3 +137,13 @@ def view_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
         result.append(result[-1] if result else 1)
         at -= 1
     return tuple(reversed(result))
+
+
+__all__ = [
+    "broadcast_shapes",
+    "contiguous_strides",
+    "empty_in_layout",
+    "is_dense",
+    "pointwise_strides",
+    "view_strides",
+]

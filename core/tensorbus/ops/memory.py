@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorbus import storage as storages
 from tensorbus._tensor import PERMUTED, Tensor, bump, new
-from tensorbus.kinds import kind_of
+from tensorbus.kinds import contiguous_strides, kind_of
 from tensorbus.ops.dims import shape_argument
 from tensorbus.ops.public import public
 
@@ -37,20 +37,12 @@ def set_(
     else:
         n = source.nbytes() // self._k.dtype.itemsize
         shape = (n,) if size is None else tuple(size)
-        strides = tuple(stride) if stride is not None else _row_major(shape)
+        strides = tuple(stride) if stride is not None else contiguous_strides(shape)
         made = storages.tensor_from_storage(source, self._k.dtype, storage_offset, shape, strides)
     self._a, self._k, self._s = made._a, made._k, made._s
     self._b = None if made._b is None else PERMUTED
     bump(self)
     return self
-
-
-def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
 
 
 @public(function=False)

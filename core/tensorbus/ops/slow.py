@@ -31,6 +31,9 @@ def pointwise(row: Row, k: Kind, *operands: Any) -> tuple[Any, Size, Any]:
     """(array, Size, base mark) of a pointwise op whose operands differ in shape or layout."""
     entry = getattr(k, row.name)
     tensors = [o for o in operands if isinstance(o, Tensor)]
+    for t in tensors:
+        if t._b is not None and t._b is not PERMUTED:
+            t._e = edge_of(t)
     arrays = [o._a if isinstance(o, Tensor) else o for o in operands]
     if all(t._b is None or k.is_contiguous(t._a) for t in tensors):
         r = entry(*arrays)

@@ -1,0 +1,383 @@
+"""The backward pass: order, sums, hooks, modes, memory."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import tensorbus as tb
+
+
+@pytest.fixture
+def no_gc() -> Iterator[None]:
+    """Only reference counts free memory here."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def leaf(*values: float) -> Any:
+    return tb.tensor(values, requires_grad=True)
+
+
+def test_shared_subgraphs_sum() -> None:
+    x = leaf(2.0)
+    y = x * x
+    z = y * y + y  # x^4 + x^2
+    z.backward()
+    assert x.grad.tolist() == [36.0]
+
+
+def test_gradients_add_up_over_calls_and_keep_their_memory() -> None:
+    x = leaf(1.0, 2.0)
+    (x * 3).sum().backward()
+    before = x.grad
+    (x * 4).sum().backward()
+    assert x.grad is before
+    assert x.grad.tolist() == [7.0, 7.0]
+
+
+def test_grad_of_one_leaf_is_not_the_memory_of_another() -> None:
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    (x + y).sum().backward()
+    x.grad.add_(1)
+    assert y.grad.tolist() == [1.0, 1.0]
+
+
+def test_a_chain_of_100_000_ops_goes_back_without_recursion() -> None:
+    x = leaf(1.0)
+    y = x
+    for _ in range(100_000):
+        y = y + 1.0
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0]
+    del y  # and is released without recursion too
+
+
+def test_second_backward_needs_retain_graph() -> None:
+    x = leaf(1.0)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.tolist() == [4.0]
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.backward()
+
+
+def test_errors_name_what_is_missing() -> None:
+    with pytest.raises(
+        RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"
+    ):
+        tb.ones(1).backward()
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+        (leaf(1.0, 2.0) * 2).backward()
+    with pytest.raises(RuntimeError, match=r"Mismatch in shape: grad_output\[0\] has a shape of"):
+        (leaf(1.0, 2.0) * 2).backward(tb.ones(3))
+    x = leaf(1.0)
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+        tb.autograd.grad(x.sum(), leaf(2.0))
+
+
+def test_grad_leaves_dot_grad_alone() -> None:
+    x, y = leaf(2.0), leaf(3.0)
+    found = tb.autograd.grad((x * y).sum(), [y, x])
+    assert [g.tolist() for g in found] == [[2.0], [3.0]]
+    assert x.grad is None and y.grad is None
+
+
+def test_grad_of_an_inner_value_runs_no_further() -> None:
+    calls = []
+    x = leaf(2.0)
+    inner = x * 3
+    inner.register_hook(lambda g: calls.append("inner"))
+    first = x.exp()
+    first.register_hook(lambda g: calls.append("first"))
+    out = (inner * inner * first).sum()
+    (g,) = tb.autograd.grad(out, inner)
+    assert g.item() == pytest.approx(2 * 6 * 7.3890561)
+    assert "first" not in calls
+
+
+def test_backward_to_chosen_inputs() -> None:
+    x, y = leaf(2.0), leaf(3.0)
+    (x * y).sum().backward(inputs=[x])
+    assert x.grad.tolist() == [3.0]
+    assert y.grad is None
+
+
+def test_orders_beyond_the_second() -> None:
+    x = tb.tensor(0.7, dtype=tb.float64, requires_grad=True)
+    g = x.sin() * x
+    import math
+
+    expected = [
+        math.sin(0.7) + 0.7 * math.cos(0.7),
+        2 * math.cos(0.7) - 0.7 * math.sin(0.7),
+        -3 * math.sin(0.7) - 0.7 * math.cos(0.7),
+        -4 * math.cos(0.7) + 0.7 * math.sin(0.7),
+    ]
+    for value in expected:
+        (g,) = tb.autograd.grad(g, x, create_graph=True)
+        assert g.item() == pytest.approx(value, rel=1e-12)
+
+
+def test_create_graph_puts_history_into_dot_grad() -> None:
+    x = leaf(3.0)
+    (x**3).sum().backward(create_graph=True)
+    assert x.grad.requires_grad
+    (second,) = tb.autograd.grad(x.grad.sum(), x)
+    assert second.tolist() == [18.0]
+
+
+def test_branches_without_gradient_cost_no_kernel_in_backward() -> None:
+    x, frozen = leaf(1.0, 2.0), tb.ones(2)
+    y = (frozen * frozen * frozen + x).sum()
+    nodes = []
+    stack = [y.grad_fn]
+    while stack:
+        node = stack.pop()
+        nodes.append(node.name())
+        stack += [edge for edge, _ in node.next_functions if edge is not None]
+    assert nodes == ["SumBackward0", "AddBackward0", "AccumulateGrad"]
+
+
+# -- hooks -----------------------------------------------------------------------------------
+def test_tensor_hooks_see_and_replace_the_whole_gradient() -> None:
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    seen = []
+    y.register_hook(lambda g: seen.append(g.tolist()))
+    handle = y.register_hook(lambda g: g * 10)
+    (y + y).sum().backward()
+    assert seen == [[2.0, 2.0]]
+    assert x.grad.tolist() == [40.0, 40.0]
+    handle.remove()
+    handle.remove()
+
+
+def test_leaf_and_post_accumulate_hooks() -> None:
+    x = leaf(1.0)
+    order = []
+    x.register_hook(lambda g: order.append(("tensor", g.item())))
+    x.register_post_accumulate_grad_hook(lambda t: order.append(("post", t.grad.item())))
+    (x * 3).sum().backward()
+    (x * 4).sum().backward()
+    assert order == [("tensor", 3.0), ("post", 3.0), ("tensor", 4.0), ("post", 7.0)]
+    with pytest.raises(RuntimeError, match="cannot be registered on non-leaf"):
+        (x * 2).register_post_accumulate_grad_hook(print)
+
+
+def test_node_hooks() -> None:
+    x = leaf(1.0)
+    y = (x * 3).sum()
+    log = []
+    y.grad_fn.register_prehook(lambda grads: log.append(("pre", grads[0].item())))
+    y.grad_fn.register_hook(lambda ins, outs: log.append(("post", ins[0].tolist(), outs[0].item())))
+    y.backward()
+    assert log == [("pre", 1.0), ("post", [1.0], 1.0)]
+
+
+def test_retain_grad() -> None:
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    y.retain_grad()
+    y.retain_grad()
+    assert y.retains_grad
+    (y * y).sum().backward()
+    assert y.grad.tolist() == [4.0, 8.0]
+    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
+        tb.ones(1).retain_grad()
+
+
+# -- modes -----------------------------------------------------------------------------------
+def test_modes_nest_decorate_and_survive_errors() -> None:
+    x = leaf(1.0)
+    with tb.no_grad():
+        assert not (x * 2).requires_grad
+        with tb.enable_grad():
+            assert (x * 2).requires_grad
+        assert not tb.is_grad_enabled()
+    with pytest.raises(ZeroDivisionError), tb.no_grad():
+        raise ZeroDivisionError
+    assert tb.is_grad_enabled()
+
+    @tb.no_grad()
+    def frozen() -> Any:
+        return x * 2
+
+    assert not frozen().requires_grad
+    tb.set_grad_enabled(False)
+    assert not (x * 2).requires_grad
+    tb.set_grad_enabled(True)
+    with tb.set_grad_enabled(False):
+        assert not tb.is_grad_enabled()
+    with tb.inference_mode():
+        assert not (x * 2).requires_grad
+    assert tb.is_grad_enabled()
+
+
+def test_a_decorated_generator_leaves_the_mode_between_its_steps() -> None:
+    @tb.no_grad()
+    def steps() -> Iterator[bool]:
+        yield tb.is_grad_enabled()
+        yield tb.is_grad_enabled()
+
+    inside, outside = [], []
+    for state in steps():
+        inside.append(state)
+        outside.append(tb.is_grad_enabled())
+    assert inside == [False, False] and outside == [True, True]
+
+
+def test_modes_belong_to_their_thread() -> None:
+    x = leaf(1.0)
+    entered, leave = threading.Event(), threading.Event()
+    inside: list[bool] = []
+
+    def other() -> None:
+        with tb.no_grad():
+            entered.set()
+            leave.wait(5)
+            inside.append((x * 2).requires_grad)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    entered.wait(5)
+    assert (x * 2).requires_grad  # while another thread is in no_grad
+    leave.set()
+    thread.join()
+    assert inside == [False]
+
+
+def test_threads_run_their_own_graphs_over_shared_leaves() -> None:
+    x = leaf(*[1.0] * 50)
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for _ in range(50):
+                (g,) = tb.autograd.grad((x * x * 3).sum(), x)
+                assert g.tolist() == [6.0] * 50
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+
+
+# -- memory ----------------------------------------------------------------------------------
+def _dies(make: Any) -> bool:
+    return make()() is None
+
+
+def test_graphs_hold_no_cycle(no_gc: None) -> None:
+    x = tb.ones(3, requires_grad=True)
+
+    def plain() -> Any:
+        return weakref.ref((x.exp() * x).sum().grad_fn)
+
+    def after_backward() -> Any:
+        y = (x.exp().softmax(0) * x).sum()
+        y.backward()
+        return weakref.ref(y.grad_fn)
+
+    def in_place() -> Any:
+        y = x * 2
+        y.mul_(x)
+        y[0] = 1.0
+        return weakref.ref(y.grad_fn)
+
+    def view() -> Any:
+        y = (x * 2).view(3, 1)
+        y.add_(1)
+        return weakref.ref(y.grad_fn)
+
+    def hooked() -> Any:
+        y = x * 2
+        y.retain_grad()
+        y.register_hook(lambda g: g * 2)
+        y.sum().backward()
+        return weakref.ref(y)
+
+    def function() -> Any:
+        class Keep(tb.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                y = x.exp()
+                ctx.save_for_backward(x, y)
+                return y
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                return g * ctx.saved_tensors[1]
+
+        return weakref.ref(Keep.apply(x).grad_fn)
+
+    def second_order() -> Any:
+        (g,) = tb.autograd.grad((x**3).sum(), x, create_graph=True)
+        return weakref.ref(g.grad_fn)
+
+    for make in (plain, after_backward, in_place, view, hooked, function, second_order):
+        assert _dies(make), make.__name__
+
+
+def test_errors_hold_no_graph(no_gc: None) -> None:
+    x = tb.ones(3, requires_grad=True)
+
+    def shapes() -> Any:
+        y = x * 2
+        ref = weakref.ref(y.grad_fn)
+        with pytest.raises(RuntimeError):
+            y + tb.ones(4)
+        with pytest.raises(RuntimeError):
+            y @ tb.ones(4, 4)
+        with pytest.raises(IndexError):
+            y[7]
+        return ref
+
+    def version() -> Any:
+        y = x.exp()
+        ref = weakref.ref(y.grad_fn)
+        y.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.sum().backward()
+        return ref
+
+    assert _dies(shapes)
+    assert _dies(version)
+
+
+def test_a_training_loop_does_not_grow(no_gc: None) -> None:
+    import tracemalloc
+
+    tb.manual_seed(0)
+    net = tb.nn.Sequential(tb.nn.Linear(20, 30), tb.nn.ReLU(), tb.nn.Linear(30, 3))
+    optimizer = tb.optim.Adam(net.parameters())
+    x, y = tb.rand(16, 20), tb.randint(0, 3, (16,))
+
+    def step() -> None:
+        optimizer.zero_grad()
+        tb.nn.functional.cross_entropy(net(x), y).backward()
+        optimizer.step()
+
+    for _ in range(20):
+        step()
+    tracemalloc.start()
+    step()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(400):
+        step()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    # Caches of constants are bounded; one small tensor kept in each step would be 100 kB and more.
+    assert after - before < 60_000
