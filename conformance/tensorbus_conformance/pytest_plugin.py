@@ -21,7 +21,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each case, named by its id."""
     if "conformance_case" not in metafunc.fixturenames:
         return
-    from tensorbus_conformance.cases import LEVELS, select
+    from tensorbus_conformance.case import LEVELS
+    from tensorbus_conformance.cases import select
 
     levels = metafunc.config.getoption("--level")
     cases = select(levels.split(",") if levels else LEVELS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
@@ -35,10 +36,8 @@ MODULES = (
 def all_cases() -> tuple[Case, ...]:
     """Every case of the suite, in the order it is run; ids are unique."""
     found = [case for module in MODULES for case in module.cases()]
-    ids = {case.id for case in found}
-    if len(ids) != len(found):
-        seen: set[str] = set()
-        twice = [c.id for c in found if c.id in seen or seen.add(c.id)]
+    twice = [id for id, n in Counter(case.id for case in found).items() if n > 1]
+    if twice:
         raise ValueError(f"case ids must be unique; twice: {', '.join(twice[:5])}")
     return tuple(found)
 

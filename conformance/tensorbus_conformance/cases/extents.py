@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from tensorbus.plugin import dtype
 from tensorbus_conformance import formats, values
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases import matmul, ordering, pointwise, reductions, scans
+from tensorbus_conformance.pointwise_reference import reference, result_dtype
 from tensorbus_conformance.trial import Placed, Trial
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 255, 257, 1000)
@@ -21,8 +23,8 @@ def _pointwise(t: Trial, op: str, d: dtype, sizes: tuple[int, ...]) -> None:
     for n in sizes:
         arrays = [values.plain(d, (n,), "sizes", k) for k in range(pointwise.arity(op))]
         given = [t.place(a, d, "offset") for a in arrays]
-        want = pointwise.reference(op, d, arrays)
-        found = pointwise.result_dtype(op, d)
+        want = reference(op, d, arrays)
+        found = result_dtype(op, d)
         got = t.result(t.call(op, d, *given), found, (n,), given)
         pointwise.judge(t, op, d, got, want, *arrays)
 
@@ -50,6 +52,7 @@ def check_window(op: str, d: dtype, t: Trial) -> None:
     """An input that overlaps itself."""
     given = window(t, d, 9, 4, 2)
     array = np.array(given.values)
+    arguments: tuple[Any, ...]
     if op == "matmul":
         other = values.summands(d, (4, 3), "taps")
         want, tolerance = matmul.expected(array, other, d)
@@ -68,7 +71,7 @@ def check_window(op: str, d: dtype, t: Trial) -> None:
         want, tolerance = array[:, chosen], None
         arguments = (given, 1, t.place(chosen, formats.INT64), False)
     else:
-        want, tolerance = pointwise.reference(op, d, [array, array]), None
+        want, tolerance = reference(op, d, [array, array]), None
         arguments = (given, given)
     found = formats.INT64 if op == "argsort" else d
     got = t.result(t.call(op, d, *arguments), found, want.shape, [given])
@@ -88,7 +91,7 @@ def check_same_storage(op: str, d: dtype, t: Trial) -> None:
     source, out = parts
     other = t.place(values.plain(d, (12,), "other"), d)
     t.call(op, d, source, other, out=out)
-    want = pointwise.reference(op, d, [source.values, other.values])
+    want = reference(op, d, [source.values, other.values])
     pointwise.judge(t, op, d, t.written(out), want, source.values, other.values)
 
 
