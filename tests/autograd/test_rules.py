@@ -99,6 +99,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "dropout_scale": [(Draw(2, 2), truths([True, False], [False, True]), 2.0)],
     "view": [(Draw(2, 6), (3, 4))],
     "permute": [(Draw(2, 3, 4), (2, 0, 1))],
+    "transpose": [(Draw(2, 3, 4), 0, -1)],
     "expand": [(Draw(2, 1, 3), (4, 2, 5, 3))],
     "slice": [(Draw(5, 3), 0, 1, 5, 2)],
     "leading": [(Draw(5, 3), slice(-4, None, 2))],

@@ -7,7 +7,8 @@ from typing import Any
 from tensorbus._tensor import Tensor
 from tensorbus.ops.dims import shape_argument, wrap_dim
 from tensorbus.ops.generate import core
-from tensorbus.ops.public import public
+from tensorbus.ops.public import METHODS, Lazy, public
+from tensorbus.ops.registry import row
 
 Shape = tuple[int, ...]
 
@@ -29,22 +30,37 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     return core("permute")(input, order)
 
 
-_swaps: dict[tuple[int, int, int], Shape] = {}
+def _swapped(rank: int, dim0: int, dim1: int) -> Shape:
+    order = list(range(rank))
+    order[dim0], order[dim1] = order[dim1], order[dim0]
+    return tuple(order)
 
 
-@public(aliases=("swapaxes", "swapdims"))
+def _transpose_checked(x: Tensor, dim0: Any, dim1: Any) -> Tensor:
+    """``transpose`` with dimensions that the kernel refused: PyTorch's error, or a 0-dim tensor."""
+    rank = len(x._s)
+    a, b = wrap_dim(dim0, rank), wrap_dim(dim1, rank)
+    return core("permute")(x, _swapped(rank, a, b) if rank else ())
+
+
+row(
+    "transpose",
+    "x:T, dim0, dim1",
+    "view",
+    composite=lambda F, x, dim0, dim1: F.permute(x, _swapped(len(x.shape), dim0, dim1)),
+    x=lambda F, g, dim0, dim1: F.transpose(g, dim0, dim1),
+    otherwise=_transpose_checked,
+)
+
+
+@public(method=False, aliases=("swapaxes", "swapdims"))
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged, without a copy."""
-    rank = len(input._s)
-    try:
-        order = _swaps[rank, dim0, dim1]
-    except KeyError:
-        a, b = wrap_dim(dim0, rank), wrap_dim(dim1, rank)
-        dims = list(range(rank))
-        if rank:
-            dims[a], dims[b] = dims[b], dims[a]
-        order = _swaps[rank, dim0, dim1] = tuple(dims)
-    return core("permute")(input, order)
+    return core("transpose")(input, dim0, dim1)
+
+
+for _name in ("transpose", "swapdims", "swapaxes"):
+    METHODS[_name] = Lazy(_name, lambda: core("transpose"))
 
 
 @public()

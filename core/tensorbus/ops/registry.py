@@ -35,6 +35,8 @@ class Row:
     composite: Callable[..., Any] | None = None
     """``f(F, *args)`` for an op that is not a primitive."""
     rules: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    otherwise: Callable[..., Any] | None = None
+    """What to call with the same operands where the common case raised: another way, or the error."""
     node_name: str = ""
     tensors: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
@@ -70,7 +72,7 @@ def row(name: str, signature: str, form: str = "general", **fields: Any) -> Row:
 
     >>> row("exp", "x:T", "unary", x=lambda F, g, out: F.mul(g, out))  # doctest: +SKIP
     """
-    known = {"result", "composite", "node_name", "domain"}
+    known = {"result", "composite", "node_name", "domain", "otherwise"}
     rules = {k: fields.pop(k) for k in list(fields) if k not in known}
     made = Row(name, signature, form, rules=rules, **fields)
     unknown = set(rules) - set(made.tensors)

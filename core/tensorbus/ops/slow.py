@@ -148,6 +148,8 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
             return core(row.name)(*arguments)
     if isinstance(error, IndexFault):
         raise IndexFault(error.value, error.dim, error.n) from None
+    if row.otherwise is not None:
+        return row.otherwise(*arguments)
     if row.form == "binary":
         broadcast_shapes(*(x._s for x in arguments if isinstance(x, Tensor)))
     try:

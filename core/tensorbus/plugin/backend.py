@@ -38,13 +38,14 @@ OTHERS = ["matmul", "take", "gather", "put", "scatter", "argsort", "arange", "ra
 PRIMITIVES: tuple[str, ...] = (*POINTWISE, *REDUCTIONS, *SCANS, *OTHERS)
 """The 49 kernels (the runtime's ``copy_`` is the fiftieth thing that moves data)."""
 
-VIEWS = ("permute", "reshape", "expand", "slice", "select", "unsqueeze", "leading")
+VIEWS = ("permute", "reshape", "expand", "slice", "select", "unsqueeze", "leading", "transpose")
 """View kernels a backend may override; the default for each goes through ``as_strided``.
 
 ``permute(x, dims)``, ``reshape(x, shape)`` (only asked where no copy is needed),
 ``expand(x, shape)``, ``slice(x, dim, start, stop, step)`` (``step`` may be negative, then
 ``stop`` may be None), ``select(x, dim, i)``, ``unsqueeze(x, dim)``; all non-negative. ``leading(x, index)`` takes a
-Python slice of the first dimension, of positive step, which may count from the end.
+Python slice of the first dimension, of positive step, which may count from the end;
+``transpose(x, dim0, dim1)`` takes dimensions that may count from the end, and raises for others.
 """
 
 

@@ -145,6 +145,9 @@ class ArrayRuntime(Backend):
     def is_contiguous(self, array: Array, dtype: dtype) -> bool:
         return array.flags.c_contiguous
 
+    def owns_storage(self, array: Array) -> bool:
+        return array.base is None
+
     # -- kernels -----------------------------------------------------------------------------
     def dtype(self, dtype: DType) -> np.dtype:
         return NUMPY_DTYPES[dtype]

@@ -55,3 +55,8 @@ def _unsqueeze(xp: Any, dtype: dtype) -> Kernel:
 @TABLE.row("leading", *ALL)
 def _leading(xp: Any, dtype: dtype) -> Kernel:
     return operator.getitem
+
+
+@TABLE.row("transpose", *ALL)
+def _transpose(xp: Any, dtype: dtype) -> Kernel:
+    return xp.ndarray.swapaxes
