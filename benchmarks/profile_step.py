@@ -1,4 +1,4 @@
-"""Where the demo's training step spends its time, op by op: ``python -m benchmarks.profile_step``.
+"""Where a training step spends its time, op by op: ``python -m benchmarks.profile_step [mlp]``.
 
 Every kernel and runtime call of the ``cpu`` backend is timed; what is left is the frontend: Python
 code of ops, autograd, modules and the optimiser. PyTorch's own profile of the same step is printed
@@ -7,6 +7,7 @@ beside. The timers cost about a third of a microsecond a call, which counts as f
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import defaultdict
@@ -16,9 +17,11 @@ from functools import wraps
 from typing import Any
 
 from benchmarks import environment
-from benchmarks.harness import parser
-from benchmarks.training_cases import trainer
+from benchmarks.harness import Loop, parser
+from benchmarks.overhead_cases import mlp_step
+from benchmarks.training_cases import step
 
+STEPS = {"demo": step, "mlp": mlp_step}
 RUNTIME = ("empty", "copy_", "from_host", "to_host", "as_strided")
 
 
@@ -70,34 +73,32 @@ def profiled(backend: Any) -> Iterator[Profile]:
             delattr(backend, name)
 
 
-def ours(steps: int) -> tuple[Profile, float]:
+def ours(make: Callable[[Any], Loop], steps: int) -> tuple[Profile, float]:
     """The profile of *steps* steps on tensorbus, and their seconds."""
     import tensorbus
     from tensorbus import discovery
 
     with profiled(discovery.backend("cpu")) as profile:
-        ready, images, labels = trainer(tensorbus)
-        for _ in range(3):
-            ready.step(images, labels)
+        loop = make(tensorbus)
+        loop(3)
         profile.clear()
         start = time.perf_counter()
-        for _ in range(steps):
-            ready.step(images, labels)
+        loop(steps)
         return profile, time.perf_counter() - start
 
 
-def theirs(steps: int) -> list[tuple[str, float, float]]:
+def theirs(make: Callable[[Any], Loop], steps: int) -> list[tuple[str, float, float]]:
     """PyTorch's profile: (op, microseconds of its own, calls), per step."""
+    # The profiler announces itself on standard output unless this is set before PyTorch is loaded.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     import torch
     from torch.profiler import ProfilerActivity, profile
 
     torch.set_num_threads(1)
-    ready, images, labels = trainer(torch)
-    for _ in range(3):
-        ready.step(images, labels)
+    loop = make(torch)
+    loop(3)
     with profile(activities=[ProfilerActivity.CPU]) as found:
-        for _ in range(steps):
-            ready.step(images, labels)
+        loop(steps)
     return [
         (event.key, event.self_cpu_time_total / steps, event.count / steps)
         for event in found.key_averages()
@@ -119,11 +120,11 @@ def show(title: str, rows: list[tuple[str, float, float]], total: float, most: i
 
 def main() -> int:
     options = parser(__doc__.splitlines()[0], rounds=50)
+    options.add_argument("step", nargs="?", choices=[*STEPS], default="demo")
     options.add_argument("--most", type=int, default=18, help="how many rows of each table")
     args = options.parse_args()
     steps = args.rounds
-    environment.show(environment.describe())
-    profile, seconds = ours(steps)
+    profile, seconds = ours(STEPS[args.step], steps)
     total = seconds / steps * 1e6
     rows = [
         (name, spent / steps * 1e6, profile.calls[name] / steps)
@@ -132,9 +133,10 @@ def main() -> int:
     kernels = sum(spent for _, spent, _ in rows)
     rows.append(("the frontend: all that is not in the backend", total - kernels, 1))
     show(f"tensorbus: {total:,.0f} µs per step", rows, total, args.most)
-    others = theirs(steps)
+    others = theirs(STEPS[args.step], steps)
     all_of_them = sum(spent for _, spent, _ in others)
     show(f"PyTorch, one thread: {all_of_them:,.0f} µs per step", others, all_of_them, args.most)
+    environment.show(environment.describe())
     return 0
 
 
