@@ -37,6 +37,8 @@ CALLS: dict[str, list[tuple[tuple[Any, ...], Any, bool]]] = {
                 ((slice(-2, None),), lambda a: a[-2:], False),
                 ((slice(None, -1, 2),), lambda a: a[:-1:2], False),
                 ((slice(0, 99, 3),), lambda a: a[0:99:3], False)],
+    "transpose": [((0, 2), lambda a: a.swapaxes(0, 2), False),
+                  ((-1, 1), lambda a: a.swapaxes(-1, 1), False)],
     "unsqueeze": [((0,), lambda a: a[None], False), ((3,), lambda a: a[..., None], False)],
 }  # fmt: skip
 
