@@ -408,7 +408,7 @@ def test_workers_end_with_their_main_process(ending, delay):
         start_new_session=True,
     )
     pids = [int(pid) for pid in main.stdout.readline().split()]
-    assert len(pids) == 2
+    assert len(pids) == 2, main.communicate(timeout=30)[1]
     time.sleep(0.3)
     if ending == signal.SIGINT:
         # Ctrl-C in a terminal goes to every process of the group.
