@@ -5,8 +5,14 @@
 tensor(5.)
 """
 
+from tensorbus.ops.grids import vander
 from tensorbus.ops.linalg import matmul
 from tensorbus.ops.norms import linalg_norm as norm
 from tensorbus.ops.norms import matrix_norm, vector_norm
+from tensorbus.ops.products import linalg_cross as cross
+from tensorbus.ops.products import matrix_power, multi_dot, vecdot
 
-__all__ = ["matmul", "matrix_norm", "norm", "vector_norm"]
+__all__ = [
+    "cross", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm", "vander", "vecdot",
+    "vector_norm",
+]  # fmt: skip
