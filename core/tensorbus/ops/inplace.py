@@ -124,38 +124,65 @@ def rebase(x: Tensor, edge: Any) -> None:
     n.e1 = edge
     n.recipe = x._r
     n.shape = base._s
+    n.order = None if base._b is None else _memory_order(base)
     base._e = n
     x._e = None
     edge_of(x)
 
 
-class CopySlices(Node):
-    """A write into a view: the base's gradient is zero there, the written values get the rest."""
+def _memory_order(x: Tensor) -> tuple[int, ...]:
+    """The dimensions from the one of the largest stride to the one of the smallest."""
+    strides = x._k.layout(x._a)[2]
+    return tuple(sorted(range(len(strides)), key=lambda d: (-strides[d], d)))
 
-    __slots__ = ("e0", "e1", "recipe", "shape")
+
+class CopySlices(Node):
+    """A write into a view: the base's gradient is zero there, the written values get the rest.
+
+    The view's recipe only holds for the base's own layout, so gradients are brought into it.
+    """
+
+    __slots__ = ("e0", "e1", "order", "recipe", "shape")
     arity = 2
     op = "copy_"
     recipe: Any
     shape: Any
+    order: tuple[int, ...] | None
 
     def run(self, g: Any) -> tuple[Any, ...]:
-        k = self.k
         kept = written = None
         if self.e1 is not None:
-            written = k.clone(_view_array(k, g, self.recipe))
+            laid = self._copy(self.k, g)
+            written = self.k.clone(_view_array(self.k, laid, self.recipe))
         if self.e0 is not None:
-            kept = k.clone(g)
-            k.copy_(_view_array(k, kept, self.recipe), 0)
+            kept = self._copy(self.k, g)
+            self.k.copy_(_view_array(self.k, kept, self.recipe), 0)
         return self.e0, kept, self.e1, written
 
     def run_t(self, g: Any) -> tuple[Any, ...]:
         kept = written = None
         if self.e1 is not None:
-            written = replay(g, self.recipe).clone()
+            written = _row_major(self.k.T, replay(self._copy(self.k.T, g), self.recipe))
         if self.e0 is not None:
-            kept = g.clone()
+            kept = self._copy(self.k.T, g)
             replay(kept, self.recipe).zero_()
         return self.e0, kept, self.e1, written
+
+    def _copy(self, F: Any, g: Any) -> Any:
+        """A copy in the layout of the base."""
+        if self.order is None:
+            return _row_major(F, g)
+        back = tuple(self.order.index(d) for d in range(len(self.order)))
+        return F.permute(_row_major(F, F.permute(g, self.order)), back)
+
+
+def _row_major(F: Any, x: Any) -> Any:
+    """A row-major copy of an array, or of a tensor (whose own ``clone`` keeps its layout)."""
+    if isinstance(x, Tensor):
+        from tensorbus.ops.generate import core
+
+        return core("clone")(x)
+    return F.clone(x)
 
 
 def _view_array(k: Any, array: Any, recipe: Any) -> Any:
