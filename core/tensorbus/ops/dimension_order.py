@@ -72,7 +72,7 @@ def t(input: Tensor) -> Tensor:
     return core("permute")(input, tuple(reversed(range(rank))))
 
 
-@public()
+@public(aliases=("moveaxis",))
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dimensions moved to other places, the rest in their order."""
     rank = len(input._s)
@@ -89,3 +89,48 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     rest = iter(d for d in range(rank) if d not in src)
     order = tuple(src[dst.index(d)] if d in dst else next(rest) for d in range(rank))
     return core("permute")(input, order)
+
+
+def _swapped_last(name: str, x: Tensor) -> Tensor:
+    if len(x._s) == 1 or (not x._s and name == "mT"):
+        raise RuntimeError(
+            f"tensor.{name} is only supported on matrices or batches of matrices. "
+            f"Got {len(x._s)}-D tensor."
+        )
+    return transpose(x, -2, -1) if x._s else x
+
+
+def _reversed(x: Tensor) -> Tensor:
+    """``x.T``: all dimensions in reverse order."""
+    return core("permute")(x, tuple(reversed(range(len(x._s)))))
+
+
+def _matrix_transpose(x: Tensor) -> Tensor:
+    """``x.mT``: the last two dimensions exchanged."""
+    return _swapped_last("mT", x)
+
+
+def _matrix_adjoint(x: Tensor) -> Tensor:
+    """``x.mH``: the last two dimensions exchanged, complex numbers conjugated."""
+    return _swapped_last("mH", x).conj()
+
+
+def _adjoint_matrix(x: Tensor) -> Tensor:
+    """``x.H``: ``mH`` of a matrix."""
+    if len(x._s) not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {len(x._s)}-D tensor."
+        )
+    return _matrix_adjoint(x) if x._s else x.conj()
+
+
+for _name, _get in {
+    "T": _reversed, "mT": _matrix_transpose, "mH": _matrix_adjoint, "H": _adjoint_matrix
+}.items():  # fmt: skip
+    METHODS[_name] = property(_get)
+
+
+@public()
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dimensions exchanged, complex numbers conjugated."""
+    return _swapped_last("adjoint()", input).conj()

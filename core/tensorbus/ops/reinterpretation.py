@@ -52,3 +52,34 @@ def _other_dtype(x: Tensor, array: Any, k: Any) -> Tensor:
     o._a, o._k, o._s, o._c, o._e = array, k, size_of(array.shape), x._c, None
     o._b = PERMUTED
     return o
+
+
+@public()
+def view_as_complex(input: Tensor) -> Tensor:
+    """Pairs in the last dimension as complex numbers, sharing memory."""
+    k = input._k
+    if k.dtype.name not in ("float16", "float32", "float64"):
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a "
+            f"tensor of scalar type: {k.dtype.legacy.removesuffix('Tensor')}"
+        )
+    if not input._s or input._s[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    _, offset, strides = k.layout(input._a)
+    if strides[-1] != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(s % 2 for s in strides[:-1]) or offset % 2:
+        raise RuntimeError(
+            "Tensor must have strides and a storage offset divisible by 2 for all but its last "
+            "dimension"
+        )
+    d = k.dtype.to_complex()
+    array = k.backend.as_strided(
+        input._a,
+        tuple(input._s[:-1]),
+        tuple(s // 2 for s in strides[:-1]),
+        offset // 2,
+        k.dtype,
+        d,
+    )
+    return _other_dtype(input, array, k.of(d))

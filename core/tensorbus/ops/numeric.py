@@ -1,0 +1,234 @@
+"""Pointwise functions of numbers' parts and limits: signs, bounds, digits, divisors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorbus import dtypes
+from tensorbus._tensor import Tensor
+from tensorbus.errors import type_error
+from tensorbus.ops.arguments import check_tensors, not_implemented
+from tensorbus.ops.casting import to_kind
+from tensorbus.ops.generate import core
+from tensorbus.ops.layouts import contiguous_strides
+from tensorbus.ops.pointwise import FUNCTIONS, METHODS, binary, unary
+from tensorbus.ops.public import public
+
+_INTEGERS = {2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
+
+# fmt: off
+unary("signbit", doc="Whether the sign is set: of -0.0 and of a negative NaN too", result="bool",
+      composite=lambda F, x: _signbit(F, x))
+binary("copysign", doc="The size of *input* with the sign of *other*", domain="float",
+       composite=lambda F, x, y: F.where(
+           F.signbit(_array(F, y)), F.sub(F.number(-0.0), F.abs(x)), F.abs(x)),
+       x=lambda F, g, x, out: F.mul(g, F.mul(F.sign(x), F.sign(out))),
+       y=lambda F, g: F.mul(g, 0.0))
+binary("nextafter", doc="The next number after *input* towards *other*",
+       composite=lambda F, x, y: _nextafter(F, _array(F, x), _array(F, y)))
+binary("heaviside", doc="0 below 0, 1 above, *values* at 0", inplace=True,
+       composite=lambda F, x, y: F.where(F.eq(x, 0), y, F.cast(F.gt(x, 0), F.bool)))
+binary("fmax", doc="The larger of both, the other one where either is NaN", inplace=False,
+       composite=lambda F, x, y: _one_if_nan(F, x, y, F.maximum),
+       x=lambda F, g, x, y: F.mul(g, F.cast(_takes_first(F, F.ge(x, y), y), F.bool)),
+       y=lambda F, g, x, y: F.where(_takes_first(F, F.ge(x, y), y), F.number(0), g))
+binary("fmin", doc="The smaller of both, the other one where either is NaN", inplace=False,
+       composite=lambda F, x, y: _one_if_nan(F, x, y, F.minimum),
+       x=lambda F, g, x, y: F.mul(g, F.cast(_takes_first(F, F.le(x, y), y), F.bool)),
+       y=lambda F, g, x, y: F.where(_takes_first(F, F.le(x, y), y), F.number(0), g))
+# fmt: on
+
+
+def _array(F: Any, x: Any) -> Any:
+    """An array for a Python number."""
+    return x if hasattr(x, "shape") else F.full((), x)
+
+
+def _bits(F: Any, x: Any) -> Any:
+    """The same bytes as integers."""
+    d = _INTEGERS[F.dtype.itemsize]
+    x = F.contiguous(x)
+    strides = contiguous_strides(tuple(x.shape))
+    offset = F.layout(x)[1]
+    return F.backend.as_strided(x, tuple(x.shape), strides, offset, F.dtype, d), F.of(d)
+
+
+def _signbit(F: Any, x: Any) -> Any:
+    if not F.is_float:
+        return F.lt(x, 0)
+    bits, I = _bits(F, x)  # noqa: E741
+    return I.lt(bits, 0)
+
+
+def _nextafter(F: Any, x: Any, y: Any) -> Any:
+    """One step in the order of the bits, which is the order of the numbers on each side of 0."""
+    bits, I = _bits(F, x)  # noqa: E741
+    grows = F.bool.eq(F.lt(x, y), F.lt(F.number(0.0), x))
+    moved = I.where(grows, I.add(bits, 1), I.sub(bits, 1))
+    # From zero, the first step is the smallest number of the other's sign.
+    sign = 1 << (F.dtype.bits - 1)
+    first = I.where(F.lt(x, y), I.number(1), I.number(1 - sign))
+    moved = I.contiguous(I.where(F.eq(x, 0.0), first, moved))
+    shape = tuple(moved.shape)
+    stepped = F.backend.as_strided(
+        moved, shape, contiguous_strides(shape), I.layout(moved)[1], I.dtype, F.dtype
+    )
+    stepped = F.where(F.eq(x, y), y, stepped)
+    return F.where(F.ne(x, x), x, F.where(F.ne(y, y), y, stepped))
+
+
+def _one_if_nan(F: Any, x: Any, y: Any, choose: Any) -> Any:
+    if not F.is_float:
+        return choose(x, y)
+    x, y = _array(F, x), _array(F, y)
+    return F.where(F.ne(x, x), y, F.where(F.ne(y, y), x, choose(x, y)))
+
+
+def _takes_first(F: Any, wins: Any, y: Any) -> Any:
+    return F.bool.bitwise_or(wins, F.ne(y, y))
+
+
+def _checked_heaviside(plain: Any) -> Any:
+    def heaviside(input: Tensor, values: Tensor, *more: Any, **keywords: Any) -> Tensor:
+        """0 below 0, 1 above, *values* at 0; both of one dtype."""
+        check_tensors("heaviside", input=input, values=values)
+        if input._k.dtype is not values._k.dtype:
+            raise RuntimeError(
+                "heaviside is not yet implemented for tensors with different dtypes."
+            )
+        return plain(input, values, *more, **keywords)
+
+    return heaviside
+
+
+FUNCTIONS["heaviside"] = _checked_heaviside(FUNCTIONS["heaviside"])
+METHODS["heaviside"] = FUNCTIONS["heaviside"]
+
+
+@public(out=True)
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself; RuntimeError for truth values."""
+    check_tensors("positive", input=input)
+    if input._k.dtype is dtypes.bool:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+METHODS["__pos__"] = positive
+
+_plain_round = FUNCTIONS["round"]
+
+
+@public(out=True, inplace=True)
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """The nearest integer, or the nearest number of so many decimals; halves to even.
+
+    Negative *decimals* round to the left of the point.
+    """
+    check_tensors("round", input=input)
+    if not decimals:
+        return _plain_round(input)
+    if input._k.dtype.category < dtypes.FLOAT:
+        raise not_implemented("round_cpu", input)
+    if decimals < 0:
+        return _plain_round(input / 10.0**-decimals) * 10.0**-decimals
+    return _plain_round(input * 10.0**decimals) / 10.0**decimals
+
+
+@public(out=True, inplace=True)
+def nan_to_num(
+    input: Tensor, nan: float | None = None, posinf: float | None = None,
+    neginf: float | None = None,
+) -> Tensor:  # fmt: skip
+    """NaN and the infinities replaced: by 0, and by the dtype's largest and smallest numbers."""
+    check_tensors("nan_to_num", input=input)
+    if not input._k.is_float:
+        return input.clone()
+    limits = dtypes.finfo(input._k.dtype)
+    x = input.detach()
+    result = input.masked_fill(x != x, 0.0 if nan is None else nan)
+    result = result.masked_fill(x == math.inf, limits.max if posinf is None else posinf)
+    return result.masked_fill(x == -math.inf, limits.min if neginf is None else neginf)
+
+
+@public(out=True)
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """``input ** exponent`` computed in float64."""
+    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        raise type_error("float_power", "input", 1, "Tensor", input)
+    return FUNCTIONS["pow"](*(_double(x) for x in (input, exponent)))
+
+
+def _double(x: Any) -> Any:
+    return to_kind(x, x._k.of(dtypes.float64)) if isinstance(x, Tensor) else float(x)
+
+
+@public(function=False)
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """In-place version of ``float_power``: for float64 only."""
+    if self._k.dtype is not dtypes.float64:
+        raise RuntimeError(
+            "the base given to float_power_ has dtype "
+            f"{self._k.dtype.legacy.removesuffix('Tensor')} but the operation's result requires "
+            "dtype Double"
+        )
+    return self.pow_(_double(exponent))
+
+
+@public(out=True, inplace=True)
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """``input * 2**other``."""
+    check_tensors("ldexp", input=input, other=other)
+    return input * FUNCTIONS["pow"](2.0, other)
+
+
+# -- whole numbers ---------------------------------------------------------------------------
+def _integers(name: str, input: Any, other: Any) -> None:
+    check_tensors(name, input=input, other=other)
+    for x in (input, other):
+        if x._k.dtype.category != dtypes.INTEGER:
+            raise not_implemented(f"{name}_cpu", x)
+
+
+@public(out=True, inplace=True)
+def gcd(input: Tensor, other: Tensor) -> Tensor:
+    """The greatest common divisors of integers, by Euclid's algorithm; the operands broadcast."""
+    _integers("gcd", input, other)
+    a, b = FUNCTIONS["broadcast_tensors"](input.abs(), other.abs())
+    kind = (a[..., :0] + b[..., :0])._k if a._s else (a + b)._k
+    a, b = to_kind(a, kind), to_kind(b, kind)
+    while bool((b != 0).any()):
+        rest = core("fmod")(a, b.masked_fill(b == 0, 1))
+        a, b = core("where")(b != 0, b, a), rest.masked_fill(b == 0, 0)
+    return a.clone()
+
+
+@public(out=True, inplace=True)
+def lcm(input: Tensor, other: Tensor) -> Tensor:
+    """The least common multiples of integers; the operands broadcast."""
+    _integers("lcm", input, other)
+    divisor = gcd(input, other)
+    divisor = divisor.masked_fill(divisor == 0, 1)
+    return (input // divisor * other).abs()
+
+
+# -- bounds ----------------------------------------------------------------------------------
+def _bounded(name: str, input: Tensor, bound: Any) -> Tensor:
+    check_tensors(name, input=input)
+    if isinstance(bound, Tensor):
+        worse = core("lt" if name == "clamp_min" else "gt")(input.detach(), bound.detach())
+        return FUNCTIONS["where"](worse | (bound.detach() != bound.detach()), bound, input)
+    return input.clamp(**{"min" if name == "clamp_min" else "max": bound})
+
+
+@public(out=True, inplace=True)
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """The values, and *min* where they are below; *min* is a number or a tensor."""
+    return _bounded("clamp_min", input, min)
+
+
+@public(out=True, inplace=True)
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """The values, and *max* where they are above; *max* is a number or a tensor."""
+    return _bounded("clamp_max", input, max)

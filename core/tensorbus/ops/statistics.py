@@ -1,0 +1,245 @@
+"""Statistics beyond sums: means without NaN, moments together, differences, covariance."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorbus import dtypes
+from tensorbus._tensor import Tensor
+from tensorbus.ops.arguments import check_tensors, not_implemented, scalar_name
+from tensorbus.ops.dims import wrap_dim
+from tensorbus.ops.generate import core
+from tensorbus.ops.public import public
+from tensorbus.ops.reductions import cumsum, mean, std, var
+from tensorbus.ops.reductions import sum as sum_of
+from tensorbus.ops.registry import row
+
+# fmt: off
+row("logcumsumexp", "x:T, dim", composite=lambda F, x, dim: _logcumsumexp(F, x, dim),
+    x=lambda F, g, x, out, dim: _logcumsumexp_backward(F, g, x, out, dim))
+# fmt: on
+
+
+def _logcumsumexp(F: Any, x: Any, dim: int) -> Any:
+    """By doubling: after step k each place holds the 2**k values up to it."""
+    n, reach = x.shape[dim], 1
+    while reach < n:
+        head = F.slice(x, dim, 0, reach, 1)
+        tail = F.logaddexp(F.slice(x, dim, reach, n, 1), F.slice(x, dim, 0, n - reach, 1))
+        x = F.cat(head, tail, dim)
+        reach *= 2
+    return F.clone(x)
+
+
+def _logcumsumexp_backward(F: Any, g: Any, x: Any, out: Any, dim: int) -> Any:
+    """``exp(x - out) * h`` where ``h[i] = g[i] + exp(out[i] - out[i + 1]) * h[i + 1]``.
+
+    The factors are at most 1, so nothing overflows; the recurrence is solved by doubling.
+    """
+    n = x.shape[dim]
+
+    def later(y: Any, places: int) -> Any:
+        nothing = F.zeros((*y.shape[:dim], places, *y.shape[dim + 1 :]))
+        return F.cat(F.slice(y, dim, places, n, 1), nothing, dim)
+
+    finite = F.ne(out, -math.inf)
+    steps = F.exp(F.sub(F.slice(out, dim, 0, n - 1, 1), F.slice(out, dim, 1, n, 1)))
+    last = F.zeros((*x.shape[:dim], 1, *x.shape[dim + 1 :]))
+    factor = F.cat(F.where(F.eq(steps, steps), steps, F.number(0)), last, dim) if n > 1 else last
+    total, reach = g, 1
+    while reach < n:
+        total = F.add(total, F.mul(factor, later(total, reach)))
+        factor = F.mul(factor, later(factor, reach))
+        reach *= 2
+    return F.mul(F.where(finite, F.exp(F.sub(x, out)), F.number(0)), total)
+
+
+# -- public ----------------------------------------------------------------------------------
+@public(out=True)
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """The logarithm of the running sums of exponentials along a dimension, without overflow."""
+    check_tensors("logcumsumexp", input=input)
+    if input._k.dtype.category < dtypes.FLOAT:
+        raise not_implemented("logcumsumexp_out_cpu", input)
+    d = wrap_dim(dim, len(input._s))
+    if not input._s or not input._s.numel():
+        return input.clone()
+    return core("logcumsumexp")(input, d)
+
+
+def _moments(name: str, input: Tensor, spread: Any, args: Any) -> tuple[Tensor, Tensor]:
+    check_tensors(name, input=input)
+    if input._k.dtype.category < dtypes.FLOAT:
+        raise RuntimeError(f"{name} only support floating point and complex dtypes")
+    dim, unbiased, keepdim, correction = args
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    wide = spread(input, dim, unbiased, keepdim, correction=correction)
+    return wide, mean(input, dim, keepdim)
+
+
+@public(method=False)
+def std_mean(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: Any = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """The standard deviation and the mean, of all elements or over some dimensions."""
+    return _moments("std_mean", input, std, (dim, unbiased, keepdim, correction))
+
+
+@public(method=False)
+def var_mean(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: Any = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """The variance and the mean, of all elements or over some dimensions."""
+    return _moments("var_mean", input, var, (dim, unbiased, keepdim, correction))
+
+
+def _without_nan(x: Tensor) -> Tensor:
+    return x.masked_fill(x.detach().isnan(), 0)
+
+
+@public(out=True)
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum with NaN counted as 0."""
+    check_tensors("nansum", input=input)
+    x = _without_nan(input) if input._k.is_float else input
+    return sum_of(x, dim, keepdim, dtype=dtype)
+
+
+@public(out=True)
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean of the values that are not NaN."""
+    check_tensors("nanmean", input=input)
+    if input._k.dtype.category < dtypes.FLOAT:
+        raise RuntimeError(
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{scalar_name(input._k.dtype)}"
+        )
+    present = (~input.detach().isnan()).sum(dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / present
+
+
+@public(out=True)
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:
+    """Differences of neighbours along a dimension, taken *n* times."""
+    check_tensors("diff", input=input)
+    if not input._s:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    d = wrap_dim(dim, len(input._s))
+    from tensorbus.ops.joining import cat
+
+    parts = [t for t in (prepend, input, append) if t is not None]
+    x = cat(parts, d) if len(parts) > 1 else input
+    if not n:
+        return x.clone()
+    for _ in range(min(n, x._s[d])):
+        extent = x._s[d]
+        later, earlier = x.narrow(d, 1, extent - 1), x.narrow(d, 0, extent - 1)
+        x = later ^ earlier if x._k.dtype is dtypes.bool else later - earlier
+    return x
+
+
+@public()
+def cov(
+    input: Tensor,
+    *,
+    correction: int = 1,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
+) -> Tensor:
+    """The covariance matrix of variables in rows, observations in columns."""
+    check_tensors("cov", input=input)
+    if len(input._s) > 2:
+        raise RuntimeError(
+            "cov(): expected input to have two or fewer dimensions but got an input with "
+            f"{len(input._s)} dimensions"
+        )
+    x = input.reshape(1, -1) if len(input._s) < 2 else input
+    n = x._s[1]
+    weights = None
+    for w in (fweights, aweights):
+        if w is not None:
+            if w._s != (n,):
+                raise RuntimeError(
+                    f"cov(): expected weights of shape [{n}], one for each observation, but got "
+                    f"{list(w._s)}"
+                )
+            weights = w if weights is None else weights * w
+    if weights is None:
+        total: Any = n
+        center = x.sum(1, keepdim=True) / n
+    else:
+        total = weights.sum()
+        center = (x * weights).sum(1, keepdim=True) / total
+    if aweights is not None and correction:
+        norm = total - correction * (weights * aweights).sum() / total
+    else:
+        norm = total - correction
+    deviation = x - center
+    scaled = deviation if weights is None else deviation * weights
+    norm = norm.clamp(min=0) if isinstance(norm, Tensor) else max(norm, 0)
+    return ((scaled @ deviation.t().conj()) / norm).squeeze()
+
+
+@public()
+def corrcoef(input: Tensor) -> Tensor:
+    """The matrix of correlation coefficients of variables in rows."""
+    check_tensors("corrcoef", input=input)
+    if len(input._s) > 2:
+        raise RuntimeError(
+            "corrcoef(): expected input to have two or fewer dimensions but got an input with "
+            f"{len(input._s)} dimensions"
+        )
+    c = cov(input)
+    if not c._s:
+        return c / c
+    spread = c.diagonal().sqrt()
+    return (c / spread.unsqueeze(1) / spread).clamp(-1, 1)
+
+
+# -- areas -----------------------------------------------------------------------------------
+def _slabs(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
+    """The areas between neighbours."""
+    d = wrap_dim(dim, len(y._s))
+    n = y._s[d]
+    heights = y.narrow(d, 1, n - 1) + y.narrow(d, 0, n - 1)
+    if x is None:
+        return heights * (dx * 0.5)
+    along = x if len(x._s) > 1 else x.reshape((-1,) + (1,) * (len(y._s) - d - 1))
+    place = d - len(y._s) if len(x._s) <= 1 else d
+    return heights * diff(along, dim=place) * 0.5
+
+
+@public(method=False, aliases=("trapz",))
+def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
+    """The integral along a dimension by the trapezoidal rule."""
+    check_tensors("trapezoid", y=y)
+    if not y._s[dim]:
+        return y.sum(dim).to(y._k.dtype)
+    return _slabs(y, x, dx, dim).sum(dim)
+
+
+@public(method=False)
+def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
+    """The running integrals along a dimension by the trapezoidal rule."""
+    check_tensors("cumulative_trapezoid", y=y)
+    return cumsum(_slabs(y, x, dx, dim), dim)
