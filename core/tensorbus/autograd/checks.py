@@ -24,7 +24,9 @@ def _host(t: Tensor) -> np.ndarray:
     return np.array(t.detach().cpu().tolist(), dtype=np.float64).reshape(tuple(t.shape))
 
 
-def _numerical(f: Callable[..., Any], inputs: Sequence[Any], which: int, eps: float) -> list[np.ndarray]:
+def _numerical(
+    f: Callable[..., Any], inputs: Sequence[Any], which: int, eps: float
+) -> list[np.ndarray]:
     """d(outputs) / d(one input), a matrix (input element, output element) for each output."""
     from tensorbus import tensor
 
@@ -130,7 +132,9 @@ def _check(
                     f"{nondet_tol}."
                 )
         for i in places:
-            g = grad([out], [given[i]], [out.detach() * 0 + 1], retain_graph=True, allow_unused=True)
+            g = grad(
+                [out], [given[i]], [out.detach() * 0 + 1], retain_graph=True, allow_unused=True
+            )
             if g[0] is not None and g[0].shape != given[i].shape:
                 raise GradcheckError(f"the gradient of input {i} has shape {g[0].shape}")
 

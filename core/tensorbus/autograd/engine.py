@@ -6,9 +6,9 @@ as tensors. Contributions to a node are summed as they meet; a leaf's gradient i
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from heapq import heappop, heappush
+from sys import getrefcount
 from typing import Any
 
 from tensorbus._tensor import PERMUTED, Tensor, from_array, wrap_like
@@ -200,10 +200,23 @@ def store(gradients: dict[Any, Any], create_graph: bool) -> None:
         edge, g = gradients.popitem()
         leaf = edge.leaf()
         if leaf is not None and g is not None:
-            _accumulate(edge, leaf, g, create_graph)
+            # Another edge, a node or a view that holds the array too counts.
+            _accumulate(edge, leaf, g, create_graph, getrefcount(g) <= _ALONE)
 
 
-def _accumulate(edge: AccumulateGrad, leaf: Tensor, g: Any, create_graph: bool) -> None:
+def _count_alone() -> int:
+    """What ``getrefcount`` says in ``store`` of an array that nobody else holds."""
+    one = {0: object()}
+    _, g = one.popitem()
+    return getrefcount(g)
+
+
+_ALONE = _count_alone()
+
+
+def _accumulate(
+    edge: AccumulateGrad, leaf: Tensor, g: Any, create_graph: bool, alone: bool
+) -> None:
     hooked = edge.h is not None
     if hooked:
         g = _pre_hooks(edge, g, create_graph)
@@ -213,7 +226,7 @@ def _accumulate(edge: AccumulateGrad, leaf: Tensor, g: Any, create_graph: bool) 
             g.clone() if before is None and not hooked else g if before is None else before + g
         )
     elif before is None:
-        leaf._g = _first(edge, leaf, g, hooked)
+        leaf._g = _first(edge, leaf, g, alone and not hooked)
     else:
         k = edge.k
         if before._e is not None:
@@ -227,15 +240,12 @@ def _accumulate(edge: AccumulateGrad, leaf: Tensor, g: Any, create_graph: bool) 
             hook(leaf)
 
 
-def _first(edge: AccumulateGrad, leaf: Tensor, g: Any, hooked: bool) -> Tensor:
+def _first(edge: AccumulateGrad, leaf: Tensor, g: Any, alone: bool) -> Tensor:
     """A new ``.grad``: the array itself where nobody else can hold it, else a copy."""
     k = edge.k
     if not g.shape:
         g = k.as_array(g)
-    # 3: the caller's variable, this parameter, and getrefcount's own. A gradient that another
-    # edge, a node or a view holds too counts more.
-    alone = sys.getrefcount(g) <= 3 and k.backend.owns_storage(g) and not hooked
-    if alone and leaf._b is None and k.is_contiguous(g):
+    if alone and leaf._b is None and k.backend.owns_storage(g) and k.is_contiguous(g):
         return from_array(g, k)
     if leaf._b is None:
         return from_array(k.clone(g), k)

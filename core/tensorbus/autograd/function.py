@@ -266,9 +266,7 @@ def _record(
     dirty = {id(t) for t in ctx.dirty_tensors}
     skipped = {id(t) for t in ctx.non_differentiable}
     given = {id(t) for t in inputs}
-    chosen = [
-        isinstance(t, Tensor) and t._k.differentiable and id(t) not in skipped for t in made
-    ]
+    chosen = [isinstance(t, Tensor) and t._k.differentiable and id(t) not in skipped for t in made]
     several = sum(chosen) > 1 or len(made) > 1
     results: list[Any] = []
     renamed: dict[int, Any] = {}
@@ -324,9 +322,7 @@ def once_differentiable(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def call(ctx: Any, *args: Any) -> Any:
-        wanted = is_grad_enabled() and any(
-            isinstance(x, Tensor) and x.requires_grad for x in args
-        )
+        wanted = is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in args)
         with no_grad():
             made = f(ctx, *args)
         if not wanted:
