@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,21 +12,8 @@ import numpy as np
 import pytest
 
 import tensorbus as torch
-from tensorbus import discovery
 from tensorbus.cli import main
 from tensorbus.demo import digits, training
-
-FIVE_SEEDS = range(5)
-
-
-def opencl_or_skip() -> str:
-    try:
-        if discovery.backend("opencl").device_count():
-            return "opencl"
-        reason = "the opencl plugin finds no device"
-    except RuntimeError as e:
-        reason = str(e)
-    pytest.skip(reason)
 
 
 def trainer(seed: int, device: str = "cpu", epochs: int = 12) -> training.Trainer:
@@ -97,18 +86,23 @@ def test_equal_seeds_give_equal_losses_and_others_do_not():
     assert first_losses(seed=2, count=5) != first
 
 
-def test_devices_agree_over_the_first_twenty_steps():
-    device = opencl_or_skip()
+def test_devices_agree_over_the_first_twenty_steps(device):
     assert first_losses(0, device) == pytest.approx(first_losses(0), abs=1e-4, rel=0)
 
 
-@pytest.mark.parametrize("seed", FIVE_SEEDS)
-def test_it_learns_97_of_100_held_out_digits(seed):
-    run = trainer(seed)
-    for _ in range(12):
-        losses = list(run.epoch())
-    assert np.mean(losses) < 0.2
-    assert held_out_accuracy(run.net) >= 0.97
+@pytest.mark.parametrize("seed", range(5))
+def test_it_learns_97_of_100_held_out_digits(seed, tmp_path):
+    # A process of its own, with one thread: where tests run side by side, several BLAS threads in
+    # each of them wait for one another most of the time.
+    done = subprocess.run(
+        [sys.executable, "-m", "tensorbus", "demo", "--seed", str(seed), "--out", str(tmp_path)],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    reached = re.search(r"([\d.]+)% of the 1,000 held-out digits are right", done.stdout)
+    assert reached and float(reached[1]) >= 97.0
 
 
 def test_shifts_move_an_image_by_two_pixels_at_most():
