@@ -213,7 +213,9 @@ def assign_at(at: Indexed, value: Any, op: str = "set") -> None:
     """``x[indices] = value`` for a number or a tensor that broadcasts; ``op="add"`` accumulates."""
     x = at.given
     if isinstance(value, Tensor):
-        value = _same_kind(x, value)
+        if at.mask is not None and op == "set" and value._s.numel() == 1:
+            value = value.reshape(())
+        value = _same_kind(x, value, converts=at.mask is not None)
         if not value._s and value._e is None and op == "set" and x._k.device.type == "cpu":
             value = value.item()
     if at.mask is not None and op == "set" and not (isinstance(value, Tensor) and value._s):
@@ -242,12 +244,13 @@ def assign_at(at: Indexed, value: Any, op: str = "set") -> None:
         raise at.fault(error) from None
 
 
-def _same_kind(x: Tensor, value: Tensor) -> Tensor:
+def _same_kind(x: Tensor, value: Tensor, converts: bool) -> Tensor:
+    """The value where *x* is; one for a mask is converted, others must have the dtype."""
     if value._k is x._k:
         return value
     if value._k.device is not x._k.device and value._s:
         raise device_error(x._k.device, value._k.device)
-    if value._k.dtype is not x._k.dtype and value._s.numel() != 1:
+    if value._k.dtype is not x._k.dtype and (value._s or not converts):
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{_scalar(x)} for the destination and {_scalar(value)} for the source."

@@ -266,6 +266,8 @@ def _resolve(x: Tensor, index: Any) -> tuple[Tensor, Indexed | None]:
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
             "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
         )
+    if len(items) == 1 and not x._s and type(items[0]) is slice:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     rank = len(x._s)
     used = sum(_dims_used(item) for item in items)
     if used > rank:
