@@ -83,18 +83,21 @@ def allclose(
 @public(out=True)
 def isposinf(input: Tensor) -> Tensor:
     """Where a value is positive infinity."""
+    check_tensors("isposinf", input=input)
     return input == math.inf if input._k.is_float else input != input
 
 
 @public(out=True)
 def isneginf(input: Tensor) -> Tensor:
     """Where a value is negative infinity."""
+    check_tensors("isneginf", input=input)
     return input == -math.inf if input._k.is_float else input != input
 
 
 @public()
 def isreal(input: Tensor) -> Tensor:
     """Where a value has no imaginary part: everywhere, unless the dtype is complex."""
+    check_tensors("isreal", input=input)
     if input._k.dtype.is_complex:
         return view_as_real(input).select(-1, 1) == 0
     return ones_like(input, dtype=dtypes.bool)

@@ -14,6 +14,7 @@ from tensorbus.ops.generate import core
 from tensorbus.ops.layouts import contiguous_strides
 from tensorbus.ops.pointwise import FUNCTIONS, METHODS, binary, unary
 from tensorbus.ops.public import public
+from tensorbus.ops.registry import row
 
 _INTEGERS = {2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
 
@@ -37,6 +38,11 @@ binary("fmin", doc="The smaller of both, the other one where either is NaN", inp
        composite=lambda F, x, y: _one_if_nan(F, x, y, F.minimum),
        x=lambda F, g, x, y: F.mul(g, F.cast(_takes_first(F, F.le(x, y), y), F.bool)),
        y=lambda F, g, x, y: F.where(_takes_first(F, F.le(x, y), y), F.number(0), g))
+row("nan_to_num", "x:T, nan, high, low", "unary",
+    composite=lambda F, x, nan, high, low: F.where(
+        F.ne(x, x), F.number(nan),
+        F.where(F.eq(x, math.inf), F.number(high), F.where(F.eq(x, -math.inf), F.number(low), x))),
+    x=lambda F, g, x: F.mul(g, F.cast(F.isfinite(x), F.bool)))
 # fmt: on
 
 
@@ -146,10 +152,12 @@ def nan_to_num(
     if not input._k.is_float:
         return input.clone()
     limits = dtypes.finfo(input._k.dtype)
-    x = input.detach()
-    result = input.masked_fill(x != x, 0.0 if nan is None else nan)
-    result = result.masked_fill(x == math.inf, limits.max if posinf is None else posinf)
-    return result.masked_fill(x == -math.inf, limits.min if neginf is None else neginf)
+    return core("nan_to_num")(
+        input,
+        0.0 if nan is None else nan,
+        limits.max if posinf is None else posinf,
+        limits.min if neginf is None else neginf,
+    )
 
 
 @public(out=True)

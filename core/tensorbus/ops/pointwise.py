@@ -8,6 +8,7 @@ from typing import Any
 
 from tensorbus._tensor import Tensor
 from tensorbus.ops.inplace import fast_binary, in_place, write_out
+from tensorbus.ops.override import SUBCLASSES, dispatch, overriding
 from tensorbus.ops.public import FUNCTIONS, METHODS, Lazy
 from tensorbus.ops.registry import row
 
@@ -25,6 +26,11 @@ def _checked(name: str, value: Any) -> None:
         )
 
 
+def _given(out: Any, **keywords: Any) -> dict[str, Any]:
+    """The keywords of a call, *out* where there is one."""
+    return keywords if out is None else {**keywords, "out": out}
+
+
 def unary(
     name: str, *, doc: str, x: Any = None, aliases: tuple[str, ...] = (), **fields: Any
 ) -> None:
@@ -33,8 +39,10 @@ def unary(
     row(name, "x:T", "unary", **fields, **rules)
 
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-        if not isinstance(input, Tensor):
+        if type(input) is not Tensor:
             _checked(name, input)
+            if SUBCLASSES.on and (classes := overriding((input, out))):
+                return dispatch(function, classes, (input,), _given(out))
         result = _core(name)(input)
         return result if out is None else write_out(result, out)
 
@@ -67,6 +75,8 @@ def binary(
     row(name, "x:T, y:T", "binary", **fields)
 
     def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+        if SUBCLASSES.on and (classes := overriding((input, other, out))):
+            return dispatch(function, classes, (input, other), _given(out))
         result = (
             _core(name)(input, other) if isinstance(input, Tensor) else _left(name, input, other)
         )
@@ -111,6 +121,8 @@ def _floating(x: Any) -> bool:
 def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     def function(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
         if alpha != 1:
+            if SUBCLASSES.on and (classes := overriding((input, other, out))):
+                return dispatch(function, classes, (input, other), _given(out, alpha=alpha))
             other = _times(name, other, alpha)
         return plain(input, other, out=out)
 
@@ -216,11 +228,14 @@ unary("abs", doc="The absolute value", aliases=("absolute", "__abs__"),
       x=lambda F, g, x: F.mul(g, F.sign(x)))
 unary("sign", doc="-1, 0 or 1", aliases=("sgn",), composite=lambda F, x: _sign(F, x),
       x=lambda F, g: F.mul(g, 0.0))
-unary("floor", doc="The largest integer not above", x=lambda F, g: F.mul(g, 0.0))
-unary("ceil", doc="The smallest integer not below", composite=lambda F, x: F.neg(F.floor(F.neg(x))),
+unary("floor", doc="The largest integer not above", domain="rounding",
       x=lambda F, g: F.mul(g, 0.0))
-unary("round", doc="The nearest integer, halves to even", x=lambda F, g: F.mul(g, 0.0))
-unary("trunc", doc="The integer part", aliases=("fix",),
+unary("ceil", doc="The smallest integer not below", domain="rounding",
+      composite=lambda F, x: F.neg(F.floor(F.neg(x))),
+      x=lambda F, g: F.mul(g, 0.0))
+unary("round", doc="The nearest integer, halves to even", domain="rounding",
+      x=lambda F, g: F.mul(g, 0.0))
+unary("trunc", doc="The integer part", domain="rounding", aliases=("fix",),
       composite=lambda F, x: F.where(F.lt(x, 0), F.ceil(x), F.floor(x)),
       x=lambda F, g: F.mul(g, 0.0))
 unary("frac", doc="The part behind the point", composite=lambda F, x: F.sub(x, F.trunc(x)),

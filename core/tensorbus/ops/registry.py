@@ -31,7 +31,8 @@ class Row:
     result: str = "same"
     """The result's dtype: ``same`` as the first tensor's, ``bool``, or ``int64``."""
     domain: str = "any"
-    """The dtypes it takes: ``any``, ``float`` (integers are converted), ``number``, ``integral``."""
+    """The dtypes it takes: ``any``, ``float`` (integers are converted), ``number``, ``integral``,
+    ``rounding`` (integers stay as they are)."""
     composite: Callable[..., Any] | None = None
     """``f(F, *args)`` for an op that is not a primitive."""
     rules: dict[str, Callable[..., Any]] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
+from tensorbus.ops.arguments import check_tensors
 from tensorbus.ops.generate import core
 from tensorbus.ops.pointwise import binary, unary
 from tensorbus.ops.public import public
@@ -15,13 +16,14 @@ from tensorbus.ops.registry import row
 _ROOT_PI = math.sqrt(math.pi)
 
 # fmt: off
-unary("erf", doc="The error function", domain="float", composite=lambda F, x: _erf(F, x),
+unary("erf", doc="The error function", domain="float",
+      composite=lambda F, x: _from_half(F, x, _erf),
       x=lambda F, g, x: F.mul(g, F.mul(F.exp(F.neg(F.mul(x, x))), 2.0 / _ROOT_PI)))
 unary("erfc", doc="``1 - erf(input)``, exact where erf is near 1", domain="float",
-      composite=lambda F, x: _erfc(F, x),
+      composite=lambda F, x: _from_half(F, x, _erfc),
       x=lambda F, g, x: F.mul(g, F.mul(F.exp(F.neg(F.mul(x, x))), -2.0 / _ROOT_PI)))
 unary("erfinv", doc="The inverse of the error function", domain="float",
-      composite=lambda F, x: _erfinv(F, x),
+      composite=lambda F, x: _from_half(F, x, _erfinv),
       x=lambda F, g, out: F.mul(g, F.mul(F.exp(F.mul(out, out)), 0.5 * _ROOT_PI)))
 unary("lgamma", doc="The logarithm of the absolute value of the gamma function", domain="float",
       composite=lambda F, x: _widened(F, x, _lgamma),
@@ -60,6 +62,14 @@ def _widened(F: Any, x: Any, function: Any, *more: Any) -> Any:
         return function(F, x, *more)
     wide = F.of(dtypes.float64)
     return F.cast(function(wide, wide.cast(x, F), *more), wide)
+
+
+def _from_half(F: Any, x: Any, function: Any) -> Any:
+    """The function computed in float32 where the dtype has fewer digits than its steps need."""
+    if F.dtype.itemsize > 2:
+        return function(F, x)
+    wide = F.of(dtypes.float32)
+    return F.cast(function(wide, wide.cast(x, F)), wide)
 
 
 def _polynomial(F: Any, x: Any, coefficients: tuple[float, ...]) -> Any:
@@ -270,6 +280,7 @@ def _xlogy_left(F: Any, g: Any, x: Any, y: Any) -> Any:
 @public(out=True, inplace=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """``log(input / (1 - input))``; *input* is cut to [eps, 1 - eps] where *eps* is given."""
+    check_tensors("logit", input=input)
     if eps is not None:
         input = input.clamp(eps, 1.0 - eps)
     return core("logit")(input)
