@@ -11,7 +11,7 @@ from tensorbus.ops.casting import to_kind
 from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.generate import core
 from tensorbus.ops.pointwise import unary
-from tensorbus.ops.public import public
+from tensorbus.ops.public import FUNCTIONS, public
 from tensorbus.ops.random import draw_uniform
 from tensorbus.ops.registry import row
 
@@ -26,13 +26,13 @@ row("log_softmax_backward", "g:T, out:T, dim",
     composite=lambda F, g, out, dim:
         F.sub(g, F.mul(F.exp(out), _keep(F, F.sum(g, (dim,)), dim))))
 row("clamp_min", "x:T, low", "unary", composite=lambda F, x, low: F.maximum(x, low),
-    x=lambda F, g, x, low: F.mul(g, F.cast(F.ge(x, low), F.bool)))
+    x=lambda F, g, x, low: F.where(F.ge(x, low), g, F.number(0)))
 row("clamp_max", "x:T, high", "unary", composite=lambda F, x, high: F.minimum(x, high),
-    x=lambda F, g, x, high: F.mul(g, F.cast(F.le(x, high), F.bool)))
+    x=lambda F, g, x, high: F.where(F.le(x, high), g, F.number(0)))
 row("clamp", "x:T, low, high", "unary",
     composite=lambda F, x, low, high: F.minimum(F.maximum(x, low), high),
     x=lambda F, g, x, low, high:
-        F.mul(g, F.cast(F.bool.bitwise_and(F.ge(x, low), F.le(x, high)), F.bool)))
+        F.where(F.bool.bitwise_and(F.ge(x, low), F.le(x, high)), g, F.number(0)))
 row("leaky_relu", "x:T, slope", "unary", domain="float",
     composite=lambda F, x, slope: F.where(F.gt(x, 0), x, F.mul(x, slope)),
     x=lambda F, g, x, slope: F.where(F.gt(x, 0), g, F.mul(g, slope)))
@@ -48,7 +48,7 @@ row("softplus", "x:T, beta, threshold", "unary", domain="float",
         F.gt(F.mul(x, beta), threshold), g, F.mul(g, F.sigmoid(F.mul(x, beta)))))
 row("threshold", "x:T, at, value", "unary",
     composite=lambda F, x, at, value: F.where(F.gt(x, at), x, F.number(value)),
-    x=lambda F, g, x, at: F.mul(g, F.cast(F.gt(x, at), F.bool)))
+    x=lambda F, g, x, at: F.where(F.gt(x, at), g, F.number(0)))
 row("gelu", "x:T", "unary", domain="float",
     composite=lambda F, x: F.mul(F.mul(x, 0.5), F.add(F.erf(F.mul(x, math.sqrt(0.5))), 1.0)),
     x=lambda F, g, x: F.mul(g, _gelu_slope(F, x)))
@@ -165,8 +165,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         raise ValueError("clamp(): At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         if min is not None:
-            input = core("maximum")(input, min)
-        return input if max is None else core("minimum")(input, max)
+            input = FUNCTIONS["clamp_min"](input, min)
+        return input if max is None else FUNCTIONS["clamp_max"](input, max)
     if not input._k.is_float and (isinstance(min, float) or isinstance(max, float)):
         input = as_float(input)
     if max is None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
+from tensorbus.ops import slow
 from tensorbus.ops.arguments import check_tensors, not_implemented
 from tensorbus.ops.generate import core
 from tensorbus.ops.inplace import in_place
@@ -13,9 +14,21 @@ from tensorbus.ops.layouts import broadcast_shapes
 from tensorbus.ops.linalg import c_name
 from tensorbus.ops.pointwise import FUNCTIONS, METHODS  # it declares what is taken from them
 from tensorbus.ops.public import public
+from tensorbus.ops.registry import ROWS, row
 
 _plain_div = FUNCTIONS["div"]
 _plain_div_ = METHODS["div_"].make()
+
+
+row(
+    "div_floor",
+    "x:T, y:T",
+    "binary",
+    domain="number",
+    composite=lambda F, x, y: F.floor_divide(x, y),
+    x=lambda F, g: F.mul(g, 0.0),
+    y=lambda F, g: F.mul(g, 0.0),
+)
 
 
 # -- division --------------------------------------------------------------------------------
@@ -30,7 +43,7 @@ def _rounded(input: Any, other: Any, mode: str) -> Tensor:
     """The quotient rounded down or towards zero; integers stay integers."""
     _check_mode(mode)
     if mode == "floor":
-        return FUNCTIONS["floor_divide"](input, other)
+        return slow.binary(ROWS["div_floor"], input, other)
     kinds = [x._k.dtype.category if isinstance(x, Tensor) else _category(x) for x in (input, other)]
     if max(kinds) >= dtypes.FLOAT:
         return core("trunc")(_plain_div(input, other))

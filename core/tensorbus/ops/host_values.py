@@ -66,7 +66,17 @@ def _array(self: Tensor, dtype: Any = None, copy: Any = None) -> np.ndarray:
     return array if dtype is None else array.astype(dtype, copy=False)
 
 
+def _array_wrap(
+    self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False
+) -> Tensor:
+    """What a NumPy function of a tensor returns: a tensor."""
+    from tensorbus.ops.creation import from_numpy
+
+    return from_numpy(np.asarray(array))
+
+
 METHODS["__array__"] = _array
+METHODS["__array_wrap__"] = _array_wrap
 METHODS["__array_priority__"] = 1000
 
 

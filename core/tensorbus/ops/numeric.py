@@ -13,6 +13,7 @@ from tensorbus.ops.casting import to_kind
 from tensorbus.ops.generate import core
 from tensorbus.ops.layouts import contiguous_strides
 from tensorbus.ops.pointwise import FUNCTIONS, METHODS, binary, unary
+from tensorbus.ops.promotion import result_type
 from tensorbus.ops.public import public
 from tensorbus.ops.registry import row
 
@@ -112,6 +113,21 @@ FUNCTIONS["heaviside"] = _checked_heaviside(FUNCTIONS["heaviside"])
 METHODS["heaviside"] = FUNCTIONS["heaviside"]
 
 
+def _checked_nextafter(plain: Any) -> Any:
+    def nextafter(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
+        """The next floating point number after *input* towards *other*."""
+        check_tensors("nextafter", input=input, other=other)
+        for x in (input, other):
+            if not x._k.is_float:
+                raise not_implemented("nextafter_cpu", x)
+        return plain(input, other, **keywords)
+
+    return nextafter
+
+
+FUNCTIONS["nextafter"] = METHODS["nextafter"] = _checked_nextafter(FUNCTIONS["nextafter"])
+
+
 @public(out=True)
 def positive(input: Tensor) -> Tensor:
     """The tensor itself; RuntimeError for truth values."""
@@ -195,7 +211,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
 def _integers(name: str, input: Any, other: Any) -> None:
     check_tensors(name, input=input, other=other)
     for x in (input, other):
-        if x._k.dtype.category != dtypes.INTEGER:
+        if x._k.dtype.category > dtypes.INTEGER:
             raise not_implemented(f"{name}_cpu", x)
 
 
@@ -203,9 +219,11 @@ def _integers(name: str, input: Any, other: Any) -> None:
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisors of integers, by Euclid's algorithm; the operands broadcast."""
     _integers("gcd", input, other)
-    a, b = FUNCTIONS["broadcast_tensors"](input.abs(), other.abs())
-    kind = (a[..., :0] + b[..., :0])._k if a._s else (a + b)._k
-    a, b = to_kind(a, kind), to_kind(b, kind)
+    a, b = FUNCTIONS["broadcast_tensors"](input, other)
+    kind = a._k.of(result_type(a, b))
+    if kind.dtype is dtypes.bool:
+        return a | b
+    a, b = to_kind(a, kind).abs(), to_kind(b, kind).abs()
     while bool((b != 0).any()):
         rest = core("fmod")(a, b.masked_fill(b == 0, 1))
         a, b = core("where")(b != 0, b, a), rest.masked_fill(b == 0, 0)
@@ -217,16 +235,22 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiples of integers; the operands broadcast."""
     _integers("lcm", input, other)
     divisor = gcd(input, other)
+    if divisor._k.dtype is dtypes.bool:
+        return input & other
     divisor = divisor.masked_fill(divisor == 0, 1)
     return (input // divisor * other).abs()
 
 
 # -- bounds ----------------------------------------------------------------------------------
 def _bounded(name: str, input: Tensor, bound: Any) -> Tensor:
+    """Values within a bound keep their whole gradient, also where they are equal to it."""
     check_tensors(name, input=input)
     if isinstance(bound, Tensor):
-        worse = core("lt" if name == "clamp_min" else "gt")(input.detach(), bound.detach())
-        return FUNCTIONS["where"](worse | (bound.detach() != bound.detach()), bound, input)
+        limit = bound.detach()
+        beyond = core("lt" if name == "clamp_min" else "gt")(input.detach(), limit)
+        if limit._k.is_float:
+            beyond = beyond | (limit != limit)
+        return FUNCTIONS["where"](beyond, bound, input)
     return input.clamp(**{"min" if name == "clamp_min" else "max": bound})
 
 

@@ -31,9 +31,9 @@ unary("lgamma", doc="The logarithm of the absolute value of the gamma function",
 unary("digamma", doc="The derivative of ``lgamma``", domain="float",
       composite=lambda F, x: _widened(F, x, _digamma),
       x=lambda F, g, x: F.mul(g, F.polygamma(x, 1)))
-row("polygamma", "x:T, n", "unary", domain="float",
-    composite=lambda F, x, n: _widened(F, x, _polygamma, n),
-    x=lambda F, g, x, n: F.mul(g, F.polygamma(x, n + 1)))
+row("polygamma", "x:T, order", "unary", domain="float",
+    composite=lambda F, x, order: _widened(F, x, _polygamma, order),
+    x=lambda F, g, x, order: F.mul(g, F.polygamma(x, order + 1)))
 unary("sinc", doc="``sin(pi * input) / (pi * input)``, 1 at 0", domain="float",
       composite=lambda F, x: _sinc(F, x), x=lambda F, g, x: F.mul(g, _sinc_slope(F, x)))
 unary("deg2rad", doc="Degrees in radians", domain="float",

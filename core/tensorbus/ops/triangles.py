@@ -17,20 +17,20 @@ from tensorbus.ops.registry import row
 from tensorbus.ops.strided_views import diagonal
 
 # fmt: off
-row("tril", "x:T, k",
-    composite=lambda F, x, k: F.where(_below(F, x, k), x, F.number(0)),
-    x=lambda F, g, k: F.tril(g, k))
-row("triu", "x:T, k",
-    composite=lambda F, x, k: F.where(_below(F, x, k - 1), F.number(0), x),
-    x=lambda F, g, k: F.triu(g, k))
+row("tril", "x:T, offset",
+    composite=lambda F, x, offset: F.where(_below(F, x, offset), x, F.number(0)),
+    x=lambda F, g, offset: F.tril(g, offset))
+row("triu", "x:T, offset",
+    composite=lambda F, x, offset: F.where(_below(F, x, offset - 1), F.number(0), x),
+    x=lambda F, g, offset: F.triu(g, offset))
 # fmt: on
 
 
-def _below(F: Any, x: Any, k: int) -> Any:
-    """Where a matrix's place is on or below its *k*-th diagonal."""
+def _below(F: Any, x: Any, offset: int) -> Any:
+    """Where a matrix's place is on or below a diagonal."""
     rows, columns = x.shape[-2:]
     index = F.i64
-    down = index.view(index.arange(rows, k, 1), (rows, 1))
+    down = index.view(index.arange(rows, offset, 1), (rows, 1))
     return index.le(index.arange(columns, 0, 1), down)
 
 
