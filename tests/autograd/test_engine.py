@@ -75,7 +75,9 @@ def test_errors_name_what_is_missing() -> None:
         RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"
     ):
         tb.ones(1).backward()
-    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+    with pytest.raises(
+        RuntimeError, match="grad can be implicitly created only for scalar outputs"
+    ):
         (leaf(1.0, 2.0) * 2).backward()
     with pytest.raises(RuntimeError, match=r"Mismatch in shape: grad_output\[0\] has a shape of"):
         (leaf(1.0, 2.0) * 2).backward(tb.ones(3))
@@ -191,7 +193,9 @@ def test_retain_grad() -> None:
     assert y.retains_grad
     (y * y).sum().backward()
     assert y.grad.tolist() == [4.0, 8.0]
-    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
+    with pytest.raises(
+        RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"
+    ):
         tb.ones(1).retain_grad()
 
 
@@ -381,3 +385,18 @@ def test_a_training_loop_does_not_grow(no_gc: None) -> None:
     tracemalloc.stop()
     # Caches of constants are bounded; one small tensor kept in each step would be 100 kB and more.
     assert after - before < 60_000
+
+
+def test_a_fresh_gradient_is_taken_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tensorbus.kinds import Kind
+
+    copies = []
+    clone = Kind.clone
+    monkeypatch.setattr(Kind, "clone", lambda k, x: copies.append(x.shape) or clone(k, x))
+    w = tb.ones(3, 4, requires_grad=True)
+    (tb.ones(2, 3) @ w).sum().backward()
+    assert w.grad.tolist() == [[2.0] * 4] * 3
+    assert (3, 4) not in copies
+    x, y = tb.ones(3, 4, requires_grad=True), tb.ones(3, 4, requires_grad=True)
+    (x + y).backward(tb.full((3, 4), 5.0))
+    assert copies.count((3, 4)) == 2, "the array that both edges and the caller hold is copied"

@@ -110,9 +110,7 @@ def _run(t: Any, program: Any, second: bool) -> list[Any]:
     x = t.tensor(rng.standard_normal((2, 3)).tolist(), dtype=t.float64, requires_grad=True)
     w = t.tensor(rng.standard_normal((2, 3)).tolist(), dtype=t.float64, requires_grad=True)
     out = program(t, x, w)
-    found = t.autograd.grad(
-        (out * out).sum(), [x, w], create_graph=second, allow_unused=True
-    )
+    found = t.autograd.grad((out * out).sum(), [x, w], create_graph=second, allow_unused=True)
     results = [out, *found]
     if second:
         total = sum((g * g).sum() for g in found if g is not None and g.requires_grad)

@@ -16,8 +16,9 @@ REAL = "real"
 POSITIVE = "positive"
 UNIT = "unit"
 ABOVE_ONE = "above one"
+FRACTION = "between 0 and 1"
 
-_RANGES = {POSITIVE: (0.3, 2.0), UNIT: (-0.8, 0.8), ABOVE_ONE: (1.2, 3.0)}
+_RANGES = {POSITIVE: (0.3, 2.0), UNIT: (-0.8, 0.8), ABOVE_ONE: (1.2, 3.0), FRACTION: (0.1, 0.9)}
 
 
 class Draw:
@@ -152,6 +153,21 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "var": [(Draw(2, 4), (1,), 1), (Draw(2, 3, 2), (0, 2), 0)],
     "logsumexp": [(Draw(2, 3, 2), (0, 2))],
     "vector_norm": [(Draw(2, 3), order, (1,)) for order in (2.0, 1.0, 3.0)],
+    **{name: _unary() for name in [
+        "erfc", "digamma", "sinc", "deg2rad", "rad2deg", "angle", "lgamma",
+    ]},
+    "erfinv": _unary(UNIT),
+    "logit": _unary(FRACTION),
+    "polygamma": _unary(POSITIVE, 1) + _unary(POSITIVE, 3),
+    "logaddexp2": [_PAIR, _BROADCAST],
+    "xlogy": [(Draw(2, 3), Draw(3, of=POSITIVE))],
+    "copysign": [(Draw(2, 3), Draw(2, 3, of=POSITIVE)), (Draw(2, 3), -2.0)],
+    **{name: [(Draw(2, 3), Draw(2, 3, of=POSITIVE))] for name in ["fmax", "fmin"]},
+    "div_floor": [(Draw(2, 3), Draw(2, 3, of=POSITIVE))],
+    "nan_to_num": _unary(REAL, 0.0, 1.0, -1.0),
+    "tril": [(Draw(3, 4), 1), (Draw(2, 3, 3), -1)],
+    "triu": [(Draw(3, 4), 1), (Draw(2, 3, 3), -1)],
+    "logcumsumexp": [(Draw(2, 5), 1), (Draw(1, 3), 0)],
     **{f"scatter_{op}": [(Draw(3, 4), 1, ints([0, 1], [3, 2]), Draw(2, 2, of=POSITIVE))]
        for op in ["set", "add", "mul", "amax", "amin"]},
 }  # fmt: skip
@@ -171,7 +187,9 @@ def _normalized(affine: Any, dims: Any) -> Callable[..., Any]:
 CASES = [(name, n) for name, samples in SAMPLES.items() for n in range(len(samples))]
 
 
-def _arranged(sample: tuple[Any, ...]) -> tuple[list[Any], Callable[..., Any], Callable[[Any], Any]]:
+def _arranged(
+    sample: tuple[Any, ...],
+) -> tuple[list[Any], Callable[..., Any], Callable[[Any], Any]]:
     rng = np.random.default_rng(7)
     leaves = [s.make(rng) for s in sample if isinstance(s, Draw)]
 

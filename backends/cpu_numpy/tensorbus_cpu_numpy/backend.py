@@ -14,6 +14,7 @@ from tensorbus_cpu_numpy import (
     convolution,
     fused,
     indexing,
+    losses,
     ordering,
     pooling,
     products,
@@ -56,6 +57,7 @@ class CpuBackend(ArrayLibraryBackend):
         views.TABLE,
         convolution.TABLE,
         pooling.TABLE,
+        losses.TABLE,
         *ArrayLibraryBackend.tables,
     )
 

@@ -198,10 +198,11 @@ def store(gradients: dict[Any, Any], create_graph: bool) -> None:
     """Add the gradients of leaves to their ``.grad``."""
     while gradients:
         edge, g = gradients.popitem()
+        # Another edge, a node or a view that holds the array too counts.
+        alone = getrefcount(g) <= _ALONE
         leaf = edge.leaf()
         if leaf is not None and g is not None:
-            # Another edge, a node or a view that holds the array too counts.
-            _accumulate(edge, leaf, g, create_graph, getrefcount(g) <= _ALONE)
+            _accumulate(edge, leaf, g, create_graph, alone)
 
 
 def _count_alone() -> int:

@@ -318,7 +318,7 @@ unary("sigmoid", doc="``1 / (1 + exp(-input))``", domain="float",
 unary("relu", doc="``max(input, 0)``, NaN kept", composite=lambda F, x: F.maximum(x, 0),
       x=lambda F, g, out: F.relu_backward(g, out))
 row("relu_backward", "g:T, y:T",
-    composite=lambda F, g, y: F.mul(g, F.cast(F.lt(F.number(0), y), F.bool)),
+    composite=lambda F, g, y: F.where(F.le(y, 0), F.number(0), g),
     g=lambda F, g, y: F.relu_backward(g, y))
 # fmt: on
 
