@@ -124,16 +124,9 @@ class Indexed:
         if self.mask is None:
             return
         dim, mask = self.mask
-        rank = len(mask._s)
-        flat = places(mask)
-        if rank == 1:
-            self.index = [(dim, dim, flat)]
-        else:
-            self.index = [
-                (dim + d, dim + d, at) for d, at in enumerate(unravel(flat, tuple(mask._s)))
-            ]
-        self.flat = flat
-        self.shape = tuple(flat._s)
+        self.flat = places(mask)
+        self.index = [(dim + d, dim + d, self.flat) for d in range(len(mask._s))]
+        self.shape = tuple(self.flat._s)
 
     @property
     def dims(self) -> list[int]:
@@ -151,6 +144,8 @@ class Indexed:
 
     def linear(self) -> tuple[Tensor, bool]:
         """The index into the merged dimensions, one-dimensional, and whether it may be negative."""
+        if self.mask is not None:
+            return self.flat, False
         view = self.given
         for dim, own, item in self.index:
             if not view._s[dim] and 0 not in self.shape and item._s.numel():
@@ -159,8 +154,6 @@ class Indexed:
         if len(self.index) == 1:
             item = self.index[0][2]
             return (item if len(item._s) == 1 else item.reshape(-1)), True
-        if self.mask is not None:
-            return self.flat, False
         k = view._k.i64
         step = math.prod(view._s[dim] for dim in self.dims)
         total = None

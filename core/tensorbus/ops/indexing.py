@@ -169,6 +169,14 @@ def _walk(x: Tensor, index: tuple[Any, ...], how: Any) -> tuple[Any, Any] | None
 
 
 def _any_getitem(x: Tensor, index: Any) -> Tensor:
+    if isinstance(index, Tensor) and index._k is x._k.i64 and index._s and x._s and x._s[0]:
+        try:
+            if len(index._s) == 1:
+                return core("take")(x, 0, index, True)
+            rows = core("take")(x, 0, index.reshape(-1), True)
+            return core("view")(rows, (*index._s, *x._s[1:]))
+        except IndexError:  # worded below
+            pass
     view, tensors = _resolve(x, index)
     if tensors is not None:
         return take_at(tensors)
@@ -183,7 +191,7 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     if type(index) is int or type(index) is slice:
         index = (index,)
     if type(index) is tuple and self._e is None and not RARE.on:
-        if self._b is None and self._k.override is None and _written(self, index, value):
+        if self._b is None and _written(self, index, value):
             return
         view = _chain(self, index)
     if view is None:

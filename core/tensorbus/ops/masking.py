@@ -18,7 +18,6 @@ from tensorbus.ops.promotion import result_type
 from tensorbus.ops.public import public
 from tensorbus.ops.slow import edge_of, operand
 
-
 _NUMBERS = (bool, int, float, complex)
 
 
