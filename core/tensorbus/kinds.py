@@ -1,7 +1,7 @@
-"""Kinds: one object for each (device, dtype, overriding class), and the table of its kernels.
+"""Kinds: one object for each device and dtype, and the table of its kernels.
 
-A tensor's kind is its only type slot. ``a._k is b._k`` answers "same device, same dtype, no override"
-at once, and ``kind.add`` is the kernel to call: the attribute is a stub until the op is first used
+A tensor's kind is its only type slot. ``a._k is b._k`` answers "same device, same dtype" at once,
+and ``kind.add`` is the kernel to call: the attribute is a stub until the op is first used
 there, then what ``dispatch.resolve`` found. A kind is also the namespace ``F`` that composites
 and derivative rules are written over, with arrays as its values.
 """
@@ -16,7 +16,7 @@ from tensorbus import discovery, dtypes
 from tensorbus.devices import device as Device
 from tensorbus.plugin.backend import Array, Backend
 
-_kinds: dict[tuple[Device, dtypes.dtype, type | None], Kind] = {}
+_kinds: dict[tuple[Device, dtypes.dtype], Kind] = {}
 _CONSTANTS_LIMIT = 256
 
 
@@ -26,14 +26,11 @@ class Kind:
     records = False
     """Whether calls through this namespace record: what rules ask that know a shorter way."""
 
-    def __init__(
-        self, device: Device, dtype: dtypes.dtype, override: type | None, backend: Backend
-    ):
+    def __init__(self, device: Device, dtype: dtypes.dtype, backend: Backend):
         from tensorbus.ops.registry import ROWS, TABLES
 
         self.device = device
         self.dtype = dtype
-        self.override = override
         self.backend = backend
         self.index: int = device.index or 0
         self.scalar_results = backend.traits.scalar_results
@@ -59,7 +56,7 @@ class Kind:
         return f"<kind {self.device} {self.dtype}>"
 
     def __reduce__(self) -> Any:
-        return kind_of, (self.device, self.dtype, self.override)
+        return kind_of, (self.device, self.dtype)
 
     # -- neighbours --------------------------------------------------------------------------
     def of(self, dtype: dtypes.dtype) -> Kind:
@@ -118,12 +115,6 @@ class Kind:
         """The array if it is row-major without gaps, else a copy that is."""
         return x if self.backend.is_contiguous(x, self.dtype) else self.clone(x)
 
-    def clone(self, x: Array) -> Array:
-        """A row-major copy."""
-        out = self.backend.empty(x.shape, self.dtype, self.index)
-        self.backend.copy_(out, self.dtype, x, self.dtype)
-        return out
-
     def is_contiguous(self, x: Array) -> Any:
         """Whether an array is row-major without gaps."""
         return self.backend.is_contiguous(x, self.dtype)
@@ -167,7 +158,9 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def wrap_number(value: Any, dtype: dtypes.dtype) -> Any:
-    """A Python number as the dtype holds it: integers wrap around."""
+    """A Python number as the dtype holds it: integers wrap around; none has over 64 bits."""
+    if type(value) is int and not -(1 << 63) <= value < 1 << 64:
+        raise OverflowError("int too big to convert")
     if dtype.category == dtypes.INTEGER:
         value = int(value) & ((1 << dtype.bits) - 1)
         return value - (1 << dtype.bits) if dtype.is_signed and value >> (dtype.bits - 1) else value
@@ -184,18 +177,18 @@ def _first_call(kind: Kind, name: str, *args: Any, **kwargs: Any) -> Any:
     return entry(*args, **kwargs)
 
 
-def kind_of(device: Device, dtype: dtypes.dtype, override: type | None = None) -> Kind:
+def kind_of(device: Device, dtype: dtypes.dtype) -> Kind:
     """The kind of tensors on *device* with *dtype*; loads the device's backend at first."""
-    found = _kinds.get((device, dtype, override))
+    found = _kinds.get((device, dtype))
     if found is None:
-        found = _kinds.get((canonical(device), dtype, override))
+        found = _kinds.get((canonical(device), dtype))
         if found is None:
-            found = _make(canonical(device), dtype, override)
-            _kinds[found.device, dtype, override] = found
+            found = _make(canonical(device), dtype)
+            _kinds[found.device, dtype] = found
         # A name without an index follows the current device, so that key is kept only for types
         # of which there is one device.
         if found.backend.device_count() == 1:
-            _kinds[device, dtype, override] = found
+            _kinds[device, dtype] = found
     return found
 
 
@@ -210,7 +203,7 @@ def canonical(device: Device) -> Device:
     return device
 
 
-def _make(device: Device, dtype: dtypes.dtype, override: type | None) -> Kind:
+def _make(device: Device, dtype: dtypes.dtype) -> Kind:
     backend = discovery.backend(device.type)
     count = backend.device_count()
     if device.index is not None and device.index >= count:
@@ -224,7 +217,7 @@ def _make(device: Device, dtype: dtypes.dtype, override: type | None) -> Kind:
             f"device {device} has no {dtype.name}; it has {names}. "
             "Convert the tensor to one of these first, with .to(dtype)"
         )
-    return Kind(device, dtype, override, backend)
+    return Kind(device, dtype, backend)
 
 
 _current: dict[str, int] = {}
