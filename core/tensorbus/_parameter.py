@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorbus._tensor import Tensor, new
 from tensorbus.autograd.node import AccumulateGrad
+from tensorbus.ops.override import disabled_torch_function
 
 _SLOTS = ("_a", "_k", "_s", "_c", "_b")
 
@@ -27,6 +28,7 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
+    __torch_function__ = disabled_torch_function
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         from tensorbus.ops.factories import empty
@@ -68,6 +70,7 @@ class Buffer(Tensor, metaclass=_InstanceOfBuffer):
     """
 
     __slots__ = ()
+    __torch_function__ = disabled_torch_function
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         from tensorbus.ops.factories import empty

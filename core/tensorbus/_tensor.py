@@ -40,6 +40,26 @@ class Tensor:
 
         return legacy_tensor(cls, *args, **kwargs)
 
+    def __init_subclass__(cls, between: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not between:
+            from tensorbus.ops.override import adopt
+
+            adopt(cls)
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: tuple[type, ...], args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Run *func* for a subclass: its tensor results become instances of the subclass.
+
+        Subclasses define their own to see every function, method and operator that is called with
+        one of their instances; NotImplemented leaves the call to the other operands' classes.
+        """
+        from tensorbus.ops.override import default_torch_function
+
+        return default_torch_function(cls, func, types, args, kwargs)
+
 
 class _Permuted:
     """What ``_b`` says of a tensor that is dense and no view, but not row-major."""

@@ -1,7 +1,7 @@
 """What runs for an op on a device: the only place that decides.
 
-``resolve`` is asked once for each op and kind. It looks, in this order, at overlays, at the backend's own
-kernels, at the composite of the op's row, and last at the CPU.
+``resolve`` is asked once for each op and kind. It looks, in this order, at overlays, at the
+backend's own kernels, at the composite of the op's row, and last at the CPU.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import collections
 import functools
+import math
 import os
 import warnings
 from collections.abc import Callable
@@ -24,11 +25,8 @@ from tensorbus.plugin.backend import PRIMITIVES, REDUCTIONS
 Entry = Callable[..., Any]
 
 _CONVERTING = ("sum", "prod", "cumsum", "cumprod")
+_DIVISIONS = ("floor_divide", "fmod", "remainder", "div_floor")
 _BACKEND_NAMES = {"view": "reshape"}
-
-
-class Overridden(Exception):
-    """An operand's class handles ops itself."""
 
 
 class WrongDomain(Exception):
@@ -43,12 +41,10 @@ def resolve(kind: Kind, name: str) -> Entry:
     guarded = not name.startswith("fast_") and kind.scalar_results
     name = name.removeprefix("fast_")
     row = ROWS[name]
-    if kind.override is not None:
-        return functools.partial(_raise, Overridden)
     category = kind.dtype.category
     if (row.domain == "float" and category < FLOAT) or (
         row.domain == "integral" and category > INTEGER
-    ) or (row.domain == "number" and category == BOOL):  # fmt: skip
+    ) or (row.domain in ("number", "rounding") and category == BOOL):  # fmt: skip
         return functools.partial(_raise, WrongDomain)
     candidates = []
     for spec in discovery.overlays(kind.backend.name, name):
@@ -59,10 +55,14 @@ def resolve(kind: Kind, name: str) -> Entry:
     own = _own(kind, name)
     if own is not None:
         candidates.append(own)
+    elif row.domain == "rounding" and category < FLOAT:
+        candidates.append(_pointwise_composite(kind, row, lambda F, x: F.clone(x)))
     elif row.composite is not None:
-        candidates.append(functools.partial(row.composite, kind))
+        candidates.append(_composite(kind, row))
     else:
         candidates.append(_fallback(kind, name))
+    if name in _DIVISIONS and category == INTEGER and kind.backend.traits.host_sync:
+        candidates = [_checked_division(kind, entry) for entry in candidates]
     entry = candidates[0] if len(candidates) == 1 else functools.partial(_first_willing, candidates)
     return _guarded(kind, row, entry) if guarded else entry
 
@@ -97,6 +97,39 @@ def _own(kind: Kind, name: str) -> Entry | None:
         return _entry(kind, name, kernel)
     default = raw_views.DEFAULTS.get(name)
     return None if default is None else functools.partial(default, kind)
+
+
+def _checked_division(kind: Kind, entry: Entry) -> Entry:
+    """A division of integers that refuses 0, where the host sees the divisor at once."""
+    zero = kind.const(0)
+
+    def division(x: Any, y: Any, out: Any = None) -> Any:
+        divisors = y if hasattr(y, "shape") else kind.full((), y)
+        if math.prod(divisors.shape):
+            hits = kind.as_array(kind.eq(divisors, zero))
+            hit = kind.bool.amax(hits, tuple(range(len(hits.shape)))) if hits.shape else hits
+            if kind.backend.to_host(kind.bool.as_array(hit), kind.bool.dtype):
+                raise RuntimeError("ZeroDivisionError")
+        return entry(x, y) if out is None else entry(x, y, out=out)
+
+    return division
+
+
+def _composite(kind: Kind, row: Any) -> Entry:
+    if row.form in ("unary", "binary"):
+        return _pointwise_composite(kind, row, row.composite)
+    return functools.partial(row.composite, kind)
+
+
+def _pointwise_composite(kind: Kind, row: Any, compute: Entry) -> Entry:
+    """A composition that can write its result into an array, as pointwise kernels can."""
+    target = kind.bool if row.result == "bool" and kind.dtype.category != BOOL else kind
+
+    def entry(*args: Any, out: Any = None) -> Any:
+        r = compute(kind, *args)
+        return r if out is None else target.copy_(out, target.as_array(r))
+
+    return entry
 
 
 def _first_willing(candidates: list[Entry], *args: Any, **kwargs: Any) -> Any:

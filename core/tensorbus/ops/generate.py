@@ -1,7 +1,7 @@
 """Writes one Python function and one node class for each row, when the op is first used.
 
-The text does the common case: plain tensors of one kind, no override, no mode. Everything else goes to
-``slow``. The text is registered with ``linecache``, so that tracebacks show it.
+The text does the common case: plain tensors of one kind, no mode. Everything else goes to ``slow``.
+The text is registered with ``linecache``, so that tracebacks show it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tensorbus.modes import RARE
 from tensorbus.ops import slow
 from tensorbus.ops.registry import ROWS, Row, rule_arguments
 from tensorbus.size import size_of
+
 
 class _Cores(dict[str, Callable[..., Any]]):
     """The functions made so far; looking one up makes it."""

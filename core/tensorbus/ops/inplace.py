@@ -228,11 +228,7 @@ def fast_binary(name: str) -> Callable[..., Any]:
 
     def form(self: Tensor, other: Any) -> Any:
         k = self._k
-        if (
-            self._b is None
-            and k.override is None
-            and (self._e is None or not (GRAD.on or THREAD.on))
-        ):
+        if self._b is None and (self._e is None or not (GRAD.on or THREAD.on)):
             t = type(other)
             if t is Tensor or t is Parameter:
                 if (

@@ -80,7 +80,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 raise device_error(k.device, x._k.device)
         k = kind_of(k.device, result_type(*given))
         given = [to_kind(x, k) for x in given]
-    if k.override is not None or RARE.on:
+    if RARE.on:
         return _pairwise(given, dim)
     for position, x in enumerate(given):
         if not x._s:
@@ -125,7 +125,7 @@ def _check_extents(parts: list[Tensor], given: list[Tensor], d: int) -> None:
 
 
 def _pairwise(given: list[Tensor], dim: int) -> Tensor:
-    """Joined two by two, so that modes and overriding classes see an op they know."""
+    """Joined two by two, so that modes see an op they know."""
     result = given[0]
     for x in given[1:]:
         result = core("cat")(result, x, wrap_dim(dim, len(x._s)))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus import storage as storages
-from tensorbus._tensor import PERMUTED, Tensor, bump, new
-from tensorbus.kinds import contiguous_strides, kind_of
+from tensorbus._tensor import PERMUTED, Tensor, bump
+from tensorbus.kinds import contiguous_strides
+from tensorbus.ops import override
 from tensorbus.ops.dims import shape_argument
 from tensorbus.ops.public import public
 
@@ -50,12 +51,7 @@ def as_subclass(self: Tensor, cls: type) -> Any:
     """The same storage and history as an object of a subclass of Tensor."""
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError(f"as_subclass(): {cls!r} is not a subclass of Tensor")
-    t = new(cls)
-    t._a, t._s, t._c, t._e = self._a, self._s, self._c, self._e
-    t._b = None if self._b is None else PERMUTED
-    overriding = getattr(cls, "__torch_function__", None) is not None
-    t._k = kind_of(self._k.device, self._k.dtype, cls if overriding else None)
-    return t
+    return override.as_subclass(self, cls)
 
 
 @public(function=False)

@@ -9,6 +9,13 @@ from typing import Any
 
 from tensorbus._tensor import Tensor
 from tensorbus.ops.inplace import in_place, write_out
+from tensorbus.ops.override import (
+    SUBCLASSES,
+    dispatch,
+    overridable,
+    overriding,
+    takes_tensors,
+)
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """What ``tensorbus.NAME`` finds."""
@@ -33,12 +40,13 @@ def public(
 
     def publish(f: Callable[..., Any]) -> Callable[..., Any]:
         own = name or f.__name__
-        shown = with_out(f) if out else f
+        shown = with_out(f) if out else overridable(f) if function and takes_tensors(f) else f
+        called = overridable(f) if method and takes_tensors(f, others=True) else f
         for n in (own, *aliases):
             if function:
                 FUNCTIONS[n] = shown
             if method:
-                METHODS[n] = f
+                METHODS[n] = f if n.startswith("__") else called  # operators have reflected forms
             if inplace:
                 METHODS[n + "_"] = inplace_form(f, n + "_")
         return f
@@ -51,6 +59,10 @@ def with_out(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if SUBCLASSES.on and (classes := overriding((*args, out), kwargs)):
+            if out is not None:
+                kwargs["out"] = out
+            return dispatch(call, classes, args, kwargs)
         if out is None:
             return f(*args, **kwargs)
         return write_out(f(*args, **kwargs), out)
@@ -98,6 +110,8 @@ class Lazy:
 def install(cls: type) -> None:
     """Put the methods into the class, once."""
     for name, method in METHODS.items():
+        if "<" in getattr(method, "__qualname__", "") or getattr(method, "__name__", "")[:1] == "_":
+            method.__name__ = method.__qualname__ = name
         setattr(cls, name, Lazy(name, method.make) if isinstance(method, Lazy) else method)
 
 

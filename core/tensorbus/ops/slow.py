@@ -8,7 +8,7 @@ from typing import Any
 from tensorbus import defaults, dtypes
 from tensorbus._tensor import PERMUTED, Tensor, from_array, new, version_of
 from tensorbus.autograd.node import Node
-from tensorbus.dispatch import Overridden, WrongDomain
+from tensorbus.dispatch import WrongDomain
 from tensorbus.errors import device_error
 from tensorbus.kinds import Kind, kind_of
 from tensorbus.ops.casting import to_kind
@@ -18,6 +18,7 @@ from tensorbus.ops.layouts import (
     empty_in_layout,
     pointwise_strides,
 )
+from tensorbus.ops.override import SUBCLASSES, ask, overriding, plain
 from tensorbus.ops.promotion import result_type
 from tensorbus.ops.registry import Row
 from tensorbus.plugin.backend import IndexFault
@@ -51,6 +52,7 @@ def pointwise(row: Row, k: Kind, *operands: Any) -> tuple[Any, Size, Any]:
 def binary(row: Row, a: Any, b: Any) -> Any:
     """A pointwise op on two operands of any kinds, one of which may be a number."""
     from tensorbus.ops.generate import core
+    from tensorbus.ops.public import METHODS
 
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         other = b if isinstance(a, Tensor) else a
@@ -59,11 +61,33 @@ def binary(row: Row, a: Any, b: Any) -> Any:
             if other is None:
                 return NotImplemented
             a, b = (a, other) if isinstance(a, Tensor) else (other, b)
-    if _overriding((a, b)):
-        return _override(row, (a, b))
+    if SUBCLASSES.on and (classes := overriding((a, b))):
+        return ask(METHODS[row.name], classes, (a, b), {})
+    if row.name == "sub":
+        _refuse_bool(a, b)
     kind = common_kind(row, a, b)
     a, b = (operand(x, kind) for x in (a, b))
+    if type(b) is not Tensor:  # the generated text knows that class and Parameter
+        b = plain(b)
     return core(row.name)(a, b)
+
+
+def _refuse_bool(*operands: Any) -> None:
+    """Truth values have no difference."""
+    bools = [
+        x._k.dtype is dtypes.bool if isinstance(x, Tensor) else isinstance(x, bool)
+        for x in operands
+    ]
+    if all(bools):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
+    if any(bools):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
 
 
 def operand(x: Any, kind: Kind) -> Tensor:
@@ -94,14 +118,8 @@ def common_kind(row: Row, *operands: Any) -> Kind:
 
 
 def _check_domain(row: Row, d: dtypes.dtype) -> None:
-    name = row.name
     if row.domain == "integral" and d.category > dtypes.INTEGER:
-        raise RuntimeError(f"\"{name}\" not implemented for '{_scalar_name(d)}'")
-    if row.domain == "number" and d.category == dtypes.BOOL and name == "sub":
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-            "`logical_xor()` operator instead."
-        )
+        raise NotImplementedError(f"\"{row.name}\" not implemented for '{_scalar_name(d)}'")
 
 
 def _scalar_name(d: dtypes.dtype) -> str:
@@ -129,13 +147,18 @@ def failed(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
 def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
     from tensorbus.ops.generate import core
 
-    if isinstance(error, Overridden):
-        return _override(row, arguments)
     if isinstance(error, WrongDomain):
         tensors = [x for x in arguments if isinstance(x, Tensor)]
+        if row.name == "sub":
+            _refuse_bool(*arguments)
+        if row.name == "neg":
+            raise RuntimeError(
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
+                "to invert a mask, use the `~` or `logical_not()` operator instead."
+            )
         kind = common_kind(row, *tensors)
         if kind is tensors[0]._k:
-            raise RuntimeError(
+            raise NotImplementedError(
                 f"\"{row.name}\" not implemented for '{_scalar_name(kind.dtype)}'"
             ) from None
         return core(row.name)(
@@ -158,22 +181,10 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
         del error
 
 
-# -- overrides and modes ---------------------------------------------------------------------
-def _overriding(arguments: tuple[Any, ...]) -> list[Any]:
-    return [x for x in arguments if isinstance(x, Tensor) and x._k.override is not None]
-
-
-def _override(row: Row, arguments: tuple[Any, ...]) -> Any:
-    from tensorbus.ops.override import call_override
-
-    return call_override(row, arguments)
-
-
+# -- modes -----------------------------------------------------------------------------------
 def rare(row: Row, arguments: tuple[Any, ...]) -> Any:
-    """A call while some mode is active."""
-    from tensorbus.ops.override import call_in_modes
-
-    return call_in_modes(row, arguments)
+    """A call while some mode is active: nothing handles one yet."""
+    raise RuntimeError(f"{row.name}: a mode is active that no module handles")
 
 
 # -- history ---------------------------------------------------------------------------------

@@ -32,6 +32,9 @@ from tensorbus.nn.functional.windows import (
     max_pool2d,
     pad,
 )
+from tensorbus.ops.override import publish as _publish
+
+_publish(globals())
 
 __all__ = [
     "adaptive_avg_pool1d",
