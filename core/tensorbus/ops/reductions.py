@@ -133,8 +133,8 @@ def _accumulated(x: Tensor, dtype: Any) -> Tensor:
 
 def _reduce(name: str, x: Tensor, dim: Any, keepdim: bool, *more: Any) -> Tensor:
     dims = wrap_dims(dim, len(x._s))
-    if not dims:
-        return core("clone")(x) if name not in ("any", "all") else core("ne")(x, 0)
+    if not dims:  # of no dimensions: one element
+        return core(name)(core("view")(x, (1,)), (0,), *more)
     r = core(name)(x, dims, *more)
     return core("view")(r, kept(x._s, dims)) if keepdim else r
 
@@ -156,11 +156,10 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     x = input if dtype is None else to_kind(input, input._k.of(dtype))
     if x._k.dtype.category < dtypes.FLOAT:
         raise RuntimeError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+            "mean(): could not infer output dtype. "
+            f"{'Input' if dtype is None else 'Optional'} dtype must be either a floating point or "
             f"complex dtype. Got: {_scalar(x)}"
         )
-    if not x._s.numel() and not wrap_dims(dim, len(x._s)):
-        return x
     return _reduce("mean", x, dim, keepdim)
 
 
@@ -174,42 +173,47 @@ def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     return _reduce("prod", _accumulated(input, dtype), dim, keepdim)
 
 
-def _nonempty(name: str, x: Tensor, dims: tuple[int, ...]) -> None:
-    for d in dims:
-        if x._s and x._s[d] == 0:
+def _nonempty(name: str, x: Tensor, dim: Any) -> None:
+    """Extremes of nothing are no values."""
+    if x._s.numel():
+        return
+    if dim is None or dim == () or dim == []:
+        missing = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+        if name.startswith("arg"):
+            raise IndexError(missing)
+        raise RuntimeError(f"{missing} Specify the reduction dim with the 'dim' argument.")
+    for d in wrap_dims(dim, len(x._s)):
+        if x._s[d] == 0:
             raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
 
 
 @public(out=True)
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The largest value over some dimensions; the gradient is shared among equals."""
-    _nonempty("amax", input, wrap_dims(dim, len(input._s)))
+    _nonempty("amax", input, dim)
     return _reduce("amax", input, dim, keepdim)
 
 
 @public(out=True)
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The smallest value over some dimensions; the gradient is shared among equals."""
-    _nonempty("amin", input, wrap_dims(dim, len(input._s)))
+    _nonempty("amin", input, dim)
     return _reduce("amin", input, dim, keepdim)
 
 
 def _arg(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     rank = len(input._s)
-    if dim is None:
-        if not input._s.numel():
-            raise IndexError(
-                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
-                "Specify the reduction dim with the 'dim' argument."
-            )
+    if input._k.dtype is dtypes.bool:
+        raise RuntimeError(f"{name}(): does not support bool input")
+    _nonempty(name, input, dim)
+    if dim is None or not rank:
+        if dim is not None:
+            wrap_dim(dim, rank)
         r = core(name)(input.reshape(-1), 0)
         return core("view")(r, (1,) * rank) if keepdim else r
     d = wrap_dim(dim, rank)
-    _nonempty(name, input, (d,) if rank else ())
-    if not rank:
-        return core(name)(input.reshape(1), 0)
     r = core(name)(input, d)
-    return core("unsqueeze")(r, d) if keepdim else r
+    return core("view")(r, kept(tuple(input._s), (d,))) if keepdim else r
 
 
 @public(out=True)
@@ -224,16 +228,25 @@ def argmin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _arg("argmin", input, dim, keepdim)
 
 
+def _truth(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    """An empty tuple of dimensions reduces nothing here; bytes stay bytes: PyTorch's rules."""
+    if isinstance(dim, (tuple, list)) and not dim:
+        r = core("ne")(input, 0)
+    else:
+        r = _reduce(name, input, dim, keepdim)
+    return to_kind(r, input._k) if input._k.dtype is dtypes.uint8 else r
+
+
 @public(out=True)
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element is true."""
-    return _reduce("any", input, dim, keepdim)
+    return _truth("any", input, dim, keepdim)
 
 
 @public(out=True)
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether all elements are true."""
-    return _reduce("all", input, dim, keepdim)
+    return _truth("all", input, dim, keepdim)
 
 
 def _correction(unbiased: Any, correction: Any) -> Any:
@@ -255,7 +268,7 @@ def var(
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if input._k.dtype.category < dtypes.FLOAT:
-        raise RuntimeError("var(): only support floating point and complex dtypes")
+        raise RuntimeError("std and var only support floating point and complex dtypes")
     return _reduce("var", input, dim, keepdim, _correction(unbiased, correction))
 
 
@@ -270,7 +283,7 @@ def std(
 ) -> Tensor:
     """The standard deviation, with Bessel's correction unless ``correction=0``."""
     if input._k.dtype.category < dtypes.FLOAT:
-        raise RuntimeError("std(): only support floating point and complex dtypes")
+        raise RuntimeError("std and var only support floating point and complex dtypes")
     return core("sqrt")(var(input, dim, unbiased, keepdim, correction=correction))
 
 
@@ -281,6 +294,8 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 
     if input._k.dtype.category < dtypes.FLOAT:
         input = to_kind(input, input._k.of(defaults.get_default_dtype()))
+    if not input._s.numel():
+        return core("log")(sum(core("exp")(input), dim, keepdim))
     return _reduce("logsumexp", input, dim, keepdim)
 
 

@@ -118,8 +118,8 @@ def expand(self: Tensor, *sizes: Any) -> Tensor:
     lead = len(wanted) - len(own)
     if lead < 0:
         raise RuntimeError(
-            f"expand({_type(self)}{{{list(own)}}}, size={list(wanted)}): the number of sizes provided "
-            f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor "
+            f"expand({_type(self)}{{{list(own)}}}, size={list(wanted)}): the number of sizes "
+            f"provided ({len(wanted)}) must be greater or equal to the number of dimensions in the tensor "
             f"({len(own)})"
         )
     filled = list(wanted)
@@ -128,8 +128,8 @@ def expand(self: Tensor, *sizes: Any) -> Tensor:
         if wanted[d] == -1:
             if n is None:
                 raise RuntimeError(
-                    f"expand({_type(self)}{{{list(own)}}}, size={list(wanted)}): the expanded size of "
-                    f"the tensor ({wanted[d]}) isn't allowed in a leading, non-existing dimension "
+                    f"expand({_type(self)}{{{list(own)}}}, size={list(wanted)}): the expanded size "
+                    f"of the tensor ({wanted[d]}) isn't allowed in a leading, non-existing dimension "
                     f"{d}"
                 )
             filled[d] = n
