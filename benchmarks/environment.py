@@ -36,7 +36,8 @@ def numpy_blas() -> str:
     """NumPy's BLAS: its name, version, the core type it chose, its threads."""
     import numpy as np
 
-    built: dict[str, Any] = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[call-overload]
+    config: Any = np.show_config(mode="dicts")
+    built = config["Build Dependencies"]["blas"]
     text = f"{built.get('name', 'unknown')} {built.get('version', '')}".strip()
     try:
         from threadpoolctl import threadpool_info

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 DEFAULT_EPOCHS = 12
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     return Program(args.device, args.epochs, args.seed, args.out).run()
 
 
-def _whole_number(least: int, most: int) -> object:
+def _whole_number(least: int, most: int) -> Callable[[str], int]:
     def convert(text: str) -> int:
         allowed = f"it must be a whole number from {least} to {most}"
         try:
