@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -24,14 +25,15 @@ def draw(
     # A figure of its own, without pyplot: no display is looked for and no global state is touched.
     figure = Figure(figsize=(15, 5), layout="constrained")
     FigureCanvasAgg(figure)
-    curve, samples, matrix = figure.subfigures(1, 3, width_ratios=(1, 1, 1))
+    parts: Any = figure.subfigures(1, 3)
+    curve, samples, matrix = parts
     _draw_losses(curve.subplots(), losses)
     _draw_samples(samples, images, labels, predicted)
     _draw_confusion(matrix.subplots(), labels, predicted)
     figure.savefig(path, dpi=110)
 
 
-def _draw_losses(axes, losses: list[float]) -> None:  # type: ignore[no-untyped-def]
+def _draw_losses(axes: Any, losses: list[float]) -> None:
     steps = np.arange(1, len(losses) + 1)
     window = max(1, min(50, len(losses) // 10))
     mean = np.convolve(losses, np.full(window, 1 / window), mode="valid")
@@ -41,8 +43,11 @@ def _draw_losses(axes, losses: list[float]) -> None:  # type: ignore[no-untyped-
     axes.legend()
 
 
-def _draw_samples(  # type: ignore[no-untyped-def]
-    figure, images: NDArray[np.float32], labels: NDArray[np.int64], predicted: NDArray[np.int64]
+def _draw_samples(
+    figure: Any,
+    images: NDArray[np.float32],
+    labels: NDArray[np.int64],
+    predicted: NDArray[np.int64],
 ) -> None:
     # The mistakes are what one wants to see: up to half of the places are theirs.
     wrong = np.flatnonzero(predicted != labels)[: ROWS * COLUMNS // 2]
@@ -58,9 +63,7 @@ def _draw_samples(  # type: ignore[no-untyped-def]
         axes.set_title(text, color=RIGHT if same else WRONG, fontsize=11)
 
 
-def _draw_confusion(  # type: ignore[no-untyped-def]
-    axes, labels: NDArray[np.int64], predicted: NDArray[np.int64]
-) -> None:
+def _draw_confusion(axes: Any, labels: NDArray[np.int64], predicted: NDArray[np.int64]) -> None:
     counts = confusion_matrix(labels, predicted)
     # By the square root: the few mistakes stay visible beside the hundred hits of the diagonal.
     axes.imshow(np.sqrt(counts), cmap="Blues")
