@@ -22,6 +22,8 @@ _NAMES = ("scipy_openblas_{}64_", "scipy_openblas_{}", "openblas_{}64_", "openbl
 class _Control(NamedTuple):
     get: Callable[[], int]
     set: Callable[[int], None]
+    core: str
+    """The processor that the kernels are for."""
 
 
 @functools.cache
@@ -37,8 +39,17 @@ def control() -> _Control | None:
             for name in _NAMES:
                 with contextlib.suppress(AttributeError):
                     get = getattr(library, name.format("get_num_threads"))
-                    return _Control(get, getattr(library, name.format("set_num_threads")))
+                    set_ = getattr(library, name.format("set_num_threads"))
+                    core = getattr(library, name.format("get_corename"))
+                    core.restype = ctypes.c_char_p
+                    return _Control(get, set_, core().decode("ascii", "replace"))
     return None
+
+
+def has_small_kernels() -> bool:
+    """Whether small float32 products are fast: OpenBLAS has such kernels for AVX-512."""
+    found = control()
+    return found is not None and found.core in ("SkylakeX", "Cooperlake", "Sapphirerapids")
 
 
 _lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""Matrix products of the dtypes BLAS does not have, by those it has, where they are exact."""
+"""Matrix products: few rows in blocks that BLAS likes; dtypes it lacks by those it has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table, into
-from tensorbus.plugin.array_library.table import BOOL, INTEGER
+from tensorbus.plugin.array_library.table import BOOL, FLOAT, INTEGER
+from tensorbus_cpu_numpy import blas
 
 TABLE = Table()
 
@@ -18,8 +19,35 @@ _SMALL = 4096
 _EXACT = float(1 << 53)
 
 
-@TABLE.row("matmul", INTEGER, BOOL)
-def _matmul(xp: Any, dtype: dtype) -> Kernel:
+_SMALL_PRODUCT = 1_000_000
+"""Up to this many multiplications OpenBLAS has kernels that need no packing, on some processors."""
+_FEW_ROWS = 128
+
+
+def _few_rows() -> Kernel:
+    product = np.matmul
+    own = np.dtype(np.float32)
+
+    def matmul(a: Array, b: Array, dtype: np.dtype, out: Array | None = None) -> Array:
+        if dtype is not own:
+            return product(a.astype(dtype, copy=False), b.astype(dtype, copy=False), out=out)
+        if out is None and a.ndim == 2:
+            m, k = a.shape
+            if 8 < m <= _FEW_ROWS and m * k * b.shape[1] > _SMALL_PRODUCT:
+                rows = _SMALL_PRODUCT // (k * b.shape[1])
+                while rows > 3 and m % rows:
+                    rows -= 1
+                if rows > 3:
+                    return product(a.reshape(m // rows, rows, k), b).reshape(m, b.shape[1])
+        return product(a, b, out=out)
+
+    return matmul
+
+
+@TABLE.row("matmul", INTEGER, BOOL, FLOAT)
+def _matmul(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.is_floating_point:
+        return _few_rows() if dtype.name == "float32" and blas.has_small_kernels() else None
     multiply = _of_bytes if dtype.name == "int8" else _of_integers
 
     def matmul(a: Array, b: Array, dtype: np.dtype, out: Array | None = None) -> Array:

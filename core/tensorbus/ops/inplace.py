@@ -235,22 +235,28 @@ def fast_binary(name: str) -> Callable[..., Any]:
                     other._k is k
                     and other._b is None
                     and (other._e is None or not (GRAD.on or THREAD.on))
+                    and (other._s is self._s or _fits(other._s, self._s))
                 ):
-                    if other._s is self._s or _fits(other._s, self._s):
-                        getattr(k, name)(self._a, other._a, out=self._a)
-                        if self._c is None:
-                            self._c = [1]
-                        else:
-                            self._c[0] += 1
-                        return self
-            elif t in k.number_types:
-                c = k.consts.get(other)
-                getattr(k, name)(self._a, k.const(other) if c is None else c, out=self._a)
-                if self._c is None:
-                    self._c = [1]
+                    value = other._a
                 else:
-                    self._c[0] += 1
-                return self
+                    return in_place(self, function, (other,))
+            elif t in k.number_types:
+                value = k.consts.get(other)
+                if value is None:
+                    value = k.const(other)
+            else:
+                return in_place(self, function, (other,))
+            try:
+                getattr(k, name)(self._a, value, out=self._a)
+            except RuntimeWarning:
+                pass  # a warning turned error: the values are written all the same
+            except Exception:
+                return in_place(self, function, (other,))
+            if self._c is None:
+                self._c = [1]
+            else:
+                self._c[0] += 1
+            return self
         return in_place(self, function, (other,))
 
     form.__name__ = form.__qualname__ = name + "_"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from tensorbus._tensor import Tensor
+from tensorbus._tensor import Tensor, from_array
 from tensorbus.ops.inplace import fast_binary, in_place, write_out
 from tensorbus.ops.override import SUBCLASSES, dispatch, overriding
 from tensorbus.ops.public import FUNCTIONS, METHODS, Lazy
@@ -133,7 +133,20 @@ def _scaled_in_place(name: str) -> Callable[..., Any]:
     plain = fast_binary(name)
 
     def form(self: Tensor, other: Any, *, alpha: Any = 1) -> Any:
-        return plain(self, other if alpha == 1 else _times(name, other, alpha))
+        if alpha == 1:
+            return plain(self, other)
+        k = self._k
+        if (
+            type(other) is Tensor
+            and other._k is k
+            and other._e is None
+            and other._b is None
+            and type(alpha) in k.number_types
+        ):
+            # A tensor for the product that skips the records of one: optimizers call this most.
+            scaled = from_array(k.mul(other._a, k.const(alpha)), k)
+            return plain(self, scaled) if scaled._s else plain(self, _times(name, other, alpha))
+        return plain(self, _times(name, other, alpha))
 
     form.__name__ = form.__qualname__ = name + "_"
     form.__doc__ = f"In-place version of ``{name}``."
