@@ -34,9 +34,13 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or one extent."""
     if dim is None:
         return self._s
-    if not self._s:
+    return self._s[_named_dim(self, dim)]
+
+
+def _named_dim(x: Tensor, dim: int) -> int:
+    if not x._s:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return self._s[wrap_dim(dim, len(self._s))]
+    return wrap_dim(dim, len(x._s))
 
 
 @public(function=False, aliases=("ndimension",))
@@ -55,7 +59,7 @@ def numel(input: Tensor) -> int:
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """The strides in elements, or one of them."""
     strides = tuple(self._k.layout(self._a)[2])
-    return strides if dim is None else strides[dim]
+    return strides if dim is None else strides[_named_dim(self, dim)]
 
 
 @public(function=False)

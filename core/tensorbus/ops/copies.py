@@ -29,7 +29,8 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 @public()
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy, which gradients flow through; dense tensors keep their order of dimensions."""
-    if input._b is None or input._k.is_contiguous(input._a):
+    row_major = memory_format is not None and repr(memory_format) == "torch.contiguous_format"
+    if input._b is None or row_major or input._k.is_contiguous(input._a):
         return core("clone")(input)
     return to_kind(input, input._k, copy=True)
 
@@ -103,6 +104,15 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 METHODS["__deepcopy__"] = _deepcopy
+
+
+def _copy(self: Tensor) -> Tensor:
+    """``copy.copy``: another tensor over the same storage; a leaf stays a leaf."""
+    made = detach(self)
+    return made.requires_grad_() if self.requires_grad and self.is_leaf else made
+
+
+METHODS["__copy__"] = _copy
 
 
 def _reduce(self: Tensor, protocol: Any) -> Any:

@@ -86,13 +86,16 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
             f"movedim: Invalid source or destination dims: source ({src} dims) should contain the "
             f"same number of dims as destination ({dst} dims)"
         )
+    for name, dims in (("source", src), ("destination", dst)):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({dims})")
     rest = iter(d for d in range(rank) if d not in src)
     order = tuple(src[dst.index(d)] if d in dst else next(rest) for d in range(rank))
     return core("permute")(input, order)
 
 
 def _swapped_last(name: str, x: Tensor) -> Tensor:
-    if len(x._s) == 1 or (not x._s and name == "mT"):
+    if len(x._s) == 1:
         raise RuntimeError(
             f"tensor.{name} is only supported on matrices or batches of matrices. "
             f"Got {len(x._s)}-D tensor."
@@ -120,6 +123,7 @@ def _adjoint_matrix(x: Tensor) -> Tensor:
     if len(x._s) not in (0, 2):
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {len(x._s)}-D tensor."
+            + (" For batches of matrices, consider using tensor.mH" if len(x._s) > 2 else "")
         )
     return _matrix_adjoint(x) if x._s else x.conj()
 

@@ -41,8 +41,8 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
             )
         if value._s != self._s:
             raise RuntimeError(
-                f"assigned grad has data of a different size: expected {list(self._s)}, "
-                f"got {list(value._s)}"
+                f"attempting to assign a gradient of size '{list(value._s)}' to a tensor of size "
+                f"'{list(self._s)}'. Please ensure that the gradient and the tensor are the same size"
             )
         if value._k is not self._k:
             raise RuntimeError(
@@ -90,6 +90,8 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
 @public(function=False)
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Start or stop recording operations on this leaf."""
+    if requires_grad and self._k.dtype.category < dtypes.FLOAT:
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
     _set_requires_grad(self, requires_grad)
     return self
 

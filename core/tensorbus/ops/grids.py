@@ -65,7 +65,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         line = core("view")(t, (1,) * d + (shape[d],) + (1,) * (len(shape) - d - 1))
         grids.append(core("expand")(line, shape))
     if swapped:
-        grids = [g.transpose(0, 1) for g in grids]
         grids[:2] = grids[1::-1]
     return tuple(grids)
 

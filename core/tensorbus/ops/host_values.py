@@ -91,6 +91,12 @@ def _bool(self: Tensor) -> bool:
     return bool(item(self))
 
 
+def _one_number(self: Tensor) -> Any:
+    if self._s.numel() != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return item(self)
+
+
 def _index(self: Tensor) -> int:
     if self._k.dtype.category > dtypes.INTEGER or self._s.numel() != 1:
         raise TypeError("only integer tensors of a single element can be converted to an index")
@@ -123,9 +129,9 @@ def _format(self: Tensor, spec: str) -> str:
 METHODS.update(
     __bool__=_bool,
     __index__=_index,
-    __int__=lambda self: int(item(self)),
-    __float__=lambda self: float(item(self)),
-    __complex__=lambda self: complex(item(self)),
+    __int__=lambda self: int(_one_number(self)),
+    __float__=lambda self: float(_one_number(self)),
+    __complex__=lambda self: complex(_one_number(self)),
     __len__=_len,
     __iter__=_iterate,
     __repr__=_repr,

@@ -63,7 +63,9 @@ def view_as_complex(input: Tensor) -> Tensor:
             "view_as_complex is only supported for half, float and double tensors, but got a "
             f"tensor of scalar type: {k.dtype.legacy.removesuffix('Tensor')}"
         )
-    if not input._s or input._s[-1] != 2:
+    if not input._s:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input._s[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     _, offset, strides = k.layout(input._a)
     if strides[-1] != 1:

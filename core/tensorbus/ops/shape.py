@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tensorbus._tensor import Tensor
-from tensorbus.ops.dims import shape_argument, wrap_dim
+from tensorbus.ops.dims import shape_argument, wrap_dim, wrap_dims
 from tensorbus.ops.generate import core
 from tensorbus.ops.layouts import view_strides
 from tensorbus.ops.public import METHODS, Lazy, public
@@ -88,9 +88,9 @@ def _check_view(x: Tensor, shape: Shape) -> None:
 
 
 @public()
-def reshape(input: Tensor, *shape: Any) -> Tensor:
+def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
     """The same elements in another shape: a view where the layout allows it, else a copy."""
-    wanted = _resolve_shape(input, shape_argument(shape))
+    wanted = _resolve_shape(input, shape_argument(args if shape is None else (shape,)))
     if input._b is None or input._k.is_contiguous(input._a):
         return core("view")(input, wanted)
     if view_strides(tuple(input._s), tuple(input._k.layout(input._a)[2]), wanted) is not None:
@@ -123,17 +123,16 @@ def expand(self: Tensor, *sizes: Any) -> Tensor:
             f"({len(own)})"
         )
     filled = list(wanted)
-    for d in range(len(wanted)):
+    for d in reversed(range(len(wanted))):
         n = own[d - lead] if d >= lead else None
         if wanted[d] == -1:
             if n is None:
                 raise RuntimeError(
-                    f"expand({_type(self)}{{{list(own)}}}, size={list(wanted)}): the expanded size "
-                    f"of the tensor ({wanted[d]}) isn't allowed in a leading, non-existing dimension "
-                    f"{d}"
+                    f"The expanded size of the tensor ({wanted[d]}) isn't allowed in a leading, "
+                    f"non-existing dimension {d}"
                 )
             filled[d] = n
-        elif n is not None and n not in (1, wanted[d]):
+        elif n not in (None, 1, wanted[d]) or wanted[d] < 0:
             raise RuntimeError(
                 f"The expanded size of the tensor ({wanted[d]}) must match the existing size ({n}) "
                 f"at non-singleton dimension {d}.  Target sizes: {list(wanted)}.  "
@@ -168,10 +167,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without the dimensions of extent 1, or without those named where their extent is 1."""
     rank = len(input._s)
-    if dim is None:
-        dims = set(range(rank))
-    else:
-        dims = {wrap_dim(d, rank) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))}
+    dims = set(() if dim == () else wrap_dims(dim, rank))
     shape = tuple(n for d, n in enumerate(input._s) if d not in dims or n != 1)
     if input._b is None:
         return core("view")(input, shape)
@@ -199,8 +195,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @public()
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension."""
-    return reshape(input, -1)
+    """All elements in one dimension, row-major."""
+    return reshape(input.contiguous(), -1)
 
 
 @public()

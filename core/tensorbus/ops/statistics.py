@@ -233,7 +233,7 @@ def _slabs(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule."""
     check_tensors("trapezoid", y=y)
-    if not y._s[dim]:
+    if not y.size(dim):
         return y.sum(dim).to(y._k.dtype)
     return _slabs(y, x, dx, dim).sum(dim)
 

@@ -13,6 +13,10 @@ from tensorbus.ops.public import public
 @public()
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """*length* places of one dimension from *start* on, without a copy."""
+    if not input._s:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
     d = wrap_dim(dim, len(input._s))
     n = input._s[d]
     start = int(start)
@@ -21,7 +25,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
             f"start out of range (expected to be in range of [{-n}, {n}], but got {start})"
         )
     start = start + n if start < 0 else start
-    if length < 0 or start + length > n:
+    if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
     return core("slice")(input, d, start, start + length, 1)
 
@@ -48,8 +52,11 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: Any = None
     own = input._k.layout(input._a)[1]
     offset = own if storage_offset is None else int(storage_offset)
     if len(shape) != len(strides):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(n < 0 for n in shape):
         raise RuntimeError(
-            f"mismatch in length of strides and shape: {len(strides)} strides, {len(shape)} sizes"
+            f"Storage size calculation overflowed with sizes={list(shape)} and "
+            f"strides={list(strides)}"
         )
     if any(s < 0 for s in strides):
         raise RuntimeError(

@@ -32,6 +32,10 @@ def _in_place(view: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     def form(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if GRAD.on or THREAD.on:
             check_leaf(self)
+        if name == "t_" and len(self._s) > 2:
+            raise RuntimeError(
+                f"t_() expects a tensor with <= 2 dimensions, but self is {len(self._s)}D"
+            )
         return _become(self, view(self, *args, **kwargs))
 
     form.__name__ = form.__qualname__ = name

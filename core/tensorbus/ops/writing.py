@@ -9,6 +9,7 @@ from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.ops.casting import to_kind
 from tensorbus.ops.generate import core
 from tensorbus.ops.inplace import check_leaf, rebase, refuse_overlap
+from tensorbus.ops.layouts import broadcast_shapes
 from tensorbus.ops.public import public
 from tensorbus.ops.slow import edge_of
 
@@ -20,6 +21,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         src = from_array(self._k.full((), src), self._k)
     y = to_kind(src, self._k)
     if y._s != self._s:
+        if len(y._s) <= len(self._s):
+            broadcast_shapes(tuple(self._s), tuple(y._s))
         y = y.expand(self._s)
     recording = (GRAD.on or THREAD.on) and (self._e is not None or y._e is not None)
     if recording:
@@ -46,7 +49,6 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         return copy_(self, value)
     if (GRAD.on or THREAD.on) and edge_of(self) is not None:
         return copy_(self, value)
-    refuse_overlap(self)
     self._k.copy_(self._a, value)
     bump(self)
     return self
