@@ -179,7 +179,7 @@ class finfo:
         self.max = math.ldexp(2.0 - math.ldexp(1.0, 1 - digits), high)
         self.min = -self.max
         self.tiny = self.smallest_normal = math.ldexp(1.0, low)
-        self.resolution = 10.0 ** -int_(math.floor((digits - 1) * math.log10(2)))
+        self.resolution = 10.0 ** -math.floor((digits - 1) * math.log10(2))
 
     def __repr__(self) -> str:
         return (

@@ -75,7 +75,8 @@ class Generator:
         host = new_state.cpu().numpy()
         if host.dtype != np.uint8 or host.size != 24:
             raise RuntimeError(
-                f"a generator's state is a uint8 tensor of 24 bytes, not {host.dtype} of {host.size}"
+                "a generator's state is a uint8 tensor of 24 bytes, "
+                f"not {host.dtype} of {host.size}"
             )
         seed, _, offset = (int(n) for n in np.ascontiguousarray(host).view("<u8"))
         with self._lock:

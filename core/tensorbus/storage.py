@@ -124,9 +124,9 @@ def check_bounds(
     needed = (last + 1) * dtype.itemsize
     if needed > nbytes:
         raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and "
-            f"itemsize {dtype.itemsize} requiring a storage size of {needed} are out of bounds for "
-            f"storage of size {nbytes}"
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, "
+            f"and itemsize {dtype.itemsize} requiring a storage size of {needed} are out of bounds "
+            f"for storage of size {nbytes}"
         )
 
 
@@ -142,7 +142,9 @@ def resize_(t: Tensor, shape: tuple[int, ...]) -> Tensor:
         t._b = t._b if t._b is not None else PERMUTED
     else:
         if t._b is not None and t._b is not PERMUTED:
-            raise RuntimeError("Trying to resize storage that is not resizable: the tensor is a view")
+            raise RuntimeError(
+                "Trying to resize storage that is not resizable: the tensor is a view"
+            )
         array = k.empty((size.numel(),))
         kept = min(available - offset, size.numel())
         if kept > 0:

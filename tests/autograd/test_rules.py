@@ -135,7 +135,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "cross_entropy_rows": [(Draw(3, 4), ints(0, 3, 1), truths(True, True, False))],
     "cross_entropy_mean": [(Draw(3, 4), ints(0, -100, 1), -100)],
     "bce_logits": [(Draw(2, 3), Draw(2, 3, of=POSITIVE))],
-    "smooth_l1": [(Draw(2, 3), Draw(2, 3, of=POSITIVE), 0.7), (Draw(2, 3), Draw(2, 3, of=POSITIVE), 0.0)],
+    "smooth_l1": [(Draw(2, 3), Draw(2, 3, of=POSITIVE), beta) for beta in (0.7, 0.0)],
     "pad": [(Draw(2, 3), ((1, 0), (0, 2)), 0.5)],
     "unpad": [(Draw(3, 5), (2, 3), ((1, 0), (0, 2)))],
     "max_pool2d": [(Draw(1, 2, 4, 5), *_POOL)],

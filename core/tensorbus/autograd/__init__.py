@@ -1,6 +1,6 @@
 """Gradients: ``backward``, ``grad``, grad modes, ``Function``, checks."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorbus._tensor import Tensor as Variable
 from tensorbus.autograd.api import backward, grad
@@ -11,6 +11,14 @@ from tensorbus.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+
+if TYPE_CHECKING:
+    from tensorbus.autograd.checks import GradcheckError as GradcheckError
+    from tensorbus.autograd.checks import gradcheck as gradcheck
+    from tensorbus.autograd.checks import gradgradcheck as gradgradcheck
+    from tensorbus.autograd.function import Function as Function
+    from tensorbus.autograd.function import FunctionCtx as FunctionCtx
+    from tensorbus.autograd.function import once_differentiable as once_differentiable
 
 _LATER = {
     "Function": "function",

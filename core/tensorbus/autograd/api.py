@@ -10,7 +10,6 @@ from tensorbus.autograd import engine
 from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.ops.slow import edge_of
 
-
 Tensors = Tensor | Sequence[Tensor]
 
 

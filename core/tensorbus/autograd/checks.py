@@ -175,8 +175,7 @@ def gradgradcheck(
 
     def first(*args: Any) -> tuple[Tensor, ...]:
         leaves = [
-            x.detach().requires_grad_() if isinstance(x, Tensor) and _wants(y) and not x.requires_grad
-            else x
+            x.detach().requires_grad_() if _wants(y) and not _wants(x) else x
             for x, y in zip(args[:-n], given, strict=True)
         ]  # fmt: skip
         made = [t for t in _outputs(func(*leaves)) if t.requires_grad]

@@ -1,7 +1,8 @@
 """The backward pass: an iterative walk over the recorded graph, newest node first.
 
 Gradients travel as arrays and the rules run on kernels; only under ``create_graph`` do they travel
-as tensors. Contributions to a node are summed as they meet; a leaf's gradient is stored when all have come.
+as tensors. Contributions to a node are summed as they meet; a leaf's gradient is stored when all
+have come.
 """
 
 from __future__ import annotations

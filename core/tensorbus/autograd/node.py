@@ -17,8 +17,8 @@ next_sequence = itertools.count(-1, -1).__next__
 class Node:
     """One recorded operation: a function of the gradient of its result.
 
-    ``e0``, ``e1``... are the edges to what made its inputs (None where no gradient is wanted). ``k`` is
-    the result's kind, ``q`` the sequence number, ``h`` the hooks.
+    ``e0``, ``e1``... are the edges to what made its inputs (None where no gradient is wanted).
+    ``k`` is the result's kind, ``q`` the sequence number, ``h`` the hooks.
     """
 
     __slots__ = ("__weakref__", "h", "k", "meta", "q")

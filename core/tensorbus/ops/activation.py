@@ -19,7 +19,8 @@ from tensorbus.ops.registry import row
 row("softmax", "x:T, dim", composite=lambda F, x, dim: _softmax(F, x, dim),
     x=lambda F, g, out, dim: F.softmax_backward(g, out, dim))
 row("softmax_backward", "g:T, out:T, dim",
-    composite=lambda F, g, out, dim: F.mul(out, F.sub(g, _keep(F, F.sum(F.mul(g, out), (dim,)), dim))))
+    composite=lambda F, g, out, dim:
+        F.mul(out, F.sub(g, _keep(F, F.sum(F.mul(g, out), (dim,)), dim))))
 row("log_softmax", "x:T, dim", composite=lambda F, x, dim: _log_softmax(F, x, dim),
     x=lambda F, g, out, dim: F.log_softmax_backward(g, out, dim))
 row("log_softmax_backward", "g:T, out:T, dim",
@@ -38,7 +39,8 @@ row("leaky_relu", "x:T, slope", "unary", domain="float",
     x=lambda F, g, x, slope: F.where(F.gt(x, 0), g, F.mul(g, slope)))
 row("elu", "x:T, alpha, scale, inner", "unary", domain="float",
     composite=lambda F, x, alpha, scale, inner: F.where(
-        F.gt(x, 0), F.mul(x, scale), F.mul(F.expm1(F.mul(F.minimum(x, 0.0), inner)), alpha * scale)),
+        F.gt(x, 0), F.mul(x, scale),
+        F.mul(F.expm1(F.mul(F.minimum(x, 0.0), inner)), alpha * scale)),
     x=lambda F, g, x, alpha, scale, inner: F.where(
         F.gt(x, 0), F.mul(g, scale),
         F.mul(F.mul(g, F.exp(F.mul(F.minimum(x, F.number(0.0)), inner))), alpha * scale * inner)))

@@ -16,7 +16,8 @@ from tensorbus.autograd import node as nodes
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.modes import RARE
 from tensorbus.ops import slow
-from tensorbus.ops.registry import ROWS, Row, rule_arguments
+from tensorbus.ops.generate_nodes import edge_text, node_text, record_text, save_text
+from tensorbus.ops.registry import ROWS, Row
 from tensorbus.size import size_of
 
 
@@ -37,9 +38,9 @@ def _make(row: Row) -> Callable[..., Any]:
     namespace = _namespace(row)
     source = "\n".join(writer(row)) + "\n"
     if row.rules:
-        source = "\n".join(_node_class(row)) + "\n\n\n" + source
+        source = "\n".join(node_text(row)) + "\n\n\n" + source
         if row.form == "binary":
-            source = "\n".join(_node_class(row, scalar=True)) + "\n\n\n" + source
+            source = "\n".join(node_text(row, scalar=True)) + "\n\n\n" + source
     file = f"<tensorbus op {row.name}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     exec(compile(source, file, "exec"), namespace)
@@ -114,7 +115,7 @@ def _binary(row: Row) -> list[str]:
             "            n.k = k",
             "            n.h = None",
             "            n.e0 = e0",
-            *_save(row, "            ", scalar=True),
+            *save_text(row, "            ", scalar=True),
             "            o._e = n",
             "        return o",
         ]
@@ -132,7 +133,7 @@ def _binary(row: Row) -> list[str]:
             "        n.e0 = e0",
             "        n.e1 = e1",
             f"        n.sh = None if {a}._s is {b}._s else ({a}._s, {b}._s)",
-            *_save(row, "        "),
+            *save_text(row, "        "),
             "        o._e = n",
         ]
     return [*lines, "    return o"]
@@ -161,7 +162,7 @@ def _unary(row: Row) -> list[str]:
         *_result(kind, "    "),
     ]
     if row.rules:
-        lines += _record(row)
+        lines += record_text(row)
     return [*lines, "    return o"]
 
 
@@ -188,7 +189,7 @@ def _general(row: Row) -> list[str]:
     ]
     if recorded and row.form != "view":
         # A plain composite has no derivative of its own: its parts record.
-        wanted = " or ".join(f"({_edge(row, t)}) is not None" for t in row.tensors)
+        wanted = " or ".join(f"({edge_text(row, t)}) is not None" for t in row.tensors)
         lines += [
             f"    if ({wanted}) and (GRAD.on or THREAD.on):",
             f"        return ROW.composite(k.T, {', '.join(row.arguments)})",
@@ -218,7 +219,7 @@ def _general(row: Row) -> list[str]:
             "    o._r = how",
         ]  # fmt: skip
         if row.rules:
-            lines += [*_record(row), "        o._v = cell[0]"]
+            lines += [*record_text(row), "        o._v = cell[0]"]
             # A view made in no_grad is cut off from its base's history for good.
             lines += ["    elif e0 is not None:", "        o._r = None"]
     else:
@@ -230,7 +231,7 @@ def _general(row: Row) -> list[str]:
             *_result(kind, "    ", size="size_of(r.shape)", base="None"),
         ]
         if row.rules:
-            lines += _record(row)
+            lines += record_text(row)
     return [*lines, "    return o"]
 
 
@@ -253,179 +254,3 @@ def _result(
 
 def _result_kind(row: Row) -> str:
     return {"bool": "bool", "int64": "i64"}[row.result]
-
-
-# -- recording -------------------------------------------------------------------------------
-def _edges(row: Row) -> list[str]:
-    return [t for t in row.tensors if t in row.rules]
-
-
-def _edge(row: Row, t: str) -> str:
-    """The expression for an operand's edge; that of a view may have to be made anew."""
-    edge = f"{t}._e if {t}._b is None else edge_of({t})"
-    return f"None if {t} is None else {edge}" if t in row.optional else edge
-
-
-def _record(row: Row) -> list[str]:
-    inputs = _edges(row)
-    if row.form == "unary":  # ``pointwise`` has seen to views
-        lines = [f"    e0 = {inputs[0]}._e"]
-    else:
-        lines = [f"    e{i} = {_edge(row, t)}" for i, t in enumerate(inputs)]
-    wanted = " or ".join(f"e{i} is not None" for i in range(len(inputs)))
-    lines += [
-        f"    if ({wanted}) and (GRAD.on or THREAD.on):",
-        f"        n = {row.node_name}()",
-        "        n.q = sequence()",
-        "        n.k = o._k",
-        "        n.h = None",
-        *(f"        n.e{i} = e{i}" for i in range(len(inputs))),
-        *_save(row, "        "),
-        "        o._e = n",
-    ]
-    return lines
-
-
-def _needs(row: Row, scalar: bool = False) -> dict[str, list[int]]:
-    """What the rules read, and the edges each is read for."""
-    needs: dict[str, list[int]] = {}
-    for i, t in enumerate(_edges(row)):
-        if scalar and i:
-            break
-        for name in rule_arguments(row.rules[t]):
-            needs.setdefault(name, []).append(i)
-    return needs
-
-
-def _save(row: Row, indent: str, scalar: bool = False) -> list[str]:
-    lines = []
-    edges = _edges(row)
-    for name, users in _needs(row, scalar).items():
-        if name == "out":
-            lines += [
-                f"{indent}n.r_out = r",
-                f"{indent}n.c_out = o._c = [0]"
-                if row.form != "view"
-                else f"{indent}n.c_out = cell",
-                f"{indent}n.v_out = n.c_out[0]",
-            ]
-        elif name.endswith("_shape"):
-            t = name.removesuffix("_shape")
-            lines.append(f"{indent}n.p_{name} = {t}._s")
-        elif name in row.tensors and not (scalar and name == row.arguments[1]):
-            guard = " or ".join(f"e{i} is not None" for i in users)
-            inner = indent
-            if len(users) < len(edges) and not scalar:
-                lines.append(f"{indent}if {guard}:")
-                inner += "    "
-            if name in row.optional:
-                lines += [
-                    f"{inner}n.t_{name} = {name}",
-                    f"{inner}n.v_{name} = 0 if {name} is None or {name}._c is None "
-                    f"else {name}._c[0]",
-                ]
-            else:
-                lines += [
-                    f"{inner}n.t_{name} = {name}",
-                    f"{inner}cell = {name}._c",
-                    f"{inner}n.v_{name} = 0 if cell is None else cell[0]",
-                ]
-        elif scalar and name == row.arguments[1]:
-            lines += [f"{indent}n.p_{name} = {name}", f"{indent}n.c_{name} = w"]
-        elif name.endswith("_number"):
-            if scalar:
-                lines.append(f"{indent}n.p_{name} = {row.arguments[1]}")
-        else:
-            lines.append(f"{indent}n.p_{name} = {name}")
-    return lines
-
-
-# -- the node --------------------------------------------------------------------------------
-def _node_class(row: Row, scalar: bool = False) -> list[str]:
-    edges = _edges(row)[:1] if scalar else _edges(row)
-    needs = _needs(row, scalar)
-    slots = [f"e{i}" for i in range(len(edges))]
-    if row.form == "binary" and not scalar:
-        slots.append("sh")
-    release = []
-    for name in needs:
-        if name == "out":
-            slots += ["r_out", "c_out", "v_out"]
-            release += ["        self.r_out = None", "        self.c_out = FREED"]
-        elif name in row.tensors and not (scalar and name == row.arguments[1]):
-            slots += [f"t_{name}", f"v_{name}"]
-            release.append(f"        self.t_{name} = FREED")
-        elif scalar or not name.endswith("_number"):
-            slots.append(f"p_{name}")
-            if scalar and name == row.arguments[1]:
-                slots.append(f"c_{name}")
-    title = row.node_name + ("S" if scalar else "")
-    lines = [f"class {title}(Node):", f"    __slots__ = ({', '.join(map(repr, slots))},)",
-             f"    arity = {len(edges)}", "    op = ROW.name", ""]  # fmt: skip
-    lines += _run(row, edges, scalar, raw=True)
-    lines += _run(row, edges, scalar, raw=False)
-    if release:
-        lines += ["    def release(self):", *release]
-    if scalar:
-        lines += ["", "", f"{title}.__name__ = {title}.__qualname__ = {row.node_name!r}"]
-    return lines
-
-
-def _run(row: Row, edges: list[str], scalar: bool, raw: bool) -> list[str]:
-    lines = [f"    def {'run' if raw else 'run_t'}(self, g):"]
-    lines.append("        F = self.k" + ("" if raw else ".T"))
-    broadcasts = row.form == "binary" and not scalar
-    if broadcasts:
-        lines.append("        sh = self.sh")
-    single = len(edges) == 1
-    for i, t in enumerate(edges):
-        names = rule_arguments(row.rules[t])
-        indent = "        "
-        lines.append(f"{indent}e{i} = self.e{i}")
-        if not single:
-            lines += [f"{indent}g{i} = None", f"{indent}if e{i} is not None:"]
-            indent += "    "
-        for name in names:
-            lines += _load(row, name, scalar, raw, indent)
-        arguments = "".join(f", {name}" for name in names)
-        lines.append(f"{indent}g{i} = rule_{t}(F, g{arguments})")
-        if broadcasts:
-            lines += [
-                f"{indent}if sh is not None and sh[{i}] is not sh[{1 - i}]:",
-                f"{indent}    g{i} = F.sum_to(g{i}, sh[{i}])",
-            ]
-    pairs = ", ".join(f"e{i}, g{i}" for i in range(len(edges)))
-    return [*lines, f"        return {pairs}", ""]
-
-
-def _load(row: Row, name: str, scalar: bool, raw: bool, indent: str) -> list[str]:
-    if name == "out":
-        check = [
-            f"{indent}if self.c_out[0] != self.v_out:",
-            f"{indent}    raise stale_result(self, self.r_out, self.c_out[0], self.v_out)",
-        ]
-        if raw:
-            return [*check, f"{indent}out = self.r_out"]
-        return [*check, f"{indent}out = finish(self)"]
-    if name.endswith("_number") and not scalar:
-        return [f"{indent}{name} = None"]
-    if name not in row.tensors:
-        return [f"{indent}{name} = self.p_{name}"]
-    if scalar and name == row.arguments[1]:
-        return [f"{indent}{name} = self.{'c' if raw else 'p'}_{name}"]
-    if name in row.optional:
-        return [
-            f"{indent}{name} = self.t_{name}",
-            f"{indent}if {name} is not None:",
-            f"{indent}    cell = {name}._c",
-            f"{indent}    if cell is not None and cell[0] != self.v_{name}:",
-            f"{indent}        raise stale({name}, self.v_{name})",
-            *([f"{indent}    {name} = {name}._a"] if raw else []),
-        ]
-    return [
-        f"{indent}{name} = self.t_{name}",
-        f"{indent}cell = {name}._c",
-        f"{indent}if cell is not None and cell[0] != self.v_{name}:",
-        f"{indent}    raise stale({name}, self.v_{name})",
-        *([f"{indent}{name} = {name}._a"] if raw else []),
-    ]

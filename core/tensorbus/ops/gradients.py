@@ -42,7 +42,8 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
         if value._s != self._s:
             raise RuntimeError(
                 f"attempting to assign a gradient of size '{list(value._s)}' to a tensor of size "
-                f"'{list(self._s)}'. Please ensure that the gradient and the tensor are the same size"
+                f"'{list(self._s)}'. Please ensure that the gradient and the tensor are the same "
+                "size"
             )
         if value._k is not self._k:
             raise RuntimeError(

@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorbus.ops.registry import row
 
-# Class scores in dimension 1 of (N, C), class numbers in ``i`` of (N,); ``c`` marks the rows that count.
+# Scores in dimension 1 of (N, C), class numbers in ``i`` of (N,); ``c`` marks those that count.
 # fmt: off
 row("nll_rows", "x:T, i:T, c:T", composite=lambda F, x, i, c: _nll(F, x, i, c),
     x=lambda F, g, x_shape, i, c: F.nll_rows_backward(g, i, c, tuple(x_shape)))

@@ -9,7 +9,8 @@ from tensorbus.ops.registry import row
 # fmt: off
 row("pad", "x:T, widths, value", composite=lambda F, x, widths, value: _pad(F, x, widths, value),
     x=lambda F, g, x_shape, widths: F.unpad(g, tuple(x_shape), widths))
-row("unpad", "x:T, shape, widths", composite=lambda F, x, shape, widths: _unpad(F, x, shape, widths),
+row("unpad", "x:T, shape, widths",
+    composite=lambda F, x, shape, widths: _unpad(F, x, shape, widths),
     x=lambda F, g, widths: F.pad(g, widths, 0.0))
 # fmt: on
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._tensor import Tensor, from_array
+from tensorbus.ops import pointwise_compositions as of
 from tensorbus.ops.inplace import fast_binary, in_place, write_out
 from tensorbus.ops.override import SUBCLASSES, dispatch, overriding
 from tensorbus.ops.public import FUNCTIONS, METHODS, Lazy
@@ -54,8 +55,10 @@ def unary(
     inplace.__name__ = inplace.__qualname__ = name + "_"
     inplace.__doc__ = f"In-place version of ``{name}``."
     for n in (name, *aliases):
-        FUNCTIONS[n] = function
         METHODS[n] = Lazy(n, lambda: _core(name))
+        if n.startswith("__"):
+            continue  # an operator is a method alone
+        FUNCTIONS[n] = function
         if fields.get("result", "same") == "same":
             METHODS[n + "_"] = inplace
 
@@ -182,23 +185,23 @@ binary("fmod", doc="The remainder of division with the sign of *input*", domain=
        x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.trunc(F.div(x, y)))))
 binary("remainder", doc="The remainder of division with the sign of *other*", operator="mod",
        domain="number",
-       composite=lambda F, x, y: _remainder(F, x, y),
+       composite=lambda F, x, y: of.remainder(F, x, y),
        x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.floor(F.div(x, y)))))
 binary("pow", doc="``input ** exponent``", operator="pow", domain="number",
-       x=lambda F, g, x, y, y_number: _pow_base(F, g, x, y, y_number),
+       x=lambda F, g, x, y, y_number: of.pow_base(F, g, x, y, y_number),
        y=lambda F, g, x, out: F.mul(g, F.where(F.eq(out, 0.0), F.number(0),
                                                F.mul(out, F.log(x)))))
 binary("atan2", doc="The angle of the point (other, input)", domain="float", aliases=("arctan2",),
        x=lambda F, g, x, y: F.mul(g, F.div(y, F.add(F.mul(x, x), F.mul(y, y)))),
        y=lambda F, g, x, y: F.mul(g, F.neg(F.div(x, F.add(F.mul(x, x), F.mul(y, y))))))
 binary("maximum", doc="The larger of both, NaN where either is",
-       x=lambda F, g, x, y: _share(F, g, F.gt(x, y), x, y),
-       y=lambda F, g, x, y: _share(F, g, F.lt(x, y), x, y))
+       x=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y),
+       y=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y))
 binary("minimum", doc="The smaller of both, NaN where either is",
-       x=lambda F, g, x, y: _share(F, g, F.lt(x, y), x, y),
-       y=lambda F, g, x, y: _share(F, g, F.gt(x, y), x, y))
+       x=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y),
+       y=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y))
 binary("hypot", doc="``sqrt(input**2 + other**2)`` without overflow", domain="float",
-       composite=lambda F, x, y: _hypot(F, x, y),
+       composite=lambda F, x, y: of.hypot(F, x, y),
        x=lambda F, g, x, out: F.mul(g, F.div(x, out)),
        y=lambda F, g, y, out: F.mul(g, F.div(y, out)))
 binary("logaddexp", doc="``log(exp(input) + exp(other))`` without overflow", domain="float",
@@ -239,7 +242,7 @@ unary("neg", doc="``-input``", aliases=("negative", "__neg__"), domain="number",
       composite=lambda F, x: F.sub(-0.0 if F.is_float else 0, x), x=lambda F, g: F.neg(g))
 unary("abs", doc="The absolute value", aliases=("absolute", "__abs__"),
       x=lambda F, g, x: F.mul(g, F.sign(x)))
-unary("sign", doc="-1, 0 or 1", aliases=("sgn",), composite=lambda F, x: _sign(F, x),
+unary("sign", doc="-1, 0 or 1", aliases=("sgn",), composite=lambda F, x: of.sign(F, x),
       x=lambda F, g: F.mul(g, 0.0))
 unary("floor", doc="The largest integer not above", domain="rounding",
       x=lambda F, g: F.mul(g, 0.0))
@@ -288,15 +291,15 @@ unary("tan", doc="The tangent", domain="float",
       composite=lambda F, x: F.div(F.sin(x), F.cos(x)),
       x=lambda F, g, out: F.mul(g, F.add(F.mul(out, out), 1.0)))
 unary("asin", doc="The arc sine", domain="float", aliases=("arcsin",),
-      composite=lambda F, x: F.atan2(x, F.sqrt(_one_minus_square(F, x))),
-      x=lambda F, g, x: F.div(g, F.sqrt(_one_minus_square(F, x))))
+      composite=lambda F, x: F.atan2(x, F.sqrt(of.one_minus_square(F, x))),
+      x=lambda F, g, x: F.div(g, F.sqrt(of.one_minus_square(F, x))))
 unary("acos", doc="The arc cosine", domain="float", aliases=("arccos",),
-      composite=lambda F, x: F.atan2(F.sqrt(_one_minus_square(F, x)), x),
-      x=lambda F, g, x: F.neg(F.div(g, F.sqrt(_one_minus_square(F, x)))))
+      composite=lambda F, x: F.atan2(F.sqrt(of.one_minus_square(F, x)), x),
+      x=lambda F, g, x: F.neg(F.div(g, F.sqrt(of.one_minus_square(F, x)))))
 unary("atan", doc="The arc tangent", domain="float", aliases=("arctan",),
       composite=lambda F, x: F.atan2(x, 1.0),
       x=lambda F, g, x: F.div(g, F.add(F.mul(x, x), 1.0)))
-unary("sinh", doc="The hyperbolic sine", domain="float", composite=lambda F, x: _sinh(F, x),
+unary("sinh", doc="The hyperbolic sine", domain="float", composite=lambda F, x: of.sinh(F, x),
       x=lambda F, g, x: F.mul(g, F.cosh(x)))
 unary("cosh", doc="The hyperbolic cosine", domain="float",
       composite=lambda F, x: F.add(F.exp(F.sub(F.abs(x), math.log(2.0))),
@@ -305,14 +308,14 @@ unary("cosh", doc="The hyperbolic cosine", domain="float",
 unary("tanh", doc="The hyperbolic tangent", domain="float",
       x=lambda F, g, out: F.sub(g, F.mul(g, F.mul(out, out))))
 unary("asinh", doc="The inverse hyperbolic sine", domain="float", aliases=("arcsinh",),
-      composite=lambda F, x: _asinh(F, x),
+      composite=lambda F, x: of.asinh(F, x),
       x=lambda F, g, x: F.div(g, F.sqrt(F.add(F.mul(x, x), 1.0))))
 unary("acosh", doc="The inverse hyperbolic cosine", domain="float", aliases=("arccosh",),
       composite=lambda F, x: F.log(F.add(x, F.mul(F.sqrt(F.sub(x, 1.0)), F.sqrt(F.add(x, 1.0))))),
       x=lambda F, g, x: F.div(g, F.mul(F.sqrt(F.sub(x, 1.0)), F.sqrt(F.add(x, 1.0)))))
 unary("atanh", doc="The inverse hyperbolic tangent", domain="float", aliases=("arctanh",),
-      composite=lambda F, x: _atanh(F, x),
-      x=lambda F, g, x: F.div(g, _one_minus_square(F, x)))
+      composite=lambda F, x: of.atanh(F, x),
+      x=lambda F, g, x: F.div(g, of.one_minus_square(F, x)))
 
 # -- what a value is -------------------------------------------------------------------------
 unary("isnan", doc="Whether it is NaN", result="bool", composite=lambda F, x: F.ne(x, x))
@@ -334,70 +337,3 @@ row("relu_backward", "g:T, y:T",
     composite=lambda F, g, y: F.where(F.le(y, 0), F.number(0), g),
     g=lambda F, g, y: F.relu_backward(g, y))
 # fmt: on
-
-
-# -- compositions that need more than a line -------------------------------------------------
-def _remainder(F: Any, x: Any, y: Any) -> Any:
-    r = F.fmod(x, y)
-    if F.dtype.category and not F.dtype.is_signed:
-        return r
-    negative = F.lt(y if hasattr(y, "shape") else F.number(y), 0)
-    wrong = F.bool.bitwise_and(F.ne(r, 0), F.bool.ne(F.lt(r, 0), negative))
-    return F.where(wrong, F.add(r, y), r)
-
-
-def _pow_base(F: Any, g: Any, x: Any, y: Any, number: Any) -> Any:
-    if number == 0:
-        return F.mul(g, 0.0)
-    if number == 2:
-        return F.mul(g, F.mul(x, 2.0))
-    if number is not None:
-        return F.mul(g, F.mul(F.pow(x, number - 1), number))
-    lower = F.pow(x, F.sub(y, 1.0))
-    return F.mul(g, F.where(F.eq(y, 0.0), F.number(0), F.mul(y, lower)))
-
-
-def _share(F: Any, g: Any, wins: Any, x: Any, y: Any) -> Any:
-    """All of the gradient where this operand wins, half of it where both are equal."""
-    half = F.mul(g, F.cast(F.eq(x, y), F.bool))
-    return F.add(F.mul(g, F.cast(wins, F.bool)), F.mul(half, 0.5))
-
-
-def _hypot(F: Any, x: Any, y: Any) -> Any:
-    a, b = F.abs(x), F.abs(y)
-    large, small = F.maximum(a, b), F.minimum(a, b)
-    ratio = F.div(small, F.where(F.eq(large, 0.0), F.number(1), large))
-    found = F.mul(large, F.sqrt(F.add(F.mul(ratio, ratio), 1.0)))
-    return F.where(F.eq(large, math.inf), large, found)
-
-
-def _sign(F: Any, x: Any) -> Any:
-    up, down = F.lt(F.number(0), x), F.lt(x, 0)
-    return F.sub(F.cast(up, F.bool), F.cast(down, F.bool)) if F.dtype.category else up
-
-
-def _one_minus_square(F: Any, x: Any) -> Any:
-    return F.mul(F.sub(F.number(1), x), F.add(x, 1.0))
-
-
-def _sinh(F: Any, x: Any) -> Any:
-    a = F.abs(x)
-    e = F.expm1(a)
-    small = F.mul(F.add(e, F.div(e, F.add(e, 1.0))), 0.5)
-    big = F.exp(F.sub(a, math.log(2.0)))
-    value = F.where(F.lt(a, 20.0), small, big)
-    return F.where(F.lt(x, 0.0), F.neg(value), value)
-
-
-def _asinh(F: Any, x: Any) -> Any:
-    a = F.abs(x)
-    square = F.mul(a, a)
-    value = F.log1p(F.add(a, F.div(square, F.add(F.sqrt(F.add(square, 1.0)), 1.0))))
-    value = F.where(F.lt(a, 1e7), value, F.add(F.log(a), math.log(2.0)))
-    return F.where(F.lt(x, 0.0), F.neg(value), value)
-
-
-def _atanh(F: Any, x: Any) -> Any:
-    a = F.abs(x)
-    value = F.mul(F.log1p(F.div(F.mul(a, 2.0), F.sub(F.number(1), a))), 0.5)
-    return F.where(F.lt(x, 0.0), F.neg(value), value)

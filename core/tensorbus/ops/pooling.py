@@ -173,8 +173,8 @@ def _divided(
 
 
 def _average_backward(
-    F: Any, g: Any, size: Pair, kernel: Pair, stride: Pair, padding: Pair, ceil: bool, include: bool,
-    divisor: Any,
+    F: Any, g: Any, size: Pair, kernel: Pair, stride: Pair, padding: Pair, ceil: bool,
+    include: bool, divisor: Any,
 ) -> Any:  # fmt: skip
     share = _divided(F, g, size, kernel, stride, padding, include, divisor)
     n, c, oh, ow = share.shape

@@ -37,7 +37,7 @@ class Row:
     """``f(F, *args)`` for an op that is not a primitive."""
     rules: dict[str, Callable[..., Any]] = field(default_factory=dict)
     otherwise: Callable[..., Any] | None = None
-    """What to call with the same operands where the common case raised: another way, or the error."""
+    """What to call with the operands where the common case raised: another way, or the error."""
     node_name: str = ""
     tensors: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()

@@ -119,8 +119,8 @@ def expand(self: Tensor, *sizes: Any) -> Tensor:
     if lead < 0:
         raise RuntimeError(
             f"expand({_type(self)}{{{list(own)}}}, size={list(wanted)}): the number of sizes "
-            f"provided ({len(wanted)}) must be greater or equal to the number of dimensions in the tensor "
-            f"({len(own)})"
+            f"provided ({len(wanted)}) must be greater or equal to the number of dimensions in the "
+            f"tensor ({len(own)})"
         )
     filled = list(wanted)
     for d in reversed(range(len(wanted))):

@@ -43,9 +43,10 @@ VIEWS = ("permute", "reshape", "expand", "slice", "select", "unsqueeze", "leadin
 
 ``permute(x, dims)``, ``reshape(x, shape)`` (only asked where no copy is needed),
 ``expand(x, shape)``, ``slice(x, dim, start, stop, step)`` (``step`` may be negative, then
-``stop`` may be None), ``select(x, dim, i)``, ``unsqueeze(x, dim)``; all non-negative. ``leading(x, index)`` takes a
-Python slice of the first dimension, of positive step, which may count from the end;
-``transpose(x, dim0, dim1)`` takes dimensions that may count from the end, and raises for others.
+``stop`` may be None), ``select(x, dim, i)``, ``unsqueeze(x, dim)``; all non-negative.
+``leading(x, index)`` takes a Python slice of the first dimension, of positive step, which may
+count from the end; ``transpose(x, dim0, dim1)`` takes such dimensions too, and raises
+for others.
 """
 
 
@@ -214,8 +215,8 @@ class Backend:
         """The callable for *op* on operands of *dtype* on device *index*, or None.
 
         Asked once for each op, dtype and device, when a program first needs it; what it returns
-        is called directly from then on. *op* is a primitive, a name of ``VIEWS``, or any other op of
-        the frontend that this backend has a faster kernel for.
+        is called directly from then on. *op* is a primitive, a name of ``VIEWS``, or any other op
+        of the frontend that this backend has a faster kernel for.
         """
         raise NotImplementedError
 

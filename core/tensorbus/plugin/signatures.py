@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 SIGNATURES: dict[str, str] = {
-    **dict.fromkeys("abs floor round sqrt exp expm1 log log1p sin cos tanh".split(), "(x, out=None)"),
+    **dict.fromkeys(
+        "abs floor round sqrt exp expm1 log log1p sin cos tanh".split(), "(x, out=None)"
+    ),
     **dict.fromkeys(
         "add sub mul div floor_divide fmod pow atan2 maximum minimum eq ne lt le bitwise_and "
         "bitwise_or bitwise_xor lshift rshift".split(),

@@ -1,6 +1,7 @@
 """The functions behind the layers, by family: activations, losses, normalisation, windows."""
 
 from tensorbus.nn.functional.activations import *  # noqa: F403
+from tensorbus.nn.functional.classification import cross_entropy, nll_loss
 from tensorbus.nn.functional.linear import (
     bilinear,
     embedding,
@@ -49,6 +50,7 @@ __all__ = [
     "conv2d",
     "conv_transpose1d",
     "conv_transpose2d",
+    "cross_entropy",
     "embedding",
     "group_norm",
     "instance_norm",
@@ -56,6 +58,7 @@ __all__ = [
     "linear",
     "max_pool1d",
     "max_pool2d",
+    "nll_loss",
     "one_hot",
     "pad",
     "pixel_shuffle",

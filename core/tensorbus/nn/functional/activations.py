@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from tensorbus._tensor import Tensor
-from tensorbus.ops.activation import log_softmax, masked, softmax
 from tensorbus.ops.activation import dropout as _dropout
+from tensorbus.ops.activation import log_softmax, masked, softmax
 from tensorbus.ops.generate import core
 from tensorbus.ops.inplace import in_place
 from tensorbus.ops.pointwise import FUNCTIONS

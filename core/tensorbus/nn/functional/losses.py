@@ -6,13 +6,12 @@ import math
 import warnings
 from typing import Any
 
-from tensorbus import dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.ops.generate import core
 from tensorbus.ops.layouts import broadcast_shapes
 
 
-def _reduced(loss: Tensor, reduction: str) -> Tensor:
+def reduced(loss: Tensor, reduction: str) -> Tensor:
     if reduction == "mean":
         return loss.mean()
     if reduction == "sum":
@@ -47,7 +46,7 @@ def mse_loss(
     """The mean of squared differences."""
     a, b = _pair(input, target)
     d = (a - b).square()
-    return _reduced(d if weight is None else d * weight, reduction)
+    return reduced(d if weight is None else d * weight, reduction)
 
 
 def l1_loss(
@@ -61,7 +60,7 @@ def l1_loss(
     """The mean of absolute differences."""
     a, b = _pair(input, target)
     d = (a - b).abs()
-    return _reduced(d if weight is None else d * weight, reduction)
+    return reduced(d if weight is None else d * weight, reduction)
 
 
 def smooth_l1_loss(
@@ -76,7 +75,7 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     a, b = _pair(input, target)
-    return _reduced(core("smooth_l1")(a, b, float(beta)), reduction)
+    return reduced(core("smooth_l1")(a, b, float(beta)), reduction)
 
 
 def huber_loss(
@@ -91,157 +90,7 @@ def huber_loss(
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     a, b = _pair(input, target)
     loss = core("smooth_l1")(a, b, float(delta)) * delta
-    return _reduced(loss if weight is None else loss * weight, reduction)
-
-
-# -- classes ---------------------------------------------------------------------------------
-def _class_rows(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor, tuple[int, ...]]:
-    """Scores as (rows, C), class numbers as (rows,), and the shape of the losses."""
-    if input.dim() == 1:
-        if target.dim() != 0:
-            raise RuntimeError(f"{name}: scores of shape {input.shape} need one class number")
-        return input.unsqueeze(0), target.reshape(1), ()
-    shape = (input.shape[0], *input.shape[2:])
-    if tuple(target.shape) != shape:
-        if target.dim() and input.shape[0] != target.shape[0]:
-            raise ValueError(
-                f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
-                f"({target.shape[0]})."
-            )
-        raise RuntimeError(f"Expected target size {list(shape)}, got {list(target.shape)}")
-    if input.dim() == 2:
-        return input, target, shape
-    c = input.shape[1]
-    return input.movedim(1, -1).reshape(-1, c), target.reshape(-1), shape
-
-
-def _class_loss(
-    row: str,
-    name: str,
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    ignore_index: int,
-    reduction: str,
-) -> Tensor:
-    if target.dtype is not dtypes.int64:
-        if target._k.dtype.category != dtypes.INTEGER:
-            found = target._k.dtype.legacy.removesuffix("Tensor")
-            raise RuntimeError(f"expected scalar type Long but found {found}")
-        target = target.long()
-    rows, classes, shape = _class_rows(name, input, target)
-    c = rows.shape[1]
-    if row == "cross_entropy_rows" and weight is None and reduction == "mean" and rows.numel():
-        return _checked(classes, "cross_entropy_mean", rows, classes, ignore_index)
-    counted = classes != ignore_index
-    loss = _checked(classes, row, rows, classes, counted)
-    if weight is not None:
-        if weight.dim() != 1 or weight.shape[0] != c:
-            raise RuntimeError(
-                f"weight tensor should be defined either for all {c} classes or no classes but "
-                f"got weight tensor of shape: {list(weight.shape)}"
-            )
-        each = weight.index_select(0, classes * counted.long()) * counted.to(weight.dtype)
-        loss = loss * each
-    if reduction == "none":
-        return loss.reshape(shape)
-    total = loss.sum()
-    if reduction == "sum":
-        return total
-    if reduction != "mean":
-        raise ValueError(f"{reduction} is not a valid value for reduction")
-    count = counted.to(loss.dtype).sum() if weight is None else each.sum()
-    return total / count
-
-
-def _checked(classes: Tensor, row: str, *operands: Any) -> Tensor:
-    """The row's result; a class number outside the scores is named as such."""
-    try:
-        return core(row)(*operands)
-    except IndexError as error:
-        wrong = getattr(error, "value", None)
-        if wrong is None:
-            raise
-        raise IndexError(f"Target {wrong} is out of bounds.") from None
-
-
-def nll_loss(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: Any = None,
-    ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """The negated log-probability of each row's class, averaged by the classes' weights."""
-    return _class_loss("nll_rows", "nll_loss", input, target, weight, ignore_index, reduction)
-
-
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: Any = None,
-    ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:
-    """``nll_loss`` of ``log_softmax``; targets are class numbers, or probabilities of all classes.
-
-    *input* is (N, C), (C,) or (N, C, d1, ...).
-    """
-    if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if target.shape == input.shape and target.is_floating_point():
-        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
-    if label_smoothing == 0.0:
-        return _class_loss(
-            "cross_entropy_rows", "cross_entropy", input, target, weight, ignore_index, reduction
-        )
-    return _smoothed(input, target, weight, ignore_index, reduction, label_smoothing)
-
-
-def _soft_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float
-) -> Tensor:
-    dim = 0 if input.dim() == 1 else 1
-    if smoothing:
-        target = target * (1 - smoothing) + smoothing / input.shape[dim]
-    log_p = input.log_softmax(dim)
-    if weight is not None:
-        log_p = log_p * weight.view(-1, *(1,) * (input.dim() - dim - 1))
-    loss = -(log_p * target).sum(dim)
-    if reduction == "mean":
-        return loss.sum() / max(input.numel() // input.shape[dim], 1)
-    return _reduced(loss, reduction)
-
-
-def _smoothed(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    ignore: int,
-    reduction: str,
-    smoothing: float,
-) -> Tensor:
-    log_p = input.log_softmax(0 if input.dim() == 1 else 1)
-    nll = nll_loss(log_p, target, weight, None, ignore, None, reduction)
-    rows, classes, shape = _class_rows("cross_entropy", log_p, target)
-    c = rows.shape[1]
-    counted = (classes != ignore).to(rows.dtype)
-    spread = -(rows if weight is None else rows * weight).sum(1) * counted
-    if reduction == "none":
-        smooth = spread.reshape(shape)
-    elif reduction == "sum":
-        smooth = spread.sum()
-    elif weight is None:
-        smooth = spread.sum() / counted.sum()
-    else:
-        each = weight.index_select(0, classes * counted.long()) * counted
-        smooth = spread.sum() / each.sum()
-    return nll * (1 - smoothing) + smooth * (smoothing / c)
+    return reduced(loss if weight is None else loss * weight, reduction)
 
 
 # -- probabilities ---------------------------------------------------------------------------
@@ -262,7 +111,7 @@ def binary_cross_entropy(
     loss = -(
         target * input.log().clamp(min=-100) + (1 - target) * (1 - input).log().clamp(min=-100)
     )
-    return _reduced(loss if weight is None else loss * weight, reduction)
+    return reduced(loss if weight is None else loss * weight, reduction)
 
 
 def binary_cross_entropy_with_logits(
@@ -284,7 +133,7 @@ def binary_cross_entropy_with_logits(
     else:
         log_weight = (pos_weight - 1) * target + 1
         loss = (1 - target) * input - log_weight * core("log_sigmoid")(input)
-    return _reduced(loss if weight is None else loss * weight, reduction)
+    return reduced(loss if weight is None else loss * weight, reduction)
 
 
 def kl_div(
@@ -304,7 +153,7 @@ def kl_div(
         loss = target * (safe.log() - input)
     if reduction == "batchmean":
         return loss.sum() / input.shape[0]
-    return _reduced(loss, reduction)
+    return reduced(loss, reduction)
 
 
 def poisson_nll_loss(
@@ -322,7 +171,7 @@ def poisson_nll_loss(
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
         loss = loss + stirling.masked_fill(target <= 1, 0)
-    return _reduced(loss, reduction)
+    return reduced(loss, reduction)
 
 
 # -- margins ---------------------------------------------------------------------------------
@@ -337,7 +186,7 @@ def hinge_embedding_loss(
     """The distance itself for target 1, what it lacks of the margin for -1."""
     positive = input.masked_fill(target != 1, 0)
     negative = (margin - input).clamp(min=0).masked_fill(target == 1, 0)
-    return _reduced(positive + negative, reduction)
+    return reduced(positive + negative, reduction)
 
 
 def margin_ranking_loss(
@@ -355,7 +204,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
-    return _reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+    return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
 
 
 def soft_margin_loss(
@@ -366,7 +215,7 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """``log(1 + exp(-target * input))``."""
-    return _reduced((-target * input).exp().log1p(), reduction)
+    return reduced((-target * input).exp().log1p(), reduction)
 
 
 def cosine_embedding_loss(
@@ -390,7 +239,7 @@ def cosine_embedding_loss(
     squares = ((input1 * input1).sum(dim) + floor) * ((input2 * input2).sum(dim) + floor)
     cosine = product / squares.sqrt()
     loss = (1 - cosine).masked_fill(target != 1, 0)
-    return _reduced(loss + (cosine - margin).clamp(min=0).masked_fill(target != -1, 0), reduction)
+    return reduced(loss + (cosine - margin).clamp(min=0).masked_fill(target != -1, 0), reduction)
 
 
 def pairwise_distance(
@@ -426,12 +275,12 @@ def triplet_margin_loss(
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = core("minimum")(far, pairwise_distance(positive, negative, p, eps))
-    return _reduced((near - far + margin).clamp(min=0), reduction)
+    return reduced((near - far + margin).clamp(min=0), reduction)
 
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
-    "cosine_similarity", "cross_entropy", "hinge_embedding_loss", "huber_loss", "kl_div",
-    "l1_loss", "margin_ranking_loss", "mse_loss", "nll_loss", "pairwise_distance",
+    "cosine_similarity", "hinge_embedding_loss", "huber_loss", "kl_div",
+    "l1_loss", "margin_ranking_loss", "mse_loss", "pairwise_distance",
     "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
 ]  # fmt: skip

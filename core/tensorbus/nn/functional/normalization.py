@@ -152,7 +152,7 @@ def instance_norm(
     """Each channel of each sample with mean 0 and variance 1, then scaled by channel."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-    n, c = input.shape[:2]
+    c = input.shape[1]
     if running_mean is not None and running_var is not None:
         dims = tuple(range(2, input.dim()))
         with no_grad():

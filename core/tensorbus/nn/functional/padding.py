@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorbus._tensor import Tensor
 from tensorbus.ops.generate import core
 

@@ -220,8 +220,8 @@ def _pool_settings(
     if min(sizes) < 1:
         c = x.shape[-3]
         raise RuntimeError(
-            f"Given input size: ({c}x{h}x{w}). Calculated output size: ({c}x{sizes[0]}x{sizes[1]}). "
-            "Output size is too small"
+            f"Given input size: ({c}x{h}x{w}). Calculated output size: "
+            f"({c}x{sizes[0]}x{sizes[1]}). Output size is too small"
         )
     return kernel, stride, padding, dilation
 

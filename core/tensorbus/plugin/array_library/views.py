@@ -52,7 +52,7 @@ def _unsqueeze(xp: Any, dtype: dtype) -> Kernel:
         shape = (*x.shape[:dim], 1, *x.shape[dim:])
         if x.flags.c_contiguous:
             return x.reshape(shape)
-        # Indexing by None gives a stride of 0: right for the library, but no one expects to read it.
+        # Indexing by None gives a stride of 0: right for the library, but nobody expects it.
         step = x.shape[dim] * x.strides[dim] if dim < x.ndim else x.itemsize
         return strided(x, shape, (*x.strides[:dim], step, *x.strides[dim:]))
 

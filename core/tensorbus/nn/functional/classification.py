@@ -1,0 +1,159 @@
+"""Losses of class scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus import dtypes
+from tensorbus._tensor import Tensor
+from tensorbus.nn.functional.losses import reduced
+from tensorbus.ops.generate import core
+
+
+def _class_rows(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor, tuple[int, ...]]:
+    """Scores as (rows, C), class numbers as (rows,), and the shape of the losses."""
+    if input.dim() == 1:
+        if target.dim() != 0:
+            raise RuntimeError(f"{name}: scores of shape {input.shape} need one class number")
+        return input.unsqueeze(0), target.reshape(1), ()
+    shape = (input.shape[0], *input.shape[2:])
+    if tuple(target.shape) != shape:
+        if target.dim() and input.shape[0] != target.shape[0]:
+            raise ValueError(
+                f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
+                f"({target.shape[0]})."
+            )
+        raise RuntimeError(f"Expected target size {list(shape)}, got {list(target.shape)}")
+    if input.dim() == 2:
+        return input, target, shape
+    c = input.shape[1]
+    return input.movedim(1, -1).reshape(-1, c), target.reshape(-1), shape
+
+
+def _class_loss(
+    row: str,
+    name: str,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+) -> Tensor:
+    if target.dtype is not dtypes.int64:
+        if target._k.dtype.category != dtypes.INTEGER:
+            found = target._k.dtype.legacy.removesuffix("Tensor")
+            raise RuntimeError(f"expected scalar type Long but found {found}")
+        target = target.long()
+    rows, classes, shape = _class_rows(name, input, target)
+    c = rows.shape[1]
+    if row == "cross_entropy_rows" and weight is None and reduction == "mean" and rows.numel():
+        return _checked(classes, "cross_entropy_mean", rows, classes, ignore_index)
+    counted = classes != ignore_index
+    loss = _checked(classes, row, rows, classes, counted)
+    if weight is not None:
+        if weight.dim() != 1 or weight.shape[0] != c:
+            raise RuntimeError(
+                f"weight tensor should be defined either for all {c} classes or no classes but "
+                f"got weight tensor of shape: {list(weight.shape)}"
+            )
+        each = weight.index_select(0, classes * counted.long()) * counted.to(weight.dtype)
+        loss = loss * each
+    if reduction == "none":
+        return loss.reshape(shape)
+    total = loss.sum()
+    if reduction == "sum":
+        return total
+    if reduction != "mean":
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    count = counted.to(loss.dtype).sum() if weight is None else each.sum()
+    return total / count
+
+
+def _checked(classes: Tensor, row: str, *operands: Any) -> Tensor:
+    """The row's result; a class number outside the scores is named as such."""
+    try:
+        return core(row)(*operands)
+    except IndexError as error:
+        wrong = getattr(error, "value", None)
+        if wrong is None:
+            raise
+        raise IndexError(f"Target {wrong} is out of bounds.") from None
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negated log-probability of each row's class, averaged by the classes' weights."""
+    return _class_loss("nll_rows", "nll_loss", input, target, weight, ignore_index, reduction)
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """``nll_loss`` of ``log_softmax``; targets are class numbers, or probabilities of all classes.
+
+    *input* is (N, C), (C,) or (N, C, d1, ...).
+    """
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if target.shape == input.shape and target.is_floating_point():
+        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
+    if label_smoothing == 0.0:
+        return _class_loss(
+            "cross_entropy_rows", "cross_entropy", input, target, weight, ignore_index, reduction
+        )
+    return _smoothed(input, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def _soft_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float
+) -> Tensor:
+    dim = 0 if input.dim() == 1 else 1
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / input.shape[dim]
+    log_p = input.log_softmax(dim)
+    if weight is not None:
+        log_p = log_p * weight.view(-1, *(1,) * (input.dim() - dim - 1))
+    loss = -(log_p * target).sum(dim)
+    if reduction == "mean":
+        return loss.sum() / max(input.numel() // input.shape[dim], 1)
+    return reduced(loss, reduction)
+
+
+def _smoothed(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore: int,
+    reduction: str,
+    smoothing: float,
+) -> Tensor:
+    log_p = input.log_softmax(0 if input.dim() == 1 else 1)
+    nll = nll_loss(log_p, target, weight, None, ignore, None, reduction)
+    rows, classes, shape = _class_rows("cross_entropy", log_p, target)
+    c = rows.shape[1]
+    counted = (classes != ignore).to(rows.dtype)
+    spread = -(rows if weight is None else rows * weight).sum(1) * counted
+    if reduction == "none":
+        smooth = spread.reshape(shape)
+    elif reduction == "sum":
+        smooth = spread.sum()
+    elif weight is None:
+        smooth = spread.sum() / counted.sum()
+    else:
+        each = weight.index_select(0, classes * counted.long()) * counted
+        smooth = spread.sum() / each.sum()
+    return nll * (1 - smoothing) + smooth * (smoothing / c)
