@@ -1,7 +1,10 @@
 """Tools around tensors: data loading."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tensorbus.utils import data as data
 
 
 def __getattr__(name: str) -> Any:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tensorbus.utils.data.collate import CollateFn, default_collate, default_convert
-from tensorbus.utils.data.dataset import IterableDataset
+from tensorbus.utils.data.dataset import Dataset, IterableDataset
 from tensorbus.utils.data.fetch import EndOfStream, FetchPlan
 from tensorbus.utils.data.multiprocess import MultiprocessIterator
 from tensorbus.utils.data.sampler import (
@@ -83,7 +83,7 @@ class DataLoader(Generic[T_co]):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[T_co] | Sequence[T_co],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None,

@@ -1,0 +1,144 @@
+"""The stubs say what there is, and type checkers find mistakes with their help."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tensorbus
+from tensorbus import _stubs
+from tensorbus.ops.public import FUNCTIONS, METHODS
+
+CORE = Path(tensorbus.__file__).parents[1]
+TEXTS = {path.name: text for path, text in _stubs.stubs().items()}
+
+
+@pytest.mark.parametrize("path", _stubs.stubs(), ids=lambda p: p.name)
+def test_the_files_are_what_the_functions_give(path):
+    assert path.read_text("utf-8") == _stubs.stubs()[path], f"{path.name} is old: run scripts/stubs"
+
+
+def names_of(body: list[ast.stmt]) -> set[str]:
+    found = set()
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.AnnAssign):
+            found.add(ast.unparse(node.target))
+        elif isinstance(node, ast.ImportFrom):
+            found |= {a.asname for a in node.names if a.asname}
+    return found
+
+
+def test_every_public_name_of_the_package_is_in_its_stub():
+    names = names_of(ast.parse(TEXTS["__init__.pyi"]).body)
+    assert {*FUNCTIONS, *vars(tensorbus)["_LATER"], *tensorbus.__all__} <= names
+    dtypes = {n for n, v in vars(tensorbus).items() if isinstance(v, tensorbus.dtype)}
+    assert {"float32", "bool", "long"} <= dtypes <= names
+    assert {"nn", "optim", "autograd", "utils", "linalg", "plugin"} <= names
+    public = {n for n in names if not n.startswith("_")}
+    assert [n for n in public if not hasattr(tensorbus, n)] == []
+
+
+def test_every_member_of_tensor_is_in_its_stub():
+    (tensor,) = (
+        node
+        for node in ast.parse(TEXTS["_tensor.pyi"]).body
+        if isinstance(node, ast.ClassDef) and node.name == "Tensor"
+    )
+    slots = {"_a", "_b", "_c", "_e", "_g", "_k", "_r", "_s", "_v"}
+    own = {n for n, v in vars(tensorbus.Tensor).items() if callable(v) or type(v) is classmethod}
+    assert set(METHODS) | slots | own == names_of(tensor.body)
+
+
+def test_start_up_imports_neither_the_stubs_nor_what_writes_them():
+    program = "import sys, tensorbus; print([m for m in sys.modules if 'stubs' in m])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
+
+
+GOOD = """
+import tensorbus
+import tensorbus as torch
+from tensorbus import Tensor, nn
+from tensorbus.autograd import Function
+
+x = torch.ones(2, 3, dtype=torch.float32, device="cpu", requires_grad=True)
+y: Tensor = tensorbus.add(x, 1, alpha=2).view(-1).requires_grad_()
+z: Tensor = (2.0 - x) @ x.mT + x.sum(dim=0, keepdim=True).sqrt()[..., 0] ** 2
+z += 1
+mask: Tensor = x == y
+shape: torch.Size = x.shape
+rows: int = x.shape[0]
+kinds: tuple[torch.dtype, torch.device, bool] = (x.dtype, x.device, x.requires_grad)
+number: float = float(x.sum())
+parts: tuple[Tensor, ...] = x.split(1)
+weight: nn.Parameter = nn.Parameter(torch.zeros(3)).requires_grad_()
+net: nn.Module = nn.Sequential(nn.Linear(3, 2), nn.ReLU())
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+generator: torch.Generator = torch.manual_seed(0)
+torch.save(net.state_dict(), "file")
+with torch.no_grad():
+    nn.functional.relu(x).backward()
+for row in x:
+    row.add_(1).mul_(2)
+loader = torch.utils.data.DataLoader([1, 2, 3], batch_size=2)
+
+
+class Double(Function):
+    @staticmethod
+    def forward(ctx: torch.autograd.function.FunctionCtx, x: Tensor) -> Tensor:
+        return x * 2
+"""
+
+BAD = """
+import tensorbus as torch
+from tensorbus import nn
+
+x = torch.ones(2)
+torch.adds(x, x)  # attr-defined
+x.veiw(-1)  # attr-defined
+torch.add(x)  # call-arg
+torch.add(x, 1, beta=2)  # call-arg
+x + "a"  # operator
+torch.exp([1.0])  # arg-type
+x.transpose("a", 0)  # arg-type
+text: str = x.sum()  # assignment
+x.dtype = torch.float32  # misc
+torch.flaot32  # attr-defined
+nn.Linaer(1, 2)  # attr-defined
+nn.Linear("a", 2)  # arg-type
+torch.optim.SDG  # attr-defined
+torch.relu_(x).shape.ndim  # attr-defined
+"""
+
+
+def check(program: str, folder: Path) -> list[tuple[int, str]]:
+    """mypy's complaints about a program of a user: line and code of each."""
+    if importlib.util.find_spec("mypy") is None:
+        pytest.skip("checking types needs mypy (extra `test`)")
+    (folder / "program.py").write_text(program)
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "program.py"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert not done.stderr and done.returncode < 2, done.stdout + done.stderr
+    found = re.findall(r"^program\.py:(\d+): error: .*\[([\w-]+)\]$", done.stdout, re.M)
+    return [(int(line), code) for line, code in found]
+
+
+def test_a_correct_program_passes_a_strict_check(tmp_path):
+    assert check(GOOD, tmp_path) == []
+
+
+def test_mistakes_are_found_where_they_are(tmp_path):
+    expected = [
+        (number, line.rpartition("# ")[2])
+        for number, line in enumerate(BAD.splitlines(), 1)
+        if "# " in line
+    ]
+    assert check(BAD, tmp_path) == expected
