@@ -18,8 +18,10 @@ from tensorbus.modes import RARE
 from tensorbus.ops.creation import tensor
 from tensorbus.ops.generate import core
 from tensorbus.ops.index_tensors import Indexed, assign_at, take_at
+from tensorbus.ops.inplace import refuse_overlap
 from tensorbus.ops.public import METHODS, Lazy
 from tensorbus.ops.registry import ROWS, row
+from tensorbus.ops.writing import write_values
 from tensorbus.size import size_of
 
 _INDEX_KINDS = (
@@ -202,9 +204,10 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     if view is self:
         view = core("alias")(self)  # what is overwritten gets a gradient of zeros
     if not isinstance(value, Tensor):
+        refuse_overlap(view)
         view.fill_(value)
         return
-    view.copy_(without_leading_ones(value, len(view._s)))
+    write_values(view, without_leading_ones(value, len(view._s)))
 
 
 def _written(x: Tensor, index: tuple[Any, ...], value: Any) -> bool:

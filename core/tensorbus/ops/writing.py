@@ -14,15 +14,12 @@ from tensorbus.ops.public import public
 from tensorbus.ops.slow import edge_of
 
 
-@public(function=False)
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Write another tensor's values, of any dtype and device, which broadcast."""
+def write_values(self: Tensor, src: Any) -> Tensor:
+    """Write another tensor's values, or a number, into places that do not overlap."""
     if not isinstance(src, Tensor):
         src = from_array(self._k.full((), src), self._k)
     y = to_kind(src, self._k)
     if y._s != self._s:
-        if len(y._s) <= len(self._s):
-            broadcast_shapes(tuple(self._s), tuple(y._s))
         y = y.expand(self._s)
     recording = (GRAD.on or THREAD.on) and (self._e is not None or y._e is not None)
     if recording:
@@ -35,6 +32,14 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if recording:
         rebase(self, y._e)
     return self
+
+
+@public(function=False)
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write another tensor's values, of any dtype and device, which broadcast."""
+    if isinstance(src, Tensor) and src._s != self._s and len(src._s) <= len(self._s):
+        broadcast_shapes(tuple(self._s), tuple(src._s))
+    return write_values(self, src)
 
 
 @public(function=False)
