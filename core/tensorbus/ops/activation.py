@@ -129,7 +129,7 @@ def as_float(x: Tensor, dtype: Any = None) -> Tensor:
 def over_dim(name: str, x: Tensor, dim: int | None, dtype: Any) -> Tensor:
     """A row that works along one dimension; 0-dim tensors count as vectors of one."""
     if dtype is None and x._k.dtype.category < dtypes.FLOAT:
-        raise RuntimeError(
+        raise NotImplementedError(
             f'"{name}_lastdim_kernel_impl" not implemented for '
             f"'{x._k.dtype.legacy.removesuffix('Tensor')}'"
         )

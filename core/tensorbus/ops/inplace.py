@@ -195,18 +195,18 @@ def _view_array(k: Any, array: Any, recipe: Any) -> Any:
     return array
 
 
-def write_out(y: Any, out: Any) -> Any:
-    """Put results into the tensors given as ``out=``."""
+def write_out(y: Any, out: Any, name: str = "out") -> Any:
+    """Put results into the tensors given as ``out=`` to the function called *name*."""
     if isinstance(out, (tuple, list)):
         for result, target in zip(y, out, strict=True):
-            write_out(result, target)
+            write_out(result, target, name)
         return out
     if not isinstance(out, Tensor):
         raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
     if (GRAD.on or THREAD.on) and (y._e is not None or out._e is not None):
         raise RuntimeError(
-            "functions with out=... arguments don't support automatic differentiation, but one of "
-            "the arguments requires grad."
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad."
         )
     if not can_cast(y._k.dtype, out._k.dtype):
         raise RuntimeError(

@@ -45,7 +45,7 @@ def unary(
             if SUBCLASSES.on and (classes := overriding((input, out))):
                 return dispatch(function, classes, (input,), _given(out))
         result = _core(name)(input)
-        return result if out is None else write_out(result, out)
+        return result if out is None else write_out(result, out, name)
 
     def inplace(self: Tensor) -> Tensor:
         return in_place(self, _core(name), ())
@@ -88,7 +88,7 @@ def binary(
                 f"{name}(): operands must be Tensors or numbers, not {type(input).__name__} and "
                 f"{type(other).__name__}"
             )
-        return result if out is None else write_out(result, out)
+        return result if out is None else write_out(result, out, name)
 
     if scaled:
         function = _scaled(name, function)

@@ -65,7 +65,7 @@ def with_out(f: Callable[..., Any]) -> Callable[..., Any]:
             return dispatch(call, classes, args, kwargs)
         if out is None:
             return f(*args, **kwargs)
-        return write_out(f(*args, **kwargs), out)
+        return write_out(f(*args, **kwargs), out, f.__name__)
 
     signature = inspect.signature(f)
     out_parameter = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
