@@ -25,6 +25,9 @@ from tensorbus.plugin.backend import PRIMITIVES, REDUCTIONS
 Entry = Callable[..., Any]
 
 _CONVERTING = ("sum", "prod", "cumsum", "cumprod")
+_SWAPPING = ("gt", "ge")
+"""Compositions that hand both operands on to one kernel."""
+
 _DIVISIONS = ("floor_divide", "fmod", "remainder", "div_floor")
 _BACKEND_NAMES = {"view": "reshape"}
 
@@ -104,9 +107,9 @@ def _checked_division(kind: Kind, entry: Entry) -> Entry:
     zero = kind.const(0)
 
     def division(x: Any, y: Any, out: Any = None) -> Any:
-        divisors = y if hasattr(y, "shape") else kind.full((), y)
-        if math.prod(divisors.shape):
-            hits = kind.as_array(kind.eq(divisors, zero))
+        array = hasattr(y, "shape")  # else what the backend made of a number
+        if not array or math.prod(y.shape):
+            hits = kind.bool.as_array(kind.eq(y, zero) if array else kind.eq(kind.zeros(()), y))
             hit = kind.bool.amax(hits, tuple(range(len(hits.shape)))) if hits.shape else hits
             if kind.backend.to_host(kind.bool.as_array(hit), kind.bool.dtype):
                 raise RuntimeError("ZeroDivisionError")
@@ -124,12 +127,20 @@ def _composite(kind: Kind, row: Any) -> Entry:
 def _pointwise_composite(kind: Kind, row: Any, compute: Entry) -> Entry:
     """A composition that can write its result into an array, as pointwise kernels can."""
     target = kind.bool if row.result == "bool" and kind.dtype.category != BOOL else kind
+    computes = row.form == "binary" and row.name not in _SWAPPING
 
     def entry(*args: Any, out: Any = None) -> Any:
+        if computes:
+            args = tuple(x if hasattr(x, "shape") else _array(kind, x) for x in args)
         r = compute(kind, *args)
         return r if out is None else target.copy_(out, target.as_array(r))
 
     return entry
+
+
+def _array(kind: Kind, number: Any) -> Any:
+    """A 0-d array for what the backend's kernels take for a number: they want one array each."""
+    return kind.as_array(kind.mul(kind.full((), 1), number))
 
 
 def _first_willing(candidates: list[Entry], *args: Any, **kwargs: Any) -> Any:

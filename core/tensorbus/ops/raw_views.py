@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tensorbus.dtypes import BOOL
 from tensorbus.ops.layouts import broadcast_shapes, view_strides
 from tensorbus.plugin.backend import POINTWISE, REDUCTIONS, SCANS
 
@@ -43,14 +44,20 @@ def slice_(F: Any, x: Any, dim: int, start: int, stop: int | None, step: int) ->
     n = len(range(x.shape[dim])[start:stop:step])
     shape = (*x.shape[:dim], n, *x.shape[dim + 1 :])
     new = (*strides[:dim], strides[dim] * step, *strides[dim + 1 :])
-    return F.as_strided(x, shape, new, offset + (start * strides[dim] if n else 0))
+    return F.as_strided(x, shape, new, offset + _reach(shape, start * strides[dim]))
 
 
 def select(F: Any, x: Any, dim: int, i: int) -> Any:
     """One place of a dimension, which disappears."""
     _, offset, strides = F.layout(x)
     shape = (*x.shape[:dim], *x.shape[dim + 1 :])
-    return F.as_strided(x, shape, (*strides[:dim], *strides[dim + 1 :]), offset + i * strides[dim])
+    new = (*strides[:dim], *strides[dim + 1 :])
+    return F.as_strided(x, shape, new, offset + _reach(shape, i * strides[dim]))
+
+
+def _reach(shape: Shape, distance: int) -> int:
+    """How far a view's first element lies from its base's; no elements, no way to go."""
+    return 0 if 0 in shape else distance
 
 
 def unsqueeze(F: Any, x: Any, dim: int) -> Any:
@@ -71,15 +78,21 @@ DEFAULTS: dict[str, Callable[..., Any]] = {
 }
 
 
+_WITHOUT_IDENTITY = ("amax", "amin", "argmax", "argmin")
+
+
 def suit_traits(kind: Any, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """An entry that takes any shapes, sizes and layouts, for a kernel that may not."""
     traits = kind.backend.traits
     if traits.contiguous_inputs or not traits.strided_out:
         kernel = _contiguous(kind, name, kernel)
-    if not traits.takes_empty:
+    truths = name in ("amax", "amin") and kind.dtype.category == BOOL  # any, all: of nothing too
+    if not traits.takes_empty or truths:
         kernel = _nonempty(kind, name, kernel)
     if not traits.broadcasts and name in POINTWISE:
-        kernel = _broadcasting(kind, kernel)
+        kernel = _broadcasting(kind, name, kernel)
+    if not traits.broadcasts and name == "matmul":
+        kernel = _equal_batches(kind, kernel)
     return kernel
 
 
@@ -87,16 +100,30 @@ def _is_array(x: Any) -> bool:
     return hasattr(x, "shape")
 
 
-def _broadcasting(kind: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
+def _broadcasting(kind: Any, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    kinds = [kind.bool, kind, kind] if name == "where" else [kind, kind]
+
     def entry(*operands: Any, out: Any = None) -> Any:
         arrays = [x for x in operands if _is_array(x)]
         if any(x.shape != arrays[0].shape for x in arrays):
             shape = tuple(broadcast_shapes(*(tuple(x.shape) for x in arrays)))
             operands = tuple(
-                kind.expand(x, shape) if _is_array(x) and tuple(x.shape) != shape else x
-                for x in operands
+                k.expand(x, shape) if _is_array(x) and tuple(x.shape) != shape else x
+                for k, x in zip(kinds, operands, strict=False)
             )
         return kernel(*operands) if out is None else kernel(*operands, out=out)
+
+    return entry
+
+
+def _equal_batches(kind: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    def entry(a: Any, b: Any, *dtype: Any) -> Any:
+        left, right = tuple(a.shape[:-2]), tuple(b.shape[:-2])
+        if left != right:
+            batch = tuple(broadcast_shapes(left, right))
+            a = a if left == batch else kind.expand(a, (*batch, *a.shape[-2:]))
+            b = b if right == batch else kind.expand(b, (*batch, *b.shape[-2:]))
+        return kernel(a, b, *dtype)
 
     return entry
 
@@ -105,7 +132,8 @@ def _nonempty(kind: Any, name: str, kernel: Callable[..., Any]) -> Callable[...,
     from tensorbus.ops.registry import ROWS
 
     result = {"bool": "bool", "int64": "i64"}.get(ROWS[name].result)
-    identity = {"sum": 0, "prod": 1, "matmul": 0}
+    identity = {"prod": 1, "amin": 1}.get(name, 0)
+    without = ("argmax", "argmin") if kind.dtype.category == BOOL else _WITHOUT_IDENTITY
 
     def entry(*operands: Any, **out: Any) -> Any:
         arrays = [x for x in operands if _is_array(x)]
@@ -115,12 +143,12 @@ def _nonempty(kind: Any, name: str, kernel: Callable[..., Any]) -> Callable[...,
             return operands[0]
         target = kind if result is None else getattr(kind, result)
         shape = _empty_shape(name, operands, arrays)
-        if name in ("amax", "amin", "argmax", "argmin") and 0 not in shape:
+        if name in without and 0 not in shape:
             raise IndexError(f"{name}(): the dimension to reduce has no elements")
         made = out.get("out")
         if made is None:
-            return target.full(shape, identity.get(name, 0))
-        return target.copy_(made, identity.get(name, 0))
+            return target.full(shape, identity)
+        return target.copy_(made, identity)
 
     return entry
 
@@ -135,7 +163,8 @@ def _empty_shape(name: str, operands: tuple[Any, ...], arrays: list[Any]) -> Sha
     if name in SCANS or name == "argsort":
         return tuple(x.shape)
     if name == "matmul":
-        return (*x.shape[:-1], operands[1].shape[-1])
+        batch = broadcast_shapes(tuple(x.shape[:-2]), tuple(operands[1].shape[:-2]))
+        return (*batch, x.shape[-2], operands[1].shape[-1])
     if name == "take":
         dim = operands[1]
         return (*x.shape[:dim], operands[2].shape[0], *x.shape[dim + 1 :])
@@ -147,20 +176,26 @@ def _empty_shape(name: str, operands: tuple[Any, ...], arrays: list[Any]) -> Sha
 def _contiguous(kind: Any, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
     from tensorbus.ops.registry import ROWS
 
-    inputs = kind.backend.traits.contiguous_inputs
-    sources = {"i": "i64", "c": "bool"}
-    arguments = ROWS[name].arguments
+    traits = kind.backend.traits
+    sources = {"i": kind.i64, "c": kind.bool}
+    # The array that ``put`` and ``scatter`` write into is taken as it is.
+    laid_out = {
+        place: sources.get(argument, kind)
+        for place, argument in enumerate(ROWS[name].arguments)
+        if traits.contiguous_inputs and argument != "out"
+    }
+    target = {"int64": kind.i64, "bool": kind.bool}.get(ROWS[name].result, kind)
 
     def entry(*operands: Any, out: Any = None) -> Any:
-        if inputs:
-            laid = []
-            for argument, x in zip(arguments, operands, strict=False):
-                k = getattr(kind, sources[argument]) if argument in sources else kind
-                laid.append(k.contiguous(x) if _is_array(x) and argument != "out" else x)
-            operands = tuple(laid)
+        if laid_out:
+            operands = tuple(
+                laid_out[place].contiguous(x) if place in laid_out and _is_array(x) else x
+                for place, x in enumerate(operands)
+            )
         if out is None:
             return kernel(*operands)
-        # The kernel writes row-major memory of its own; the view gets a copy.
-        return kind.backend.copy_(out, kind.dtype, kernel(*operands), kind.dtype) or out
+        if traits.strided_out or target.is_contiguous(out):
+            return kernel(*operands, out=out)
+        return target.copy_(out, target.as_array(kernel(*operands)))
 
     return entry
