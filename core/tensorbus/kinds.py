@@ -64,6 +64,15 @@ class Kind:
         return kind_of(self.device, dtype)
 
     @functools.cached_property
+    def one(self) -> Array:
+        """A 0-dim array of 1, shared: the gradient of a scalar with respect to itself."""
+        return self.full((), 1)
+
+    @functools.cached_property
+    def _zero(self) -> Any:
+        return self.backend.scalar(wrap_number(0, self.dtype), self.dtype)
+
+    @functools.cached_property
     def bool(self) -> Kind:
         """The kind of this device's truth values."""
         return self.of(dtypes.bool)
@@ -140,6 +149,8 @@ class Kind:
         """What the kernels of this kind take for a Python number, wrapped into the dtype."""
         found = self.consts.get(value)
         if found is None:
+            if value == 0 and str(value)[0] != "-":
+                return self._zero
             found = self.backend.scalar(wrap_number(value, self.dtype), self.dtype)
             if value and value == value:  # 0.0 == -0.0, and a NaN is never found again
                 if len(self.consts) >= _CONSTANTS_LIMIT:

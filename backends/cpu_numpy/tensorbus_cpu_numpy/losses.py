@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,33 @@ from tensorbus.plugin.array_library.table import FLOAT
 TABLE = Table()
 
 
-def _rows(i: Array, ignore: int, classes: int) -> Any:
-    """The rows that count: all of them as a slice, else their numbers."""
-    if not (i == ignore).any():
-        counted, rows = i, slice(None)
+@functools.lru_cache(maxsize=64)
+def _count(n: int) -> Array:
+    return np.arange(n)
+
+
+def _rows(i: Array, ignore: int, classes: int) -> tuple[Array, Any]:
+    """The class numbers that count, and their rows: all of them as a slice, else their places."""
+    least = np.minimum.reduce(i)
+    if least >= 0 and (ignore < 0 or not (i == ignore).any()):
+        counted, rows = i, _ALL
     else:
         rows = np.flatnonzero(i != ignore)
         counted = i[rows]
-    if counted.size and (counted.min() < 0 or counted.max() >= classes):
+        least = np.minimum.reduce(counted) if counted.size else 0
+    if counted.size and (least < 0 or np.maximum.reduce(counted) >= classes):
         wrong = counted[(counted < 0) | (counted >= classes)][0]
         raise IndexFault(int(wrong), 1, classes)
     return counted, rows
+
+
+_ALL = slice(None)
+
+
+def _shifted(x: Array, rows: Any, wide: np.dtype) -> Array:
+    """The scores of the rows less their maximum, in a fresh array."""
+    x = x[rows]
+    return np.subtract(x, np.maximum.reduce(x, 1, None, None, True), dtype=wide)
 
 
 @TABLE.row("cross_entropy_mean", FLOAT)
@@ -34,11 +51,12 @@ def _mean(xp: Any, dtype: dtype) -> Kernel:
     def cross_entropy_mean(x: Array, i: Array, ignore: int) -> Array:
         counted, rows = _rows(i, ignore, x.shape[1])
         n = len(counted)
-        d = np.subtract(x[rows], x[rows].max(1, keepdims=True), dtype=wide)
-        chosen = d[np.arange(n), counted]
+        d = _shifted(x, rows, wide)
+        chosen = d[_count(n), counted]
         np.exp(d, d)
-        total = np.log(d.sum(1)).sum() - chosen.sum()
-        return np.asarray(np.true_divide(total, n), own)
+        each = np.log(np.add.reduce(d, 1))
+        each -= chosen
+        return np.asarray(np.true_divide(np.add.reduce(each), n), own)
 
     return quiet(cross_entropy_mean)
 
@@ -51,11 +69,12 @@ def _mean_backward(xp: Any, dtype: dtype) -> Kernel:
     def cross_entropy_mean_backward(g: Array, x: Array, i: Array, ignore: int) -> Array:
         counted, rows = _rows(i, ignore, x.shape[1])
         n = len(counted)
-        p = np.subtract(x[rows], x[rows].max(1, keepdims=True), dtype=wide)
+        p = _shifted(x, rows, wide)
         np.exp(p, p)
-        p *= np.true_divide(np.true_divide(g, n, dtype=wide), p.sum(1, keepdims=True))
-        p[np.arange(n), counted] -= np.true_divide(g, n, dtype=wide)
-        if n == len(x):
+        share = np.true_divide(g, n, dtype=wide)
+        p *= np.true_divide(share, np.add.reduce(p, 1, None, None, True))
+        p[_count(n), counted] -= share
+        if rows is _ALL:
             return p.astype(own, copy=False)
         out = np.zeros(x.shape, own)
         out[rows] = p

@@ -38,7 +38,11 @@ def _few_rows() -> Kernel:
                 while rows > 3 and m % rows:
                     rows -= 1
                 if rows > 3:
-                    return product(a.reshape(m // rows, rows, k), b).reshape(m, b.shape[1])
+                    # The result owns its memory, so that a gradient can be taken as it is.
+                    result = np.empty((m, b.shape[1]), own)
+                    blocks = result.reshape(m // rows, rows, b.shape[1])
+                    product(a.reshape(m // rows, rows, k), b, out=blocks)
+                    return result
         return product(a, b, out=out)
 
     return matmul
