@@ -15,6 +15,7 @@ import importlib.resources
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from tensorbus.plugin import Backend
 from tensorbus_conformance.cases import all_cases, matches
@@ -60,7 +61,7 @@ def parse(text: str, where: str = FILE, today: datetime.date | None = None) -> l
     return found
 
 
-def _entry(entry: dict, where: str) -> KnownGap:
+def _entry(entry: dict[str, Any], where: str) -> KnownGap:
     missing = [key for key in ("id", "reason", "expires") if not entry.get(key)]
     if missing:
         raise ExceptionsError(f"{where}: an exception lacks {', '.join(missing)}: {entry}")

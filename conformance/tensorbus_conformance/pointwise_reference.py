@@ -8,6 +8,7 @@ in float64 and rounded once; for float32 and narrower operands the second roundi
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -158,7 +159,7 @@ def _lesser(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(a) | (a < b), a, b)
 
 
-_FLOAT = {
+_FLOAT: dict[str, Callable[..., Any]] = {
     "abs": np.fabs,
     "floor": np.floor,
     "round": np.rint,

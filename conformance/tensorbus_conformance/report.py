@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 PASS, QUALITY, UNSUPPORTED, FAIL, CRASH = "pass", "quality", "not supported", "fail", "crash"
 OUTCOMES = (PASS, QUALITY, UNSUPPORTED, FAIL, CRASH)
@@ -127,7 +128,7 @@ def repro(report: Report, result: Result) -> str:
     return f"tensorbus conformance {report.backend}:{report.index} -k '{result.id}'"
 
 
-def _row(table, label: str, results: Iterable[Result]) -> None:
+def _row(table: Any, label: str, results: Iterable[Result]) -> None:
     results = list(results)
     counts = Counter(r.outcome for r in results)
     worst = max((r.ulp for r in results if r.ulp is not None), default=None)

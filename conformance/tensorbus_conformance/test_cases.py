@@ -13,7 +13,7 @@ from tensorbus_conformance.trial import Device
 
 
 @pytest.fixture(scope="session")
-def conformance_target(request: pytest.FixtureRequest):
+def conformance_target(request: pytest.FixtureRequest) -> tuple[Device, list[exceptions.KnownGap]]:
     """(device, exceptions) of the device that --backend names."""
     name = request.config.getoption("--backend") or request.config.getini("tensorbus_backend")
     if not name:
@@ -22,7 +22,9 @@ def conformance_target(request: pytest.FixtureRequest):
     return Device(backend, index), exceptions.load(backend)
 
 
-def test_case(conformance_case: Case, conformance_target) -> None:
+def test_case(
+    conformance_case: Case, conformance_target: tuple[Device, list[exceptions.KnownGap]]
+) -> None:
     """One case of the suite."""
     device, gaps = conformance_target
     result = runner.run_case(conformance_case, device, gaps)

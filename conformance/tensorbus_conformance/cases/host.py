@@ -192,5 +192,5 @@ def cases() -> Iterator[Case]:
         "shared": check_shared_host,
     }
     for d in formats.ALL:
-        for variant, function in crossing.items():
-            yield Case(f"L0/host/{d.name}/{variant}", FAMILY, functools.partial(function, d), (d,))
+        for variant, check in crossing.items():
+            yield Case(f"L0/host/{d.name}/{variant}", FAMILY, functools.partial(check, d), (d,))

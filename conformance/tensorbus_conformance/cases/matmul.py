@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ CONVERSIONS = (
 )  # fmt: skip
 
 
-def expected(a: np.ndarray, b: np.ndarray, dst: dtype):
+def expected(a: np.ndarray, b: np.ndarray, dst: dtype) -> tuple[np.ndarray, Any]:
     """(product, tolerance): exact integers, or wide floats with one rounding for each term."""
     if dst in formats.INTS:
         whole = [np.array([int(v) for v in x.ravel()], object).reshape(x.shape) for x in (a, b)]
@@ -50,7 +51,7 @@ def expected(a: np.ndarray, b: np.ndarray, dst: dtype):
     return found, unit * (2 * steps if dst in formats.COMPLEX else steps) * size
 
 
-def _judge(t: Trial, got: np.ndarray, want: np.ndarray, tolerance, dst: dtype) -> None:
+def _judge(t: Trial, got: np.ndarray, want: np.ndarray, tolerance: Any, dst: dtype) -> None:
     if tolerance is None:
         t.exact(got, want, dst)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -45,6 +45,7 @@ def domain(op: str) -> tuple[dtype, ...]:
     """The dtypes that *op* is defined on, as the table of primitives says."""
     if op == "where":
         return formats.ALL
+    kinds: tuple[dtype, ...]
     if op in _FLOAT_ONLY:
         kinds = formats.FLOATS
     elif op in _BITWISE:
@@ -111,7 +112,9 @@ def operand_dtypes(op: str, dtype: dtype) -> list[dtype]:
     return [formats.BOOL, dtype, dtype] if op == "where" else [dtype] * arity(op)
 
 
-def judge(t: Trial, op: str, dtype: dtype, got: np.ndarray, want: np.ndarray, *given: object):
+def judge(
+    t: Trial, op: str, dtype: dtype, got: np.ndarray, want: np.ndarray, *given: object
+) -> None:
     """Compare by the measure that the contract sets for *op*."""
     if op in ULP_BOUNDS and dtype in formats.FLOATS:
         t.close(got, want, dtype, bound(op, dtype), *given)
@@ -262,7 +265,7 @@ def cases() -> Iterator[Case]:
                 yield Case(f"L1/{op}/{d.name}/{variant}", FAMILY, function, (d,))
 
 
-def _variants(op: str, d: dtype):
+def _variants(op: str, d: dtype) -> Iterator[tuple[str, Callable[[Trial], None]]]:
     part = functools.partial
     n = arity(op)
     for variant, where in _LAYOUTS.items():

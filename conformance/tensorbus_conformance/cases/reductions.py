@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,9 @@ CONVERSIONS = (
 """From the operand's dtype to the result's: the kernel converts each element as it loads it."""
 
 
-def accumulate(op: str, array: np.ndarray, dims: tuple[int, ...], src: dtype, dst: dtype):
+def accumulate(
+    op: str, array: np.ndarray, dims: tuple[int, ...], src: dtype, dst: dtype
+) -> tuple[np.ndarray, Any]:
     """(expected, tolerance): exact integers, or wide floats with the error a sum may have."""
     name = {"sum": np.add, "prod": np.multiply}[op]
     if dst in formats.INTS:
@@ -53,14 +56,14 @@ def factors(d: dtype) -> np.ndarray:
     return (1 + (values.rng("factors").random(SHAPE) < 0.02)).astype(formats.value_dtype(d))
 
 
-def judge(t: Trial, got: np.ndarray, want: np.ndarray, tolerance, dst: dtype) -> None:
+def judge(t: Trial, got: np.ndarray, want: np.ndarray, tolerance: Any, dst: dtype) -> None:
     if tolerance is None:
         t.exact(got, want, dst)
     else:
         t.near(got, want, tolerance, dst)
 
 
-def check_sum(op: str, src: dtype, dst: dtype, layout: str, every: list, t: Trial) -> None:
+def check_sum(op: str, src: dtype, dst: dtype, layout: str, every: list[Any], t: Trial) -> None:
     """Sums and products over several choices of dims."""
     array = factors(src) if op == "prod" and src is not dst else values.summands(src, SHAPE, op)
     if layout == "expanded":
@@ -105,13 +108,13 @@ def check_rank_one(op: str, d: dtype, t: Trial) -> None:
         judge(t, t.written(out), want, tolerance, found)
 
 
-def arguments(t: Trial, op: str, d: dtype, dims: tuple[int, ...]) -> tuple:
+def arguments(t: Trial, op: str, d: dtype, dims: tuple[int, ...]) -> tuple[Any, ...]:
     if op in ("sum", "prod"):
         return dims, t.token(d)
     return (dims[0],) if op in ("argmax", "argmin") else (dims,)
 
 
-def expected(op: str, array: np.ndarray, dims: tuple[int, ...], d: dtype):
+def expected(op: str, array: np.ndarray, dims: tuple[int, ...], d: dtype) -> tuple[np.ndarray, Any]:
     if op in ("sum", "prod"):
         return accumulate(op, array, dims, d, d)
     if op in ("argmax", "argmin"):
@@ -141,7 +144,7 @@ def first_extreme(op: str, array: np.ndarray, dim: int) -> np.ndarray:
     return found
 
 
-def check_extreme(op: str, d: dtype, layout: str, every: list, t: Trial) -> None:
+def check_extreme(op: str, d: dtype, layout: str, every: list[Any], t: Trial) -> None:
     """Extrema over several choices of dims; argmax and argmin over each dim."""
     array = values.ranks(d, SHAPE, op) if op.startswith("arg") else values.plain(d, SHAPE, op)
     if layout == "expanded":
@@ -245,14 +248,14 @@ def check_large(op: str, t: Trial) -> None:
     t.exact(t.result(got, found, ()), want, found)
 
 
-def _expected_large(op: str, array: np.ndarray):
+def _expected_large(op: str, array: np.ndarray) -> tuple[Any, None]:
     # The same as _expected, by NumPy's own exact integer functions: Python's would take seconds.
     wrapping = {"sum": np.add.reduce, "prod": np.multiply.reduce}
     if op in wrapping:
         return wrapping[op](array, dtype=np.int32), None
-    return {"amax": np.max, "amin": np.min, "argmax": np.argmax, "argmin": np.argmin}[op](
-        array
-    ), None
+    exact: dict[str, Callable[[np.ndarray], Any]]
+    exact = {"amax": np.max, "amin": np.min, "argmax": np.argmax, "argmin": np.argmin}
+    return exact[op](array), None
 
 
 def check_repeat(op: str, d: dtype, t: Trial) -> None:

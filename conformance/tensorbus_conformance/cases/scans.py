@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +20,11 @@ SHAPE = (5, 7, 6)
 _LAYOUTS = ("contiguous", "transposed", "permuted", "strided", "reversed", "expanded", "offset")
 
 
-def expected(op: str, array: np.ndarray, dim: int, dst: dtype):
+def expected(op: str, array: np.ndarray, dim: int, dst: dtype) -> tuple[np.ndarray, Any]:
     """(expected, tolerance): exact where the tolerance is None."""
     if op in ("cummax", "cummin"):
-        function = np.maximum if op == "cummax" else np.minimum
-        return function.accumulate(array, axis=dim), None
+        extreme = np.maximum if op == "cummax" else np.minimum
+        return extreme.accumulate(array, axis=dim), None
     function = np.add if op == "cumsum" else np.multiply
     if dst in formats.INTS:
         whole = np.array([int(v) for v in array.ravel().tolist()], object).reshape(array.shape)
@@ -41,11 +42,11 @@ def expected(op: str, array: np.ndarray, dim: int, dst: dtype):
         return found, unit * 2 * steps * np.abs(found)
 
 
-def _arguments(t: Trial, op: str, dim: int, dst: dtype) -> tuple:
+def _arguments(t: Trial, op: str, dim: int, dst: dtype) -> tuple[Any, ...]:
     return (dim, t.token(dst)) if op in ("cumsum", "cumprod") else (dim,)
 
 
-def _judge(t: Trial, got: np.ndarray, want: np.ndarray, tolerance, dst: dtype) -> None:
+def _judge(t: Trial, got: np.ndarray, want: np.ndarray, tolerance: Any, dst: dtype) -> None:
     if tolerance is None:
         t.exact(got, want, dst, zeros=False)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -33,7 +34,7 @@ def _combine(op: str, d: dtype) -> Callable[[Any, Any], Any]:
     if op == "set":
         return lambda old, new: new
     if op in ("add", "mul"):
-        ints = {"add": lambda a, b: a + b, "mul": lambda a, b: a * b}[op]
+        ints = operator.add if op == "add" else operator.mul
         if d in formats.INTS:
             return lambda old, new: formats.wrap(int(ints(int(old), int(new))), d)
         return ints
@@ -41,7 +42,9 @@ def _combine(op: str, d: dtype) -> Callable[[Any, Any], Any]:
     return lambda old, new: function(old, new)
 
 
-def expected(op: str, out: np.ndarray, places: np.ndarray, dim: int, src: np.ndarray, d: dtype):
+def expected(
+    op: str, out: np.ndarray, places: np.ndarray, dim: int, src: np.ndarray, d: dtype
+) -> tuple[np.ndarray, Any]:
     """(result, magnitude): *places* has src's shape; magnitude bounds the sums that were made."""
     work = object if d in formats.INTS else formats.WIDE if d in formats.FLOATS else out.dtype
     result = out.astype(work)
@@ -55,7 +58,9 @@ def expected(op: str, out: np.ndarray, places: np.ndarray, dim: int, src: np.nda
     return (result if d in formats.FLOATS else result.astype(out.dtype)), size
 
 
-def _judge(t: Trial, op: str, got: np.ndarray, want, size, d: dtype, repeats: int) -> None:
+def _judge(
+    t: Trial, op: str, got: np.ndarray, want: np.ndarray, size: Any, d: dtype, repeats: int
+) -> None:
     if op in ("add", "mul") and d in formats.FLOATS:
         # Each application rounds in the array's own dtype: there is no accumulator to widen.
         t.near(got, want, 2 * (repeats + 1) * formats.unit_roundoff(d) * size, d)
@@ -173,6 +178,7 @@ def check_scalar(name: str, op: str, d: dtype, t: Trial) -> None:
     number: Any = {formats.BOOL: True}.get(d, 3 if d in formats.INTS else 1.5)
     out = t.place(values.summands(d, (5, 7), "out"), d, "strided")
     held = formats.round_to(np.asarray(number), d)
+    arguments: tuple[Any, ...]
     if name == "put":
         places = np.broadcast_to(np.array([6, 0, 2]), (5, 3))
         arguments = (1, t.place(np.array([6, 0, 2]), formats.INT64), t.scalar(number, d), op, False)
@@ -254,10 +260,11 @@ def check_contended(name: str, op: str, d: dtype, t: Trial) -> None:
     want = np.zeros(3, np.float64 if d in formats.FLOATS else np.int64)
     if op == "add":
         np.add.at(want, places, 1)
-        want = [formats.wrap(int(v), d) for v in want] if d in formats.INTS else want
+        if d in formats.INTS:
+            want = np.array([formats.wrap(int(v), d) for v in want])
     else:
         np.maximum.at(want, places, src.values)
-    t.exact(t.written(out), np.array(want), d)
+    t.exact(t.written(out), want, d)
 
 
 def cases() -> Iterator[Case]:
