@@ -14,6 +14,7 @@ from tensorbus_cpu_numpy import (
     convolution,
     fused,
     indexing,
+    joining,
     losses,
     ordering,
     pooling,
@@ -58,6 +59,7 @@ class CpuBackend(ArrayLibraryBackend):
         convolution.TABLE,
         pooling.TABLE,
         losses.TABLE,
+        joining.TABLE,
         *ArrayLibraryBackend.tables,
     )
 
