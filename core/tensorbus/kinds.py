@@ -14,6 +14,7 @@ from typing import Any
 
 from tensorbus import discovery, dtypes
 from tensorbus.devices import device as Device
+from tensorbus.float_warnings import silence
 from tensorbus.plugin.backend import Array, Backend
 
 _kinds: dict[tuple[Device, dtypes.dtype], Kind] = {}
@@ -183,6 +184,7 @@ def wrap_number(value: Any, dtype: dtypes.dtype) -> Any:
 def _first_call(kind: Kind, name: str, *args: Any, **kwargs: Any) -> Any:
     from tensorbus.dispatch import resolve
 
+    silence()
     entry = resolve(kind, name)
     kind.__dict__[name] = entry
     return entry(*args, **kwargs)

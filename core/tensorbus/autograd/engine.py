@@ -15,6 +15,7 @@ from typing import Any
 from tensorbus._tensor import PERMUTED, Tensor, from_array, wrap_like
 from tensorbus.autograd.grad_mode import enable_grad, no_grad
 from tensorbus.autograd.node import AccumulateGrad, Node
+from tensorbus.float_warnings import silence
 
 Roots = list[tuple[Node, Any]]
 
@@ -26,6 +27,7 @@ def run(
 
     With *wanted* only nodes that lead there run.
     """
+    silence()
     with enable_grad() if create_graph else no_grad():
         if wanted is None and not create_graph:
             return _run_arrays(roots, keep_graph)

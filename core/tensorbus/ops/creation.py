@@ -11,6 +11,7 @@ from tensorbus._tensor import PERMUTED, Tensor, from_array
 from tensorbus.devices import device as Device
 from tensorbus.dtypes import dtype as Dtype
 from tensorbus.dtypes import dtype_by_name
+from tensorbus.float_warnings import silence
 from tensorbus.kinds import Kind, kind_of
 from tensorbus.ops.casting import to_kind
 from tensorbus.ops.public import public
@@ -18,6 +19,7 @@ from tensorbus.ops.public import public
 
 def kind_for(dtype: Any, device: Any) -> Kind:
     """The kind that factory arguments name."""
+    silence()
     d = defaults.get_default_dtype() if dtype is None else dtype
     where = defaults.get_default_device() if device is None else Device(device)
     return kind_of(where, d)

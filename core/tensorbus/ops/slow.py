@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tensorbus import defaults, dtypes
@@ -10,6 +9,7 @@ from tensorbus._tensor import PERMUTED, Tensor, from_array, new, version_of
 from tensorbus.autograd.node import Node
 from tensorbus.dispatch import WrongDomain
 from tensorbus.errors import device_error
+from tensorbus.float_warnings import silence
 from tensorbus.kinds import Kind, kind_of
 from tensorbus.ops.casting import to_kind
 from tensorbus.ops.layouts import (
@@ -165,10 +165,9 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
             *(to_kind(x, kind) if isinstance(x, Tensor) else x for x in arguments)
         )
     if isinstance(error, RuntimeWarning):
-        # Warnings as errors: floating point edge cases are values here, not faults.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            return core(row.name)(*arguments)
+        # Warnings became errors since: floating point edge cases are values here, not faults.
+        silence()
+        return core(row.name)(*arguments)
     if isinstance(error, IndexFault):
         raise IndexFault(error.value, error.dim, error.n) from None
     if row.otherwise is not None:
