@@ -99,9 +99,11 @@ class FunctionNode(Node):
 
     __slots__ = ("_edges", "ctx", "function", "outputs", "title")
     op = "function"
+    _edges: tuple[Any, ...]
     ctx: FunctionCtx
     function: type[Function]
     outputs: list[tuple[Any, Any]]
+    title: str
 
     def edges(self) -> tuple[Any, ...]:
         return self._edges
@@ -165,6 +167,7 @@ class _Output(Node):
     __slots__ = ("e0", "place")
     arity = 1
     op = "function"
+    e0: Any
     place: int
 
     def run(self, g: Any) -> tuple[Any, ...]:

@@ -46,6 +46,7 @@ class _Mode:
     """A context manager that is a decorator too."""
 
     __slots__ = ("_before",)
+    _before: list[bool]
     mode = True
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:

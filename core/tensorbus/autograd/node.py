@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorbus._tensor import Tensor
 from tensorbus.errors import freed_error, stale_error
+from tensorbus.utils.hooks import HookTable, RemovableHandle
 
 next_sequence = itertools.count(-1, -1).__next__
 """Sequence numbers count down, so that the newest node is the least of a heap."""
@@ -91,41 +92,18 @@ class AccumulateGrad(Node):
 class Hooks:
     """The hooks of one node, by when they run."""
 
-    __slots__ = ("by_id", "next_id")
+    __slots__ = ("table",)
 
     def __init__(self) -> None:
-        self.by_id: dict[int, tuple[str, Callable[..., Any]]] = {}
-        self.next_id = 0
+        self.table = HookTable()
 
     def add(self, when: str, hook: Callable[..., Any]) -> RemovableHandle:
         """Keep a hook and return its handle."""
-        self.next_id += 1
-        self.by_id[self.next_id] = (when, hook)
-        return RemovableHandle(self.by_id, self.next_id)
+        return self.table.add((when, hook))
 
     def at(self, when: str) -> list[Callable[..., Any]]:
         """The hooks of one moment, in order."""
-        return [hook for moment, hook in list(self.by_id.values()) if moment == when]
-
-
-class RemovableHandle:
-    """Removes a hook: by ``remove()`` or at the end of a ``with``."""
-
-    def __init__(self, hooks: dict[int, Any], id: int):
-        self._hooks = weakref.ref(hooks) if not isinstance(hooks, dict) else lambda: hooks
-        self.id = id
-
-    def remove(self) -> None:
-        """Take the hook away; nothing happens the second time."""
-        hooks = self._hooks()
-        if hooks is not None:
-            hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.remove()
+        return [hook for moment, hook in list(self.table.values()) if moment == when]
 
 
 def hooks_of(node: Node) -> Hooks:

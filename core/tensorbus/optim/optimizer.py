@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import tensorbus
 from tensorbus._tensor import Tensor
-from tensorbus.nn.modules._hooks import HookTable, RemovableHandle
 from tensorbus.nn.modules.module import clear_grad, typename
+from tensorbus.utils.hooks import HookTable, RemovableHandle
 
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 

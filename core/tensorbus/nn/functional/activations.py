@@ -10,7 +10,7 @@ from tensorbus.ops.activation import dropout as _dropout
 from tensorbus.ops.activation import log_softmax, masked, softmax
 from tensorbus.ops.generate import core
 from tensorbus.ops.inplace import in_place
-from tensorbus.ops.pointwise import FUNCTIONS
+from tensorbus.ops.public import FUNCTIONS
 
 sigmoid = FUNCTIONS["sigmoid"]
 tanh = FUNCTIONS["tanh"]

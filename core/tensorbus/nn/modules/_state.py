@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tensorbus
 from tensorbus._tensor import Tensor
 from tensorbus.nn.parameter import Parameter
+from tensorbus.utils.hooks import RemovableHandle
 
-from ._hooks import NO_HOOKS, Hooks, RemovableHandle
+from ._hooks import NO_HOOKS, Hooks
 
 if TYPE_CHECKING:
     from .module import Module

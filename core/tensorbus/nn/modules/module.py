@@ -7,13 +7,13 @@ from typing import Any, Self
 
 from tensorbus._tensor import Tensor
 from tensorbus.nn.parameter import Buffer, Parameter
+from tensorbus.utils.hooks import RemovableHandle
 
 from ._convert import ModuleConversion
 from ._hooks import (
     EVERYWHERE,
     ForwardHook,
     Hooks,
-    RemovableHandle,
     call_with_hooks,
     register_module_forward_hook,
     register_module_forward_pre_hook,
