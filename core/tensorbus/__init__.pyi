@@ -15,6 +15,7 @@ from tensorbus import discovery as discovery
 from tensorbus import dispatch as dispatch
 from tensorbus import dtypes as dtypes
 from tensorbus import errors as errors
+from tensorbus import float_warnings as float_warnings
 from tensorbus import formats as formats
 from tensorbus import kinds as kinds
 from tensorbus import linalg as linalg

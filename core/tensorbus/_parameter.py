@@ -28,7 +28,7 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
-    __torch_function__ = disabled_torch_function
+    __torch_function__ = staticmethod(disabled_torch_function)
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         from tensorbus.ops.factories import empty
@@ -70,12 +70,14 @@ class Buffer(Tensor, metaclass=_InstanceOfBuffer):
     """
 
     __slots__ = ()
-    __torch_function__ = disabled_torch_function
+    __torch_function__ = staticmethod(disabled_torch_function)
+    _is_buffer: bool
+    persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         from tensorbus.ops.factories import empty
 
-        t = (empty(0) if data is None else data).detach()
-        t._is_buffer = True  # type: ignore[attr-defined]
-        t.persistent = persistent  # type: ignore[attr-defined]
+        t: Any = (empty(0) if data is None else data).detach()
+        t._is_buffer = True
+        t.persistent = persistent
         return t

@@ -102,7 +102,7 @@ def tensor_from_storage(
         t._a, t._k, t._s, t._c, t._e = array, kind, size_of(shape), None, None
         whole = storage.nbytes() == dtype.itemsize * t._s.numel()
         t._b = None if whole and kind.is_contiguous(array) else PERMUTED
-    return t.requires_grad_() if requires_grad else t  # type: ignore[attr-defined]
+    return t.requires_grad_() if requires_grad else t
 
 
 def check_bounds(
@@ -132,7 +132,7 @@ def check_bounds(
 
 def resize_(t: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Give a tensor another shape; memory grows by a new storage that keeps the old values."""
-    if t.requires_grad:  # type: ignore[attr-defined]
+    if t.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     k, size = t._k, size_of(tuple(shape))
     _, offset, _ = k.layout(t._a)

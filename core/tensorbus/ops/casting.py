@@ -36,6 +36,7 @@ class ToCopyBackward0(Node):
     __slots__ = ("e0", "source")
     arity = 1
     op = "to"
+    e0: Any
     source: Kind
 
     def run(self, g: Any) -> tuple[Any, ...]:

@@ -22,7 +22,7 @@ def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors expanded, without a copy, to the shape that they broadcast to."""
     given = _listed(tensors)
-    check_tensors("broadcast_tensors", **{f"tensors[{i}]": t for i, t in enumerate(given)})
+    check_tensors("broadcast_tensors", 1, **{f"tensors[{i}]": t for i, t in enumerate(given)})
     shape = broadcast_shapes(*(tuple(t._s) for t in given))
     return tuple(core("expand")(t, tuple(shape)) for t in given)
 

@@ -10,19 +10,18 @@ from typing import Any
 
 from tensorbus.errors import broadcast_error
 from tensorbus.kinds import contiguous_strides
+from tensorbus.size import Size
 
 Shape = tuple[int, ...]
 
 
-def broadcast_shapes(*shapes: Shape) -> Shape:
+def broadcast_shapes(*shapes: Shape) -> Size:
     """The shape that all broadcast to; RuntimeError with PyTorch's text where there is none.
 
     >>> import tensorbus
     >>> tensorbus.broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
     """
-    from tensorbus.size import Size
-
     result: Shape = ()
     for shape in shapes:
         if shape == result:

@@ -20,7 +20,7 @@ def result_type_of(name: str, fields: str) -> Any:
         parts = ",\n".join(f"{f}={v!r}" for f, v in zip(self._fields, self, strict=True))
         return f"torch.return_types.{name}(\n{parts})"
 
-    made.__repr__ = shown  # type: ignore[method-assign,assignment]
+    made.__repr__ = shown  # type: ignore[method-assign]
     made.__module__ = __name__
     globals()[name] = made  # pickled by name
     return made

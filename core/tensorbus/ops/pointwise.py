@@ -337,3 +337,5 @@ row("relu_backward", "g:T, y:T",
     composite=lambda F, g, y: F.where(F.le(y, 0), F.number(0), g),
     g=lambda F, g, y: F.relu_backward(g, y))
 # fmt: on
+
+__all__ = ["FUNCTIONS", "METHODS", "binary", "unary"]

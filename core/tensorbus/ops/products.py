@@ -12,8 +12,7 @@ from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.generate import core
 from tensorbus.ops.layouts import broadcast_shapes
 from tensorbus.ops.linalg import bmm, dot, matmul, outer
-from tensorbus.ops.pointwise import FUNCTIONS
-from tensorbus.ops.public import public
+from tensorbus.ops.public import FUNCTIONS, public
 
 
 @public(out=True)
@@ -103,9 +102,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     columns = [d for d in range(len(b._s)) if d not in right]
     n = math.prod(a._s[d] for d in left)
     shape = [a._s[d] for d in rows] + [b._s[d] for d in columns]
-    x = a.permute([*rows, *left]).reshape(math.prod(a._s[d] for d in rows), n)
-    y = b.permute([*right, *columns]).reshape(n, math.prod(b._s[d] for d in columns))
-    return matmul(x, y).reshape(shape)
+    first = a.permute([*rows, *left]).reshape(math.prod(a._s[d] for d in rows), n)
+    second = b.permute([*right, *columns]).reshape(n, math.prod(b._s[d] for d in columns))
+    return matmul(first, second).reshape(shape)
 
 
 @public(out=True)
@@ -221,14 +220,14 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
         one = eye(input._s[-1], dtype=input._k.dtype, device=input._k.device)
         return one.expand(input._s).clone()
-    result = None
+    result: Any = None
     power = input
     while True:
         if n & 1:
             result = power if result is None else matmul(result, power)
         n >>= 1
         if not n:
-            return result.clone() if result is input else result  # type: ignore[union-attr]
+            return result.clone() if result is input else result
         power = matmul(power, power)
 
 

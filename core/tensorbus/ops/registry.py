@@ -64,7 +64,7 @@ class Row:
 
 def rule_arguments(rule: Callable[..., Any]) -> tuple[str, ...]:
     """What a derivative rule wants after ``F`` and ``g``."""
-    code = rule.__code__  # type: ignore[attr-defined]
+    code = rule.__code__
     return code.co_varnames[2 : code.co_argcount]
 
 

@@ -190,7 +190,7 @@ def cov(
     else:
         total = weights.sum()
         center = (x * weights).sum(1, keepdim=True) / total
-    if aweights is not None and correction:
+    if weights is not None and aweights is not None and correction:
         norm = total - correction * (weights * aweights).sum() / total
     else:
         norm = total - correction
