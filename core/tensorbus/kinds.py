@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from tensorbus import discovery, dtypes
 from tensorbus.devices import device as Device
@@ -52,6 +53,11 @@ class Kind:
         names = [row.name, "fast_" + row.name] if row.form == "view" else [row.name]
         for name in names:
             self.__dict__[name] = functools.partial(_first_call, self, name)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, op: str) -> Callable[..., Any]:
+            """The entry of an op: a place of the table, filled when the op is first used."""
 
     def __repr__(self) -> str:
         return f"<kind {self.device} {self.dtype}>"
