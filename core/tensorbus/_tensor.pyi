@@ -5,13 +5,19 @@ from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
 from builtins import type as _type
+from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Any
 from typing import Self
+from typing import overload
+from tensorbus import dtypes
 from tensorbus import storage as storages
+from tensorbus.autograd.node import Node
+from tensorbus.devices import device as Device
 from tensorbus.kinds import Kind
 from tensorbus.random import Generator
 from tensorbus.size import Size
+from tensorbus.utils.hooks import RemovableHandle
 
 _Operand = Tensor | complex | np.number[Any] | np.bool_
 
@@ -114,9 +120,10 @@ class Tensor:
     def __truediv__(self, other: _Operand, /) -> Tensor: ...
     def __xor__(self, other: _Operand, /) -> Tensor: ...
     @property
-    def _base(self) -> Any:
+    def _base(self) -> Tensor | None:
         """The tensor it is a view of, or None."""
-    def _is_view(self) -> Any: ...
+    def _is_view(self) -> _bool:
+        """Whether it shares the memory of another tensor that it was made from."""
     @property
     def _version(self) -> _int:
         """How often its storage was written."""
@@ -382,7 +389,7 @@ class Tensor:
     def detach_(self) -> Self:
         """Forget the history."""
     @property
-    def device(self) -> Any:
+    def device(self) -> Device:
         """Where the elements are."""
     def diag(self, diagonal: _int = 0) -> Tensor:
         """A vector as a matrix's diagonal, or a matrix's diagonal as a vector."""
@@ -417,7 +424,7 @@ class Tensor:
     def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """``tensor_split`` along one dimension, as the stack of that name joins."""
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> dtypes.dtype:
         """The type of the elements."""
     def element_size(self) -> _int:
         """Bytes of an element."""
@@ -521,7 +528,7 @@ class Tensor:
     @grad.deleter
     def grad(self) -> None: ...
     @property
-    def grad_fn(self) -> Any:
+    def grad_fn(self) -> Node | None:
         """The node that made it, or None for a leaf."""
     def greater(self, other: _Operand) -> Tensor:
         """``input > other``; the operands broadcast."""
@@ -583,22 +590,22 @@ class Tensor:
     def is_contiguous(self, memory_format: Any = None) -> _bool:
         """Whether it is row-major without gaps."""
     @property
-    def is_cpu(self) -> Any:
-        """Whether on the CPU."""
+    def is_cpu(self) -> _bool:
+        """Whether it is on the CPU."""
     @property
-    def is_cuda(self) -> Any:
-        """Whether on CUDA."""
+    def is_cuda(self) -> _bool:
+        """Whether it is on a device of type ``cuda``."""
     def is_floating_point(self) -> _bool:
         """Whether its dtype is float16, bfloat16, float32 or float64."""
     @property
-    def is_leaf(self) -> Any:
+    def is_leaf(self) -> _bool:
         """Whether it was made by the user, not by a recorded operation."""
     def is_neg(self) -> _bool:
         """False: negations are always computed at once here."""
     def is_nonzero(self) -> _bool:
         """Whether the one element is not zero; RuntimeError for any other number of elements."""
     @property
-    def is_quantized(self) -> Any:
+    def is_quantized(self) -> _bool:
         """Whether it is quantised."""
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether both have the same shape."""
@@ -607,7 +614,7 @@ class Tensor:
     def is_signed(self) -> _bool:
         """Whether its dtype has negative values."""
     @property
-    def is_sparse(self) -> Any:
+    def is_sparse(self) -> _bool:
         """Whether its layout is sparse."""
     def isclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
         """Where ``abs(input - other) <= atol + rtol * abs(other)``; the operands broadcast."""
@@ -626,7 +633,7 @@ class Tensor:
     def item(self) -> Any:
         """The value of a tensor of one element as a Python number."""
     @property
-    def itemsize(self) -> Any:
+    def itemsize(self) -> _int:
         """Bytes of an element."""
     def kron(self, other: Tensor) -> Tensor:
         """The Kronecker product: every element of *input* times all of *other*."""
@@ -781,8 +788,8 @@ class Tensor:
     def mvlgamma_(self, p: _int) -> Self:
         """In-place version of ``mvlgamma``."""
     @property
-    def names(self) -> Any:
-        """Names of dimensions."""
+    def names(self) -> tuple[None, ...]:
+        """The names of the dimensions, which have none."""
     def nan_to_num(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
         """NaN and the infinities replaced: by 0, and by the dtype's largest and smallest numbers."""
     def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Self:
@@ -796,10 +803,10 @@ class Tensor:
     def narrow(self, dim: _int, start: Any, length: _int) -> Tensor:
         """*length* places of one dimension from *start* on, without a copy."""
     @property
-    def nbytes(self) -> Any:
+    def nbytes(self) -> _int:
         """Bytes of all elements."""
     @property
-    def ndim(self) -> Any:
+    def ndim(self) -> _int:
         """The number of dimensions."""
     def ndimension(self) -> _int:
         """The number of dimensions."""
@@ -833,7 +840,7 @@ class Tensor:
         """A tensor of zeros of the given shape, with this tensor's dtype and device if not given."""
     def nextafter(self, other: Tensor, **keywords: Any) -> Tensor:
         """The next floating point number after *input* towards *other*."""
-    def nextafter_(self, other: _Operand) -> Self:
+    def nextafter_(self, other: Tensor, **keywords: Any) -> Self:
         """In-place version of ``nextafter``."""
     def nonzero(self, *, as_tuple: _bool = False) -> Any:
         """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
@@ -884,9 +891,9 @@ class Tensor:
         """``1 / input``, element by element; *out* receives the result where given."""
     def reciprocal_(self) -> Self:
         """In-place version of ``reciprocal``."""
-    def register_hook(self, hook: Any) -> Any:
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
         """Call *hook* with the gradient when it is known; what it returns replaces the gradient."""
-    def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
         """Call ``hook(tensor)`` after this leaf's ``.grad`` was updated."""
     def relu(self) -> Tensor:
         """``max(input, 0)``, NaN kept, element by element; *out* receives the result where given."""
@@ -901,10 +908,10 @@ class Tensor:
     def repeat_interleave(self, repeats: Any = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
         """Each slice several times: a count for all, or one for each; flat without *dim*."""
     @property
-    def requires_grad(self) -> Any:
+    def requires_grad(self) -> _bool:
         """Whether operations on it record."""
     @requires_grad.setter
-    def requires_grad(self, value: Any) -> None: ...
+    def requires_grad(self, value: _bool) -> None: ...
     def requires_grad_(self, requires_grad: _bool = True) -> Self:
         """Start or stop recording operations on this leaf."""
     def reshape(self, *args: Any, shape: Any = None) -> Tensor:
@@ -920,7 +927,7 @@ class Tensor:
     def retain_grad(self) -> None:
         """Keep the gradient of this tensor, which no user made, in ``.grad`` too."""
     @property
-    def retains_grad(self) -> Any:
+    def retains_grad(self) -> _bool:
         """Whether ``retain_grad`` was called."""
     def roll(self, shifts: Any, dims: Any = ()) -> Tensor:
         """Elements shifted along some dimensions, those at the end going to the front; or flat."""
@@ -959,7 +966,7 @@ class Tensor:
     def sgn_(self) -> Self:
         """In-place version of ``sign``."""
     @property
-    def shape(self) -> Any:
+    def shape(self) -> Size:
         """The extents, as a ``Size``."""
     def short(self, memory_format: Any = None) -> Tensor:
         """The tensor as int16."""
@@ -989,7 +996,11 @@ class Tensor:
         """The hyperbolic sine, element by element; *out* receives the result where given."""
     def sinh_(self) -> Self:
         """In-place version of ``sinh``."""
-    def size(self, dim: _int | None = None) -> Any:
+    @overload
+    def size(self, dim: None = None) -> Size:
+        """The shape, or one extent."""
+    @overload
+    def size(self, dim: _int) -> _int:
         """The shape, or one extent."""
     def softmax(self, dim: _int | None = None, dtype: Any = None, _stacklevel: _int = 3) -> Tensor:
         """``exp(input) / sum(exp(input))`` along a dimension."""
@@ -1017,7 +1028,11 @@ class Tensor:
         """The bytes that the tensor and all views of it share."""
     def storage_offset(self) -> _int:
         """Where in its storage the first element lies, in elements."""
-    def stride(self, dim: _int | None = None) -> Any:
+    @overload
+    def stride(self, dim: None = None) -> tuple[_int, ...]:
+        """The strides in elements, or one of them."""
+    @overload
+    def stride(self, dim: _int) -> _int:
         """The strides in elements, or one of them."""
     def sub(self, other: _Operand, *, alpha: Any = 1) -> Tensor:
         """``input - other``; the operands broadcast."""

@@ -2,33 +2,110 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, overload
 
+from tensorbus import dtypes
 from tensorbus._tensor import PERMUTED, Tensor, version_of
+from tensorbus.devices import device as Device
 from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.public import METHODS, public
-
-METHODS["shape"] = property(lambda self: self._s, doc="The extents, as a ``Size``.")
-METHODS["dtype"] = property(lambda self: self._k.dtype, doc="The type of the elements.")
-METHODS["device"] = property(lambda self: self._k.device, doc="Where the elements are.")
-METHODS["ndim"] = property(lambda self: len(self._s), doc="The number of dimensions.")
-METHODS["_version"] = property(version_of, doc="How often its storage was written.")
-METHODS["itemsize"] = property(lambda self: self._k.dtype.itemsize, doc="Bytes of an element.")
-METHODS["nbytes"] = property(
-    lambda self: self._k.dtype.itemsize * self._s.numel(), doc="Bytes of all elements."
-)
-METHODS["is_cpu"] = property(lambda self: self._k.device.type == "cpu", doc="Whether on the CPU.")
-METHODS["is_cuda"] = property(lambda self: self._k.device.type == "cuda", doc="Whether on CUDA.")
-METHODS["is_sparse"] = property(lambda self: False, doc="Whether its layout is sparse.")
-METHODS["is_quantized"] = property(lambda self: False, doc="Whether it is quantised.")
-METHODS["names"] = property(lambda self: (None,) * len(self._s), doc="Names of dimensions.")
-METHODS["_base"] = property(
-    lambda self: None if self._b is PERMUTED else self._b,
-    doc="The tensor it is a view of, or None.",
-)
-METHODS["_is_view"] = lambda self: self._b is not None and self._b is not PERMUTED
+from tensorbus.size import Size
 
 
+def attribute(get: Callable[[Tensor], Any]) -> None:
+    """Publish a property of tensors under the function's name."""
+    METHODS[get.__name__] = property(get)
+
+
+@attribute
+def shape(self: Tensor) -> Size:
+    """The extents, as a ``Size``."""
+    return self._s
+
+
+@attribute
+def dtype(self: Tensor) -> dtypes.dtype:
+    """The type of the elements."""
+    return self._k.dtype
+
+
+@attribute
+def device(self: Tensor) -> Device:
+    """Where the elements are."""
+    return self._k.device
+
+
+@attribute
+def ndim(self: Tensor) -> int:
+    """The number of dimensions."""
+    return len(self._s)
+
+
+@attribute
+def _version(self: Tensor) -> int:
+    """How often its storage was written."""
+    return version_of(self)
+
+
+@attribute
+def itemsize(self: Tensor) -> int:
+    """Bytes of an element."""
+    return self._k.dtype.itemsize
+
+
+@attribute
+def nbytes(self: Tensor) -> int:
+    """Bytes of all elements."""
+    return self._k.dtype.itemsize * self._s.numel()
+
+
+@attribute
+def is_cpu(self: Tensor) -> bool:
+    """Whether it is on the CPU."""
+    return self._k.device.type == "cpu"
+
+
+@attribute
+def is_cuda(self: Tensor) -> bool:
+    """Whether it is on a device of type ``cuda``."""
+    return self._k.device.type == "cuda"
+
+
+@attribute
+def is_sparse(self: Tensor) -> bool:
+    """Whether its layout is sparse."""
+    return False
+
+
+@attribute
+def is_quantized(self: Tensor) -> bool:
+    """Whether it is quantised."""
+    return False
+
+
+@attribute
+def names(self: Tensor) -> tuple[None, ...]:
+    """The names of the dimensions, which have none."""
+    return (None,) * len(self._s)
+
+
+@attribute
+def _base(self: Tensor) -> Tensor | None:
+    """The tensor it is a view of, or None."""
+    return None if self._b is PERMUTED else self._b
+
+
+@public(function=False)
+def _is_view(self: Tensor) -> bool:
+    """Whether it shares the memory of another tensor that it was made from."""
+    return self._b is not None and self._b is not PERMUTED
+
+
+@overload
+def size(self: Tensor, dim: None = None) -> Size: ...
+@overload
+def size(self: Tensor, dim: int) -> int: ...
 @public(function=False)
 def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or one extent."""
@@ -55,6 +132,10 @@ def numel(input: Tensor) -> int:
     return input._s.numel()
 
 
+@overload
+def stride(self: Tensor, dim: None = None) -> tuple[int, ...]: ...
+@overload
+def stride(self: Tensor, dim: int) -> int: ...
 @public(function=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """The strides in elements, or one of them."""

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import weakref
 from builtins import type as class_of
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.autograd.api import backward as _backward
-from tensorbus.autograd.node import AccumulateGrad, hooks_of
+from tensorbus.autograd.node import AccumulateGrad, Node, hooks_of
 from tensorbus.ops.public import METHODS, public
 from tensorbus.ops.slow import edge_of
 
-METHODS["requires_grad"] = property(
-    lambda self: self._e is not None or edge_of(self) is not None,
-    lambda self, value: _set_requires_grad(self, value),
-    doc="Whether operations on it record.",
-)
-METHODS["is_leaf"] = property(
-    lambda self: edge_of(self) is None or class_of(self._e) is AccumulateGrad,
-    doc="Whether it was made by the user, not by a recorded operation.",
-)
+if TYPE_CHECKING:
+    from tensorbus.utils.hooks import RemovableHandle
+
+
+def _requires_grad(self: Tensor) -> bool:
+    """Whether operations on it record."""
+    return self._e is not None or edge_of(self) is not None
+
+
+def _is_leaf(self: Tensor) -> bool:
+    """Whether it was made by the user, not by a recorded operation."""
+    return edge_of(self) is None or class_of(self._e) is AccumulateGrad
+
+
+def _retains_grad(self: Tensor) -> bool:
+    """Whether ``retain_grad`` was called."""
+    return self.__dict__.get("_retains", False)
 
 
 def _grad(self: Tensor) -> Tensor | None:
@@ -53,16 +62,10 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
     self._g = value
 
 
-METHODS["grad"] = property(_grad, _set_grad, lambda self: _set_grad(self, None), _grad.__doc__)
-
-
-def _grad_fn(self: Tensor) -> Any:
+def _grad_fn(self: Tensor) -> Node | None:
     """The node that made it, or None for a leaf."""
     edge = edge_of(self)
     return None if class_of(edge) is AccumulateGrad else edge
-
-
-METHODS["grad_fn"] = property(_grad_fn)
 
 
 def _set_requires_grad(self: Tensor, value: bool) -> None:
@@ -110,7 +113,7 @@ def backward(
 
 
 @public(function=False)
-def register_hook(self: Tensor, hook: Any) -> Any:
+def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
     """Call *hook* with the gradient when it is known; what it returns replaces the gradient."""
     edge = edge_of(self)
     if edge is None:
@@ -119,7 +122,9 @@ def register_hook(self: Tensor, hook: Any) -> Any:
 
 
 @public(function=False)
-def register_post_accumulate_grad_hook(self: Tensor, hook: Any) -> Any:
+def register_post_accumulate_grad_hook(
+    self: Tensor, hook: Callable[[Tensor], Any]
+) -> RemovableHandle:
     """Call ``hook(tensor)`` after this leaf's ``.grad`` was updated."""
     edge = edge_of(self)
     if class_of(edge) is not AccumulateGrad:
@@ -133,7 +138,7 @@ def retain_grad(self: Tensor) -> None:
     edge = edge_of(self)
     if edge is None:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if class_of(edge) is AccumulateGrad or METHODS["retains_grad"].fget(self):
+    if class_of(edge) is AccumulateGrad or _retains_grad(self):
         return
     self.__dict__["_retains"] = True
     me = weakref.ref(self)
@@ -147,6 +152,8 @@ def retain_grad(self: Tensor) -> None:
     hooks_of(edge).add("retain", keep)
 
 
-METHODS["retains_grad"] = property(
-    lambda self: self.__dict__.get("_retains", False), doc="Whether ``retain_grad`` was called."
-)
+METHODS["requires_grad"] = property(_requires_grad, _set_requires_grad)
+METHODS["is_leaf"] = property(_is_leaf)
+METHODS["grad"] = property(_grad, _set_grad, lambda self: _set_grad(self, None))
+METHODS["grad_fn"] = property(_grad_fn)
+METHODS["retains_grad"] = property(_retains_grad)

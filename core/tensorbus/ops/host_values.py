@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ def _len(self: Tensor) -> int:
     return self._s[0]
 
 
-def _iterate(self: Tensor) -> Any:
+def _iterate(self: Tensor) -> Iterator[Tensor]:
     if not self._s:
         raise TypeError("iteration over a 0-d tensor")
     select = core("select")
