@@ -13,6 +13,11 @@ import tensorbus
 
 Program = Callable[[Any], Any]
 
+_FACTORIES = (
+    "tensor arange zeros ones full eye empty linspace logspace empty_strided tril_indices "
+    "triu_indices"
+).split()
+
 
 class Library:
     """tensorbus with its factories on one device."""
@@ -22,7 +27,7 @@ class Library:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(tensorbus, name)
-        if name in ("tensor", "arange", "zeros", "ones", "full", "eye"):
+        if name in _FACTORIES:
             return lambda *args, **kwargs: found(*args, device=self.device, **kwargs)
         return found
 
@@ -56,6 +61,52 @@ def check_value(ours: Any, theirs: Any, strides: bool) -> None:
     np.testing.assert_array_equal(ours.detach().cpu().numpy(), theirs.detach().numpy())
     if strides and 0 not in theirs.shape:
         assert tuple(ours.stride()) == tuple(theirs.stride())
+
+
+TOLERANCES = {"float16": 5e-3, "float32": 1e-5, "complex64": 1e-5, "float64": 1e-12}
+
+
+def check_close(ours: Any, theirs: Any, strides: bool) -> None:
+    """Equal shapes, dtypes, strides where wanted; values equal, or close where floating point."""
+    if isinstance(theirs, (tuple, list)) and not hasattr(theirs, "numel"):
+        assert len(ours) == len(theirs)
+        for x, y in zip(ours, theirs, strict=True):
+            check_close(x, y, strides)
+        return
+    if not hasattr(theirs, "requires_grad"):
+        assert str(ours) == str(theirs)
+        return
+    assert str(ours.dtype) == str(theirs.dtype)
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    assert ours.requires_grad == theirs.requires_grad
+    expected = theirs.detach().resolve_conj().numpy()
+    tolerance = TOLERANCES.get(expected.dtype.name, 0.0)
+    np.testing.assert_allclose(
+        ours.detach().cpu().numpy(), expected, rtol=tolerance, atol=tolerance / 10
+    )
+    if strides and 0 not in theirs.shape:
+        assert tuple(ours.stride()) == tuple(theirs.stride())
+
+
+@pytest.fixture
+def like_torch(device: str) -> Callable[..., None]:
+    """``like_torch(program)``: values, dtypes, strides and errors are PyTorch's on each device.
+
+    An error has the same type; its text is the same first line where *text* says so.
+    """
+    torch = pytest.importorskip("torch", reason="PyTorch is the reference here")
+
+    def compare(program: Program, *, text: bool = False, strides: bool = True) -> None:
+        theirs = outcome(program, torch)
+        ours = outcome(program, Library(device))
+        if isinstance(theirs, Exception):
+            check_error(ours, theirs, text)
+        elif isinstance(ours, Exception):
+            raise ours
+        else:
+            check_close(ours, theirs, strides)
+
+    return compare
 
 
 @pytest.fixture

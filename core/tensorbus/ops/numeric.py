@@ -14,7 +14,7 @@ from tensorbus.ops.generate import core
 from tensorbus.ops.layouts import contiguous_strides
 from tensorbus.ops.pointwise import FUNCTIONS, METHODS, binary, unary
 from tensorbus.ops.promotion import result_type
-from tensorbus.ops.public import public
+from tensorbus.ops.public import inplace_form, public
 from tensorbus.ops.registry import row
 
 _INTEGERS = {2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
@@ -117,15 +117,15 @@ def _checked_nextafter(plain: Any) -> Any:
     def nextafter(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
         """The next floating point number after *input* towards *other*."""
         check_tensors("nextafter", input=input, other=other)
-        for x in (input, other):
-            if not x._k.is_float:
-                raise not_implemented("nextafter_cpu", x)
+        if not result_type(input, other).is_floating_point:
+            raise not_implemented("nextafter_cpu", input)
         return plain(input, other, **keywords)
 
     return nextafter
 
 
 FUNCTIONS["nextafter"] = METHODS["nextafter"] = _checked_nextafter(FUNCTIONS["nextafter"])
+METHODS["nextafter_"] = inplace_form(FUNCTIONS["nextafter"], "nextafter_")
 
 
 @public(out=True)
@@ -213,6 +213,8 @@ def _integers(name: str, input: Any, other: Any) -> None:
     for x in (input, other):
         if x._k.dtype.category > dtypes.INTEGER:
             raise not_implemented(f"{name}_cpu", x)
+    if input._k.dtype is other._k.dtype is dtypes.bool:
+        raise not_implemented(f"{name}_cpu", input)
 
 
 @public(out=True, inplace=True)
@@ -221,8 +223,6 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
     _integers("gcd", input, other)
     a, b = FUNCTIONS["broadcast_tensors"](input, other)
     kind = a._k.of(result_type(a, b))
-    if kind.dtype is dtypes.bool:
-        return a | b
     a, b = to_kind(a, kind).abs(), to_kind(b, kind).abs()
     while bool((b != 0).any()):
         rest = core("fmod")(a, b.masked_fill(b == 0, 1))
@@ -235,8 +235,6 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiples of integers; the operands broadcast."""
     _integers("lcm", input, other)
     divisor = gcd(input, other)
-    if divisor._k.dtype is dtypes.bool:
-        return input & other
     divisor = divisor.masked_fill(divisor == 0, 1)
     return (input // divisor * other).abs()
 

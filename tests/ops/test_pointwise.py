@@ -1,0 +1,257 @@
+"""Pointwise functions beside PyTorch: values, dtypes, layouts, in-place and ``out=`` forms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+import tensorbus
+
+FLOATS = ("float32", "float64", "float16")
+INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
+LAYOUTS = ("row-major", "transposed", "strided", "expanded", "0-dim", "empty")
+
+UNARY = (
+    "neg abs sign sgn floor ceil round trunc frac sqrt rsqrt square reciprocal exp exp2 expm1 log "
+    "log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh isnan isinf "
+    "isfinite logical_not bitwise_not sigmoid relu erf erfc erfinv lgamma digamma sinc deg2rad "
+    "rad2deg logit signbit positive nan_to_num angle isposinf isneginf isreal"
+).split()
+
+BINARY = (
+    "add sub mul div floor_divide fmod remainder pow atan2 maximum minimum hypot logaddexp "
+    "logaddexp2 xlogy eq ne lt le gt ge logical_and logical_or logical_xor bitwise_and bitwise_or "
+    "bitwise_xor copysign nextafter heaviside fmax fmin gcd lcm float_power ldexp true_divide"
+).split()
+
+# Where tensorbus takes more than PyTorch does: integers in functions that PyTorch has for floats.
+WIDER = {"hypot", "logaddexp", "logaddexp2", "frac", "relu"}
+
+
+def sample(m: Any, dtype: str, layout: str = "row-major", seed: int = 0) -> Any:
+    rng = np.random.RandomState(seed)
+    if dtype == "bool":
+        values = rng.randint(0, 2, (3, 4)).astype(bool)
+    elif dtype in INTEGERS:
+        values = rng.randint(1 if seed else 0, 6, (3, 4)) * (
+            1 if dtype == "uint8" else 1 - 2 * seed
+        )
+    else:
+        values = rng.randn(3, 4).round(3) * 1.5
+    x = m.tensor(values.tolist(), dtype=getattr(m, dtype))
+    return {
+        "row-major": lambda: x,
+        "transposed": lambda: x.t(),
+        "strided": lambda: x[:, ::2],
+        "expanded": lambda: x[0:1].expand(3, 4),
+        "0-dim": lambda: x[0, 1],
+        "empty": lambda: x[:0],
+    }[layout]()
+
+
+def takes(name: str, dtype: str) -> bool:
+    return dtype in FLOATS or name not in WIDER
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name: str, like_torch: Callable[..., None], device: str) -> None:
+    dtypes = (*FLOATS, *INTEGERS, "bool") if device == "cpu" else ("float32", "int32")
+    for dtype in dtypes:
+        if takes(name, dtype) and not (name == "square" and dtype == "bool"):
+            like_torch(lambda m, d=dtype: getattr(m, name)(sample(m, d)))
+    for layout in LAYOUTS if device == "cpu" else ("transposed", "0-dim", "empty"):
+        like_torch(lambda m, k=layout: getattr(m, name)(sample(m, "float32", k)))
+
+
+@pytest.mark.parametrize("name", [n for n in UNARY if hasattr(tensorbus.Tensor, n + "_")])
+def test_unary_in_place_and_out(name: str, like_torch: Callable[..., None], device: str) -> None:
+    like_torch(lambda m: getattr(sample(m, "float32"), name + "_")())
+    like_torch(lambda m: getattr(sample(m, "float32", "transposed"), name + "_")())
+    if device == "cpu":
+        if takes(name, "int64"):
+            like_torch(lambda m: getattr(sample(m, "int64"), name + "_")())
+        if name != "relu":
+            like_torch(lambda m: getattr(m, name)(sample(m, "float32"), out=m.empty(0)))
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_binary(name: str, like_torch: Callable[..., None], device: str) -> None:
+    function: Callable[[Any], Callable[..., Any]] = lambda m: getattr(m, name)  # noqa: E731
+    for dtype in (*FLOATS, *INTEGERS, "bool") if device == "cpu" else ("float32", "int32"):
+        if takes(name, dtype) and not (dtype == "bool" and name in ("floor_divide", "fmod",
+                                                                    "remainder")):  # fmt: skip
+            like_torch(lambda m, d=dtype: function(m)(sample(m, d), sample(m, d, seed=1)))
+    for layout in LAYOUTS if device == "cpu" else ("transposed", "empty"):
+        like_torch(
+            lambda m, k=layout: function(m)(sample(m, "float32", k), sample(m, "float32", k, 1))
+        )
+    like_torch(lambda m: function(m)(sample(m, "float32"), sample(m, "float32", seed=1)[0]))
+    whole = "bitwise" in name or name in ("gcd", "lcm")
+    like_torch(
+        lambda m: function(m)(*(m.ones(2, n, dtype=m.int32 if whole else None) for n in (3, 2))),
+        text=name not in ("gcd", "lcm"),
+    )
+
+
+@pytest.mark.parametrize("name", [n for n in BINARY if n not in WIDER])
+def test_binary_of_two_kinds(name: str, like_torch: Callable[..., None]) -> None:
+    function: Callable[[Any], Callable[..., Any]] = lambda m: getattr(m, name)  # noqa: E731
+    like_torch(lambda m: function(m)(sample(m, "float32"), sample(m, "int32", seed=1)))
+    like_torch(lambda m: function(m)(sample(m, "int32"), sample(m, "uint8") + 1))
+    like_torch(
+        lambda m: function(m)(sample(m, "float32", "transposed"), sample(m, "float32", "0-dim", 1))
+    )
+
+
+@pytest.mark.parametrize("name", [n for n in BINARY if n not in WIDER])
+def test_binary_in_place(name: str, like_torch: Callable[..., None]) -> None:
+    if name in ("maximum", "minimum", "fmax", "fmin", "true_divide"):
+        pytest.skip("PyTorch has no such in-place form, or the same one under another name")
+    like_torch(lambda m: getattr(sample(m, "float32"), name + "_")(sample(m, "float32", seed=1)))
+    like_torch(
+        lambda m: getattr(sample(m, "float32", "transposed"), name + "_")(
+            sample(m, "float32", seed=1)[0, :3]
+        )
+    )
+    like_torch(lambda m: getattr(sample(m, "int64"), name + "_")(sample(m, "int64", seed=1)))
+
+
+def test_numbers_on_either_side(like_torch: Callable[..., None]) -> None:
+    for number in (2, 2.5, True, 0.0):
+        for dtype in ("float32", "int32", "uint8", "bool"):
+            like_torch(lambda m, n=number, d=dtype: sample(m, d) + n)
+            like_torch(lambda m, n=number, d=dtype: n * sample(m, d))
+            like_torch(lambda m, n=number, d=dtype: n - sample(m, d))
+            like_torch(lambda m, n=number, d=dtype: sample(m, d) / n)
+            like_torch(lambda m, n=number, d=dtype: n > sample(m, d))
+            if dtype != "bool":
+                like_torch(lambda m, n=number, d=dtype: sample(m, d) ** n)
+            if dtype != "bool":  # powers of truth values are not offered
+                like_torch(lambda m, n=number, d=dtype: n ** sample(m, d))
+    like_torch(lambda m: sample(m, "uint8") + 300)
+    like_torch(lambda m: sample(m, "int64") + 2**80)
+    like_torch(lambda m: 3 // m.tensor([2, 4]))
+    like_torch(lambda m: -7 % m.tensor([2.0, -4.0]))
+
+
+def test_integer_division_by_zero(like_torch: Callable[..., None], device: str) -> None:
+    if device != "cpu":
+        pytest.skip("only a device that the host waits for can tell at once")
+    for name in ("floor_divide", "fmod", "remainder"):
+        like_torch(lambda m, n=name: getattr(m, n)(m.tensor([1, 2]), m.tensor([1, 0])), text=True)
+        like_torch(lambda m, n=name: getattr(m, n)(m.tensor([1, 2]), 0), text=True)
+        like_torch(lambda m, n=name: getattr(m, n)(m.tensor([1.0, 2]), 0))
+
+
+# The reference, the range, the relative error in units of 2**-52, and the absolute error where
+# a zero lies within the range: the sum that gives it has terms of that size.
+SPECIAL: dict[str, tuple[Callable[[float], float], float, float, float, float]] = {
+    "erf": (math.erf, -6, 6, 4, 0),
+    "erfc": (math.erfc, -6, 25, 8, 0),
+    "erfinv": (scipy.special.erfinv, -0.999, 0.999, 6, 0),
+    "digamma": (scipy.special.digamma, 0.1, 30, 8, 1e-14),
+    "lgamma": (math.lgamma, 0.1, 200, 8, 2e-14),
+    "sinc": (np.sinc, -5, 5, 4, 0),
+    "logit": (scipy.special.logit, 0.001, 0.999, 8, 1e-14),
+}
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_functions_to_the_last_digits(name: str) -> None:
+    reference, low, high, units, absolute = SPECIAL[name]
+    x = np.linspace(low, high, 1501)
+    found = getattr(tensorbus, name)(tensorbus.from_numpy(x)).numpy()
+    expected = np.array([reference(v) for v in x.tolist()])
+    np.testing.assert_allclose(found, expected, rtol=units * 2.0**-52, atol=absolute)
+
+
+def test_special_values(like_torch: Callable[..., None], device: str) -> None:
+    if device != "cpu":
+        pytest.skip("the bits of infinities and NaN are the kernels' own there")
+    inf, nan = float("inf"), float("nan")
+    for name in UNARY:
+        if name not in ("bitwise_not", "digamma"):
+            like_torch(lambda m, n=name: getattr(m, n)(m.tensor([0.0, -0.0, inf, -inf, nan, 1.0])))
+
+
+def test_polygamma() -> None:
+    x = np.linspace(0.3, 20, 101)
+    for n in (0, 1, 2, 5):
+        found = tensorbus.polygamma(n, tensorbus.from_numpy(x)).numpy()
+        np.testing.assert_allclose(found, scipy.special.polygamma(n, x), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("mode", [None, "trunc", "floor", "up"])
+def test_division_by_mode(mode: Any, like_torch: Callable[..., None]) -> None:
+    values = [-7, -1, 1, 7]
+    like_torch(lambda m: m.div(m.tensor(values), 2, rounding_mode=mode), text=True)
+    like_torch(lambda m: m.div(m.tensor(values).float(), m.tensor(2.5), rounding_mode=mode))
+    like_torch(lambda m: m.tensor(values).float().div_(3, rounding_mode=mode))
+    like_torch(lambda m: gradients(m, lambda a, b: m.div(a, b, rounding_mode=mode)))
+
+
+def gradients(m: Any, f: Callable[..., Any]) -> list[Any]:
+    a = m.tensor([1.5, 2.5, -3.0], requires_grad=True)
+    b = m.tensor([1.5, -0.5, 2.0], requires_grad=True)
+    f(a, b).sum().backward()
+    return [a.grad, b.grad]
+
+
+PAIRS: dict[str, Callable[..., Any]] = {
+    "maximum at a tie": lambda m, a, b: m.maximum(a, b),
+    "clamp by tensors": lambda m, a, b: a.clamp(min=b),
+    "clamp_max": lambda m, a, b: a.clamp_max(b) * b,
+    "fmod": lambda m, a, b: a.fmod(b),
+    "remainder": lambda m, a, b: a % b,
+    "pow": lambda m, a, b: a.abs() ** b,
+    "xlogy": lambda m, a, b: m.xlogy(a, b.abs()),
+    "lerp by a number": lambda m, a, b: m.lerp(a, b, 0.7),
+    "lerp by a tensor": lambda m, a, b: m.lerp(a, b, m.tensor([0.2, 0.5, 0.8])),
+    "addcmul": lambda m, a, b: m.addcmul(a, a, b, value=2),
+    "addcdiv": lambda m, a, b: m.addcdiv(a, a, b, value=2),
+    "fmax": lambda m, a, b: m.fmax(a, b),
+    "copysign": lambda m, a, b: m.copysign(a, b),
+    "hypot": lambda m, a, b: m.hypot(a, b),
+    "add with alpha": lambda m, a, b: m.add(a, b, alpha=3),
+    "rsub": lambda m, a, b: m.rsub(a, b, alpha=3),
+    "dist": lambda m, a, b: m.dist(a, b, 3) * m.ones(3),
+    "logaddexp2": lambda m, a, b: m.logaddexp2(a, b),
+    "float_power": lambda m, a, b: m.float_power(a.abs(), b),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_gradients_of_pairs(name: str, like_torch: Callable[..., None]) -> None:
+    if name == "float_power":
+        like_torch(lambda m: [g.float() for g in gradients(m, lambda a, b: PAIRS[name](m, a, b))])
+        return
+    like_torch(lambda m: gradients(m, lambda a, b: PAIRS[name](m, a, b)))
+
+
+def test_closeness(like_torch: Callable[..., None]) -> None:
+    nan = float("nan")
+    like_torch(lambda m: m.isclose(m.tensor([1.0, 2.0, nan]), m.tensor([1.0, 2.1, nan])))
+    like_torch(lambda m: m.isclose(m.tensor([nan]), m.tensor([nan]), equal_nan=True))
+    like_torch(lambda m: m.isclose(m.tensor([1, 5]), m.tensor([1, 6]), rtol=0.5))
+    like_torch(lambda m: m.allclose(m.ones(2), m.ones(2) + 1e-7))
+    like_torch(lambda m: m.allclose(m.ones(2), m.ones(2).int()), text=True)
+    like_torch(lambda m: m.isclose(m.ones(2), m.ones(2), rtol=-1), text=True)
+    like_torch(lambda m: m.equal(m.ones(2), m.ones(3)))
+    like_torch(lambda m: m.equal(m.ones(2), m.ones(2)))
+
+
+def test_comparison_in_place(like_torch: Callable[..., None]) -> None:
+    for name in "eq ne lt le gt ge logical_and logical_or logical_xor".split():
+        like_torch(lambda m, n=name: getattr(m.tensor([1, 2, 0]), n + "_")(m.tensor([1, 0, 0])))
+    like_torch(lambda m: m.tensor([1.0, 0.0]).logical_not_())
+
+
+def test_rounding_to_decimals(like_torch: Callable[..., None]) -> None:
+    for decimals in (2, 0, -2):
+        like_torch(lambda m, d=decimals: m.round(m.tensor([1.2345, -155.5, 2.5]), decimals=d))
+    like_torch(lambda m: m.ones(2, dtype=m.int64).round(decimals=1), text=True)
