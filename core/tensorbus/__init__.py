@@ -7,6 +7,7 @@
 tensor([2., 4.])
 """
 
+import math as _math
 from typing import Any as _Any
 
 from tensorbus import dtypes as _dtypes
@@ -44,6 +45,9 @@ globals().update(
         for name in "half float double cfloat cdouble short int long bool".split()
     }
 )
+
+e, pi, inf, nan = _math.e, _math.pi, _math.inf, _math.nan
+newaxis = None
 
 # What a program never touches is never imported: submodules are found by __getattr__ too.
 _LATER = {

@@ -1,0 +1,41 @@
+"""Questions about devices."""
+
+from __future__ import annotations
+
+import pytest
+
+import tensorbus as tb
+
+
+def test_the_usual_line_of_programs_gives_a_device_that_works() -> None:
+    device = tb.device("cuda" if tb.cuda.is_available() else "cpu")
+    assert tb.ones(2, device=device).sum().item() == 2
+
+
+def test_types_without_a_device_are_told_apart_from_errors() -> None:
+    assert tb.accelerator.is_available("cpu")
+    assert not tb.accelerator.is_available("no such type")
+    assert tb.accelerator.device_count("no such type") == 0
+    if not tb.cuda.is_available():
+        assert tb.cuda.device_count() == 0
+        tb.cuda.empty_cache()
+        with pytest.raises(RuntimeError, match="cuda"):
+            tb.ones(1, device="cuda")
+
+
+def test_current_device(device: str) -> None:
+    assert tb.accelerator.current_device(device) == 0
+    tb.accelerator.set_device(f"{device}:0")
+    tb.accelerator.synchronize(device)
+    assert isinstance(tb.accelerator.get_device_name(device), str)
+    assert tb.accelerator.memory_allocated(device) >= 0
+    with pytest.raises(RuntimeError, match="invalid device .*:7"):
+        tb.accelerator.set_device(f"{device}:7")
+
+
+def test_constants() -> None:
+    import math
+
+    assert (tb.pi, tb.e, tb.inf) == (math.pi, math.e, math.inf)
+    assert math.isnan(tb.nan)
+    assert tb.ones(3)[:, tb.newaxis].shape == (3, 1)
