@@ -11,6 +11,7 @@ import collections
 import functools
 import math
 import os
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -220,11 +221,15 @@ def _fallback(kind: Kind, name: str) -> Entry:
             f"\"{name}\" not implemented for '{kind.dtype.legacy.removesuffix('Tensor')}' "
             f"on device {kind.device}. Convert the tensor with .to(dtype) first."
         )
-    if _policy == "error":
-        raise NotImplementedError(
-            f"{missing}. Ways out: install an overlay that has it, move the tensors with "
-            ".to('cpu'), or allow the fallback with tensorbus.set_fallback('warn')"
-        )
+
+    def refuse() -> None:
+        if _policy == "error":
+            raise NotImplementedError(
+                f"{missing}. Ways out: install an overlay that has it, move the tensors with "
+                ".to('cpu'), or allow the fallback with tensorbus.set_fallback('warn')"
+            )
+
+    refuse()
     host = kind_of(Device("cpu"), kind.dtype)
     arguments = ROWS[name].arguments
     tensors = set(ROWS[name].tensors)
@@ -234,14 +239,18 @@ def _fallback(kind: Kind, name: str) -> Entry:
         return {"i": kind.i64, "c": kind.bool}.get(argument, kind)
 
     def entry(*args: Any, out: Any = None) -> Any:
+        refuse()
         if not _fell_back[where] and _policy == "warn":
-            warnings.warn(f"{missing}; it runs on the CPU", stacklevel=3)
+            warnings.warn(f"{missing}; it runs on the CPU", stacklevel=_users_level())
         _fell_back[where] += 1
         there = []
         for argument, value in zip(arguments, args, strict=False):
-            if argument in tensors and hasattr(value, "shape"):
+            if argument in tensors and value is not None:
                 k = source(argument)
-                value = host.backend.from_host(backend.to_host(value, k.dtype), k.dtype, 0)
+                if hasattr(value, "shape"):
+                    value = host.backend.from_host(backend.to_host(value, k.dtype), k.dtype, 0)
+                else:
+                    value = host.of(k.dtype).const(k.number_of(value))
             there.append(value)
         result = getattr(host, name)(*there)
         if name in ("put", "scatter"):
@@ -253,6 +262,14 @@ def _fallback(kind: Kind, name: str) -> Entry:
         return result_kind.copy_(out, back)
 
     return entry
+
+
+def _users_level() -> int:
+    """The ``stacklevel`` of the innermost frame outside tensorbus."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] == "tensorbus":
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 @atexit.register

@@ -43,6 +43,7 @@ class Kind:
             (), (int,), (int, float), (int, float, complex)
         )[dtype.category]  # fmt: skip
         self.consts: dict[Any, Any] = {}
+        self.numbers: dict[int, tuple[Any, Any]] = {}
         self.token = backend.dtype(dtype)
         for row in ROWS.values():
             self.add_row(row)
@@ -74,10 +75,6 @@ class Kind:
     def one(self) -> Array:
         """A 0-dim array of 1, shared: the gradient of a scalar with respect to itself."""
         return self.full((), 1)
-
-    @functools.cached_property
-    def _zero(self) -> Any:
-        return self.backend.scalar(wrap_number(0, self.dtype), self.dtype)
 
     @functools.cached_property
     def bool(self) -> Kind:
@@ -154,16 +151,21 @@ class Kind:
 
     def const(self, value: Any) -> Any:
         """What the kernels of this kind take for a Python number, wrapped into the dtype."""
-        found = self.consts.get(value)
+        key = value if value and value == value else repr(value)  # 0.0 == -0.0, NaN != NaN
+        found = self.consts.get(key)
         if found is None:
-            if value == 0 and str(value)[0] != "-":
-                return self._zero
-            found = self.backend.scalar(wrap_number(value, self.dtype), self.dtype)
-            if value and value == value:  # 0.0 == -0.0, and a NaN is never found again
-                if len(self.consts) >= _CONSTANTS_LIMIT:
-                    self.consts.clear()
-                self.consts[value] = found
+            number = wrap_number(value, self.dtype)
+            found = self.backend.scalar(number, self.dtype)
+            if len(self.consts) >= _CONSTANTS_LIMIT:
+                self.consts.clear()
+            self.consts[key] = found
+            if not isinstance(found, (bool, int, float, complex)) and not hasattr(found, "shape"):
+                self.numbers[id(found)] = found, number
         return found
+
+    def number_of(self, constant: Any) -> Any:
+        """The Python number that a constant stands for."""
+        return self.numbers[id(constant)][1] if id(constant) in self.numbers else constant
 
 
 def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
