@@ -21,9 +21,10 @@ def _count(n: int) -> Array:
 
 def _rows(i: Array, ignore: int, classes: int) -> tuple[Array, Any]:
     """The class numbers that count, and their rows: all of them as a slice, else their places."""
+    rows: Any = _ALL
     least = np.minimum.reduce(i)
     if least >= 0 and (ignore < 0 or not (i == ignore).any()):
-        counted, rows = i, _ALL
+        counted = i
     else:
         rows = np.flatnonzero(i != ignore)
         counted = i[rows]
@@ -35,12 +36,14 @@ def _rows(i: Array, ignore: int, classes: int) -> tuple[Array, Any]:
 
 
 _ALL = slice(None)
+_greatest: Any = np.maximum.reduce  # positional arguments, which are the quickest, have no types
+_sum: Any = np.add.reduce
 
 
 def _shifted(x: Array, rows: Any, wide: np.dtype) -> Array:
     """The scores of the rows less their maximum, in a fresh array."""
     x = x[rows]
-    return np.subtract(x, np.maximum.reduce(x, 1, None, None, True), dtype=wide)
+    return np.subtract(x, _greatest(x, 1, None, None, True), dtype=wide)
 
 
 @TABLE.row("cross_entropy_mean", FLOAT)
@@ -72,7 +75,7 @@ def _mean_backward(xp: Any, dtype: dtype) -> Kernel:
         p = _shifted(x, rows, wide)
         np.exp(p, p)
         share = np.true_divide(g, n, dtype=wide)
-        p *= np.true_divide(share, np.add.reduce(p, 1, None, None, True))
+        p *= np.true_divide(share, _sum(p, 1, None, None, True))
         p[_count(n), counted] -= share
         if rows is _ALL:
             return p.astype(own, copy=False)

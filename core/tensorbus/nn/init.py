@@ -230,12 +230,14 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     with tensorbus.no_grad():
         rows = tensor.size(0)
         columns = tensor.numel() // rows
-        flat = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
+        q = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
         if rows < columns:
-            flat = flat.t()
-        q, r = tensorbus.linalg.qr(flat)
-        # The signs of r's diagonal make the distribution uniform over orthogonal matrices.
-        q *= r.diagonal().sign()
+            q = q.t()
+        for i in range(q.size(1)):
+            before, column = q[:, :i], q[:, i]
+            for _ in range(2):  # what rounding left of the other directions goes the second time
+                column -= before @ (before.t() @ column)
+            column /= column.norm()
         if rows < columns:
             q = q.t()
         return tensor.copy_(q.reshape(tensor.shape)).mul_(gain)

@@ -72,12 +72,6 @@ class Adagrad(Optimizer):
                 state["step"] = new_step()
                 state["sum"] = tensorbus.full_like(param, start)
 
-    def share_memory(self) -> None:
-        """Moves the state to memory that other processes can open."""
-        for state in self.state.values():
-            state["step"].share_memory_()
-            state["sum"].share_memory_()
-
     def _update(self, group: dict[str, Any]) -> None:
         lr, lr_decay, eps = float(group["lr"]), group["lr_decay"], group["eps"]
         for param, grad in self._gradients(group, group["weight_decay"]):

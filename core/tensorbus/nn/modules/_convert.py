@@ -107,10 +107,6 @@ class ModuleConversion:
         """Moves to `device` without copying the values: all of them are undefined afterwards."""
         return self._apply(lambda t: tensorbus.empty_like(t, device=device), recurse=recurse)
 
-    def share_memory(self) -> Self:
-        """Moves all parameters and buffers to memory that other processes can open."""
-        return self._apply(lambda t: t.share_memory_())
-
 
 def _parse_to(
     *args: Any,
