@@ -205,7 +205,7 @@ def kind_of(device: Device, dtype: dtypes.dtype) -> Kind:
         found = _kinds.get((canonical(device), dtype))
         if found is None:
             found = _make(canonical(device), dtype)
-            _kinds[found.device, dtype] = found
+            found = _kinds.setdefault((found.device, dtype), found)  # another thread's, if sooner
         # A name without an index follows the current device, so that key is kept only for types
         # of which there is one device.
         if found.backend.device_count() == 1:

@@ -197,3 +197,18 @@ def shared() -> Iterator[Callable[..., str]]:
             return made[key]
 
         yield device
+
+
+@pytest.fixture
+def accelerator() -> str:
+    """A device other than the CPU that works here; skips where there is none."""
+    usable = []
+    for name in discovery.backend_names():
+        try:
+            if name != "cpu" and not name[-1].isdigit() and discovery.backend(name).device_count():
+                usable.append(name)
+        except RuntimeError:
+            continue
+    if not usable:
+        pytest.skip("no accelerator can be used on this machine")
+    return usable[0]

@@ -1,0 +1,77 @@
+"""After a fork, the CPU works in the child and accelerators say that they do not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+
+PROGRAM = """
+import os, sys, traceback
+import tensorbus as torch
+{before}
+sys.stdout.flush()
+child = os.fork()
+if child == 0:
+    try:
+        {inside}
+    except Exception as e:
+        print(type(e).__name__, e)
+    sys.stdout.flush()
+    os._exit(0)
+os.waitpid(child, 0)
+{after}
+"""
+
+
+@pytest.fixture
+def run() -> Callable[..., str]:
+    def program(before: str, inside: str, after: str = "") -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM.format(before=before, inside=inside, after=after)],
+            capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return program
+
+
+def test_the_cpu_goes_on(run: Callable[..., str]) -> None:
+    out = run(
+        "x = torch.ones(200, 200, requires_grad=True); y = (x @ x).sum()",
+        "y.backward(); print(x.grad[0, 0].item(), (x.detach() @ x.detach()).sum().item())",
+    )
+    assert out.split() == ["400.0", "8000000.0"]
+
+
+def test_an_accelerator_in_use_names_spawn(run: Callable[..., str], accelerator: str) -> None:
+    out = run(
+        f"x = torch.ones(2, device={accelerator!r}); (x + x).tolist()",
+        "print((x + x).tolist())",
+        "print((x + x).tolist())",
+    )
+    child, parent = out.splitlines()
+    assert child.startswith("RuntimeError") and "spawn" in child and accelerator in child
+    assert parent == "[2.0, 2.0]"
+
+
+def test_an_accelerator_first_used_in_the_child_works(
+    run: Callable[..., str], accelerator: str
+) -> None:
+    out = run("", f"print((torch.ones(2, device={accelerator!r}) * 3).tolist())")
+    assert out.strip() == "[3.0, 3.0]"
+
+
+def test_a_backend_hears_of_the_fork(run: Callable[..., str]) -> None:
+    before = (
+        "from tensorbus import kinds\n"
+        "x = torch.ones(2)\n"
+        "type(x._k.backend).after_fork = lambda self: print('child of', self.name)"
+    )
+    assert run(before, "print((x + x).tolist())").splitlines() == ["child of cpu", "[2.0, 2.0]"]
