@@ -6,8 +6,10 @@ from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Sequence
 from typing import Any
+from tensorbus import accelerator as accelerator
 from tensorbus import autograd as autograd
 from tensorbus import cli as cli
+from tensorbus import cuda as cuda
 from tensorbus import defaults as defaults
 from tensorbus import demo as demo
 from tensorbus import devices as devices
@@ -120,33 +122,33 @@ def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic cosine, element by element; *out* receives the result where given."""
 def add(input: _Operand, other: _Operand, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """``input + other``; the operands broadcast."""
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Tensor:
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * sum over the batch of (batch1 @ batch2)``."""
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Any = None) -> Tensor:
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
     """``input + value * tensor1 / tensor2``; the operands broadcast."""
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Any = None) -> Tensor:
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
     """``input + value * tensor1 * tensor2``; the operands broadcast."""
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``; *input* broadcasts."""
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``."""
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Tensor:
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``."""
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged, complex numbers conjugated."""
-def all(input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Any = None) -> Tensor:
+def all(input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether all elements are true."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
     """Whether all elements are close: ``abs(input - other) <= atol + rtol * abs(other)``."""
-def amax(input: Tensor, dim: Any = (), keepdim: _bool = False, *, out: Any = None) -> Tensor:
+def amax(input: Tensor, dim: Any = (), keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The largest value over some dimensions; the gradient is shared among equals."""
-def amin(input: Tensor, dim: Any = (), keepdim: _bool = False, *, out: Any = None) -> Tensor:
+def amin(input: Tensor, dim: Any = (), keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The smallest value over some dimensions; the gradient is shared among equals."""
 def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: Any = None) -> Any:
     """(min, max) of all elements or along a dimension."""
-def angle(input: Tensor, *, out: Any = None) -> Tensor:
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of a complex number; of a real one pi where it is negative, else 0."""
-def any(input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Any = None) -> Tensor:
+def any(input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether any element is true."""
 def arange(start: Any = 0, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """``start``, ``start + step``... before ``end``; int64 where all three are integers."""
@@ -164,11 +166,11 @@ def arctan2(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> T
     """The angle of the point (other, input); the operands broadcast."""
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic tangent, element by element; *out* receives the result where given."""
-def argmax(input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Any = None) -> Tensor:
+def argmax(input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The place of the largest value, int64; the first among equals."""
-def argmin(input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Any = None) -> Tensor:
+def argmin(input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The place of the smallest value, int64; the first among equals."""
-def argsort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Any = None) -> Tensor:
+def argsort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The places of the elements in order along a dimension; always stable."""
 def argwhere(input: Tensor) -> Tensor:
     """The coordinates of what is not zero, a row for each."""
@@ -194,9 +196,9 @@ def atleast_2d(*tensors: Any) -> Any:
     """The tensors, those of fewer than two dimensions as matrices of one row."""
 def atleast_3d(*tensors: Any) -> Any:
     """The tensors, those of fewer than three dimensions with new ones of extent 1."""
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
-def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
+def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """1 with the probability that *input* (or *p*) says, else 0."""
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
     """How often each non-negative integer occurs, or the sum of its weights."""
@@ -214,17 +216,17 @@ def bitwise_xor(input: _Operand, other: _Operand, *, out: Tensor | None = None) 
     """``input ^ other``; the operands broadcast."""
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
-def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of two batches of matrices."""
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors expanded, without a copy, to the shape that they broadcast to."""
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """``expand`` as a function."""
-def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Any = None) -> Tensor:
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor:
     """The number of the bucket between boundaries that each value lies in."""
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of one element of each vector, as rows."""
-def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Any = None) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors one after another along a dimension; the other extents must be equal."""
 def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
     """The *p*-norm distances of all pairs of rows: (..., n, k) x (..., m, k) -> (..., n, m)."""
@@ -234,29 +236,29 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices, in the order that costs least."""
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of at most *chunks* pieces of one size, the last smaller where it must be."""
-def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor:
+def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The values cut to [min, max]; either may be missing, a number or a tensor."""
-def clamp_max(input: Tensor, max: Any, *, out: Any = None) -> Tensor:
+def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     """The values, and *max* where they are above; *max* is a number or a tensor."""
-def clamp_min(input: Tensor, min: Any, *, out: Any = None) -> Tensor:
+def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     """The values, and *min* where they are below; *min* is a number or a tensor."""
-def clip(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor:
+def clip(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The values cut to [min, max]; either may be missing, a number or a tensor."""
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy, which gradients flow through; dense tensors keep their order of dimensions."""
-def column_stack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along the columns; vectors are columns."""
 def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
     """All choices of *r* elements of a vector, as rows, in the vector's order."""
-def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers of the given real and imaginary parts, which broadcast."""
-def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Any = None) -> Tensor:
+def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors one after another along a dimension; the other extents must be equal."""
-def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Any = None) -> Tensor:
+def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors one after another along a dimension; the other extents must be equal."""
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor itself."""
-def conj_physical(input: Tensor) -> Tensor:
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate; a real tensor itself."""
 def copysign(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The size of *input* with the sign of *other*; the operands broadcast."""
@@ -270,15 +272,15 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """How many elements are not zero, of all or along some dimensions."""
 def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariance matrix of variables in rows, observations in columns."""
-def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Any = None) -> Tensor:
+def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The vector product along a dimension of extent 3: the given one, or the first such."""
 def cummax(input: Tensor, dim: _int, *, out: Any = None) -> Any:
     """(values, indices) of the largest element so far; its last place among equals."""
 def cummin(input: Tensor, dim: _int, *, out: Any = None) -> Any:
     """(values, indices) of the smallest element so far; its last place among equals."""
-def cumprod(input: Tensor, dim: _int, *, dtype: Any = None, out: Any = None) -> Tensor:
+def cumprod(input: Tensor, dim: _int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """Running products along a dimension; integers give int64."""
-def cumsum(input: Tensor, dim: _int, *, dtype: Any = None, out: Any = None) -> Tensor:
+def cumsum(input: Tensor, dim: _int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """Running sums along a dimension; integers give int64."""
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: _int = -1) -> Tensor:
     """The running integrals along a dimension by the trapezoidal rule."""
@@ -286,7 +288,7 @@ def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees in radians, element by element; *out* receives the result where given."""
 def detach(input: Tensor) -> Tensor:
     """The same storage and versions without the history."""
-def diag(input: Tensor, diagonal: _int = 0, *, out: Any = None) -> Tensor:
+def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """A vector as a matrix's diagonal, or a matrix's diagonal as a vector."""
 def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
     """The last dimension on a diagonal of new matrices that are zero elsewhere."""
@@ -294,23 +296,23 @@ def diagflat(input: Tensor, offset: _int = 0) -> Tensor:
     """All elements as the diagonal of a matrix."""
 def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
     """The diagonal of two dimensions as a new last one, without a copy."""
-def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Any = None) -> Tensor:
+def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """Differences of neighbours along a dimension, taken *n* times."""
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of ``lgamma``, element by element; *out* receives the result where given."""
 def dist(input: Tensor, other: Tensor, p: _float = 2) -> Tensor:
     """The *p*-norm of ``input - other``; the operands broadcast."""
-def div(input: _Operand, other: _Operand, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
+def div(input: _Operand, other: _Operand, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
     """``input / other``; the operands broadcast."""
-def divide(input: _Operand, other: _Operand, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
+def divide(input: _Operand, other: _Operand, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
     """``input / other``; the operands broadcast."""
-def dot(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors."""
 def dropout(input: Tensor, p: _float = 0.5, train: _bool = True) -> Tensor:
     """Zero elements with probability *p* and scale the others by ``1 / (1 - p)``."""
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along one dimension, as the stack of that name joins."""
-def dstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along dimension 2."""
 def einsum(*args: Any) -> Tensor:
     """Products of tensors summed over the letters that the result does not name."""
@@ -348,7 +350,7 @@ def fliplr(input: Tensor) -> Tensor:
     """Columns in reverse order."""
 def flipud(input: Tensor) -> Tensor:
     """Rows in reverse order."""
-def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
+def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
     """``input ** exponent`` computed in float64."""
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest integer not above, element by element; *out* receives the result where given."""
@@ -368,13 +370,13 @@ def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: Any = 
     """A tensor with one value everywhere, whose dtype the value decides."""
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, memory_format: Any = None) -> Tensor:
     """One value in the shape of another tensor, with its dtype and device if not given."""
-def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Any = None) -> Tensor:
+def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor:
     """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``: one element for each index."""
-def gcd(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest common divisors of integers, by Euclid's algorithm; the operands broadcast."""
 def ge(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input >= other``; the operands broadcast."""
-def ger(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``outer`` under its older name."""
 def greater(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input > other``; the operands broadcast."""
@@ -384,27 +386,27 @@ def gt(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor
     """``input > other``; the operands broadcast."""
 def heaviside(input: Tensor, values: Tensor, *more: Any, **keywords: Any) -> Tensor:
     """0 below 0, 1 above, *values* at 0; both of one dtype."""
-def histc(input: Tensor, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Any = None) -> Tensor:
+def histc(input: Tensor, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Tensor | None = None) -> Tensor:
     """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along one dimension, as the stack of that name joins."""
-def hstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along the columns: dimension 1, or 0 for vectors."""
 def hypot(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``sqrt(input**2 + other**2)`` without overflow; the operands broadcast."""
 def imag(input: Tensor) -> Tensor:
     """The imaginary parts, sharing memory; RuntimeError for a real dtype."""
-def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """``index_add_`` on a copy."""
-def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``index_copy_`` on a copy."""
 def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any) -> Tensor:
     """``index_fill_`` on a copy."""
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor:
     """``index_put_`` on a copy."""
-def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Any = None) -> Tensor:
+def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whole slices at the places of a vector; negative places are out of range."""
-def inner(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner products along the last dimensions: (..., k) x (---, k) -> (..., ---)."""
 def is_complex(input: Tensor) -> _bool:
     """Whether its dtype is complex."""
@@ -432,23 +434,23 @@ def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether it is infinite, element by element; *out* receives the result where given."""
 def isnan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether it is NaN, element by element; *out* receives the result where given."""
-def isneginf(input: Tensor, *, out: Any = None) -> Tensor:
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where a value is negative infinity."""
-def isposinf(input: Tensor, *, out: Any = None) -> Tensor:
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where a value is positive infinity."""
 def isreal(input: Tensor) -> Tensor:
     """Where a value has no imaginary part: everywhere, unless the dtype is complex."""
-def kron(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: every element of *input* times all of *other*."""
 def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> Any:
     """(values, indices) of the *k*-th smallest along a dimension; *k* counts from 1."""
-def lcm(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The least common multiples of integers; the operands broadcast."""
-def ldexp(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``input * 2**other``."""
 def le(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input <= other``; the operands broadcast."""
-def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Any = None) -> Tensor:
+def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
     """``input + weight * (end - input)``, exact at both ends; the operands broadcast."""
 def less(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input < other``; the operands broadcast."""
@@ -466,13 +468,13 @@ def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``log(1 + input)``, exact near 0, element by element; *out* receives the result where given."""
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 2, element by element; *out* receives the result where given."""
-def log_softmax(input: Tensor, dim: _int | None = None, dtype: Any = None, _stacklevel: _int = 3, *, out: Any = None) -> Tensor:
+def log_softmax(input: Tensor, dim: _int | None = None, dtype: Any = None, _stacklevel: _int = 3, *, out: Tensor | None = None) -> Tensor:
     """``log(softmax(input))`` along a dimension, without overflow."""
 def logaddexp(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``log(exp(input) + exp(other))`` without overflow; the operands broadcast."""
 def logaddexp2(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``log2(2**input + 2**other)`` without overflow; the operands broadcast."""
-def logcumsumexp(input: Tensor, dim: _int, *, out: Any = None) -> Tensor:
+def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the running sums of exponentials along a dimension, without overflow."""
 def logical_and(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether both are true; the operands broadcast."""
@@ -482,11 +484,11 @@ def logical_or(input: _Operand, other: _Operand, *, out: Tensor | None = None) -
     """Whether either is true; the operands broadcast."""
 def logical_xor(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether exactly one is true; the operands broadcast."""
-def logit(input: Tensor, eps: _float | None = None, *, out: Any = None) -> Tensor:
+def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """``log(input / (1 - input))``; *input* is cut to [eps, 1 - eps] where *eps* is given."""
 def logspace(start: Any, end: Any, steps: _int, base: _float = 10.0, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """*base* to the power of *steps* exponents from *start* to *end*, both included."""
-def logsumexp(input: Tensor, dim: Any, keepdim: _bool = False, *, out: Any = None) -> Tensor:
+def logsumexp(input: Tensor, dim: Any, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """``log(sum(exp(input)))`` over some dimensions, without overflow."""
 def lshift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input << other``; the operands broadcast."""
@@ -496,17 +498,17 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """*value*, a number or a 0-dim tensor, where the mask is true; the mask broadcasts."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """The elements of *source*, in order, where the mask is true."""
-def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where the mask is true, in one dimension; both broadcast."""
-def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product; vectors count as rows or columns, leading dimensions broadcast."""
-def matrix_power(input: Tensor, n: _int, *, out: Any = None) -> Tensor:
+def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied with itself *n* times, n >= 0."""
 def max(input: Tensor, dim: Any = None, keepdim: _bool = False, *, other: Any = None, out: Any = None) -> Any:
     """The largest element; with *dim* (values, indices), the first among equals."""
 def maximum(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The larger of both, NaN where either is; the operands broadcast."""
-def mean(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+def mean(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """The mean of all elements, or over some dimensions; floating point or complex only."""
 def median(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None) -> Any:
     """The lower median, NaN if any element is; with *dim* (values, indices)."""
@@ -516,7 +518,7 @@ def min(input: Tensor, dim: Any = None, keepdim: _bool = False, *, other: Any = 
     """The smallest element; with *dim* (values, indices), the first among equals."""
 def minimum(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The smaller of both, NaN where either is; the operands broadcast."""
-def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices."""
 def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> Any:
     """(values, indices) of the most frequent value, the smallest of several; its last place."""
@@ -524,25 +526,25 @@ def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dimensions moved to other places, the rest in their order."""
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Dimensions moved to other places, the rest in their order."""
-def msort(input: Tensor, *, out: Any = None) -> Tensor:
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Sorted along the first dimension."""
 def mul(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input * other``; the operands broadcast."""
-def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None) -> Tensor:
+def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Indices drawn by rows of weights, int64."""
 def multiply(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input * other``; the operands broadcast."""
-def mv(input: Tensor, vec: Tensor, *, out: Any = None) -> Tensor:
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix and a vector."""
-def mvlgamma(input: Tensor, p: _int, *, out: Any = None) -> Tensor:
+def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of *p* dimensions."""
-def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Any = None) -> Tensor:
+def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """NaN and the infinities replaced: by 0, and by the dtype's largest and smallest numbers."""
-def nanmean(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+def nanmean(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """The mean of the values that are not NaN."""
 def nanmedian(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None) -> Any:
     """The lower median of what is not NaN; with *dim* (values, indices)."""
-def nansum(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+def nansum(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """The sum with NaN counted as 0."""
 def narrow(input: Tensor, dim: _int, start: Any, length: _int) -> Tensor:
     """*length* places of one dimension from *start* on, without a copy."""
@@ -556,11 +558,11 @@ def nelement(input: Tensor) -> _int:
     """The number of elements."""
 def nextafter(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
     """The next floating point number after *input* towards *other*."""
-def nonzero(input: Tensor, *, as_tuple: _bool = False) -> Any:
+def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Any = None) -> Any:
     """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
-def norm(input: Tensor, p: Any = 'fro', dim: Any = None, keepdim: _bool = False, dtype: Any = None, *, out: Any = None) -> Tensor:
+def norm(input: Tensor, p: Any = 'fro', dim: Any = None, keepdim: _bool = False, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The *p*-norm of all elements, or along some dimensions."""
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Tensor | None = None) -> Tensor:
     """Normal random numbers with means and standard deviations given as tensors or numbers."""
 def not_equal(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input != other``; the operands broadcast."""
@@ -570,37 +572,37 @@ def ones(*size: Any, out: Tensor | None = None, dtype: Any = None, layout: Any =
     """A tensor of ones, in the shape given as numbers, a tuple, or ``size=``."""
 def ones_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, memory_format: Any = None) -> Tensor:
     """A tensor of ones in the shape of another tensor, with its dtype and device if not given."""
-def outer(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All products of the elements of two vectors."""
 def permute(input: Tensor, *dims: Any) -> Tensor:
     """The dimensions in another order, without a copy."""
-def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers of the given absolute values and angles, which broadcast."""
-def polygamma(n: _int, input: Tensor, *, out: Any = None) -> Tensor:
+def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The *n*-th derivative of ``digamma``."""
-def positive(input: Tensor, *, out: Any = None) -> Tensor:
+def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The tensor itself; RuntimeError for truth values."""
-def pow(input: _Operand, exponent: _Operand, *, out: Any = None) -> Tensor:
+def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input ** exponent``; the operands broadcast, and one of them may be a number."""
-def prod(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+def prod(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """The product of all elements, or over one dimension; integers give int64."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
     """``put_`` on a copy."""
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians in degrees, element by element; *out* receives the result where given."""
-def rand(*size: Any, generator: Generator | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, out: Any = None) -> Tensor:
+def rand(*size: Any, generator: Generator | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
     """Uniform random numbers in [0, 1); equal seeds give equal bits on every device."""
 def rand_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, memory_format: Any = None, generator: Generator | None = None) -> Tensor:
     """``rand`` in the shape of another tensor."""
-def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: Any = ..., layout: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
+def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: Any = ..., layout: Any = None, device: Any = None, requires_grad: _bool = False, out: Tensor | None = None) -> Tensor:
     """Random integers in [low, high): ``randint(high, size)`` or ``randint(low, high, size)``."""
 def randint_like(input: Tensor, low: Any = 0, high: Any = None, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
     """``randint`` in the shape of another tensor."""
-def randn(*size: Any, generator: Generator | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, out: Any = None) -> Tensor:
+def randn(*size: Any, generator: Generator | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
     """Random numbers of the standard normal distribution."""
 def randn_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, memory_format: Any = None, generator: Generator | None = None) -> Tensor:
     """``randn`` in the shape of another tensor."""
-def randperm(n: _int, *, generator: Generator | None = None, dtype: Any = ..., layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, out: Any = None) -> Tensor:
+def randperm(n: _int, *, generator: Generator | None = None, dtype: Any = ..., layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
     """A random order of 0..n-1: the order of *n* random words."""
 def range(start: Any = 0, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False) -> Tensor:
     """Deprecated: ``start``, ``start + step``... up to and including ``end``; use ``arange``."""
@@ -626,9 +628,9 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Elements shifted along some dimensions, those at the end going to the front; or flat."""
 def rot90(input: Tensor, k: _int = 1, dims: Any = ...) -> Tensor:
     """A quarter turn in the plane of two dimensions, *k* times, from the first to the second."""
-def round(input: Tensor, *, decimals: _int = 0, out: Any = None) -> Tensor:
+def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """The nearest integer, or the nearest number of so many decimals; halves to even."""
-def row_stack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along the rows; vectors are rows."""
 def rshift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input >> other``; the operands broadcast."""
@@ -636,13 +638,13 @@ def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 / sqrt(input)``, element by element; *out* receives the result where given."""
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``."""
-def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None, out: Any = None) -> Tensor:
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor:
     """A copy with ``out[index[i][j]][j] = src[i][j]`` for ``dim=0``; *src* may be a number."""
-def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Any = None) -> Tensor:
+def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy with every element of *src* added at its place; each duplicate counts."""
-def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Any = None) -> Tensor:
+def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
     """A copy with the elements of *src* reduced at their places."""
-def searchsorted(sorted_sequence: Tensor, input: Any = None, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, values: Any = None, out: Any = None) -> Tensor:
+def searchsorted(sorted_sequence: Tensor, input: Any = None, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, values: Any = None, out: Tensor | None = None) -> Tensor:
     """Where each value would be put in a sorted sequence, before equal ones or, *right*, behind."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """One place of a dimension, which disappears; without a copy."""
@@ -664,7 +666,7 @@ def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``sin(pi * input) / (pi * input)``, 1 at 0, element by element; *out* receives the result where given."""
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine, element by element; *out* receives the result where given."""
-def softmax(input: Tensor, dim: _int | None = None, dtype: Any = None, _stacklevel: _int = 3, *, out: Any = None) -> Tensor:
+def softmax(input: Tensor, dim: _int | None = None, dtype: Any = None, _stacklevel: _int = 3, *, out: Tensor | None = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along a dimension."""
 def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Any = None) -> Any:
     """(values, indices) in order along a dimension; NaN counts as largest."""
@@ -678,9 +680,9 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``input * input``, element by element; *out* receives the result where given."""
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without the dimensions of extent 1, or without those named where their extent is 1."""
-def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Any = None) -> Tensor:
+def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new dimension."""
-def std(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: Any = None, out: Any = None) -> Tensor:
+def std(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: Any = None, out: Tensor | None = None) -> Tensor:
     """The standard deviation, with Bessel's correction unless ``correction=0``."""
 def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: Any = None) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean, of all elements or over some dimensions."""
@@ -688,17 +690,17 @@ def sub(input: _Operand, other: _Operand, *, alpha: Any = 1, out: Tensor | None 
     """``input - other``; the operands broadcast."""
 def subtract(input: _Operand, other: _Operand, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """``input - other``; the operands broadcast."""
-def sum(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
+def sum(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """The sum of all elements, or over some dimensions; integers give int64."""
-def swapaxes(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """Two dimensions exchanged, without a copy."""
+def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
+    """``transpose`` under NumPy's name."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Two dimensions exchanged, without a copy."""
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; tensors of fewer dimensions as they are."""
-def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements at places of the flattened tensor; negative ones count from the end."""
-def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Any = None) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """``gather`` whose operands broadcast in the other dimensions; flat without *dim*."""
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The tangent, element by element; *out* receives the result where given."""
@@ -708,7 +710,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: _
     """A tensor with a copy of the data: numbers, nested sequences, arrays."""
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of that many nearly equal pieces, or of the pieces between the places listed."""
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Any = None) -> Tensor:
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """Products summed over pairs of dimensions: the last *dims* of *a* with the first of *b*."""
 def tile(input: Tensor, *dims: Any) -> Tensor:
     """``repeat`` where missing counts are 1."""
@@ -722,15 +724,15 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: _int = -1) -> Tenso
     """The integral along a dimension by the trapezoidal rule."""
 def trapz(y: Tensor, x: Any = None, *, dx: Any = 1, dim: _int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule."""
-def tril(input: Tensor, diagonal: _int = 0, *, out: Any = None) -> Tensor:
+def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices (..., n, m) with zeros above a diagonal, counted to the right from the main."""
 def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Tensor:
     """The places (2, n) on and below a diagonal of a matrix, row by row."""
-def triu(input: Tensor, diagonal: _int = 0, *, out: Any = None) -> Tensor:
+def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices (..., n, m) with zeros below a diagonal, counted to the right from the main."""
 def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Tensor:
     """The places (2, n) on and above a diagonal of a matrix, row by row."""
-def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
+def true_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     """``input / other``; integers give floats."""
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The integer part, element by element; *out* receives the result where given."""
@@ -746,11 +748,11 @@ def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A new dimension of extent 1."""
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
     """Powers of a vector's elements as columns, the highest first unless *increasing*."""
-def var(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: Any = None, out: Any = None) -> Tensor:
+def var(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: Any = None, out: Tensor | None = None) -> Tensor:
     """The variance, with Bessel's correction unless ``correction=0``."""
 def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: Any = None) -> tuple[Tensor, Tensor]:
     """The variance and the mean, of all elements or over some dimensions."""
-def vdot(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors, the first one conjugated."""
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs in the last dimension as complex numbers, sharing memory."""
@@ -758,7 +760,7 @@ def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor's real and imaginary parts, in a new last dimension of 2."""
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along one dimension, as the stack of that name joins."""
-def vstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along the rows; vectors are rows."""
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
     """*input* where the condition holds, else *other*; the three broadcast."""

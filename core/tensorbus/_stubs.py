@@ -191,7 +191,7 @@ def _member(file: _File, name: str, method: Any) -> None:
     elif not callable(method) and not isinstance(method, Lazy):
         file.lines.append(f"    {name}: {file.annotation(type(method).__name__)}")
     else:
-        f = method.make() if isinstance(method, Lazy) else method
+        f = getattr(_tensor.Tensor, name)
         in_place = name.endswith("_") and not name.startswith("_")
         plain = FUNCTIONS.get(name.removesuffix("_")) or METHODS.get(name.removesuffix("_"))
         if inspect.isfunction(plain) and not _says_something(f):

@@ -43,7 +43,8 @@ class Tensor:
     @property
     def T(self) -> Tensor:
         """``x.T``: all dimensions in reverse order."""
-    def __abs__(self) -> Tensor: ...
+    def __abs__(self) -> Tensor:
+        """The absolute value, element by element; *out* receives the result where given."""
     def __add__(self, other: _Operand, /) -> Tensor: ...
     def __and__(self, other: _Operand, /) -> Tensor: ...
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray: ...
@@ -90,7 +91,8 @@ class Tensor:
     def __mod__(self, other: _Operand, /) -> Tensor: ...
     def __mul__(self, other: _Operand, /) -> Tensor: ...
     def __ne__(self, other: Any, /) -> Tensor: ...  # type: ignore[override]
-    def __neg__(self) -> Tensor: ...
+    def __neg__(self) -> Tensor:
+        """``-input``, element by element; *out* receives the result where given."""
     def __nonzero__(self) -> _bool: ...
     def __or__(self, other: _Operand, /) -> Tensor: ...
     def __pos__(self) -> Tensor:
@@ -417,7 +419,7 @@ class Tensor:
         """``input / other``; the operands broadcast."""
     def divide_(self, other: _Operand, *, rounding_mode: str | None = None) -> Self:
         """In-place version of ``div``."""
-    def dot(self, other: Tensor) -> Tensor:
+    def dot(self, tensor: Tensor) -> Tensor:
         """The inner product of two vectors."""
     def double(self, memory_format: Any = None) -> Tensor:
         """The tensor as float64."""
@@ -1044,10 +1046,10 @@ class Tensor:
         """In-place version of ``sub``."""
     def sum(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
         """The sum of all elements, or over some dimensions; integers give int64."""
-    def swapaxes(self, dim0: _int, dim1: _int) -> Tensor:
-        """Two dimensions exchanged, without a copy."""
-    def swapaxes_(self, dim0: _int, dim1: _int) -> Self:
-        """Two dimensions exchanged, without a copy."""
+    def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
+        """``transpose`` under NumPy's name."""
+    def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
+        """``transpose`` under NumPy's name."""
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
         """Two dimensions exchanged, without a copy."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Self:
@@ -1087,11 +1089,11 @@ class Tensor:
     def tril(self, diagonal: _int = 0) -> Tensor:
         """The matrices (..., n, m) with zeros above a diagonal, counted to the right from the main."""
     def tril_(self, diagonal: _int = 0) -> Self:
-        """The matrices (..., n, m) with zeros above a diagonal, counted to the right from the main."""
+        """In-place version of ``tril``."""
     def triu(self, diagonal: _int = 0) -> Tensor:
         """The matrices (..., n, m) with zeros below a diagonal, counted to the right from the main."""
     def triu_(self, diagonal: _int = 0) -> Self:
-        """The matrices (..., n, m) with zeros below a diagonal, counted to the right from the main."""
+        """In-place version of ``triu``."""
     def true_divide(self, other: Any) -> Tensor:
         """``input / other``; integers give floats."""
     def true_divide_(self, other: _Operand) -> Self:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorbus._tensor import Tensor
 from tensorbus.ops.inplace import in_place, write_out
+from tensorbus.ops.numpy_names import with_numpy_names
 from tensorbus.ops.override import (
     SUBCLASSES,
     dispatch,
@@ -40,8 +41,11 @@ def public(
 
     def publish(f: Callable[..., Any]) -> Callable[..., Any]:
         own = name or f.__name__
-        shown = with_out(f) if out else overridable(f) if function and takes_tensors(f) else f
-        called = overridable(f) if method and takes_tensors(f, others=True) else f
+        named = with_numpy_names(f)
+        shown = with_out(named) if out else named
+        if function and not out and takes_tensors(f):
+            shown = overridable(named)
+        called = overridable(named) if method and takes_tensors(f, others=True) else named
         for n in (own, *aliases):
             if function:
                 FUNCTIONS[n] = shown
@@ -68,7 +72,12 @@ def with_out(f: Callable[..., Any]) -> Callable[..., Any]:
         return write_out(f(*args, **kwargs), out, f.__name__)
 
     signature = inspect.signature(f)
-    out_parameter = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
+    out_parameter = inspect.Parameter(
+        "out",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation="Tensor | None" if signature.return_annotation == "Tensor" else "Any",
+    )
     parameters = [*signature.parameters.values()]
     if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD:
         parameters.insert(-1, out_parameter)
@@ -101,6 +110,8 @@ class Lazy:
 
     def __get__(self, instance: Any, owner: type) -> Any:
         made = self.make()
+        if not made.__doc__ and made.__name__ in FUNCTIONS:
+            made.__doc__ = FUNCTIONS[made.__name__].__doc__
         for cls in owner.__mro__:
             if cls.__dict__.get(self.name) is self:
                 setattr(cls, self.name, made)

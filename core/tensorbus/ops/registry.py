@@ -71,7 +71,7 @@ def rule_arguments(rule: Callable[..., Any]) -> tuple[str, ...]:
 def row(name: str, signature: str, form: str = "general", **fields: Any) -> Row:
     """Declare an op; further keywords named after tensor arguments are derivative rules.
 
-    >>> row("exp", "x:T", "unary", x=lambda F, g, out: F.mul(g, out))  # doctest: +SKIP
+    ``row("exp", "x:T", "unary", x=lambda F, g, out: F.mul(g, out))`` is a whole op.
     """
     known = {"result", "composite", "node_name", "domain", "otherwise"}
     rules = {k: fields.pop(k) for k in list(fields) if k not in known}

@@ -11,8 +11,7 @@ from tensorbus.ops.creation import tensor
 from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.factories import zeros
 from tensorbus.ops.generate import core
-from tensorbus.ops.inplace import in_place
-from tensorbus.ops.public import METHODS, public
+from tensorbus.ops.public import METHODS, inplace_form, public
 from tensorbus.ops.registry import row
 from tensorbus.ops.strided_views import diagonal
 
@@ -53,8 +52,8 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     return _triangle("triu", input, diagonal)
 
 
-METHODS["tril_"] = lambda self, diagonal=0: in_place(self, tril, (diagonal,))
-METHODS["triu_"] = lambda self, diagonal=0: in_place(self, triu, (diagonal,))
+METHODS["tril_"] = inplace_form(tril, "tril_")
+METHODS["triu_"] = inplace_form(triu, "triu_")
 
 
 def _indices(name: str, row: int, col: int, offset: int, dtype: Any, device: Any) -> Tensor:

@@ -29,12 +29,17 @@ class LBFGS(Optimizer):
         line_search_fn: 'strong_wolfe' or None.
 
     Example:
+        >>> x = tensorbus.tensor([4.0, -2.0], requires_grad=True)
+        >>> optimizer = optim.LBFGS([x], line_search_fn="strong_wolfe")
         >>> def closure():
         ...     optimizer.zero_grad()
-        ...     loss = loss_fn(model(input), target)
+        ...     loss = ((x - 1) ** 2).sum()
         ...     loss.backward()
         ...     return loss
         >>> optimizer.step(closure)
+        tensor(18., grad_fn=<SumBackward0>)
+        >>> x
+        tensor([1., 1.], requires_grad=True)
     """
 
     def __init__(

@@ -27,10 +27,14 @@ class SGD(Optimizer):
         differentiable: whether `step` is recorded by autograd.
 
     Example:
-        >>> optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+        >>> weight = nn.Parameter(tensorbus.tensor([1.0, 2.0]))
+        >>> optimizer = optim.SGD([weight], lr=0.1, momentum=0.9)
         >>> optimizer.zero_grad()
-        >>> loss_fn(model(input), target).backward()
+        >>> (weight * weight).sum().backward()
         >>> optimizer.step()
+        >>> weight
+        Parameter containing:
+        tensor([0.8000, 1.6000], requires_grad=True)
     """
 
     def __init__(

@@ -53,6 +53,7 @@ def indent(text: str, by: int = 2) -> str:
 
 
 def _forward_is_missing(self: Module, *input: Any) -> None:
+    """Computes the output; every subclass defines its own."""
     raise NotImplementedError(
         f'Module [{type(self).__name__}] is missing the required "forward" function'
     )

@@ -98,8 +98,12 @@ def clip_grad_norm_(
         The norm before scaling, a 0-dim tensor.
 
     Example:
-        >>> loss.backward()
-        >>> nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        >>> weight = nn.Parameter(tensorbus.tensor([3.0, 4.0]))
+        >>> (weight * weight).sum().backward()
+        >>> nn.utils.clip_grad_norm_(weight, 1.0)
+        tensor(10.)
+        >>> weight.grad
+        tensor([0.6000, 0.8000])
     """
     parameters = _as_list(parameters)
     total = get_total_norm(_grads(parameters), norm_type, error_if_nonfinite, foreach)

@@ -1,10 +1,13 @@
 """Schedules of learning rates.
 
 Example:
-    >>> scheduler = optim.lr_scheduler.StepLR(optimizer, step_size=30, gamma=0.1)
-    >>> for epoch in range(100):
-    ...     train(...)  # calls optimizer.step()
+    >>> optimizer = optim.SGD([nn.Parameter(tensorbus.zeros(2))], lr=1.0)
+    >>> scheduler = optim.lr_scheduler.StepLR(optimizer, step_size=30, gamma=0.5)
+    >>> for epoch in range(90):
+    ...     optimizer.step()  # for every batch of the epoch
     ...     scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.125]
 """
 
 from .base import LRScheduler

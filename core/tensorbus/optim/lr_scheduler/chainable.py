@@ -57,7 +57,12 @@ class LambdaLR(_FunctionLR):
     """The initial rate times `lr_lambda(step)`.
 
     Example:
-        >>> scheduler = optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.95 ** epoch)
+        >>> optimizer = optim.SGD([nn.Parameter(tensorbus.zeros(2))], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5**epoch)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def get_lr(self) -> list[Any]:

@@ -54,9 +54,15 @@ class SequentialLR(_Combined):
     """One schedule after the other; each milestone is the step where the next begins.
 
     Example:
+        >>> optimizer = optim.SGD([nn.Parameter(tensorbus.zeros(2))], lr=1.0)
         >>> warmup = optim.lr_scheduler.LinearLR(optimizer, total_iters=5)
-        >>> decay = optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.9)
+        >>> decay = optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
         >>> scheduler = optim.lr_scheduler.SequentialLR(optimizer, [warmup, decay], [5])
+        >>> for epoch in range(6):
+        ...     optimizer.step()
+        ...     scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(

@@ -24,8 +24,12 @@ class ReduceLROnPlateau(LRScheduler):
         eps: reductions smaller than this are not made.
 
     Example:
-        >>> scheduler = optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=2)
-        >>> scheduler.step(validation_loss)
+        >>> optimizer = optim.SGD([nn.Parameter(tensorbus.zeros(2))], lr=1.0)
+        >>> scheduler = optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=2)
+        >>> for loss in (0.7, 0.6, 0.6, 0.6, 0.6):
+        ...     scheduler.step(loss)
+        >>> scheduler.get_last_lr()
+        [0.5]
     """
 
     def __init__(

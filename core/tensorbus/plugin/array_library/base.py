@@ -27,8 +27,11 @@ class ArrayLibraryBackend(ArrayRuntime):
     A subclass sets ``name`` and ``xp``, and puts tables of its own in front of ``tables``, whose
     first entry for an op wins.
 
-    >>> backend = MyBackend()
-    >>> backend.kernel("add", tensorbus.float32, 0)
+    >>> import numpy
+    >>> class MyBackend(ArrayLibraryBackend):
+    ...     name = "mine"
+    ...     xp = numpy
+    >>> MyBackend().kernel("add", tensorbus.float32, 0)
     <ufunc 'add'>
     """
 
