@@ -89,7 +89,13 @@ def angle(input: Tensor) -> Tensor:
     return core("angle")(input)
 
 
-@public(aliases=("conj_physical",))
+@public(out=True)
+def conj_physical(input: Tensor) -> Tensor:
+    """The complex conjugate; a real tensor itself."""
+    return conj(input)
+
+
+@public()
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor itself."""
     check_tensors("conj", input=input)

@@ -81,6 +81,12 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         dtype = next((d for d in dtypes.ALL if d.legacy == wanted), None)
         if dtype is None:
             raise ValueError(f"invalid type: '{wanted}'")
+    elif not isinstance(dtype, Dtype):
+        from tensorbus.ops.legacy import tensortype
+
+        if not isinstance(dtype, tensortype):
+            raise TypeError(f"dtype must be a type, str, or dtype object, not {dtype!r}")
+        return to_kind(self, kind_of(Device(dtype.device_type), dtype.dtype))
     return to_kind(self, self._k.of(dtype))
 
 

@@ -133,7 +133,7 @@ def _nested(data: Any, d: Dtype) -> np.ndarray:
         raise RuntimeError("Overflow when unpacking long: the value does not fit int64") from None
     except (ValueError, TypeError) as error:
         if "inhomogeneous" in str(error):
-            raise ValueError(_ragged(data)) from None
+            raise _ragged(data) from None
         raise type(error)(f"tensor(): {error}") from None
     return array
 
@@ -150,12 +150,16 @@ def _has_floats(data: Any) -> bool:
     return isinstance(data, float) or bool(getattr(data, "is_floating_point", lambda: False)())
 
 
-def _ragged(data: Any, dim: int = 0) -> str:
-    """Where nested sequences differ in length."""
-    lengths = [len(x) if isinstance(x, (list, tuple)) else 0 for x in data]
+def _ragged(data: Any, dim: int = 0) -> Exception:
+    """Where nested sequences differ in length or depth."""
+    lengths = [len(x) if isinstance(x, (list, tuple)) else -1 for x in data]
     for n in lengths:
+        if n != lengths[0] and -1 in (n, lengths[0]):
+            return TypeError("not a sequence")
         if n != lengths[0]:
-            return f"expected sequence of length {lengths[0]} at dim {dim + 1} (got {n})"
+            return ValueError(
+                f"expected sequence of length {lengths[0]} at dim {dim + 1} (got {n})"
+            )
     return next(_ragged(x, dim + 1) for x in data if isinstance(x, (list, tuple)))
 
 

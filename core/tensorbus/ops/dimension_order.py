@@ -53,14 +53,20 @@ row(
 )
 
 
-@public(method=False, aliases=("swapaxes", "swapdims"))
+@public(method=False, aliases=("swapdims",))
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged, without a copy."""
     return core("transpose")(input, dim0, dim1)
 
 
-for _name in ("transpose", "swapdims", "swapaxes"):
+for _name in ("transpose", "swapdims"):
     METHODS[_name] = Lazy(_name, lambda: core("transpose"))
+
+
+@public()
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """``transpose`` under NumPy's name."""
+    return transpose(input, axis0, axis1)
 
 
 @public()

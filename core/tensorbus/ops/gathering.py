@@ -229,7 +229,7 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return _write_slices(self, d, i, source if alpha == 1 else source * alpha, "add")
 
 
-@public()
+@public(out=True)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """``index_add_`` on a copy."""
     return index_add_(core("clone")(input), dim, index, source, alpha=alpha)
@@ -242,7 +242,7 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return _write_slices(self, d, i, source, "set")
 
 
-@public()
+@public(out=True)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """``index_copy_`` on a copy."""
     return index_copy_(core("clone")(input), dim, index, source)

@@ -41,7 +41,7 @@ def legacy_tensor(cls: type, *args: Any, device: Any = None) -> Tensor:
         return args[0].as_subclass(cls)
     kind = kind_for(defaults.get_default_dtype(), device)
     if len(args) == 1 and isinstance(args[0], Tensor):
-        t = args[0].detach().to(kind.dtype)
+        t = args[0].detach()
     else:
         t = _construct(kind, args, "Tensor()")
     return t if cls is Tensor else t.as_subclass(cls)

@@ -190,14 +190,14 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
 
 @public(out=True)
-def dot(input: Tensor, other: Tensor) -> Tensor:
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The inner product of two vectors."""
-    check_operands("dot", input, other)
-    if len(input._s) != 1 or len(other._s) != 1:
+    check_operands("dot", input, tensor)
+    if len(input._s) != 1 or len(tensor._s) != 1:
         raise RuntimeError(
-            f"1D tensors expected, but got {len(input._s)}D and {len(other._s)}D tensors"
+            f"1D tensors expected, but got {len(input._s)}D and {len(tensor._s)}D tensors"
         )
-    return matmul(input, other)
+    return matmul(input, tensor)
 
 
 @public(out=True)

@@ -168,7 +168,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return core("where")(mask, core("view")(values, tuple(shape)), x)
 
 
-@public()
+@public(out=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
     shape = tuple(input._s)

@@ -239,7 +239,7 @@ def randint_like(
     )  # fmt: skip
 
 
-@public()
+@public(out=True)
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability that *input* (or *p*) says, else 0."""
     k = input._k
@@ -275,7 +275,7 @@ def normal(
     return z.requires_grad_() if requires_grad else z
 
 
-@public(method=True)
+@public(out=True)
 def multinomial(
     input: Tensor,
     num_samples: int,

@@ -133,9 +133,13 @@ def range(
 def _ends(name: str, start: Any, end: Any) -> tuple[Any, Any]:
     ranks = [len(x._s) if isinstance(x, Tensor) else 0 for x in (start, end)]
     if any(ranks):
+        given = " and ".join(
+            f"{which} with {rank} dimension(s)"
+            for which, x, rank in zip(("start", "end"), (start, end), ranks, strict=True)
+            if isinstance(x, Tensor)
+        )
         raise RuntimeError(
-            f"{name} only supports 0-dimensional start and end tensors, but got start with "
-            f"{ranks[0]} dimension(s) and end with {ranks[1]} dimension(s)."
+            f"{name} only supports 0-dimensional start and end tensors, but got {given}."
         )
     return _number(name, "start", 1, start), _number(name, "end", 2, end)
 

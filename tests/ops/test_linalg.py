@@ -1,0 +1,124 @@
+"""Matrix products, einsum and their kin beside PyTorch."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+
+def made(m: Any, *shape: int, seed: int = 0) -> Any:
+    return m.tensor(np.random.RandomState(seed).randn(*shape).round(2).tolist())
+
+
+SHAPES = [(3,), (2, 3), (3, 2), (4, 2, 3), (4, 3, 2), (1, 3, 2), (5, 1, 2, 3), (0, 3), (3, 0), ()]
+
+
+@pytest.mark.parametrize(("a", "b"), itertools.product(SHAPES, SHAPES))
+def test_matmul(a: Any, b: Any, like_torch: Callable[..., None], device: str) -> None:
+    if device == "cpu" or (len(a) < 4 and len(b) < 4):
+        like_torch(lambda m: m.ones(a) @ m.ones(b))
+
+
+PRODUCTS: dict[str, Callable[[Any], Any]] = {
+    "transposed": lambda m: made(m, 3, 2).t() @ made(m, 4, 3).t(),
+    "mm": lambda m: m.mm(made(m, 2, 3), made(m, 3, 4)),
+    "mm of a batch": lambda m: m.mm(m.ones(1, 2, 3), m.ones(3, 4)),
+    "bmm": lambda m: m.bmm(made(m, 2, 2, 3), made(m, 2, 3, 4)),
+    "mv": lambda m: m.mv(made(m, 2, 3), made(m, 3)),
+    "dot": lambda m: m.dot(made(m, 3), made(m, 3, seed=1)),
+    "dot of matrices": lambda m: m.dot(m.ones(2, 2), m.ones(2, 2)),
+    "vdot": lambda m: m.vdot(made(m, 3), made(m, 3, seed=1)),
+    "outer": lambda m: m.outer(made(m, 2), made(m, 3)),
+    "ger": lambda m: m.ger(made(m, 2), made(m, 3)),
+    "inner": lambda m: m.inner(made(m, 2, 3), made(m, 4, 3)),
+    "inner of a misfit": lambda m: m.inner(m.ones(3, 2), m.ones(3)),
+    "addmm": lambda m: m.addmm(made(m, 4), made(m, 2, 3), made(m, 3, 4), beta=2, alpha=0.5),
+    "addmv": lambda m: m.addmv(made(m, 2), made(m, 2, 3), made(m, 3), beta=0),
+    "addr": lambda m: m.addr(made(m, 2, 3), made(m, 2), made(m, 3), alpha=3),
+    "addbmm": lambda m: m.addbmm(made(m, 2, 4), made(m, 5, 2, 3), made(m, 5, 3, 4), beta=2),
+    "baddbmm": lambda m: m.baddbmm(made(m, 5, 2, 4), made(m, 5, 2, 3), made(m, 5, 3, 4)),
+    "kron": lambda m: m.kron(made(m, 2, 2), made(m, 3)),
+    "cross": lambda m: m.cross(made(m, 2, 3), made(m, 2, 3, seed=1)),
+    "cross along 0": lambda m: m.cross(made(m, 3, 2), made(m, 3, 2, seed=1), dim=0),
+    "cross without three": lambda m: m.linalg.cross(m.ones(2, 2), m.ones(2, 2)),
+    "linalg.cross broadcast": lambda m: m.linalg.cross(made(m, 1, 3), made(m, 4, 3)),
+    "tensordot": lambda m: m.tensordot(made(m, 2, 3, 4), made(m, 3, 4, 5)),
+    "tensordot of lists": lambda m: m.tensordot(made(m, 2, 3), made(m, 4, 2), ([0], [1])),
+    "tensordot of none": lambda m: m.tensordot(made(m, 2), made(m, 3), 0),
+    "tensordot negative": lambda m: m.tensordot(m.ones(2), m.ones(2), -1),
+    "tensordot of a misfit": lambda m: m.tensordot(m.ones(3, 2), m.ones(4, 3), 1),
+    "chain_matmul": lambda m: m.chain_matmul(made(m, 2, 9), made(m, 9, 3), made(m, 3, 4)),
+    "multi_dot": lambda m: m.linalg.multi_dot([made(m, 9), made(m, 9, 3), made(m, 3)]),
+    "matrix_power": lambda m: m.linalg.matrix_power(made(m, 3, 3), 5),
+    "matrix_power 0": lambda m: m.linalg.matrix_power(made(m, 2, 3, 3), 0),
+    "vecdot": lambda m: m.linalg.vecdot(made(m, 2, 3), made(m, 2, 3, seed=1)),
+    "cdist": lambda m: m.cdist(made(m, 2, 3), made(m, 4, 3, seed=1)),
+    "cdist p=1": lambda m: m.cdist(made(m, 5, 2, 3), made(m, 5, 4, 3, seed=1), p=1.0),
+    "cdist of a misfit": lambda m: m.cdist(m.ones(2, 3), m.ones(4, 2)),
+    "trace": lambda m: m.trace(made(m, 2, 3)),
+    "trace of a vector": lambda m: m.trace(m.ones(2)),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products(name: str, like_torch: Callable[..., None]) -> None:
+    like_torch(PRODUCTS[name], text=True, strides=name in ("transposed", "mm", "bmm"))
+
+
+EQUATIONS = {
+    "ij,jk->ik": [(2, 3), (3, 4)],
+    "ij,jk": [(2, 3), (3, 4)],
+    "ij->ji": [(2, 3)],
+    "ij": [(2, 3)],
+    "ba": [(2, 3)],
+    "ii": [(3, 3)],
+    "ii->i": [(3, 3)],
+    "i,j->ij": [(2,), (3,)],
+    "i,i": [(3,), (3,)],
+    "bij,bjk->bik": [(5, 2, 3), (5, 3, 4)],
+    "bij,bjk->ik": [(5, 2, 3), (5, 3, 4)],
+    "...ij,...jk->...ik": [(5, 2, 3), (3, 4)],
+    "...i,...i->...": [(5, 2, 2), (2, 2)],
+    "i...->...": [(2, 3, 4)],
+    "ij,j,i->": [(2, 3), (3,), (2,)],
+    "ijk,jil->kl": [(2, 3, 4), (3, 2, 5)],
+    "ij,ij->ij": [(2, 3), (2, 1)],
+    "bhid,bhjd->bhij": [(2, 2, 3, 4), (2, 2, 5, 4)],
+    "ij , jk -> ik": [(2, 3), (3, 4)],
+    "ij,jk->ii": [(2, 3), (3, 4)],
+    "ij,jk->il": [(2, 3), (3, 4)],
+    "ij,jk->ik ": [(2, 3), (2, 4)],
+    "ijk": [(2, 3)],
+    "i1": [(2, 3)],
+    "ij,jk,kl": [(2, 3), (3, 4)],
+}
+
+
+@pytest.mark.parametrize("equation", EQUATIONS)
+def test_einsum(equation: str, like_torch: Callable[..., None]) -> None:
+    shapes = EQUATIONS[equation]
+    like_torch(
+        lambda m: m.einsum(equation, *(made(m, *s, seed=n) for n, s in enumerate(shapes))),
+        strides=False,
+        text="1" not in equation,
+    )
+
+
+def test_einsum_by_numbers(like_torch: Callable[..., None]) -> None:
+    like_torch(
+        lambda m: m.einsum(made(m, 2, 3), [0, 1], made(m, 3, 4), [1, 2], [2, 0]), strides=False
+    )
+    like_torch(lambda m: m.einsum(made(m, 5, 2, 3), [..., 0, 1], [..., 1, 0]), strides=False)
+
+
+def test_gradients_of_einsum(like_torch: Callable[..., None]) -> None:
+    def program(m: Any) -> Any:
+        a, b = made(m, 2, 3).requires_grad_(), made(m, 3, 4).requires_grad_()
+        (m.einsum("ij,jk->ki", a, b) * made(m, 4, 2, seed=5)).sum().backward()
+        return [a.grad, b.grad]
+
+    like_torch(program, strides=False)
