@@ -86,6 +86,15 @@ def test_running(name: str, layout: str, like_torch: Callable[..., None]) -> Non
         like_torch(lambda m, d=dim: getattr(m, name)(sample(m, layout=layout), d))
 
 
+@pytest.mark.parametrize("name", [*SEVERAL, *ONE])
+def test_numpy_names(name: str, like_torch: Callable[..., None]) -> None:
+    like_torch(lambda m: getattr(m, name)(sample(m), axis=1))
+    if name not in ("nansum", "nanmean"):
+        like_torch(lambda m: getattr(m, name)(sample(m), axis=1, keepdims=True))
+    if name not in ("std_mean", "var_mean"):
+        like_torch(lambda m: getattr(sample(m), name)(axis=-1))
+
+
 def test_spread(like_torch: Callable[..., None]) -> None:
     for correction in (0, 1, 2, 100):
         like_torch(lambda m, c=correction: m.var(sample(m), correction=c))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,8 @@ def with_numpy_names(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> tensorbus.ones(2, 3).sum(axis=1)
     tensor([3., 3.])
     """
-    if "keepdim" not in inspect.signature(f).parameters:
+    code = f.__code__  # type: ignore[attr-defined]
+    if "keepdim" not in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
         return f
 
     @functools.wraps(f)
