@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -141,9 +142,11 @@ def resize_(t: Tensor, shape: tuple[int, ...]) -> Tensor:
         t._a = k.as_strided(t._a, tuple(size), contiguous_strides(tuple(size)), offset)
         t._b = t._b if t._b is not None else PERMUTED
     else:
-        if t._b is not None and t._b is not PERMUTED:
+        viewed = t._c is not None and getrefcount(t._c) > 2  # views share the version cell
+        if viewed or (t._b is not None and t._b is not PERMUTED):
             raise RuntimeError(
-                "Trying to resize storage that is not resizable: the tensor is a view"
+                f"Trying to resize storage that is not resizable: {size.numel()} elements need "
+                "more memory, and the tensor shares its own with a view. Resize a clone() instead."
             )
         array = k.empty((size.numel(),))
         kept = min(available - offset, size.numel())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from tensorbus import dtypes
@@ -13,11 +14,11 @@ from tensorbus.ops.inplace import in_place
 from tensorbus.ops.layouts import broadcast_shapes
 from tensorbus.ops.linalg import c_name
 from tensorbus.ops.pointwise import FUNCTIONS, METHODS  # it declares what is taken from them
-from tensorbus.ops.public import public
+from tensorbus.ops.public import Lazy, public
 from tensorbus.ops.registry import ROWS, row
 
 _plain_div = FUNCTIONS["div"]
-_plain_div_ = METHODS["div_"].make()
+_make_plain_div_ = functools.cache(METHODS["div_"].make)
 
 
 row(
@@ -73,7 +74,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
 def _div_in_place(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """In-place version of ``div``."""
     if rounding_mode is None:
-        return _plain_div_(self, other)
+        return _make_plain_div_()(self, other)
     return in_place(self, _rounded, (other, rounding_mode))
 
 
@@ -86,7 +87,7 @@ def true_divide(input: Any, other: Any) -> Tensor:
     return _plain_div(input, other)
 
 
-METHODS["true_divide_"] = _plain_div_
+METHODS["true_divide_"] = Lazy("true_divide_", _make_plain_div_)
 
 # -- addition and subtraction ----------------------------------------------------------------
 for _name in ("subtract", "subtract_"):

@@ -61,7 +61,7 @@ def binary(row: Row, a: Any, b: Any) -> Any:
             if other is None:
                 return NotImplemented
             a, b = (a, other) if isinstance(a, Tensor) else (other, b)
-    if SUBCLASSES.on and (classes := overriding((a, b))):
+    if SUBCLASSES.on and row.name in METHODS and (classes := overriding((a, b))):
         return ask(METHODS[row.name], classes, (a, b), {})
     if row.name == "sub":
         _refuse_bool(a, b)

@@ -1,0 +1,119 @@
+"""Generated functions: made on first use, readable in tracebacks, free of cycles."""
+
+from __future__ import annotations
+
+import gc
+import linecache
+import subprocess
+import sys
+import traceback
+import weakref
+from collections.abc import Callable
+
+import pytest
+
+import tensorbus as torch
+from tensorbus.ops.generate import core, source_of
+from tensorbus.ops.registry import ROWS, rule_arguments
+
+
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_every_row_gives_a_function_with_its_name(name: str) -> None:
+    if not ROWS[name].tensors:
+        pytest.skip("a row without tensors has no tensor function")
+    if name in ("random_bits", "concatenate"):
+        return
+    function = core(name)
+    assert function.__name__ == name
+    assert core(name) is function
+    assert function.__module__ == f"tensorbus.ops.generated.{name}"
+    compile(source_of(name), name, "exec")
+
+
+def test_every_rule_names_what_there_is() -> None:
+    for row in ROWS.values():
+        allowed = {*row.arguments, "out"}
+        for t in row.tensors:
+            allowed |= {f"{t}_shape", f"{t}_number"}
+        for t, rule in row.rules.items():
+            assert set(rule_arguments(rule)) <= allowed, (row.name, t)
+
+
+def test_every_fused_row_has_a_rule_for_each_input() -> None:
+    for row in ROWS.values():
+        if row.composite is not None and row.rules and row.result == "same":
+            real = set(row.tensors) - {"i", "c"} - set(row.optional)
+            assert set(row.rules) & real, row.name
+
+
+def test_nothing_is_generated_at_import() -> None:
+    program = (
+        "import linecache, tensorbus as t; "
+        "n = lambda: sum(k.startswith('<tensorbus op') for k in linecache.cache); "
+        "print(n()); t.ones(2) + 1; print(n())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    before, after = map(int, done.stdout.split())
+    assert before == 0 and 1 <= after <= 5
+
+
+def test_the_stub_is_replaced_once_and_serves_subclasses() -> None:
+    assert torch.Tensor.__add__ is torch.Tensor.__add__ is core("add")
+    assert torch.Tensor.__dict__["__add__"] is core("add")
+
+    class Meters(torch.Tensor):
+        pass
+
+    assert type(torch.ones(2).as_subclass(Meters).atan()) is Meters
+    assert not hasattr(Meters.__dict__, "atan")
+
+
+def test_tracebacks_show_the_generated_text() -> None:
+    try:
+        torch.ones(2) + torch.ones(3)
+    except RuntimeError as e:
+        shown = "".join(traceback.format_exception(e))
+    assert "<tensorbus op add>" in shown
+    assert "return failed(ROW, (x, y), error)" in shown
+    assert linecache.getline("<tensorbus op add>", 1).startswith("class AddBackward0")
+
+
+def test_nodes_carry_the_names_of_pytorch() -> None:
+    x = torch.ones(2, requires_grad=True)
+    for y, name in (
+        (x + x, "AddBackward0"),
+        (x * 2, "MulBackward0"),
+        (x.exp(), "ExpBackward0"),
+        (x.sum(), "SumBackward0"),
+        (x[:1], "SliceBackward0"),
+    ):
+        assert y.grad_fn.name() == type(y.grad_fn).__name__ == name
+
+
+FAILING: dict[str, Callable[[torch.Tensor], object]] = {
+    "broadcast": lambda y: y + torch.ones(3),
+    "matmul": lambda y: y @ torch.ones(5),
+    "index": lambda y: y[7],
+    "view": lambda y: y.view(3),
+    "dtype": lambda y: y & y,
+    "gather": lambda y: y.gather(0, torch.tensor([9])),
+    "in place": lambda y: y.add_(torch.ones(3)),
+    "override": lambda y: torch.cat([y, y.reshape(1, 2)], 1),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_errors_leave_no_cycle_that_holds_the_graph(name: str) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        x = torch.ones(2, requires_grad=True)
+        y = x * 2
+        node = weakref.ref(y.grad_fn)
+        with pytest.raises((RuntimeError, IndexError, NotImplementedError)):
+            FAILING[name](y)
+        del y
+        alive = node() is not None
+    finally:
+        gc.enable()
+    assert not alive
