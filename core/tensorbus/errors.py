@@ -55,12 +55,12 @@ def freed_error() -> RuntimeError:
     )
 
 
-def stale_error(typename: str, shape: Any, source: str, now: int, then: int) -> RuntimeError:
+def stale_error(typename: str, shape: Any, source: str | None, now: int, then: int) -> RuntimeError:
     """A value that backward needs was changed in place."""
+    origin = "" if source is None else f", which is output 0 of {source},"
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: [torch.{typename} {list(shape)}], which is output 0 of {source}, is at "
-        f"version {now}; expected version {then} instead. Hint: enable anomaly detection to find "
-        "the operation that failed to compute its gradient, with "
-        "torch.autograd.set_detect_anomaly(True)."
+        f"operation: [torch.{typename} {list(shape)}]{origin} is at version {now}; expected "
+        f"version {then} instead. Hint: enable anomaly detection to find the operation that failed "
+        "to compute its gradient, with torch.autograd.set_detect_anomaly(True)."
     )

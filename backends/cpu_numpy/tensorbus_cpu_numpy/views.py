@@ -1,4 +1,4 @@
-"""Expanding views without ``np.broadcast_to``, which takes seven times as long."""
+"""Views with the strides that users expect, and without NumPy's slow Python wrappers."""
 
 from __future__ import annotations
 
@@ -41,3 +41,19 @@ def _expand(xp: Any, dtype: dtype) -> Kernel:
         return view(x, tuple(shape), own, address(x) - extent(root(x))[0], strides)
 
     return expand
+
+
+@TABLE.row("unsqueeze", *ALL)
+def _unsqueeze(xp: Any, dtype: dtype) -> Kernel:
+    own = np.dtype(dtype.name)
+
+    def unsqueeze(x: Array, dim: int) -> Array:
+        shape = (*x.shape[:dim], 1, *x.shape[dim:])
+        if x.flags.c_contiguous:
+            return x.reshape(shape)
+        # Indexing by None gives a stride of 0: right for the library, but nobody expects it.
+        step = x.shape[dim] * x.strides[dim] if dim < x.ndim else x.itemsize
+        strides = (*x.strides[:dim], step, *x.strides[dim:])
+        return view(x, shape, own, address(x) - extent(root(x))[0], strides)
+
+    return unsqueeze

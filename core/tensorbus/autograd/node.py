@@ -132,7 +132,7 @@ FREED: Any = _Freed()
 def stale(tensor: Any, then: int) -> RuntimeError:
     """The error for a saved input that was written to."""
     edge = tensor._e
-    source = "AccumulateGrad" if edge is None else edge.name()
+    source = None if edge is None or type(edge) is AccumulateGrad else edge.name()
     now = tensor._c[0]
     name = tensor._k.dtype.legacy
     return stale_error(_typename(tensor._k, name), tensor._s, source, now, then)
