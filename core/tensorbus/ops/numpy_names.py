@@ -14,7 +14,7 @@ def with_numpy_names(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> tensorbus.ones(2, 3).sum(axis=1)
     tensor([3., 3.])
     """
-    code = f.__code__  # type: ignore[attr-defined]
+    code = f.__code__
     if "keepdim" not in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
         return f
 
