@@ -72,6 +72,8 @@ KEEPING: dict[str, Callable[[Any, Any], Any]] = {
     "index": lambda x, p: x[0],
     "slice": lambda x, p: x[:, 1:],
     "mask": lambda x, p: x[x > 2],
+    "plain indexed": lambda x, p: p[x.long() - 1 < 2],
+    "plain indexed twice": lambda x, p: p[0, x.long()[0] - 1],
     "method": lambda x, p: x.sum(dim=0),
     "view": lambda x, p: x.view(-1),
     "property": lambda x, p: x.T,

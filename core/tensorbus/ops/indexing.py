@@ -19,6 +19,7 @@ from tensorbus.ops.creation import tensor
 from tensorbus.ops.generate import core
 from tensorbus.ops.index_tensors import Indexed, assign_at, take_at
 from tensorbus.ops.inplace import refuse_overlap
+from tensorbus.ops.override import SUBCLASSES, dispatch, overriding
 from tensorbus.ops.public import METHODS, Lazy
 from tensorbus.ops.registry import ROWS, row
 from tensorbus.ops.writing import write_values
@@ -171,6 +172,8 @@ def _walk(x: Tensor, index: tuple[Any, ...], how: Any) -> tuple[Any, Any] | None
 
 
 def _any_getitem(x: Tensor, index: Any) -> Tensor:
+    if SUBCLASSES.on and (classes := overriding((index,))):
+        return dispatch(Tensor.__getitem__, classes, (x, index), {})
     if isinstance(index, Tensor) and index._k is x._k.i64 and index._s and x._s and x._s[0]:
         try:
             if len(index._s) == 1:
