@@ -266,3 +266,19 @@ def test_threads_run_their_own_graphs_over_shared_leaves() -> None:
     for thread in threads:
         thread.join()
     assert not errors
+
+
+@pytest.mark.parametrize("op", ["floor_divide", "nextafter", "heaviside"])
+def test_ops_without_a_derivative_say_so_in_backward(op: str) -> None:
+    x = leaf(3.0)
+    y = getattr(tb, op)(x, tb.tensor([2.0]))
+    with pytest.raises(RuntimeError, match=f"derivative for aten::{op} is not implemented"):
+        y.sum().backward()
+
+
+def test_rows_refuse_names_of_the_generated_text() -> None:
+    from tensorbus.ops.registry import ROWS, row
+
+    with pytest.raises(ValueError, match=r"\['k'\] are names of the generated text"):
+        row("with_a_bad_name", "x:T, k", x=lambda F, g: g)
+    assert "with_a_bad_name" not in ROWS

@@ -210,8 +210,8 @@ def _detached_view(t: Any) -> None:
     "program",
     [
         _saved_result_changed, _saved_input_changed, _changed_through_a_view,
-        _changed_through_detach, _result_of_an_in_place_op_changed, _optional_input_changed, _leaf, _view_of_a_leaf, _expanded, _grown, _float_into_int,
-        _detached_view,
+        _changed_through_detach, _result_of_an_in_place_op_changed, _optional_input_changed,
+        _leaf, _view_of_a_leaf, _expanded, _grown, _float_into_int, _detached_view,
     ],
     ids=lambda p: p.__name__.strip("_"),
 )  # fmt: skip

@@ -221,7 +221,11 @@ def test_rule_of_normalize(shape: Any, affine: Any, dims: Any) -> None:
 
 
 def test_every_row_with_a_rule_has_a_sample() -> None:
-    with_rules = {name for name, row in ROWS.items() if row.rules and "test" not in name}
+    with_rules = {
+        name
+        for name, row in ROWS.items()
+        if any(rule.__name__ != "refuse" for rule in row.rules.values()) and "test" not in name
+    }
     assert with_rules - set(SAMPLES) - {"normalize"} == set()
     assert set(SAMPLES) <= with_rules, "samples of ops that are gone"
 

@@ -15,7 +15,7 @@ from tensorbus.ops.layouts import contiguous_strides
 from tensorbus.ops.pointwise import FUNCTIONS, METHODS, binary, unary
 from tensorbus.ops.promotion import result_type
 from tensorbus.ops.public import inplace_form, public
-from tensorbus.ops.registry import row
+from tensorbus.ops.registry import no_derivative, row
 
 _INTEGERS = {2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
 
@@ -28,9 +28,11 @@ binary("copysign", doc="The size of *input* with the sign of *other*", domain="f
        x=lambda F, g, x, out: F.mul(g, F.mul(F.sign(x), F.sign(out))),
        y=lambda F, g: F.mul(g, 0.0))
 binary("nextafter", doc="The next number after *input* towards *other*",
-       composite=lambda F, x, y: _nextafter(F, _array(F, x), _array(F, y)))
+       composite=lambda F, x, y: _nextafter(F, _array(F, x), _array(F, y)),
+       **no_derivative("nextafter"))
 binary("heaviside", doc="0 below 0, 1 above, *values* at 0", inplace=True,
-       composite=lambda F, x, y: F.where(F.eq(x, 0), y, F.cast(F.gt(x, 0), F.bool)))
+       composite=lambda F, x, y: F.where(F.eq(x, 0), y, F.cast(F.gt(x, 0), F.bool)),
+       **no_derivative("heaviside"))
 binary("fmax", doc="The larger of both, the other one where either is NaN", inplace=False,
        composite=lambda F, x, y: _one_if_nan(F, x, y, F.maximum),
        x=lambda F, g, x, y: F.mul(g, F.cast(_takes_first(F, F.ge(x, y), y), F.bool)),

@@ -11,7 +11,7 @@ from tensorbus.ops import pointwise_compositions as of
 from tensorbus.ops.inplace import fast_binary, in_place, write_out
 from tensorbus.ops.override import SUBCLASSES, dispatch, overriding
 from tensorbus.ops.public import FUNCTIONS, METHODS, Lazy
-from tensorbus.ops.registry import row
+from tensorbus.ops.registry import no_derivative, row
 
 
 def _core(name: str) -> Callable[..., Any]:
@@ -180,7 +180,7 @@ binary("div", doc="``input / other``, true division", operator="truediv", domain
        x=lambda F, g, y: F.div(g, y),
        y=lambda F, g, y, out: F.neg(F.div(F.mul(g, out), y)))
 binary("floor_divide", doc="``input // other``, rounded towards minus infinity",
-       operator="floordiv", domain="number")
+       operator="floordiv", domain="number", **no_derivative("floor_divide"))
 binary("fmod", doc="The remainder of division with the sign of *input*", domain="number",
        x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.trunc(F.div(x, y)))))
 binary("remainder", doc="The remainder of division with the sign of *other*", operator="mod",

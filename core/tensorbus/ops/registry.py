@@ -8,6 +8,9 @@ from typing import Any
 
 ROWS: dict[str, Row] = {}
 
+RESERVED = frozenset("F base cell e0 e1 e2 error g0 g1 g2 how k n o r s self sh t".split())
+"""Names that generated functions use for themselves."""
+
 TABLES: list[Any] = []
 """The kinds made so far: a row declared later gets a place in each."""
 
@@ -53,6 +56,9 @@ class Row:
             if mark == "T?":
                 optional.append(name)
         self.arguments, self.tensors, self.optional = tuple(names), tuple(tensors), tuple(optional)
+        taken = RESERVED.intersection(names)
+        if taken and self.rules:
+            raise ValueError(f"row {self.name}: {sorted(taken)} are names of the generated text")
         if not self.node_name:
             self.node_name = "".join(p.capitalize() for p in self.name.split("_")) + "Backward0"
 
@@ -66,6 +72,15 @@ def rule_arguments(rule: Callable[..., Any]) -> tuple[str, ...]:
     """What a derivative rule wants after ``F`` and ``g``."""
     code = rule.__code__
     return code.co_varnames[2 : code.co_argcount]
+
+
+def no_derivative(name: str) -> dict[str, Callable[..., Any]]:
+    """Rules that refuse: an op without a derivative is told in backward, not passed over."""
+
+    def refuse(F: Any, g: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+    return {"x": refuse, "y": refuse}
 
 
 def row(name: str, signature: str, form: str = "general", **fields: Any) -> Row:
