@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorbus import discovery, kinds
+from tensorbus import discovery, dispatch, kinds
 from tensorbus.discovery.metadata import BACKENDS, Record
 from tensorbus.plugin import ArrayLibraryBackend, Backend, Capabilities, Traits
 from tensorbus.plugin.backend import POINTWISE, PRIMITIVES
@@ -169,6 +169,8 @@ def plugged() -> Iterator[Plug]:
         loader._records[:] = [r for r in loader._records if r.name != name]
         for key in [k for k in kinds._kinds if k[0].type == name]:
             del kinds._kinds[key]
+        for where in [w for w in dispatch._fell_back if w.endswith(f" on {name}")]:
+            del dispatch._fell_back[where]  # nothing to report when the tests end
 
 
 @pytest.fixture
