@@ -213,7 +213,7 @@ def test_rows_declared_later_reach_tables_that_exist() -> None:
     with pytest.raises(ValueError, match="declared twice"):
         row("exp", "x:T", "unary")
     with pytest.raises(ValueError, match="which are no tensors"):
-        row("another", "x:T, n", n=lambda F, g: g)
+        row("another", "x:T, count", count=lambda F, g: g)
     assert "another" not in ROWS
 
 
