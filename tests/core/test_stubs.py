@@ -89,6 +89,17 @@ with torch.no_grad():
 for row in x:
     row.add_(1).mul_(2)
 loader = torch.utils.data.DataLoader([1, 2, 3], batch_size=2)
+values, indices = x.max(dim=1)
+size: int = x.size(-1)
+strides: tuple[int, ...] = x.stride()
+
+
+@torch.no_grad()
+def halved(x: Tensor) -> Tensor:
+    return x / 2
+
+
+half: Tensor = halved(x)
 
 
 class Double(Function):
@@ -115,7 +126,15 @@ torch.flaot32  # attr-defined
 nn.Linaer(1, 2)  # attr-defined
 nn.Linear("a", 2)  # arg-type
 torch.optim.SDG  # attr-defined
-torch.relu_(x).shape.ndim  # attr-defined
+x.relu_().shape.ndim  # attr-defined
+
+
+@torch.no_grad()
+def halved(x: torch.Tensor) -> torch.Tensor:
+    return x / 2
+
+
+halved("a")  # arg-type
 """
 
 

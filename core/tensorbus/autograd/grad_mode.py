@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Thread(threading.local):
@@ -49,10 +51,10 @@ class _Mode:
     _before: list[bool]
     mode = True
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        self = object.__new__(cls)
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Self:
+        self: Any = object.__new__(cls)
         self._before = []
-        return self(function) if function is not None else self
+        return self if function is None else self(function)
 
     def __enter__(self) -> None:
         self._before.append(_switch(self.mode))
@@ -60,7 +62,7 @@ class _Mode:
     def __exit__(self, *_: Any) -> None:
         _switch(self._before.pop())
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: F) -> F:
         import inspect
 
         cls = type(self)
@@ -71,14 +73,14 @@ class _Mode:
             def generate(*args: Any, **kwargs: Any) -> Any:
                 return _in_mode(make, function(*args, **kwargs))
 
-            return generate
+            return generate  # type: ignore[return-value]
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             with make():
                 return function(*args, **kwargs)
 
-        return call
+        return call  # type: ignore[return-value]
 
 
 def _entered(mode: bool) -> _Mode:
@@ -132,7 +134,7 @@ class set_grad_enabled(_Mode):
 
     __slots__ = ("mode",)
 
-    def __new__(cls, mode: bool) -> Any:
+    def __new__(cls, mode: bool) -> Self:
         self = object.__new__(cls)
         self.mode = bool(mode)
         self._before = [_switch(self.mode)]
@@ -141,7 +143,7 @@ class set_grad_enabled(_Mode):
     def __enter__(self) -> None:
         _switch(self.mode)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: F) -> F:
         _switch(self._before.pop())
         return super().__call__(function)
 
@@ -155,7 +157,10 @@ class inference_mode(_Mode):
     __slots__ = ()
     mode = False
 
-    def __new__(cls, mode: Any = True) -> Any:
+    def __new__(cls, mode: Any = True) -> Self:
+        made: Any
         if callable(mode):
-            return _Mode.__new__(cls, mode)
-        return _Mode.__new__(cls if mode else enable_grad)
+            made = _Mode.__new__(cls, mode)
+        else:
+            made = _Mode.__new__(cls if mode else enable_grad)
+        return made
