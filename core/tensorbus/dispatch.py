@@ -192,9 +192,13 @@ _fell_back: collections.Counter[str] = collections.Counter()
 def set_fallback(policy: str) -> None:
     """What happens when a device lacks an op: ``error``, ``warn`` (once for each) or ``allow``."""
     global _policy
-    if policy not in ("error", "warn", "allow"):
-        raise ValueError(f"the fallback policy is error, warn or allow, not {policy!r}")
+    _check_policy(policy, "the fallback policy")
     _policy = policy
+
+
+def _check_policy(policy: str, what: str) -> None:
+    if policy not in ("error", "warn", "allow"):
+        raise ValueError(f"{what} is error, warn or allow, not {policy!r}")
 
 
 def get_fallback() -> str:
@@ -223,6 +227,7 @@ def _fallback(kind: Kind, name: str) -> Entry:
         )
 
     def refuse() -> None:
+        _check_policy(_policy, "TENSORBUS_FALLBACK")
         if _policy == "error":
             raise NotImplementedError(
                 f"{missing}. Ways out: install an overlay that has it, move the tensors with "

@@ -100,9 +100,13 @@ def test_the_policy_may_change_after_an_error(plug: Any, boxed: Any) -> None:
         x.exp()
 
 
-def test_an_unknown_policy() -> None:
+def test_an_unknown_policy(plug: Any, boxed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="error, warn or allow, not 'maybe'"):
         torch.set_fallback("maybe")
+    monkeypatch.setattr(dispatch, "_policy", "maybe")  # as the environment variable may be
+    with pytest.raises(ValueError, match="TENSORBUS_FALLBACK is error, warn or allow, not 'maybe'"):
+        torch.zeros(2, device=plug(boxed(lacking=["exp"]))).exp()
+    monkeypatch.undo()
 
 
 def test_writes_through_the_fallback_reach_the_same_storage(plug: Any, boxed: Any) -> None:

@@ -16,7 +16,6 @@ import tensorbus as torch
 from tensorbus.ops.generate import core, source_of
 from tensorbus.ops.registry import ROWS, rule_arguments
 
-
 TENSOR_ROWS = sorted(name for name, row in ROWS.items() if row.tensors)
 
 
