@@ -168,13 +168,14 @@ def _origins(module: str) -> dict[str, tuple[str, str]]:
     """For each name at the top of a module: the module that has it, and its name there."""
     found: dict[str, tuple[str, str]] = {}
     tree = ast.parse(inspect.getsource(importlib.import_module(module)))
-    for node in ast.walk(tree):  # also what is imported for type checkers only
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.update({a.asname or a.name: (node.module, a.name) for a in node.names})
-        elif isinstance(node, ast.Import):
-            found.update({a.asname or a.name: (a.name, "") for a in node.names})
-    for statement in tree.body:
-        if isinstance(statement, ast.ClassDef):
+    for_checkers = [s for block in tree.body if isinstance(block, ast.If) for s in block.body]
+    for statement in [*tree.body, *for_checkers]:
+        if isinstance(statement, ast.ImportFrom) and statement.module:
+            source = statement.module
+            found.update({a.asname or a.name: (source, a.name) for a in statement.names})
+        elif isinstance(statement, ast.Import):
+            found.update({a.asname or a.name: (a.name, "") for a in statement.names})
+        elif isinstance(statement, ast.ClassDef):
             found[statement.name] = (module, statement.name)
         elif isinstance(statement, ast.Assign):
             names = [t.id for t in statement.targets if isinstance(t, ast.Name)]

@@ -57,6 +57,16 @@ def test_every_member_of_tensor_is_in_its_stub():
     assert set(METHODS) | slots | own == names_of(tensor.body)
 
 
+def test_checkers_know_what_subpackages_reach_later():
+    later = {
+        n: m for n, m in sys.modules.items() if n.startswith("tensorbus.") and "_LATER" in vars(m)
+    }
+    assert "tensorbus.autograd" in later
+    for package, module in later.items():
+        for name, part in vars(module)["_LATER"].items():
+            assert _stubs._origins(package)[name] == (f"{package}.{part}", name)
+
+
 def test_start_up_imports_neither_the_stubs_nor_what_writes_them():
     program = "import sys, tensorbus; print([m for m in sys.modules if 'stubs' in m])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -74,7 +74,7 @@ def rule_arguments(rule: Callable[..., Any]) -> tuple[str, ...]:
     return code.co_varnames[2 : code.co_argcount]
 
 
-def no_derivative(name: str) -> dict[str, Callable[..., Any]]:
+def no_derivative(name: str) -> dict[str, Any]:
     """Rules that refuse: an op without a derivative is told in backward, not passed over."""
 
     def refuse(F: Any, g: Any) -> Any:
