@@ -51,9 +51,17 @@ class Kind:
 
     def add_row(self, row: Any) -> None:
         """Give an op its place in the table: a stub that resolves it at the first call."""
-        names = [row.name, "fast_" + row.name] if row.form == "view" else [row.name]
-        for name in names:
+        for name in _places(row):
             self.__dict__[name] = functools.partial(_first_call, self, name)
+
+    def kill(self, dead: _DeadBackend) -> None:
+        """Make every op an error: the process was forked."""
+        from tensorbus.ops.registry import ROWS
+
+        self.backend = dead  # type: ignore[assignment]
+        for row in ROWS.values():
+            for name in _places(row):
+                self.__dict__[name] = dead.refuse
 
     if TYPE_CHECKING:
 
@@ -177,6 +185,11 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def _places(row: Any) -> tuple[str, ...]:
+    """The names of an op in the table: views have a second one, without a guard."""
+    return (row.name, "fast_" + row.name) if row.form == "view" else (row.name,)
+
+
 def wrap_number(value: Any, dtype: dtypes.dtype) -> Any:
     """A Python number as the dtype holds it: integers wrap around; none has over 64 bits."""
     if type(value) is int and not -(1 << 63) <= value < 1 << 64:
@@ -225,6 +238,8 @@ def canonical(device: Device) -> Device:
 
 
 def _make(device: Device, dtype: dtypes.dtype) -> Kind:
+    if device.type in _dead:
+        _dead[device.type].refuse()
     backend = discovery.backend(device.type)
     count = backend.device_count()
     if device.index is not None and device.index >= count:
@@ -256,11 +271,36 @@ def set_current_index(type: str, index: int) -> None:
         del _kinds[key]
 
 
+class _DeadBackend:
+    """Stands for a backend in a forked child that its library does not survive."""
+
+    def __init__(self, type: str):
+        self._text = (
+            f"the parent process used device {type!r}, so a forked child cannot: start processes "
+            "with multiprocessing.get_context('spawn') (for a DataLoader: "
+            "multiprocessing_context='spawn'), or use the device only after the fork"
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(self._text)
+
+    def refuse(self, *_: Any, **__: Any) -> Any:
+        """Any op of the device."""
+        raise RuntimeError(self._text)
+
+
+_dead: dict[str, _DeadBackend] = {}
+"""Device types that cannot be used in this process, which was forked."""
+
+
 def _after_fork() -> None:
-    for backend in {kind.backend for kind in _kinds.values()}:
-        revive = getattr(backend, "after_fork", None)
-        if revive is not None:
-            revive()
+    for kind in list(_kinds.values()):
+        type = kind.device.type
+        if type not in _dead:
+            if kind.backend.traits.survives_fork:
+                continue
+            _dead[type] = _DeadBackend(type)
+        kind.kill(_dead[type])
 
 
 if hasattr(os, "register_at_fork"):

@@ -68,10 +68,27 @@ def test_an_accelerator_first_used_in_the_child_works(
     assert out.strip() == "[3.0, 3.0]"
 
 
-def test_a_backend_hears_of_the_fork(run: Callable[..., str]) -> None:
+@pytest.mark.parametrize(
+    "use",
+    [
+        "x + x",
+        "x.tolist()",
+        "torch.ones(3, dtype=torch.int32, device=x.device)",
+        "x[0].exp()",
+        "x.add_(1)",
+    ],
+)
+def test_a_backend_that_does_not_survive_a_fork_refuses_every_use(
+    run: Callable[..., str], use: str
+) -> None:
+    # Any backend, whatever its library: here the CPU's own, told not to survive.
     before = (
-        "from tensorbus import kinds\n"
-        "x = torch.ones(2)\n"
-        "type(x._k.backend).after_fork = lambda self: print('child of', self.name)"
+        "from dataclasses import replace\n"
+        "backend = type(torch.ones(1)._k.backend)\n"
+        "backend.traits = replace(backend.traits, survives_fork=False)\n"
+        "x = torch.ones(2); x + x"
     )
-    assert run(before, "print((x + x).tolist())").splitlines() == ["child of cpu", "[2.0, 2.0]"]
+    child, parent = run(before, f"print({use})", "print((x + x).tolist())").splitlines()
+    assert child.startswith("RuntimeError the parent process used device 'cpu'")
+    assert "spawn" in child
+    assert parent == "[2.0, 2.0]"

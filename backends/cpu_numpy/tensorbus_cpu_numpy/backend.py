@@ -45,6 +45,7 @@ class CpuBackend(ArrayLibraryBackend):
         strided_out=True,
         host_sync=True,
         scalar_results=True,
+        survives_fork=True,
         deterministic_scatter=True,
     )
 

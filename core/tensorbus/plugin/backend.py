@@ -81,6 +81,8 @@ class Traits:
     """A kernel may return a host scalar where a 0-d array is due."""
     deterministic_scatter: bool = True
     """``put`` and ``scatter`` with duplicate indices give the same bits on every run."""
+    survives_fork: bool = False
+    """A forked child may go on using the device; else every use there is an error."""
     max_rank: int = 64
 
 
