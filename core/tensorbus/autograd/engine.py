@@ -47,7 +47,7 @@ def _run_arrays(roots: Roots, keep_graph: bool) -> dict[Any, Any]:
         while True:
             if node.h is not None:
                 g = _pre_hooks(node, g, False)
-            pairs = node.run(g)
+            pairs: Any = node.run(g)
             if node.h is not None:
                 pairs = _post_hooks(node, g, pairs, False)
             if not keep_graph:

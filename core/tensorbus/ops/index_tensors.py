@@ -287,6 +287,13 @@ class IndexPutBackward0(Node):
     __slots__ = ("dim", "e0", "e1", "i", "op_name", "version", "wrap")
     arity = 2
     op = "index_put_"
+    e0: Any
+    e1: Any
+    i: Tensor
+    dim: int
+    op_name: str
+    wrap: bool
+    version: int
 
     def _index(self) -> Tensor:
         cell = self.i._c

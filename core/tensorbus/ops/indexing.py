@@ -21,7 +21,7 @@ from tensorbus.ops.index_tensors import Indexed, assign_at, take_at
 from tensorbus.ops.inplace import refuse_overlap
 from tensorbus.ops.override import SUBCLASSES, dispatch, overriding
 from tensorbus.ops.public import METHODS, Lazy
-from tensorbus.ops.registry import ROWS, row
+from tensorbus.ops.registry import ROWS, Row, row
 from tensorbus.ops.writing import write_values
 from tensorbus.size import size_of
 
@@ -62,7 +62,8 @@ def _make_getitem() -> Any:
                 r = self._k.fast_leading(self._a, index)
             except Exception:
                 return leading(self, index)
-            row, place = leading_row, (index,)
+            row: Row = leading_row
+            place: tuple[Any, ...] = (index,)
         elif t is int and self._e is None and not RARE.on and self._s:
             n = self._s[0]
             at = index + n if index < 0 else index

@@ -145,6 +145,8 @@ class CopySlices(Node):
     __slots__ = ("e0", "e1", "order", "recipe", "shape")
     arity = 2
     op = "copy_"
+    e0: Any
+    e1: Any
     recipe: Any
     shape: Any
     order: tuple[int, ...] | None

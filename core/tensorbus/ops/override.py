@@ -57,9 +57,7 @@ def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any =
 # -- asking the classes ----------------------------------------------------------------------
 def overrides(cls: type) -> bool:
     """Whether operations on instances of a class go through its ``__torch_function__``."""
-    return issubclass(cls, Overriding) and (
-        cls.__torch_function__ is not disabled_torch_function  # type: ignore[comparison-overlap]
-    )
+    return issubclass(cls, Overriding) and (cls.__torch_function__ is not disabled_torch_function)
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
@@ -150,7 +148,7 @@ def default_torch_function(cls: type, func: Any, types: Any, args: Any, kwargs: 
 @functools.cache
 def _unwrapped() -> tuple[Any, ...]:
     """The properties whose tensors exist already and keep their class."""
-    return Tensor.grad, Tensor._base  # type: ignore[attr-defined]
+    return Tensor.grad, Tensor._base
 
 
 def _convert(result: Any, cls: type, args: Any) -> Any:
@@ -175,7 +173,7 @@ def as_subclass(x: Tensor, cls: type) -> Any:
     """The same storage and history as an object of a subclass of Tensor, or of Tensor itself."""
     if x._c is None:
         x._c = [0]
-    t = new(cls)
+    t: Any = new(cls)
     if x._e is None:
         source = x
     else:  # a leaf's edge is the leaf's own
@@ -224,7 +222,7 @@ class Overriding(Tensor, between=True):
     __slots__ = ()
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.unbind(0) if self.dim() else super().__iter__())  # type: ignore[attr-defined,misc]
+        return iter(self.unbind(0) if self.dim() else super().__iter__())
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         make, args = super().__reduce_ex__(protocol)[:2]

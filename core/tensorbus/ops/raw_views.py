@@ -156,7 +156,7 @@ def _nonempty(kind: Any, name: str, kernel: Callable[..., Any]) -> Callable[...,
 def _empty_shape(name: str, operands: tuple[Any, ...], arrays: list[Any]) -> Shape:
     if name in POINTWISE:
         return tuple(broadcast_shapes(*(tuple(x.shape) for x in arrays)))
-    x = arrays[0] if arrays else None
+    x: Any = arrays[0] if arrays else None
     if name in REDUCTIONS:
         dims = operands[1] if isinstance(operands[1], tuple) else (operands[1],)
         return tuple(n for d, n in enumerate(x.shape) if d not in dims)

@@ -73,7 +73,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     tensor([1, 2, 0])
     """
     if isinstance(dim, bool):
-        dim, descending = -1, dim
+        descending, dim = dim, -1
     _refuse_complex(" Sort", input)
     x, d = _lined(input, dim)
     return _shaped(_sort, x, d, _order(x, d, descending), input._s)
