@@ -226,13 +226,21 @@ def _general(row: Row) -> list[str]:
         lines += [
             "    if not r.shape:",
             f"        r = {kind}.as_array(r)",
-            f"    if not {kind}.is_contiguous(r):",
-            f"        r = {kind}.clone(r)",
+            *_row_major(row, kind),
             *_result(kind, "    ", size="size_of(r.shape)", base="None"),
         ]
         if row.rules:
             lines += record_text(row)
     return [*lines, "    return o"]
+
+
+def _row_major(row: Row, kind: str) -> list[str]:
+    """Lines that copy a result of another layout."""
+    test = f"not {kind}.is_contiguous(r)"
+    if row.composite is None and not row.optional:
+        # Kernels give row-major results for row-major inputs; compositions may give views.
+        test = f"({' or '.join(f'{t}._b is not None' for t in row.tensors)}) and {test}"
+    return [f"    if {test}:", f"        r = {kind}.clone(r)"]
 
 
 def _result(

@@ -9,7 +9,7 @@ from tensorbus._tensor import Tensor
 from tensorbus.errors import device_error
 from tensorbus.ops.generate import core
 from tensorbus.ops.layouts import broadcast_shapes
-from tensorbus.ops.public import METHODS, public
+from tensorbus.ops.public import METHODS, Lazy, public
 from tensorbus.ops.registry import row
 
 row(
@@ -90,7 +90,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         check_operands("matmul", input, other)
     a, b = input._s, other._s
     if len(a) == 2 and len(b) == 2:
-        if a[1] != b[0]:
+        (_, columns), (rows, _) = a, b
+        if columns != rows:
             raise RuntimeError(
                 f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
             )
@@ -145,12 +146,24 @@ def _batched(x: Tensor, y: Tensor) -> Tensor:
     )
 
 
-def _operator(self: Tensor, other: Any) -> Any:
-    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+def _make_operator() -> Any:
+    product = core("matmul")
+
+    def __matmul__(self: Tensor, other: Any) -> Any:
+        """The matrix product."""
+        if type(other) is Tensor and other._k is self._k:
+            a, b = self._s, other._s
+            if len(a) == 2 and len(b) == 2:
+                (_, columns), (rows, _) = a, b
+                if columns == rows:
+                    return product(self, other)
+        return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+    return __matmul__
 
 
 public(out=True)(matmul)
-METHODS["__matmul__"] = _operator
+METHODS["__matmul__"] = Lazy("__matmul__", _make_operator)
 
 
 @public(out=True)
