@@ -22,7 +22,7 @@ def name(d: Any) -> str:
     return str(d).removeprefix("torch.")
 
 
-@pytest.mark.parametrize(("a", "b"), itertools.combinations_with_replacement(DTYPES, 2))
+@pytest.mark.parametrize(("a", "b"), list(itertools.combinations_with_replacement(DTYPES, 2)))
 def test_promote_types_and_casts(a: str, b: str) -> None:
     found = tensorbus.promote_types(getattr(tensorbus, a), getattr(tensorbus, b))
     assert name(found) == name(torch.promote_types(getattr(torch, a), getattr(torch, b)))
