@@ -1128,7 +1128,7 @@ class Tensor:
         """The variance, with Bessel's correction unless ``correction=0``."""
     def vdot(self, other: Tensor) -> Tensor:
         """The inner product of two vectors, the first one conjugated."""
-    def view(self, *shape: Any) -> Tensor:
+    def view(self, *given: Any) -> Any:
         """The same elements in another shape, sharing memory; one extent may be -1."""
     def view_as(self, other: Tensor) -> Tensor:
         """``view`` in the shape of another tensor."""
@@ -1149,6 +1149,7 @@ class Tensor:
 
 PERMUTED: Any
 new = object.__new__
+make: Callable[[], Tensor]
 def from_array(array: Any, kind: Kind) -> Tensor:
     """A tensor without history for a fresh row-major array."""
 def wrap_like(array: Any, kind: Kind, edge: Any) -> Tensor:

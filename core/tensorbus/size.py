@@ -54,7 +54,8 @@ class _Sizes(dict[tuple[int, ...], Size]):
         return self.setdefault(size, size)
 
 
-size_of: Callable[[tuple[int, ...]], Size] = _Sizes().__getitem__
+SIZES = _Sizes()
+size_of: Callable[[tuple[int, ...]], Size] = SIZES.__getitem__
 """The one Size for a shape: equal shapes give the same object while they are in use."""
 
 SCALAR = size_of(())

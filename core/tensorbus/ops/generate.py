@@ -16,9 +16,15 @@ from tensorbus.autograd import node as nodes
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.modes import RARE
 from tensorbus.ops import slow
-from tensorbus.ops.generate_nodes import edge_text, node_text, record_text, save_text
+from tensorbus.ops.generate_nodes import (
+    edge_text,
+    node_text,
+    record_text,
+    record_view_text,
+    save_text,
+)
 from tensorbus.ops.registry import ROWS, Row
-from tensorbus.size import size_of
+from tensorbus.size import SIZES
 
 
 class _Cores(dict[str, Callable[..., Any]]):
@@ -34,17 +40,20 @@ core: Callable[[str], Callable[..., Any]] = _Cores().__getitem__
 
 
 def _make(row: Row) -> Callable[..., Any]:
-    writer = {"binary": _binary, "unary": _unary}.get(row.form, _general)
+    writer = {"binary": _binary, "unary": _unary, "view": _view}.get(row.form, _general)
     namespace = _namespace(row)
     source = "\n".join(writer(row)) + "\n"
     if row.rules:
         source = "\n".join(node_text(row)) + "\n\n\n" + source
         if row.form == "binary":
             source = "\n".join(node_text(row, scalar=True)) + "\n\n\n" + source
-    file = f"<tensorbus op {row.name}>"
+    return _compiled(f"<tensorbus op {row.name}>", source, namespace)[row.name]
+
+
+def _compiled(file: str, source: str, namespace: dict[str, Any]) -> dict[str, Any]:
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     exec(compile(source, file, "exec"), namespace)
-    return namespace[row.name]
+    return namespace
 
 
 def source_of(name: str) -> str:
@@ -58,8 +67,8 @@ def _namespace(row: Row) -> dict[str, Any]:
 
     return {
         "__name__": f"tensorbus.ops.generated.{row.name}",
-        "Tensor": Tensor, "Parameter": Parameter, "PERMUTED": PERMUTED, "new": _tensor.new,
-        "GRAD": GRAD, "THREAD": THREAD, "RARE": RARE, "ROW": row, "size_of": size_of,
+        "Tensor": Tensor, "Parameter": Parameter, "PERMUTED": PERMUTED, "make": _tensor.make,
+        "GRAD": GRAD, "THREAD": THREAD, "RARE": RARE, "ROW": row, "SIZES": SIZES,
         "sequence": nodes.next_sequence, "Node": nodes.Node, "FREED": nodes.FREED,
         "stale": nodes.stale, "stale_result": nodes.stale_result,
         "slow": slow.binary, "failed": slow.failed, "rare": slow.rare, "edge_of": slow.edge_of,
@@ -107,7 +116,7 @@ def _binary(row: Row) -> list[str]:
         lines += [
             "        if not s:",
             f"            r = {kind}.as_array(r)",
-            *_result(kind, "        "),
+            *_result(kind, "        ", base="base"),
             f"        e0 = {a}._e",
             "        if e0 is not None and (GRAD.on or THREAD.on):",
             f"            n = {row.node_name}S()",
@@ -120,7 +129,7 @@ def _binary(row: Row) -> list[str]:
             "        return o",
         ]
     lines += ["    else:", f"        return slow(ROW, {a}, {b})", "    if not s:"]
-    lines += [f"        r = {kind}.as_array(r)", *_result(kind, "    ")]
+    lines += [f"        r = {kind}.as_array(r)", *_result(kind, "    ", base="base")]
     if row.rules:
         lines += [
             f"    e0 = {a}._e",
@@ -159,7 +168,7 @@ def _unary(row: Row) -> list[str]:
         f"        return failed(ROW, ({x}{rest or ','}), error)",
         "    if not s:",
         f"        r = {kind}.as_array(r)",
-        *_result(kind, "    "),
+        *_result(kind, "    ", base="base"),
     ]
     if row.rules:
         lines += record_text(row)
@@ -187,7 +196,7 @@ def _general(row: Row) -> list[str]:
         "    if RARE.on:",
         f"        return rare(ROW, ({everything}))",
     ]
-    if recorded and row.form != "view":
+    if recorded:
         # A plain composite has no derivative of its own: its parts record.
         wanted = " or ".join(f"({edge_text(row, t)}) is not None" for t in row.tensors)
         lines += [
@@ -196,42 +205,87 @@ def _general(row: Row) -> list[str]:
         ]
     lines += [
         "    try:",
-        f"        r = k.{'fast_' if row.form == 'view' else ''}{name}({called})",
+        f"        r = k.{name}({called})",
         "    except Exception as error:",
         f"        return failed(ROW, ({everything}), error)",
     ]
-    if row.form == "view":
-        x = row.arguments[0]
-        params = "".join(f"{a}, " for a in row.arguments[1:])
-        lines += [
-            *_result("k", "    ", size="size_of(r.shape)", cell="cell", base=None, prepare=(
-                f"    cell = {x}._c",
-                "    if cell is None:",
-                f"        cell = {x}._c = [0]",
-                f"    b = {x}._b",
-                "    if b is None or b is PERMUTED:",
-                f"        b = {x}",
-                f"        how = (ROW, ({params}), None)",
-                "    else:",
-                f"        how = {x}._r and (ROW, ({params}), {x}._r)",
-            )),
-            "    o._b = b",
-            "    o._r = how",
-        ]  # fmt: skip
-        if row.rules:
-            lines += [*record_text(row), "        o._v = cell[0]"]
-            # A view made in no_grad is cut off from its base's history for good.
-            lines += ["    elif e0 is not None:", "        o._r = None"]
-    else:
-        lines += [
-            "    if not r.shape:",
-            f"        r = {kind}.as_array(r)",
-            *_row_major(row, kind),
-            *_result(kind, "    ", size="size_of(r.shape)", base="None"),
-        ]
-        if row.rules:
-            lines += record_text(row)
+    lines += [
+        "    if not r.shape:",
+        f"        r = {kind}.as_array(r)",
+        *_row_major(row, kind),
+        *_result(kind, "    ", size="SIZES[r.shape]"),
+    ]
+    if row.rules:
+        lines += record_text(row)
     return [*lines, "    return o"]
+
+
+def _view(row: Row) -> list[str]:
+    return view_text(row, row.name, ", ".join(row.arguments), [], "SIZES[r.shape]")
+
+
+def view_text(row: Row, name: str, parameters: str, first: list[str], size: str) -> list[str]:
+    """A function that makes a view; *first* stands before it, *size* says the view's Size."""
+    x = row.arguments[0]
+    values = "".join(f", {a}" for a in row.arguments[1:])
+    params = "".join(f"{a}, " for a in row.arguments[1:])
+    lines = [
+        f"def {name}({parameters}):",
+        *first,
+        f"    k = {x}._k",
+        "    if RARE.on:",
+        f"        return rare(ROW, ({x}{values or ','}))",
+        "    try:",
+        f"        r = k.fast_{row.name}({x}._a{values})",
+        "    except Exception as error:",
+        f"        return failed(ROW, ({x}{values or ','}), error)",
+        f"    cell = {x}._c",
+        "    if cell is None:",
+        f"        cell = {x}._c = [0]",
+        f"    b = {x}._b",
+        "    if b is None or b is PERMUTED:",
+        f"        b = {x}",
+        f"        how = (ROW, ({params}), None)",
+        f"        e0 = {x}._e",
+        "    else:",
+        f"        how = {x}._r and (ROW, ({params}), {x}._r)",
+        f"        e0 = edge_of({x})",
+        "    o = make()",
+        "    o._a = r",
+        "    o._k = k",
+        f"    o._s = {size}",
+        "    o._c = cell",
+        "    o._b = b",
+        "    o._r = how",
+    ]
+    if not row.rules:
+        return [*lines, "    o._e = None", "    return o"]
+    return [
+        *lines,
+        "    if e0 is None:",
+        "        o._e = None",
+        "    elif GRAD.on or THREAD.on:",
+        *record_view_text(row),
+        "        o._v = cell[0]",
+        "    else:",
+        "        # A view made in no_grad is cut off from its base's history for good.",
+        "        o._e = None",
+        "        o._r = None",
+        "    return o",
+    ]
+
+
+def shortcut(
+    name: str, parameters: str, first: list[str], size: str, **names: Any
+) -> Callable[..., Any]:
+    """A method that makes a view by a row, with its arguments prepared by the lines *first*.
+
+    One function where a method that calls the row's own would be two.
+    """
+    row = ROWS[name]
+    namespace = {**core(name).__globals__, **names}
+    source = "\n".join(view_text(row, "method", parameters, first, size)) + "\n"
+    return _compiled(f"<tensorbus method for {name}>", source, namespace)["method"]
 
 
 def _row_major(row: Row, kind: str) -> list[str]:
@@ -243,21 +297,12 @@ def _row_major(row: Row, kind: str) -> list[str]:
     return [f"    if {test}:", f"        r = {kind}.clone(r)"]
 
 
-def _result(
-    kind: str,
-    indent: str,
-    size: str = "s",
-    cell: str = "None",
-    base: str | None = "base",
-    prepare: tuple[str, ...] = (),
-) -> list[str]:
+def _result(kind: str, indent: str, size: str = "s", base: str = "None") -> list[str]:
     lines = [
-        "o = new(Tensor)", "o._a = r", f"o._k = {kind}", f"o._s = {size}", f"o._c = {cell}",
-        "o._e = None",
+        "o = make()", "o._a = r", f"o._k = {kind}", f"o._s = {size}", "o._c = None",
+        "o._e = None", f"o._b = {base}",
     ]  # fmt: skip
-    if base is not None:
-        lines.append(f"o._b = {base}")
-    return [*prepare, *(indent + line for line in lines)]
+    return [indent + line for line in lines]
 
 
 def _result_kind(row: Row) -> str:

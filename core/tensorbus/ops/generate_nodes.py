@@ -22,17 +22,28 @@ def record_text(row: Row) -> list[str]:
     else:
         lines = [f"    e{i} = {edge_text(row, t)}" for i, t in enumerate(inputs)]
     wanted = " or ".join(f"e{i} is not None" for i in range(len(inputs)))
-    lines += [
+    return [
+        *lines,
         f"    if ({wanted}) and (GRAD.on or THREAD.on):",
+        *_node_made(row, "o._k"),
+    ]
+
+
+def record_view_text(row: Row) -> list[str]:
+    """The lines that make a view's node; its edge is known."""
+    return _node_made(row, "k")
+
+
+def _node_made(row: Row, kind: str) -> list[str]:
+    return [
         f"        n = {row.node_name}()",
         "        n.q = sequence()",
-        "        n.k = o._k",
+        f"        n.k = {kind}",
         "        n.h = None",
-        *(f"        n.e{i} = e{i}" for i in range(len(inputs))),
+        *(f"        n.e{i} = e{i}" for i in range(len(edges_of(row)))),
         *save_text(row, "        "),
         "        o._e = n",
     ]
-    return lines
 
 
 def _needs(row: Row, scalar: bool = False) -> dict[str, list[int]]:

@@ -23,7 +23,7 @@ from tensorbus.ops.override import SUBCLASSES, dispatch, overriding
 from tensorbus.ops.public import METHODS, Lazy
 from tensorbus.ops.registry import ROWS, Row, row
 from tensorbus.ops.writing import write_values
-from tensorbus.size import size_of
+from tensorbus.size import SIZES, size_of
 
 _INDEX_KINDS = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
@@ -46,7 +46,7 @@ row(
 
 
 def _make_getitem() -> Any:
-    leading, find_size = core("leading"), size_of
+    leading, sizes = core("leading"), SIZES
     leading_row, select_row = ROWS["leading"], ROWS["select"]
 
     def __getitem__(self: Tensor, index: Any) -> Tensor:
@@ -97,7 +97,7 @@ def _make_getitem() -> Any:
             o._r = self._r and (row, place, self._r)
         o._a = r
         o._k = self._k
-        o._s = find_size(r.shape)
+        o._s = sizes[r.shape]
         o._c = c
         o._e = None
         return o

@@ -7,10 +7,11 @@ from typing import Any
 
 from tensorbus._tensor import Tensor
 from tensorbus.ops.dims import shape_argument, wrap_dim, wrap_dims
-from tensorbus.ops.generate import core
+from tensorbus.ops.generate import core, shortcut
 from tensorbus.ops.layouts import view_strides
 from tensorbus.ops.public import METHODS, Lazy, public
 from tensorbus.ops.reinterpretation import view_dtype
+from tensorbus.size import Size, size_of
 
 Shape = tuple[int, ...]
 
@@ -41,38 +42,39 @@ def _resolve_shape(x: Tensor, shape: Shape) -> Shape:
     return shape
 
 
-_shapes: dict[tuple[Any, Shape], Shape] = {}
+_shapes: dict[tuple[Any, Shape], tuple[Shape, Size]] = {}
 
 
-def _cached_shape(x: Tensor, shape: Shape) -> Shape:
-    found = _resolve_shape(x, shape)
-    if len(_shapes) > 10_000:
-        _shapes.clear()
-    return _shapes.setdefault((x._s, shape), found)
+def _view_slowly(x: Tensor, given: tuple[Any, ...]) -> Tensor:
+    """``view`` with arguments seen for the first time, or of a tensor that is no plain one."""
+    if len(given) == 1 and hasattr(given[0], "itemsize"):
+        return view_dtype(x, given[0])
+    shape = _resolve_shape(x, shape_argument(given))
+    if given and type(given[0]) is int:
+        if len(_shapes) > 10_000:
+            _shapes.clear()
+        _shapes[x._s, given] = shape, size_of(shape)
+    if x._b is not None:
+        _check_view(x, shape)
+    return core("view")(x, shape)
 
 
 def _make_view() -> Any:
-    view_core = core("view")
-    shapes = _shapes
-
-    def view(self: Tensor, *shape: Any) -> Tensor:
-        """The same elements in another shape, sharing memory; one extent may be -1.
+    first = [
+        "    try:",
+        "        shape, size = SHAPES[x._s, given]",
+        "    except (KeyError, TypeError):",
+        "        return view_slowly(x, given)",
+        "    if x._b is not None:",
+        "        return view_slowly(x, given)",
+    ]
+    view = shortcut("view", "x, *given", first, "size", SHAPES=_shapes, view_slowly=_view_slowly)
+    view.__name__ = view.__qualname__ = "view"
+    view.__doc__ = """The same elements in another shape, sharing memory; one extent may be -1.
 
         RuntimeError where the layout does not allow it: ``reshape`` copies then. Given a dtype, the
         same bytes as that dtype.
         """
-        try:
-            wanted = shapes[self._s, shape]
-        except (KeyError, TypeError):
-            if len(shape) == 1 and hasattr(shape[0], "itemsize"):
-                return view_dtype(self, shape[0])
-            wanted = _cached_shape(self, shape_argument(shape))
-            if type(shape[0] if shape else 0) is int:
-                shapes[self._s, shape] = wanted
-        if self._b is not None:
-            _check_view(self, wanted)
-        return view_core(self, wanted)
-
     return view
 
 
