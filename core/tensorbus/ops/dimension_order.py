@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorbus._tensor import Tensor
 from tensorbus.ops.dims import shape_argument, wrap_dim
-from tensorbus.ops.generate import core
+from tensorbus.ops.generate import core, shortcut
 from tensorbus.ops.public import METHODS, Lazy, public
 from tensorbus.ops.registry import row
 
@@ -59,8 +59,18 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return core("transpose")(input, dim0, dim1)
 
 
+def _make_transpose() -> Any:
+    first = ["    if x._b is not None:", "        return general(x, dim0, dim1)"]
+    method = shortcut(
+        "transpose", "x, dim0, dim1", first, "SIZES[r.shape]", True, general=core("transpose")
+    )
+    method.__name__ = method.__qualname__ = "transpose"
+    method.__doc__ = "Two dimensions exchanged, without a copy."
+    return method
+
+
 for _name in ("transpose", "swapdims"):
-    METHODS[_name] = Lazy(_name, lambda: core("transpose"))
+    METHODS[_name] = Lazy(_name, _make_transpose)
 
 
 @public()

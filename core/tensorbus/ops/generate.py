@@ -224,8 +224,13 @@ def _view(row: Row) -> list[str]:
     return view_text(row, row.name, ", ".join(row.arguments), [], "SIZES[r.shape]")
 
 
-def view_text(row: Row, name: str, parameters: str, first: list[str], size: str) -> list[str]:
-    """A function that makes a view; *first* stands before it, *size* says the view's Size."""
+def view_text(
+    row: Row, name: str, parameters: str, first: list[str], size: str, plain: bool = False
+) -> list[str]:
+    """A function that makes a view; *first* stands before it, *size* says the view's Size.
+
+    With *plain* the lines before have seen to it that the tensor is row-major and no view.
+    """
     x = row.arguments[0]
     values = "".join(f", {a}" for a in row.arguments[1:])
     params = "".join(f"{a}, " for a in row.arguments[1:])
@@ -242,22 +247,24 @@ def view_text(row: Row, name: str, parameters: str, first: list[str], size: str)
         f"    cell = {x}._c",
         "    if cell is None:",
         f"        cell = {x}._c = [0]",
-        f"    b = {x}._b",
-        "    if b is None or b is PERMUTED:",
-        f"        b = {x}",
-        f"        how = (ROW, ({params}), None)",
-        f"        e0 = {x}._e",
-        "    else:",
-        f"        how = {x}._r and (ROW, ({params}), {x}._r)",
-        f"        e0 = edge_of({x})",
-        "    o = make()",
-        "    o._a = r",
-        "    o._k = k",
-        f"    o._s = {size}",
-        "    o._c = cell",
-        "    o._b = b",
-        "    o._r = how",
     ]
+    if plain:
+        lines += [f"    e0 = {x}._e", "    o = make()", f"    o._b = {x}"]
+        lines += [f"    o._r = (ROW, {params})"]
+    else:
+        lines += [
+            "    o = make()",
+            f"    b = {x}._b",
+            "    if b is None or b is PERMUTED:",
+            f"        o._b = {x}",
+            f"        o._r = (ROW, {params})",
+            f"        e0 = {x}._e",
+            "    else:",
+            "        o._b = b",
+            f"        o._r = {x}._r and (ROW, {params}{x}._r)",
+            f"        e0 = edge_of({x})",
+        ]
+    lines += ["    o._a = r", "    o._k = k", f"    o._s = {size}", "    o._c = cell"]
     if not row.rules:
         return [*lines, "    o._e = None", "    return o"]
     return [
@@ -276,7 +283,7 @@ def view_text(row: Row, name: str, parameters: str, first: list[str], size: str)
 
 
 def shortcut(
-    name: str, parameters: str, first: list[str], size: str, **names: Any
+    name: str, parameters: str, first: list[str], size: str, plain: bool, **names: Any
 ) -> Callable[..., Any]:
     """A method that makes a view by a row, with its arguments prepared by the lines *first*.
 
@@ -284,7 +291,7 @@ def shortcut(
     """
     row = ROWS[name]
     namespace = {**core(name).__globals__, **names}
-    source = "\n".join(view_text(row, "method", parameters, first, size)) + "\n"
+    source = "\n".join(view_text(row, "method", parameters, first, size, plain)) + "\n"
     return _compiled(f"<tensorbus method for {name}>", source, namespace)["method"]
 
 

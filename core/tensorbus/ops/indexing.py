@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 
 from tensorbus import dtypes
-from tensorbus._tensor import PERMUTED, Tensor, bump, new
+from tensorbus._tensor import PERMUTED, Tensor, bump, make
 from tensorbus.modes import RARE
 from tensorbus.ops.creation import tensor
-from tensorbus.ops.generate import core
+from tensorbus.ops.generate import core, shortcut
 from tensorbus.ops.index_tensors import Indexed, assign_at, take_at
 from tensorbus.ops.inplace import refuse_overlap
 from tensorbus.ops.override import SUBCLASSES, dispatch, overriding
 from tensorbus.ops.public import METHODS, Lazy
-from tensorbus.ops.registry import ROWS, Row, row
+from tensorbus.ops.recipes import recipe
+from tensorbus.ops.registry import ROWS, row
 from tensorbus.ops.writing import write_values
 from tensorbus.size import SIZES, size_of
 
@@ -46,25 +47,34 @@ row(
 
 
 def _make_getitem() -> Any:
-    leading, sizes = core("leading"), SIZES
-    leading_row, select_row = ROWS["leading"], ROWS["select"]
+    # One function for what is written most: a slice of a plain tensor.
+    first = [
+        "    if type(index) is not slice or x._b is not None or not x._s:",
+        "        return other(x, index)",
+        "    step = index.step",
+        "    if step is not None and (type(step) is not int or step <= 0):",
+        "        return other(x, index)",
+    ]
+    method = shortcut(
+        "leading", "x, index", first, "SIZES[r.shape]", True, other=_make_other_getitem()
+    )
+    method.__name__ = method.__qualname__ = "__getitem__"
+    method.__doc__ = "Part of the tensor: a view for ints, slices, None and ``...``, else a copy."
+    return method
 
-    def __getitem__(self: Tensor, index: Any) -> Tensor:
-        """Part of the tensor: a view for ints, slices, None and ``...``, else a copy."""
+
+def _make_other_getitem() -> Any:
+    leading, sizes = core("leading"), SIZES
+    select_row = ROWS["select"]
+
+    def getitem(self: Tensor, index: Any) -> Tensor:
         t = type(index)
         if t is slice:
             step = index.step
             if not self._s or (step is not None and (type(step) is not int or step <= 0)):
                 return _any_getitem(self, index)
-            if self._e is not None or RARE.on:
-                return leading(self, index)
-            try:
-                r = self._k.fast_leading(self._a, index)
-            except Exception:
-                return leading(self, index)
-            row: Row = leading_row
-            place: tuple[Any, ...] = (index,)
-        elif t is int and self._e is None and not RARE.on and self._s:
+            return leading(self, index)
+        if t is int and self._e is None and not RARE.on and self._s:
             n = self._s[0]
             at = index + n if index < 0 else index
             if not 0 <= at < n:
@@ -73,7 +83,6 @@ def _make_getitem() -> Any:
                 r = self._k.fast_select(self._a, 0, at)
             except Exception:
                 return _any_getitem(self, index)
-            row, place = select_row, (0, at)
         elif t is tuple and self._e is None and not RARE.on:
             found = _chain(self, index)
             return _any_getitem(self, index) if found is None else found
@@ -84,17 +93,17 @@ def _make_getitem() -> Any:
                 if found is not None:
                     return found
             return _any_getitem(self, index)
-        o = new(Tensor)
+        o = make()
         c = self._c
         if c is None:
             c = self._c = [0]
         b = self._b
         if b is None or b is PERMUTED:
             o._b = self
-            o._r = (row, place, None)
+            o._r = (select_row, 0, at)
         else:
             o._b = b
-            o._r = self._r and (row, place, self._r)
+            o._r = self._r and (select_row, 0, at, self._r)
         o._a = r
         o._k = self._k
         o._s = sizes[r.shape]
@@ -102,7 +111,7 @@ def _make_getitem() -> Any:
         o._e = None
         return o
 
-    return __getitem__
+    return getitem
 
 
 def _chain(x: Tensor, index: tuple[Any, ...]) -> Tensor | None:
@@ -120,7 +129,7 @@ def _chain(x: Tensor, index: tuple[Any, ...]) -> Tensor | None:
     found = _walk(x, index, how)
     if found is None or found[0] is x._a:
         return None
-    o = new(Tensor)
+    o = make()
     if x._c is None:
         x._c = [0]
     o._a, o._r = found
@@ -143,19 +152,19 @@ def _walk(x: Tensor, index: tuple[Any, ...], how: Any) -> tuple[Any, Any] | None
                 if not 0 <= item < n:
                     return None
                 a = k.fast_select(a, dim, item)
-                how = (ROWS["select"], (dim, item), how)
+                how = recipe(ROWS["select"], (dim, item), how)
                 own += 1
             elif t is slice:
                 if item.start is not None or item.stop is not None or item.step is not None:
                     start, stop, step = _bounds(item, shape[own])
                     a = k.fast_slice(a, dim, start, stop, step)
-                    how = (ROWS["slice"], (dim, start, stop, step), how)
+                    how = recipe(ROWS["slice"], (dim, start, stop, step), how)
                 elif own >= len(shape):
                     return None
                 dim, own = dim + 1, own + 1
             elif item is None:
                 a = k.fast_unsqueeze(a, dim)
-                how = (ROWS["unsqueeze"], (dim,), how)
+                how = recipe(ROWS["unsqueeze"], (dim,), how)
                 dim += 1
             elif item is Ellipsis and not seen_ellipsis:
                 seen_ellipsis = True

@@ -11,6 +11,7 @@ from tensorbus.autograd.node import AccumulateGrad, Node, next_sequence
 from tensorbus.dtypes import can_cast
 from tensorbus.errors import leaf_inplace_error
 from tensorbus.ops.casting import to_kind
+from tensorbus.ops.recipes import steps
 from tensorbus.ops.slow import edge_of, replay
 
 
@@ -188,12 +189,8 @@ def _row_major(F: Any, x: Any) -> Any:
 
 
 def _view_array(k: Any, array: Any, recipe: Any) -> Any:
-    steps = []
-    while recipe is not None:
-        row, params, recipe = recipe
-        steps.append((row.name, params))
-    for name, params in reversed(steps):
-        array = getattr(k, name)(array, *params)
+    for row, params in steps(recipe):
+        array = getattr(k, row.name)(array, *params)
     return array
 
 

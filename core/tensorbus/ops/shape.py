@@ -68,7 +68,9 @@ def _make_view() -> Any:
         "    if x._b is not None:",
         "        return view_slowly(x, given)",
     ]
-    view = shortcut("view", "x, *given", first, "size", SHAPES=_shapes, view_slowly=_view_slowly)
+    view = shortcut(
+        "view", "x, *given", first, "size", True, SHAPES=_shapes, view_slowly=_view_slowly
+    )
     view.__name__ = view.__qualname__ = "view"
     view.__doc__ = """The same elements in another shape, sharing memory; one extent may be -1.
 

@@ -20,6 +20,7 @@ from tensorbus.ops.layouts import (
 )
 from tensorbus.ops.override import SUBCLASSES, ask, overriding, plain
 from tensorbus.ops.promotion import result_type
+from tensorbus.ops.recipes import steps
 from tensorbus.ops.registry import Row
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.size import Size, size_of
@@ -201,7 +202,7 @@ def edge_of(t: Tensor) -> Any:
     from tensorbus.autograd.grad_mode import enable_grad
 
     with enable_grad():
-        t._e = _replay(base, t._r)._e
+        t._e = replay(base, t._r)._e
     t._v = version
     return t._e
 
@@ -212,22 +213,13 @@ def _leaf_edge() -> type:
     return AccumulateGrad
 
 
-def _replay(base: Tensor, recipe: Any) -> Tensor:
-    """The view that a recipe makes of a base."""
+def replay(base: Tensor, recipe: Any) -> Tensor:
+    """The view of a base, made the way a recipe says."""
     from tensorbus.ops.generate import core
 
-    steps = []
-    while recipe is not None:
-        row, params, recipe = recipe
-        steps.append((row, params))
-    for row, params in reversed(steps):
+    for row, params in steps(recipe):
         base = core(row.name)(base, *params)
     return base
-
-
-def replay(base: Tensor, recipe: Any) -> Tensor:
-    """The view of another base, made the way a view's recipe says."""
-    return _replay(base, recipe)
 
 
 def saved_result(n: Node) -> Tensor:
