@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -27,6 +28,14 @@ def double(x: int) -> int:
 class Doubled:
     def __reduce__(self) -> Any:
         return double, (4,)
+
+
+@pytest.fixture(autouse=True)
+def nothing_allowed() -> Iterator[None]:
+    """What other tests of this process allowed does not count here, nor the other way round."""
+    with serialization.safe_globals([]):
+        serialization.clear_safe_globals()
+        yield
 
 
 @pytest.fixture

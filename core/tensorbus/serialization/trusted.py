@@ -32,6 +32,9 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
 
     >>> import datetime, tensorbus
     >>> tensorbus.serialization.add_safe_globals([datetime.date])
+    >>> tensorbus.serialization.get_safe_globals()
+    [<class 'datetime.date'>]
+    >>> tensorbus.serialization.clear_safe_globals()
     """
     user_globals.update(_named(item) for item in safe_globals)
 
