@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorbus import defaults, dtypes
 from tensorbus._tensor import PERMUTED, Tensor, from_array, new, version_of
-from tensorbus.autograd.node import Node
+from tensorbus.autograd.node import AccumulateGrad, Node
 from tensorbus.dispatch import WrongDomain
 from tensorbus.errors import device_error
 from tensorbus.float_warnings import silence
@@ -195,7 +195,7 @@ def edge_of(t: Tensor) -> Any:
         return t._e
     version = version_of(t)
     if t._e is None:
-        if isinstance(base._e, _leaf_edge()):
+        if isinstance(base._e, AccumulateGrad):
             return None
     elif t._v == version:
         return t._e
@@ -205,12 +205,6 @@ def edge_of(t: Tensor) -> Any:
         t._e = replay(base, t._r)._e
     t._v = version
     return t._e
-
-
-def _leaf_edge() -> type:
-    from tensorbus.autograd.node import AccumulateGrad
-
-    return AccumulateGrad
 
 
 def replay(base: Tensor, recipe: Any) -> Tensor:

@@ -18,6 +18,7 @@ import numpy as np
 
 import tensorbus
 from tensorbus import dtypes
+from tensorbus.kinds import contiguous_strides
 from tensorbus.serialization.bfloat16 import offers, widened
 from tensorbus.serialization.errors import CheckpointError
 from tensorbus.serialization.files import replacing
@@ -141,7 +142,7 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str
             if dtype is dtypes.bfloat16 and not offers(place, dtype):
                 data, dtype = widened(data), dtypes.float32
             storage = UntypedStorage.from_host(data, place)
-            loaded[name] = tensor_from_storage(storage, dtype, 0, shape, _row_major(shape))
+            loaded[name] = tensor_from_storage(storage, dtype, 0, shape, contiguous_strides(shape))
     return loaded
 
 
@@ -188,10 +189,6 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(table) != len(pairs):
         raise ValueError("a name occurs twice")
     return table
-
-
-def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(math.prod(max(n, 1) for n in shape[i + 1 :]) for i in range(len(shape)))
 
 
 def _damaged(what: str) -> CheckpointError:
