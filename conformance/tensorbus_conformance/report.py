@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-PASS, QUALITY, UNSUPPORTED, FAIL, CRASH = "pass", "quality", "not supported", "fail", "crash"
-OUTCOMES = (PASS, QUALITY, UNSUPPORTED, FAIL, CRASH)
+PASS, QUALITY, UNSUPPORTED, FALLBACK = "pass", "quality", "not supported", "fallback"
+BLOCKED, FAIL, CRASH = "blocked", "fail", "crash"
+OUTCOMES = (PASS, QUALITY, UNSUPPORTED, FALLBACK, BLOCKED, FAIL, CRASH)
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,10 @@ class Result:
     seconds: float = 0.0
     excepted: str | None = None
     """The reason given in the exceptions file, where it covers this case."""
+    used: tuple[str, ...] = ()
+    """What a failing or falling back case needed: kernels as ``op/dtype``, or the missing ops."""
+    relative: float | None = None
+    """The time of one call of the op over the CPU's, where both were timed."""
 
     @property
     def bad(self) -> bool:
