@@ -211,6 +211,12 @@ def fallback_counts() -> dict[str, int]:
     return dict(_fell_back)
 
 
+def forget(type: str) -> None:
+    """Drop what was counted for a device type that is no more."""
+    for where in [w for w in _fell_back if w.endswith(f" on {type}")]:
+        del _fell_back[where]
+
+
 def _fallback(kind: Kind, name: str) -> Entry:
     from tensorbus.ops.registry import ROWS
 

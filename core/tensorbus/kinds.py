@@ -271,6 +271,17 @@ def set_current_index(type: str, index: int) -> None:
         del _kinds[key]
 
 
+def forget(type: str) -> None:
+    """Drop the kinds of a device type that is no more."""
+    from tensorbus.ops.registry import TABLES
+
+    for key in [k for k in _kinds if k[0].type == type]:
+        kind = _kinds.pop(key)
+        if kind in TABLES:
+            TABLES.remove(kind)
+    _current.pop(type, None)
+
+
 class _DeadBackend:
     """Stands for a backend in a forked child that its library does not survive."""
 

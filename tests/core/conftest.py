@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tensorbus import discovery, dispatch, kinds
-from tensorbus.discovery.metadata import BACKENDS, Record
+from tensorbus import discovery
 from tensorbus.plugin import ArrayLibraryBackend, Backend, Capabilities, Traits
 from tensorbus.plugin.backend import POINTWISE, PRIMITIVES
-
-_numbers = itertools.count()
-
 
 class Violation(Exception):
     """A kernel was given what its backend's traits disclaim."""
@@ -152,25 +147,8 @@ Plug = Callable[[Backend], str]
 @contextlib.contextmanager
 def plugged() -> Iterator[Plug]:
     """``plug(backend)``: the device type under which a backend object can be used."""
-    loader = discovery._get()
-    made: list[str] = []
-
-    def make(backend: Backend) -> str:
-        name = f"{backend.name}{next(_numbers)}"
-        backend.name = name  # type: ignore[misc]
-        made.append(name)
-        loader._backends[name] = backend
-        loader._records.append(Record(BACKENDS, name, "tests", "1.0", state="loaded"))
-        return name
-
-    yield make
-    for name in made:
-        del loader._backends[name]
-        loader._records[:] = [r for r in loader._records if r.name != name]
-        for key in [k for k in kinds._kinds if k[0].type == name]:
-            del kinds._kinds[key]
-        for where in [w for w in dispatch._fell_back if w.endswith(f" on {name}")]:
-            del dispatch._fell_back[where]  # nothing to report when the tests end
+    with contextlib.ExitStack() as stack:
+        yield lambda backend: stack.enter_context(discovery.plugged(backend))
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from tensorbus.discovery.loader import Loader
     from tensorbus.discovery.metadata import Record
     from tensorbus.plugin.backend import Backend
@@ -79,6 +81,24 @@ def records(group: str | None = None) -> list[Record]:
     """What was found (in one entry-point group), what loaded, what failed and why."""
     with _lock:
         return _get().list_records(group)
+
+
+def plugged(backend: Backend) -> AbstractContextManager[str]:
+    """Make a backend object a device for a while, without a distribution: for tests.
+
+    Inside the ``with`` block it is used under the device type that the block is given: the
+    backend's name and a number that no other device has. Tensors made on it can't be used after the
+    block. A backend that `backend` returned keeps its name.
+
+    >>> import tensorbus
+    >>> from tensorbus import discovery
+    >>> with discovery.plugged(type(discovery.backend("cpu"))()) as name:
+    ...     tensorbus.ones(2, device=name).sum().item()
+    2.0
+    """
+    from tensorbus.discovery._plugged import plugged
+
+    return plugged(backend)
 
 
 def reset() -> None:
