@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from tensorbus.plugin import dtype
 from tensorbus_conformance.trial import Trial
 
-LEVELS = ("L0", "L1")
-"""L0 is the runtime, L1 the primitives."""
+LEVELS = ("L0", "L1", "L2", "L3", "L4", "L5")
+"""L0 is the runtime, L1 the primitives; through the frontend: L2 dtypes, promotion, layouts and
+errors of views and primitives, L3 derivatives, L4 ops composed of others, L5 layers, optimisers,
+random streams and serialisation."""
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,39 @@ def within_ulp(
     return worst, text
 
 
+def within_scale(
+    got: np.ndarray, exact: np.ndarray, dtype: dtype, bound: float, scale: Any, flushes: bool
+) -> tuple[float, str]:
+    """(worst error, a note if it is poor) in units in the last place at a magnitude.
+
+    The magnitude is *scale*, an array for the elements, or the largest of *exact*'s values.
+    """
+    real = dtype.to_real()
+    wide = np.clongdouble if dtype in formats.COMPLEX else formats.WIDE
+    rounded = formats.round_to(exact, dtype)
+    with np.errstate(all="ignore"):
+        if scale is None:
+            finite = np.abs(exact[np.isfinite(exact)])
+            scale = finite.max(initial=0.0)
+        unit = np.maximum(2 * formats.unit_roundoff(real) * np.abs(scale), 0)
+        unit = np.maximum(unit, formats.smallest_subnormal(real))
+        if flushes:
+            unit = np.maximum(unit, formats.smallest_normal(real))
+        error = np.abs(got.astype(wide) - exact.astype(wide)) / unit
+    same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
+    error = np.where(same, 0.0, np.where(np.isnan(error), np.inf, error)).astype(np.float64)
+    if dtype in (formats.FLOAT64, formats.COMPLEX128):
+        bound *= 2  # the reference was computed in float64 itself
+    worst = float(error.max(initial=0.0))
+    if worst <= bound:
+        return worst, ""
+    text = _describe(got, rounded, error > bound, dtype, ())
+    text += f"; {worst:.3g} ULP of the magnitude {np.max(scale):.3g}, allowed {bound:g}"
+    if worst > QUALITY * bound:
+        raise Mismatch(text)
+    return worst, text
+
+
 def within(got: np.ndarray, exact: np.ndarray, tolerance: np.ndarray, dtype: dtype) -> None:
     """Raise unless the absolute error is within *tolerance* plus one rounding."""
     exact = np.asarray(exact)

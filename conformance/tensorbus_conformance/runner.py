@@ -11,20 +11,19 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
+from tensorbus import discovery, fallback_counts, get_fallback, set_fallback
 from tensorbus.plugin import Backend
 from tensorbus_conformance import exceptions, formats, worker
 from tensorbus_conformance.case import LEVELS, Case
 from tensorbus_conformance.cases import select
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.exceptions import KnownGap
-from tensorbus_conformance.report import FAIL, PASS, QUALITY, UNSUPPORTED, Report, Result
+from tensorbus_conformance.report import FAIL, FALLBACK, PASS, QUALITY, UNSUPPORTED, Report, Result
 from tensorbus_conformance.trial import Device, Trial, Unsupported
 
 
 def find_backend(name: str) -> tuple[Backend, int]:
     """The backend and the device index that ``"cpu"`` or ``"cpu:0"`` names."""
-    from tensorbus import discovery
-
     kind, _, index = name.partition(":")
     if index and not index.isdecimal():
         raise ValueError(f"a device is named like 'cpu' or 'cpu:0', got {name!r}")
@@ -61,7 +60,20 @@ def run(
     levels = tuple(level.split(",")) if isinstance(level, str) else tuple(level)
     chosen = select(levels, pattern, quick)
     known = exceptions.load(backend) if gaps is None else list(gaps)
-    device = Device(backend, index)
+    with discovery.plugged(backend) as type:
+        return _run(Device(backend, index, type), levels, pattern, chosen, known, isolate, progress)
+
+
+def _run(
+    device: Device,
+    levels: tuple[str, ...],
+    pattern: str | None,
+    chosen: Sequence[Case],
+    known: Sequence[KnownGap],
+    isolate: bool,
+    progress: Callable[[Result], None] | None,
+) -> Report:
+    backend, index = device.backend, device.index
     report = Report(
         backend=backend.name,
         index=index,
@@ -86,12 +98,26 @@ def run(
 def run_case(case: Case, device: Device, gaps: Sequence[KnownGap] = ()) -> Result:
     """Run one case; nothing that the backend raises leaves here."""
     trial = Trial(device)
+    before = fallback_counts()
     begin = time.perf_counter()
     outcome, message = _attempt(case, trial)
     seconds = time.perf_counter() - begin
+    missing = _fell_back(before, device)
+    if missing and outcome in (PASS, QUALITY):
+        outcome, message = FALLBACK, f"ran on the CPU: {', '.join(missing)}"
     reason = next((gap.reason for gap in gaps if gap.covers(case.id)), None)
     ulp = trial.ulp if trial.ulp is None or np.isfinite(trial.ulp) else None
-    return Result(case.id, case.family, outcome, message, ulp, seconds, reason)
+    return Result(case.id, case.family, outcome, message, ulp, seconds, reason, missing)
+
+
+def _fell_back(before: dict[str, int], device: Device) -> tuple[str, ...]:
+    """The ops that ran on the CPU for the device since *before* was counted."""
+    own = f" on {device.type.partition(':')[0]}"
+    return tuple(
+        where.removesuffix(own)
+        for where, n in fallback_counts().items()
+        if where.endswith(own) and n > before.get(where, 0)
+    )
 
 
 def _attempt(case: Case, trial: Trial) -> tuple[str, str]:
@@ -101,7 +127,9 @@ def _attempt(case: Case, trial: Trial) -> tuple[str, str]:
         if formats.MANDATORY.intersection(missing):
             return FAIL, f"the device does not claim {names}, which every device must have"
         return UNSUPPORTED, f"the device does not claim {names}"
+    policy = get_fallback()
     try:
+        set_fallback("allow")  # it is an outcome here, and needs no warning
         # NumPy's floating point warnings are silenced by the frontend; here they are no matter.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -115,6 +143,8 @@ def _attempt(case: Case, trial: Trial) -> tuple[str, str]:
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{where.filename.rpartition('/')[2]}:{where.lineno}"
         return FAIL, f"raised {type(error).__name__}: {error} (at {place})"
+    finally:
+        set_fallback(policy)
     if trial.notes:
         return QUALITY, trial.notes[0]
     return PASS, ""

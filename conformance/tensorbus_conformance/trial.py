@@ -37,8 +37,10 @@ class Placed:
 class Device:
     """The device under test, and the kernels it was asked for, each once as the contract says."""
 
-    def __init__(self, backend: Backend, index: int = 0):
+    def __init__(self, backend: Backend, index: int = 0, type: str | None = None):
         self.backend, self.index = backend, index
+        self.type = f"{type or backend.name}:{index}"
+        """The device as the frontend names it."""
         self.capabilities: Capabilities = backend.capabilities(index)
         self._kernels: dict[tuple[str, dtype], Kernel | None] = {}
 

@@ -16,6 +16,8 @@ from tensorbus_conformance.cases import (
     host,
     matmul,
     movement,
+    op_gradients,
+    op_values,
     ordering,
     pointwise,
     reductions,
@@ -29,6 +31,7 @@ MODULES = (
     host, storage, copying, views,
     pointwise, reductions, scans, matmul, movement, scattering, ordering, creation,
     extents,
+    op_values, op_gradients,
 )  # fmt: skip
 
 

@@ -1,0 +1,219 @@
+"""Level 3: derivatives of order 1 and 2 against finite differences of the float64 reference.
+
+For a sample f(x...) with cotangent w, the device's gradient g of <w, f> is held against the
+change of the reference along a random direction v: <g, v> = d/dh <w, f(x + h v)>. The second
+order differentiates <g, u> again, with respect to operands and cotangent. No rule of any backend
+takes part in the expected value, so a device without float64 can be checked too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import tensorbus
+from tensorbus.plugin import dtype as Dtype
+from tensorbus_conformance import formats, values
+from tensorbus_conformance.bench import Bench, flatten, lays_out
+from tensorbus_conformance.case import Case
+from tensorbus_conformance.compare import QUALITY, Mismatch
+from tensorbus_conformance.op import Op, Sample
+from tensorbus_conformance.samples import all_ops
+from tensorbus_conformance.trial import Trial
+
+_STENCIL = ((-2.0, 1 / 12), (-1.0, -2 / 3), (1.0, 2 / 3), (2.0, -1 / 12))
+"""The first derivative, with an error of the step's fourth power."""
+_STEP = 1e-3
+_STEP_TWICE = 4e-3
+
+
+def cases() -> Iterator[Case]:
+    for op in all_ops():
+        for dtype in op.dtypes:
+            if not op.gradient or dtype not in formats.FLOATS:
+                continue
+            for sample in op.samples:
+                yield from _cases_of(op, sample, dtype)
+
+
+def _cases_of(op: Op, sample: Sample, dtype: Dtype) -> Iterator[Case]:
+    operands = sample.operands()
+    if not any(t.grad for t in operands) or any(0 in t.shape for t in operands):
+        return
+    narrow = dtype in (formats.FLOAT16, formats.BFLOAT16)
+    laid_out = () if narrow or "transposed" not in op.layouts else ("transposed",)
+    for layout in ("contiguous", *(x for x in laid_out if lays_out(sample, x))):
+        suffix = "" if layout == "contiguous" else f"-{layout}"
+        for order in (1,) if narrow or not op.second else (1, 2):
+            yield Case(
+                f"L3/{op.name}/{dtype.name}/{sample.variant}{suffix}/grad{order}",
+                op.family or "ops",
+                functools.partial(_gradient, op, sample, dtype, layout, order),
+                (dtype,),
+            )
+
+
+class _Setting:
+    """Operands as leaves, the weighted sum of the op's results, and the same for the reference."""
+
+    def __init__(self, op: Op, sample: Sample, dtype: Dtype, layout: str, t: Trial):
+        self.bench, self.op, self.sample, self.dtype = Bench(t), op, sample, dtype
+        _, _, self.placed = self.bench.operands(sample, dtype, layout, op.name)
+        by_id = {id(p.tensor): p.tensor.detach() for p in self.placed}
+        self.leaves: list[tuple[int, Any]] = []
+        for position, (operand, declared) in enumerate(
+            zip(self.placed, sample.operands(), strict=True)
+        ):
+            if declared.grad and operand.dtype is dtype:
+                leaf = by_id[id(operand.tensor)].requires_grad_()
+                self.leaves.append((position, leaf))
+        again = iter(by_id[id(p.tensor)] for p in self.placed)
+        given = sample.replace(lambda _: next(again), dtype=dtype, device=self.bench.device)
+        self.outputs = [
+            leaf
+            for leaf in flatten(op.function()(*given[0], **given[1]))
+            if isinstance(leaf, tensorbus.Tensor)
+        ]
+        self.weights = [
+            self.draw("weight", n, tuple(o.shape)) if o.dtype in formats.FLOATS else None
+            for n, o in enumerate(self.outputs)
+        ]
+
+    def draw(self, *key: Any) -> np.ndarray:
+        """Numbers of the dtype, for a direction or a cotangent."""
+        *_, shape = key
+        random = values.rng(self.op.name, self.sample.variant, *key)
+        return np.asarray(formats.round_to(random.uniform(-1, 1, shape), self.dtype), np.float64)
+
+    def value(self, hosts: Sequence[np.ndarray], weights: Sequence[np.ndarray | None]) -> float:
+        """<weights, reference(hosts)>."""
+        results = flatten(self.bench.reference(self.op, self.sample, hosts))
+        return float(
+            sum(
+                np.sum(w * np.asarray(r, np.float64))
+                for w, r in zip(weights, results, strict=True)
+                if w is not None
+            )
+        )
+
+    def along(self, direction: dict[int, np.ndarray], h: float) -> list[np.ndarray]:
+        """The operands' values, moved by *h* along a direction."""
+        hosts = [p.wide() for p in self.placed]
+        for position, v in direction.items():
+            hosts[position] = hosts[position] + h * v
+        return hosts
+
+
+def _gradient(op: Op, sample: Sample, dtype: Dtype, layout: str, order: int, t: Trial) -> None:
+    s = _Setting(op, sample, dtype, layout, t)
+    recorded = [o for o, w in zip(s.outputs, s.weights, strict=True) if w is not None]
+    if not any(o.requires_grad for o in recorded):
+        raise Mismatch("no result requires a gradient, though an operand does")
+    cotangents = [
+        s.bench.send(np.asarray(w, formats.value_dtype(dtype)), o.dtype)
+        for o, w in zip(s.outputs, s.weights, strict=True)
+        if w is not None
+    ]
+    if order == 2:
+        cotangents = [c.requires_grad_() for c in cotangents]
+    pairs = [(o, c) for o, c in zip(recorded, cotangents, strict=True) if o.requires_grad]
+    found = tensorbus.autograd.grad(
+        [o for o, _ in pairs],
+        [leaf for _, leaf in s.leaves],
+        [c for _, c in pairs],
+        create_graph=order == 2,
+        allow_unused=True,
+    )
+    if order == 1:
+        _first_order(s, found)
+    else:
+        _second_order(s, found, cotangents)
+
+
+def _first_order(s: _Setting, found: Sequence[Any]) -> None:
+    for (position, leaf), g in zip(s.leaves, found, strict=True):
+        shape = tuple(leaf.shape)
+        v = s.draw("v", position, shape)
+        host = np.zeros(shape) if g is None else _checked(s.bench, g, leaf)
+        want = _derivative(functools.partial(_moved, s, {position: v}))
+        _judge(s, float(np.sum(host * v)), want, float(np.sum(np.abs(host * v))), position)
+
+
+def _moved(s: _Setting, direction: dict[int, np.ndarray], h: float) -> float:
+    return s.value(s.along(direction, h), s.weights)
+
+
+def _second_order(s: _Setting, found: Sequence[Any], cotangents: Sequence[Any]) -> None:
+    us = {p: s.draw("u", p, tuple(leaf.shape)) for p, leaf in s.leaves}
+    terms = [
+        (g * s.bench.send(np.asarray(us[p], formats.value_dtype(s.dtype)), s.dtype)).sum()
+        for (p, _), g in zip(s.leaves, found, strict=True)
+        if g is not None and g.requires_grad
+    ]
+    vs = {p: s.draw("v", p, tuple(leaf.shape)) for p, leaf in s.leaves}
+    dws = [None if w is None else s.draw("dw", n, np.shape(w)) for n, w in enumerate(s.weights)]
+    got, magnitude = 0.0, 0.0
+    if terms:
+        leaves = [leaf for _, leaf in s.leaves]
+        again = tensorbus.autograd.grad(
+            sum(terms[1:], terms[0]), [*leaves, *cotangents], allow_unused=True
+        )
+        directions = [*vs.values(), *(dw for dw in dws if dw is not None)]
+        for h, leaf, v in zip(again, [*leaves, *cotangents], directions, strict=True):
+            if h is not None:
+                products = _checked(s.bench, h, leaf) * v
+                got += float(np.sum(products))
+                magnitude += float(np.sum(np.abs(products)))
+
+    def slope(at: float) -> float:
+        """The derivative along u, at a point moved along v with the weights moved along dw."""
+        weights = [
+            None if w is None or dw is None else w + at * dw
+            for w, dw in zip(s.weights, dws, strict=True)
+        ]
+
+        def moved(h: float) -> float:
+            both = {p: at * vs[p] + h * us[p] for p in us}
+            return s.value(s.along(both, 1.0), weights)
+
+        return _derivative(moved, _STEP_TWICE)
+
+    want = _derivative(slope, _STEP_TWICE)
+    _judge(s, got, want, magnitude, None)
+
+
+def _checked(bench: Bench, g: Any, leaf: Any) -> np.ndarray:
+    if tuple(g.shape) != tuple(leaf.shape) or g.dtype is not leaf.dtype:
+        raise Mismatch(
+            f"the gradient is {g.dtype.name}{list(g.shape)}, "
+            f"expected {leaf.dtype.name}{list(leaf.shape)}"
+        )
+    return bench.read(g).astype(np.float64)
+
+
+def _derivative(f: Callable[[float], float], step: float = _STEP) -> float:
+    return sum(weight * f(at * step) for at, weight in _STENCIL) / step
+
+
+def _judge(s: _Setting, got: float, want: float, magnitude: float, position: int | None) -> None:
+    order = 2 if position is None else 1
+    scale = max(magnitude, abs(want), 1e-3)
+    eps = 2 * formats.unit_roundoff(s.dtype)
+    differences = 1e-9 if order == 1 else 1e-6
+    error = abs(got - want)
+    bound = (s.op.grad_ulp * eps + differences) * scale
+    beyond = max(error - differences * scale, 0.0) / (eps * scale)
+    s.bench.trial.ulp = max(s.bench.trial.ulp or 0.0, beyond)
+    if error <= bound:
+        return
+    what = "second derivatives" if position is None else f"gradient of operand {position}"
+    text = (
+        f"{what} along a direction: got {got:.9g}, expected {want:.9g}; "
+        f"{beyond:.3g} units of its terms, allowed {s.op.grad_ulp:g}"
+    )
+    if not error <= QUALITY * bound:
+        raise Mismatch(text)
+    s.bench.trial.notes.append(text)

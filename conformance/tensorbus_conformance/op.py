@@ -1,0 +1,281 @@
+"""An op as users call it: samples of its arguments, and its reference in float64.
+
+The modules of ``samples/`` hold one ``Op`` for each public function; the cases of levels 2 to 4 are
+derived from them: values in every dtype and layout, ``out=``, in-place, errors, gradients.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tensorbus.plugin import dtype as Dtype
+from tensorbus_conformance import formats, values
+
+FLOATING = formats.FLOATS
+COMPLEX = formats.COMPLEX
+INTEGRAL = formats.INTS
+BOOL = (formats.BOOL,)
+REAL = (*INTEGRAL, *FLOATING)
+"""Numbers with an order: no bool, no complex."""
+NUMBERS = (*REAL, *COMPLEX)
+ANY = formats.ALL
+
+DTYPE = object()
+"""Stands in a sample for the dtype of the case."""
+DEVICE = object()
+"""Stands in a sample for the device of the case."""
+
+_RANGES = {
+    "positive": (0.3, 2.0), "unit": (-0.8, 0.8), "above one": (1.2, 3.0), "fraction": (0.1, 0.9),
+}  # fmt: skip
+
+
+class T:
+    """A tensor operand in the case's dtype.
+
+    *of* says where its values lie: ``spread`` (distinct, away from 0 and from one another, so that
+    finite differences meet no kink), ``nonzero``, ``positive``, ``unit`` (-0.8 to 0.8),
+    ``above one``, ``fraction`` (0.1 to 0.9), ``ties`` (few values, often equal), ``wide`` (all
+    magnitudes, and the edges of the dtype), or a pair (low, high). *data* gives the values
+    themselves. *dtype* fixes the dtype, such as int64 for indices. *grad* says whether the op is
+    differentiated with respect to it.
+    """
+
+    def __init__(
+        self,
+        *shape: int,
+        of: str | tuple[float, float] = "spread",
+        data: Any = None,
+        dtype: Dtype | None = None,
+        grad: bool = True,
+    ):
+        self.data = None if data is None else np.asarray(data)
+        self.shape = shape if self.data is None else self.data.shape
+        self.of = of
+        self.dtype = dtype
+        self.grad = grad and dtype is None
+
+    def make(self, default: Dtype, *key: object) -> np.ndarray:
+        """The values, each one a number of the dtype; the same for the same *key*."""
+        dtype = self.dtype or default
+        if self.data is not None:
+            return _as_dtype(self.data, dtype)
+        random = values.rng("operand", self.shape, *key)
+        if self.of == "wide":
+            return _wide(dtype, self.shape, *key)
+        drawn = _draw(random, self.of, self.shape, dtype)
+        if dtype in formats.COMPLEX:
+            drawn = drawn + 1j * _draw(random, self.of, self.shape, dtype)
+        return _as_dtype(drawn, dtype)
+
+
+def I(data: Any) -> T:  # noqa: E743 - a short name, for it stands in many samples
+    """An int64 operand: indices, counts, classes."""
+    return T(data=data, dtype=formats.INT64)
+
+
+def M(data: Any) -> T:
+    """A bool operand: a mask."""
+    return T(data=data, dtype=formats.BOOL)
+
+
+def _draw(
+    random: np.random.Generator, of: str | tuple[float, float], shape: tuple[int, ...], d: Dtype
+) -> np.ndarray:
+    n = int(np.prod(shape, dtype=np.int64))
+    if of == "ties":
+        return random.integers(0 if not d.is_signed else -2, 3, shape)
+    if of in ("spread", "nonzero"):
+        order = random.permutation(n).reshape(shape)
+        if d is formats.BOOL:
+            return order % 2 == 0
+        if d in formats.INTS:
+            centred = order - (n // 2 if d.is_signed else 0)
+            return np.where(centred == 0, n + 1, centred) if of == "nonzero" else centred
+        return (order - n / 2 + 0.37) / max(n, 4) * 3
+    low, high = _RANGES[of] if isinstance(of, str) else of
+    if d is formats.BOOL:
+        return random.integers(0, 2, shape) == 1
+    if d in formats.INTS:
+        least = int(np.ceil(low)) if d.is_signed else max(int(np.ceil(low)), 0)
+        return random.integers(least, max(int(high), least), shape, endpoint=True)
+    return random.uniform(low, high, shape)
+
+
+def _wide(dtype: Dtype, shape: tuple[int, ...], *key: object) -> np.ndarray:
+    found = values.plain(dtype, shape, *key)
+    if dtype not in formats.COMPLEX:
+        edges = values.edges(dtype)
+        flat = found.reshape(-1)
+        n = min(flat.size // 2, edges.size)
+        flat[:n] = edges[:n]
+    return found
+
+
+def _as_dtype(array: np.ndarray, dtype: Dtype) -> np.ndarray:
+    array = np.asarray(array)
+    if dtype in formats.FLOATS or dtype in formats.COMPLEX:
+        return np.asarray(formats.round_to(array, dtype))
+    return np.asarray(array.astype(formats.value_dtype(dtype)))
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One way to call an op: a variant's name and the arguments, operands among them."""
+
+    variant: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    def operands(self) -> list[T]:
+        """The tensor operands in the order of the call, those inside of lists too."""
+        found: list[T] = []
+        self.replace(found.append)
+        return found
+
+    def replace(
+        self, make: Callable[[T], Any], **stand_ins: Any
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments with ``make(operand)`` for each operand."""
+
+        def one(value: Any) -> Any:
+            if isinstance(value, T):
+                return make(value)
+            if value is DTYPE:
+                return stand_ins.get("dtype", value)
+            if value is DEVICE:
+                return stand_ins.get("device", value)
+            if isinstance(value, (list, tuple)) and any(_holds(v) for v in value):
+                return type(value)([one(v) for v in value])
+            return value
+
+        return [one(a) for a in self.args], {k: one(v) for k, v in self.kwargs.items()}
+
+
+def _holds(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_holds(v) for v in value)
+    return isinstance(value, T)
+
+
+def S(variant: str, *args: Any, **kwargs: Any) -> Sample:
+    """A sample: the variant's name in the id, then the arguments of the call."""
+    return Sample(variant, args, kwargs)
+
+
+@dataclass(frozen=True)
+class ErrorSample:
+    """A call that must raise, the same text on every device."""
+
+    variant: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    error: type[Exception]
+    text: str
+    """A regular expression that the first line of the message matches as a whole."""
+    dtype: Dtype = formats.FLOAT32
+
+
+def E(
+    variant: str,
+    error: type[Exception],
+    text: str,
+    *args: Any,
+    dtype: Dtype = formats.FLOAT32,
+    **kwargs: Any,
+) -> ErrorSample:
+    """An error sample: variant, exception, text (a regular expression), then the arguments."""
+    return ErrorSample(variant, args, kwargs, error, text, dtype)
+
+
+Rule = str | Dtype | Callable[[Dtype], Dtype]
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """A public function, its reference, and what is promised of its results."""
+
+    name: str
+    """As reached from the library: ``exp``, ``nn.functional.gelu``, ``Tensor.expand_as``."""
+    reference: Callable[..., Any]
+    """The op over NumPy: float operands come as float64, complex ones as complex128, others as
+    they are; parameters as the op gets them. It may use NumPy and SciPy, nothing under test."""
+    samples: Iterable[Sample]
+    dtypes: tuple[Dtype, ...] = FLOATING
+    result: Rule | tuple[Rule, ...] = "same"
+    """The result's dtype, or one for each result: ``same``, ``float`` (float32 for integers),
+    ``sum`` (int64 for integers), ``real`` (the part of a complex dtype), or a dtype."""
+    ulp: float = 2.0
+    """Allowed error in units in the last place; 0 for ops that do not round."""
+    measure: str = "element"
+    """``element``: the error of each element at its own magnitude; ``norm``: all at the largest
+    magnitude of the result, for ops in whose sums terms cancel."""
+    scale: Callable[..., Any] | None = None
+    """The magnitude of each element's error, called as the reference is (such as the sum of
+    absolute terms); it takes the place of *measure*."""
+    gradient: bool = True
+    """Whether it is differentiated (floating results only)."""
+    second: bool = True
+    """Whether it is differentiated twice."""
+    grad_ulp: float = 32.0
+    """Allowed error of a directional derivative, in units of its terms' magnitude."""
+    layouts: tuple[str, ...] = ("transposed", "strided", "expanded")
+    keeps_order: bool = False
+    """Whether the result's dimensions lie in memory as the first operand's do (pointwise ops);
+    else it is row-major."""
+    view: bool = False
+    """Whether the results share the first operand's storage."""
+    fresh: bool = True
+    """Whether the result is never an operand itself nor shares memory with one."""
+    errors: Iterable[ErrorSample] = ()
+    call: Callable[..., Any] | None = None
+    """What to call, where the name is no path (``getitem``)."""
+    family: str = ""
+    inplace: bool = True
+    """Whether the method ``NAME_`` and ``out=`` are tried where they exist."""
+    promotes: bool = False
+    """Whether operands of different dtypes are brought to one by the rules of promotion."""
+
+    def function(self) -> Callable[..., Any]:
+        """What the frontend has under the name."""
+        if self.call is not None:
+            return self.call
+        import tensorbus
+        import tensorbus.nn.functional
+
+        found: Callable[..., Any] = operator.attrgetter(self.name)(tensorbus)
+        return found
+
+    def result_dtypes(self, dtype: Dtype, n: int) -> list[Dtype]:
+        """The dtypes of *n* results for operands of *dtype*."""
+        rules = self.result if isinstance(self.result, tuple) else (self.result,) * n
+        return [_apply(rule, dtype) for rule in rules]
+
+
+def _apply(rule: Rule, dtype: Dtype) -> Dtype:
+    whole = dtype is formats.BOOL or dtype in formats.INTS
+    if rule == "same":
+        return dtype
+    if rule == "float":
+        return formats.FLOAT32 if whole else dtype
+    if rule == "sum":
+        return formats.INT64 if whole else dtype
+    if rule == "real":
+        return dtype.to_real() if dtype in formats.COMPLEX else dtype
+    if isinstance(rule, str):
+        raise ValueError(f"unknown rule {rule!r} for the dtype of a result")
+    return rule if isinstance(rule, Dtype) else rule(dtype)
+
+
+def wide(array: np.ndarray, dtype: Dtype) -> np.ndarray:
+    """An operand as the reference gets it."""
+    if dtype in formats.FLOATS:
+        return array.astype(np.float64)
+    if dtype in formats.COMPLEX:
+        return array.astype(np.complex128)
+    return array
