@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from tensorbus_conformance.cases import all_cases, select
     from tensorbus_conformance.compare import Mismatch
     from tensorbus_conformance.exceptions import ExceptionsError, KnownGap
-    from tensorbus_conformance.report import OUTCOMES, Report, Result, print_summary
+    from tensorbus_conformance.report import OUTCOMES, Report, ReportError, Result
+    from tensorbus_conformance.reporting.capabilities import to_markdown
+    from tensorbus_conformance.reporting.comparison import Comparison, compare_reports
+    from tensorbus_conformance.reporting.html import to_html
+    from tensorbus_conformance.reporting.junit import to_junit
+    from tensorbus_conformance.reporting.summary import print_summary
     from tensorbus_conformance.runner import find_backend, run, run_case
     from tensorbus_conformance.trial import Device
 
@@ -24,18 +29,24 @@ __all__ = [
     "LEVELS",
     "OUTCOMES",
     "Case",
+    "Comparison",
     "Device",
     "ExceptionsError",
     "KnownGap",
     "Mismatch",
     "Report",
+    "ReportError",
     "Result",
     "all_cases",
+    "compare_reports",
     "find_backend",
     "print_summary",
     "run",
     "run_case",
     "select",
+    "to_html",
+    "to_junit",
+    "to_markdown",
 ]
 
 _HOMES = {
@@ -43,7 +54,12 @@ _HOMES = {
     "cases": ("all_cases", "select"),
     "compare": ("Mismatch",),
     "exceptions": ("ExceptionsError", "KnownGap"),
-    "report": ("OUTCOMES", "Report", "Result", "print_summary"),
+    "report": ("OUTCOMES", "Report", "ReportError", "Result"),
+    "reporting.capabilities": ("to_markdown",),
+    "reporting.comparison": ("Comparison", "compare_reports"),
+    "reporting.html": ("to_html",),
+    "reporting.junit": ("to_junit",),
+    "reporting.summary": ("print_summary",),
     "runner": ("find_backend", "run", "run_case"),
     "trial": ("Device",),
 }

@@ -1,0 +1,1 @@
+"""What is made of a report: terminal, HTML, JUnit, comparison, the page of capabilities."""

@@ -1,0 +1,86 @@
+"""The page of the documentation that says what each backend can do, made from reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tensorbus_conformance.report import Report
+from tensorbus_conformance.reporting import matrix
+from tensorbus_conformance.reporting.matrix import STATES, Cell
+from tensorbus_conformance.reporting.text import printable
+
+_INTRODUCTION = """\
+# What the backends can do
+
+Made by `tensorbus conformance --matrix` from reports of the suite, not written by hand. A cell is
+an op on a dtype at one level, in all variants: the worst outcome, and the largest error in ULP.
+[How to read a report](conformance-report.md) has more.
+"""
+
+
+def to_markdown(reports: Sequence[Report]) -> str:
+    """The page: a summary of all reports, then a matrix for each."""
+    parts = [_INTRODUCTION, *_legend(), *_summary(reports)]
+    for report in reports:
+        parts.extend(_backend(report))
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _legend() -> Iterator[str]:
+    yield "| cell | outcome | meaning |\n|---|---|---|"
+    yield from (f"| {s.symbol} | {s.name} | {s.meaning} |" for s in STATES.values())
+    yield "| ° | | some variants are declared not supported |"
+    yield ""
+
+
+def _summary(reports: Sequence[Report]) -> Iterator[str]:
+    yield "| backend | device | profile | tensorbus | conforms | cases | pass | known gaps |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for report in reports:
+        cells = (
+            _link(report),
+            _plain(report.device),
+            report.profile,
+            report.versions.get("tensorbus", ""),
+            "yes" if report.ok else f"no: {len(report.failures):,} fail",
+            f"{len(report.results):,}",
+            f"{report.counts()['pass']:,}",
+            str(sum(r.gap for r in report.results)),
+        )
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+
+
+def _link(report: Report) -> str:
+    return f"[{report.target}](#{report.target.replace(':', '')})"
+
+
+def _plain(text: str) -> str:
+    return printable(text).replace("\n", " ").replace("|", "\\|").replace("<", "&lt;")
+
+
+def _backend(report: Report) -> Iterator[str]:
+    yield f"## {report.target}\n"
+    versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    yield f"{_plain(report.device)}; {_plain(versions)}; {report.started[:10]}.\n"
+    families = matrix.build(report.results)
+    for level in dict.fromkeys(family.level for family in families):
+        here = [family for family in families if family.level == level]
+        columns = matrix.columns(here)
+        yield f"### {report.target} {level}: {matrix.LEVELS.get(level, 'cases')}\n"
+        yield f"| op | {' | '.join(columns)} |"
+        yield f"|---|{'---|' * len(columns)}"
+        for family in here:
+            for op, row in family.rows.items():
+                cells = (_cell(row[d]) if d in row else "" for d in columns)
+                yield f"| `{op}` | {' | '.join(cells)} |"
+        yield ""
+
+
+def _cell(cell: Cell) -> str:
+    shown = cell.state.symbol
+    if cell.counts["fallback"] and cell.state.name != "fallback":
+        shown += "+CPU"
+    if cell.counts["not supported"] and cell.state.name != "not supported":
+        shown += "°"
+    return shown if cell.ulp is None else f"{shown} {cell.ulp:.1f}"

@@ -1,0 +1,145 @@
+"""The capability matrix: for each op and dtype the worst outcome, error, fallback and time."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tensorbus_conformance import formats
+from tensorbus_conformance.report import (
+    BLOCKED,
+    CRASH,
+    FAIL,
+    FALLBACK,
+    PASS,
+    QUALITY,
+    UNSUPPORTED,
+    Result,
+)
+
+GAP = "known gap"
+"""A failure that the exceptions file excuses, as a state of its own."""
+
+NO_DTYPE = "any"
+"""The column of cases whose id names no dtype."""
+
+LEVELS = {
+    "L0": "runtime",
+    "L1": "primitives",
+    "L2": "dtypes, promotion, errors, layouts",
+    "L3": "gradients",
+    "L4": "composites and fused ops",
+    "L5": "layers, optimisers, random streams, serialisation",
+    "C0": "communication: runtime",
+    "C1": "communication: collectives",
+    "C2": "communication: training",
+}
+
+
+@dataclass(frozen=True)
+class State:
+    """What a cell of the matrix can say, with a symbol, so that colour is never all there is."""
+
+    name: str
+    symbol: str
+    meaning: str
+
+
+STATES = {
+    state.name: state
+    for state in (
+        State(UNSUPPORTED, "-", "declared: a dtype or a trait that the device does not have"),
+        State(PASS, "✓", "as the contract says"),
+        State(QUALITY, "Q", "wrong by one to four times the allowed error"),
+        State(FALLBACK, "CPU", "right, but some of it ran on the CPU"),
+        State(BLOCKED, "B", "not run: what it rests on failed"),
+        State(GAP, "G", "fails, and the exceptions file says why"),
+        State(FAIL, "F", "wrong result, exception, or not offered"),
+        State(CRASH, "X", "the process died or hung"),
+    )
+}
+"""From the least to the most that there is to do; a cell shows the last that it has."""
+
+_RANK = {name: rank for rank, name in enumerate(STATES)}
+
+_DTYPES = tuple(d.name for d in formats.ALL)
+
+
+def state(result: Result) -> str:
+    """The state a result counts under: its outcome, or ``GAP`` where it is excused."""
+    return GAP if result.gap else result.outcome
+
+
+@dataclass
+class Cell:
+    """All cases of one op and dtype."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    ulp: float | None = None
+    relatives: list[float] = field(default_factory=list)
+    worst: Result | None = None
+
+    def add(self, result: Result) -> None:
+        """Count one more result."""
+        found = state(result)
+        self.counts[found] += 1
+        if self.worst is None or _RANK[found] > _RANK[state(self.worst)]:
+            self.worst = result
+        if result.ulp is not None and result.ulp > (self.ulp or 0):
+            self.ulp = result.ulp
+        if result.relative is not None:
+            self.relatives.append(result.relative)
+
+    @property
+    def state(self) -> State:
+        """The worst that was met; not supported only where nothing else was."""
+        return max((STATES[name] for name in self.counts), key=lambda s: _RANK[s.name])
+
+    @property
+    def relative(self) -> float | None:
+        """The time beside the CPU's, the median where several cases were timed."""
+        return statistics.median(self.relatives) if self.relatives else None
+
+
+@dataclass
+class Family:
+    """The rows of one family at one level: ``rows[op][dtype]`` is a cell."""
+
+    level: str
+    name: str
+    rows: dict[str, dict[str, Cell]] = field(default_factory=dict)
+
+
+def dtypes_of(id: str) -> list[str]:
+    """The columns a case counts in: the dtypes its id names, two for ``float32-int8``."""
+    parts = id.split("/", 3)
+    found = [d for d in parts[2].split("-") if d in _DTYPES] if len(parts) > 2 else []
+    return list(dict.fromkeys(found)) or [NO_DTYPE]
+
+
+def build(results: Iterable[Result]) -> list[Family]:
+    """The matrix, one entry for each level and family."""
+    families: dict[tuple[str, str], Family] = {}
+    known: dict[str, list[str]] = {}
+    for result in results:
+        level, op, *rest = result.id.split("/", 3)
+        key = level, result.family
+        if key not in families:
+            families[key] = Family(level, result.family)
+        row = families[key].rows.setdefault(op, {})
+        third = rest[0] if rest else ""
+        if third not in known:
+            known[third] = dtypes_of(result.id)
+        for dtype in known[third]:
+            if dtype not in row:
+                row[dtype] = Cell()
+            row[dtype].add(result)
+    return sorted(families.values(), key=lambda family: family.level)
+
+
+def columns(families: Iterable[Family]) -> list[str]:
+    """The dtypes that occur, in the order of the dtypes' own table."""
+    found = {dtype for family in families for row in family.rows.values() for dtype in row}
+    return [d for d in (*_DTYPES, NO_DTYPE) if d in found]
