@@ -26,8 +26,11 @@ SIGNED_ZEROS = frozenset("add sub mul div abs sqrt atan2 where".split())
 
 
 def bound(op: str, dtype: dtype) -> float:
-    """The allowed error in ULP; half-width floats are computed in float32, then rounded."""
-    return 1.0 if dtype in (formats.FLOAT16, formats.BFLOAT16) else ULP_BOUNDS[op]
+    """The allowed error in ULP; half-width floats are computed in float32, then rounded once."""
+    if dtype not in (formats.FLOAT16, formats.BFLOAT16):
+        return ULP_BOUNDS[op]
+    narrower = formats.unit_roundoff(dtype) / formats.unit_roundoff(formats.FLOAT32)
+    return 0.5 + ULP_BOUNDS[op] / narrower
 
 
 def result_dtype(op: str, dtype: dtype) -> dtype:
