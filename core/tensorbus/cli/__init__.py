@@ -19,6 +19,7 @@ BUILT_IN = {
     "demo": ("tensorbus.demo", "train a small network on handwritten digits"),
     "devices": ("tensorbus.cli.devices", "list the devices, or why a plugin can't be used"),
     "doctor": ("tensorbus.cli.doctor", "print what a bug report needs"),
+    "new-backend": ("tensorbus.cli.new_backend", "write the project of a new plugin"),
 }
 
 
