@@ -1,4 +1,6 @@
-"""``tensorbus conformance DEVICE``: run the suite on a device and print what it found.
+"""``tensorbus conformance DEVICE``: run the suite on a device and tell what it found.
+
+``--compare`` and ``--matrix`` read the reports of earlier runs instead.
 
 The entry point ``conformance = "tensorbus_conformance.command:command"`` in the group
 ``tensorbus.commands`` brings it. A command is an object with ``name``, ``help``,
@@ -9,11 +11,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 
-from tensorbus_conformance import exceptions, report, runner
-from tensorbus_conformance.case import LEVELS
-from tensorbus_conformance.report import Result
+from tensorbus_conformance import exceptions, runner
+from tensorbus_conformance.profile import PROFILES
+from tensorbus_conformance.reporting import options
+from tensorbus_conformance.reporting.progress import Progress
+from tensorbus_conformance.reporting.summary import print_summary
 
 
 class ConformanceCommand:
@@ -24,67 +27,51 @@ class ConformanceCommand:
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the device and the options."""
-        parser.add_argument("device", metavar="DEVICE", help="such as cpu or opencl:1")
+        purposes = "; ".join(f"{p.name}: {p.purpose}" for p in PROFILES.values())
+        parser.add_argument("device", metavar="DEVICE", nargs="?", help="such as cpu or opencl:1")
         parser.add_argument(
-            "--level",
-            default=",".join(LEVELS),
-            metavar="LEVELS",
-            help="levels to run, with commas between (default: %(default)s)",
+            "--profile", default="full", choices=PROFILES, help=f"{purposes} (default: full)"
         )
-        parser.add_argument("--json", metavar="FILE", help="write the whole report to a file")
+        parser.add_argument(
+            "--level", metavar="LEVELS", help="only these levels, with commas between"
+        )
+        options.add_arguments(parser)
         parser.add_argument(
             "-k", dest="pattern", metavar="PATTERN", help="a glob over case ids, or a part of them"
         )
-
         parser.add_argument(
-            "--quick",
-            action="store_true",
-            help="all variants for float32, the chief ones for other dtypes",
+            "--jobs",
+            type=int,
+            default=1,
+            metavar="N",
+            help="run in so many processes at a time (default: 1)",
         )
         parser.add_argument(
             "--in-process", action="store_true", help="run in this process, for a debugger"
         )
 
     def run(self, args: argparse.Namespace) -> int:
-        """Run the cases and print the summary."""
+        """Run the cases and print the summary, or do what is asked with earlier reports."""
         try:
-            with _Progress() as progress:
+            if options.reads_reports(args):
+                return options.use_reports(args)
+            options.check(args)
+            with Progress() as progress:
                 found = runner.run(
                     args.device,
                     args.level,
                     args.pattern,
-                    quick=args.quick,
+                    profile=args.profile,
+                    jobs=args.jobs,
                     isolate=not args.in_process,
                     progress=progress,
                 )
+            print_summary(found)
+            options.write(found, args)
         except (ValueError, RuntimeError, exceptions.ExceptionsError) as error:
             print(f"tensorbus conformance: {error}", file=sys.stderr)
             return 2
-        report.print_summary(found)
-        if args.json:
-            found.write_json(args.json)
         return found.exit_code
-
-
-class _Progress:
-    """A live count on a terminal; silent elsewhere."""
-
-    def __enter__(self) -> Callable[[Result], None] | None:
-        if not sys.stderr.isatty():
-            return None
-        self.done = self.bad = 0
-        return self._tell
-
-    def _tell(self, result: Result) -> None:
-        self.done += 1
-        self.bad += result.bad
-        if self.done % 50 == 0 or result.bad:
-            line = f"{self.done} cases, {self.bad} failed  {result.id}"
-            print(f"\r\x1b[K{line[:100]}", end="", file=sys.stderr, flush=True)
-
-    def __exit__(self, *exc: object) -> None:
-        if sys.stderr.isatty():
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 command = ConformanceCommand()

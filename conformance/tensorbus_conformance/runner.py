@@ -7,18 +7,30 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
 from tensorbus import discovery, fallback_counts, get_fallback, set_fallback
 from tensorbus.plugin import Backend
-from tensorbus_conformance import exceptions, formats, worker
-from tensorbus_conformance.case import LEVELS, Case
+from tensorbus_conformance import clones, exceptions, formats, worker
+from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases import select
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.exceptions import KnownGap
-from tensorbus_conformance.report import FAIL, FALLBACK, PASS, QUALITY, UNSUPPORTED, Report, Result
+from tensorbus_conformance.profile import find
+from tensorbus_conformance.report import (
+    BLOCKED,
+    CRASH,
+    FAIL,
+    FALLBACK,
+    PASS,
+    QUALITY,
+    UNSUPPORTED,
+    Report,
+    Result,
+)
 from tensorbus_conformance.trial import Device, Trial, Unsupported
 
 
@@ -32,22 +44,23 @@ def find_backend(name: str) -> tuple[Backend, int]:
 
 def run(
     backend: str | Backend,
-    level: str | Sequence[str] = LEVELS,
+    level: str | Sequence[str] | None = None,
     pattern: str | None = None,
     *,
-    quick: bool = False,
+    profile: str = "full",
     isolate: bool = False,
+    jobs: int = 1,
     index: int = 0,
     gaps: Sequence[KnownGap] | None = None,
     progress: Callable[[Result], None] | None = None,
 ) -> Report:
     """Run the suite on a backend and return its report.
 
-    *backend* is a device's name or a ``Backend``; *level* one level or several; *pattern* a glob
-    over ids, or a text they contain; *quick* leaves out variants of most dtypes. *isolate* runs
-    the cases in a process of their own, which needs a name. *gaps* replaces the entries of the
-    package's exceptions file. Raises ``ValueError`` for an unknown level and ``ExceptionsError``
-    for an unusable file.
+    *backend* is a device's name or a ``Backend``; *profile* is core, training or full; *level*
+    takes one level, or several, out of it; *pattern* is a glob over ids, or a text they contain.
+    *isolate* runs the cases in processes of their own, *jobs* of them at a time, which needs a
+    name. *gaps* replaces the entries of the package's exceptions file. Raises ``ValueError`` for
+    an unknown level or profile and ``ExceptionsError`` for an unusable file.
 
     >>> from tensorbus_conformance import run
     >>> run("cpu", level="L1", pattern="L1/add/float32/*").ok
@@ -57,42 +70,51 @@ def run(
         raise ValueError("isolate needs the name of a device, which the other process looks up")
     if isinstance(backend, str):
         backend, index = find_backend(backend)
-    levels = tuple(level.split(",")) if isinstance(level, str) else tuple(level)
-    chosen = select(levels, pattern, quick)
+    levels = tuple(level.split(",")) if isinstance(level, str) else level
+    chosen = select(levels, pattern, profile)
     known = exceptions.load(backend) if gaps is None else list(gaps)
-    with discovery.plugged(backend) as type:
-        return _run(Device(backend, index, type), levels, pattern, chosen, known, isolate, progress)
-
-
-def _run(
-    device: Device,
-    levels: tuple[str, ...],
-    pattern: str | None,
-    chosen: Sequence[Case],
-    known: Sequence[KnownGap],
-    isolate: bool,
-    progress: Callable[[Result], None] | None,
-) -> Report:
-    backend, index = device.backend, device.index
     report = Report(
         backend=backend.name,
         index=index,
-        device=device.capabilities.name,
-        levels=levels,
+        device=backend.capabilities(index).name,
+        levels=tuple(levels or find(profile).levels),
         pattern=pattern,
+        profile=profile,
         versions=_versions(),
     )
-    begin = time.perf_counter()
-    if isolate:
-        results = worker.run_apart(f"{backend.name}:{index}", chosen, known)
-    else:
-        results = (run_case(case, device, known) for case in chosen)
-    for result in results:
-        report.results.append(result)
-        if progress is not None:
-            progress(result)
-    report.seconds = time.perf_counter() - begin
+    with discovery.plugged(backend) as type:
+        begin = time.perf_counter()
+        if isolate:
+            results = worker.run_apart(f"{type}:{index}", chosen, known, jobs=jobs)
+        else:
+            device = Device(backend, index, type)
+            results = (run_case(case, device, known) for case in chosen)
+        for result in results:
+            report.results.append(result)
+            if progress is not None:
+                progress(result)
+        report.seconds = time.perf_counter() - begin
+    order = {case.id: place for place, case in enumerate(chosen)}
+    report.results.sort(key=lambda result: order[result.id])
+    report.results[:] = _blocked(report.results)
     return report
+
+
+def _blocked(results: Sequence[Result]) -> list[Result]:
+    """The results, where a failure that a failing primitive explains counts as blocked."""
+    broken = {
+        "/".join(r.id.split("/")[1:3])
+        for r in results
+        if r.id.startswith("L1/") and r.outcome in (FAIL, CRASH)
+    }
+    found = []
+    for r in results:
+        causes = sorted(broken.intersection(r.used)) if r.outcome == FAIL else []
+        if causes:
+            text = f"needs the primitive {', '.join(causes)}, which fails; {r.message}"
+            r = replace(r, outcome=BLOCKED, message=text)
+        found.append(r)
+    return found
 
 
 def run_case(case: Case, device: Device, gaps: Sequence[KnownGap] = ()) -> Result:
@@ -105,9 +127,19 @@ def run_case(case: Case, device: Device, gaps: Sequence[KnownGap] = ()) -> Resul
     missing = _fell_back(before, device)
     if missing and outcome in (PASS, QUALITY):
         outcome, message = FALLBACK, f"ran on the CPU: {', '.join(missing)}"
+    if outcome == FAIL and case.level not in ("L0", "L1"):
+        missing = _kernels_used(case, device)
     reason = next((gap.reason for gap in gaps if gap.covers(case.id)), None)
     ulp = trial.ulp if trial.ulp is None or np.isfinite(trial.ulp) else None
     return Result(case.id, case.family, outcome, message, ulp, seconds, reason, missing)
+
+
+def _kernels_used(case: Case, device: Device) -> tuple[str, ...]:
+    """The kernels that a case calls, as ``op/dtype``: it is run again, and watched."""
+    used: set[str] = set()
+    with discovery.plugged(clones.watched(device.backend, used)) as type:
+        _attempt(case, Trial(Device(discovery.backend(type), device.index, type)))
+    return tuple(sorted(used))
 
 
 def _fell_back(before: dict[str, int], device: Device) -> tuple[str, ...]:

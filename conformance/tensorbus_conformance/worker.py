@@ -1,10 +1,13 @@
-"""Runs cases in a process of their own, so that a kernel that dies or hangs is one result."""
+"""Runs cases in processes of their own, so that a kernel that dies or hangs is one result."""
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
+import queue
+import threading
 from collections.abc import Iterator, Sequence
-from multiprocessing.connection import Connection
+from itertools import groupby
 
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.exceptions import KnownGap
@@ -13,45 +16,127 @@ from tensorbus_conformance.report import CRASH, Result
 TIMEOUT = 300.0
 """Seconds without a result after which a case counts as hanging."""
 
+CHUNK = 400
+"""Cases handed to a process at a time."""
+
 
 def run_apart(
-    name: str, cases: Sequence[Case], gaps: Sequence[KnownGap], timeout: float = TIMEOUT
+    name: str,
+    cases: Sequence[Case],
+    gaps: Sequence[KnownGap],
+    timeout: float = TIMEOUT,
+    jobs: int = 1,
 ) -> Iterator[Result]:
-    """The result of each case on the device *name*; a new worker takes over from one that died."""
-    waiting = list(cases)
-    while waiting:
-        done = 0
-        for result in _one_worker(name, waiting, gaps, timeout):
-            done += 1
-            yield result
-        waiting = waiting[done:]
+    """The result of each case on the device *name*, in no order where there are several *jobs*.
 
-
-def _one_worker(
-    name: str, cases: Sequence[Case], gaps: Sequence[KnownGap], timeout: float
-) -> Iterator[Result]:
-    # Not fork: a device that the parent has touched hangs or breaks in a forked child.
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    arguments = (theirs, name, [case.id for case in cases], list(gaps))
-    process = context.Process(target=_serve, args=arguments, daemon=True)
-    process.start()
-    theirs.close()
+    A family's cases run in one process as far as they can; a new one takes over from one that died.
+    """
+    chunks: queue.SimpleQueue[list[Case]] = queue.SimpleQueue()
+    results: queue.SimpleQueue[Result | BaseException | None] = queue.SimpleQueue()
+    for _, family in groupby(cases, key=lambda case: (case.level, case.family)):
+        members = list(family)
+        for start in range(0, len(members), CHUNK):
+            chunks.put(members[start : start + CHUNK])
+    stopping = threading.Event()
+    threads = [
+        threading.Thread(
+            target=_work, args=(name, chunks, gaps, timeout, results, stopping), daemon=True
+        )
+        for _ in range(jobs)
+    ]
+    for thread in threads:
+        thread.start()
+    running = len(threads)
     try:
-        for case in cases:
-            try:
-                if not ours.poll(timeout):
-                    yield _crash(case, gaps, f"no result within {timeout:g} seconds")
-                    return
-                yield ours.recv()
-            except (EOFError, ConnectionError):
-                process.join()
-                yield _crash(case, gaps, f"the process died with exit code {process.exitcode}")
-                return
+        while running:
+            result = results.get()
+            if isinstance(result, BaseException):
+                raise result
+            if result is None:
+                running -= 1
+            else:
+                yield result
     finally:
-        process.kill()
-        process.join()
-        ours.close()
+        stopping.set()
+        for thread in threads:
+            thread.join()
+
+
+def _work(
+    name: str,
+    chunks: queue.SimpleQueue[list[Case]],
+    gaps: Sequence[KnownGap],
+    timeout: float,
+    results: queue.SimpleQueue[Result | BaseException | None],
+    stopping: threading.Event,
+) -> None:
+    """One thread: feeds a process with chunks, and starts another where it died."""
+    process = None
+    try:
+        while not stopping.is_set():
+            try:
+                waiting = chunks.get_nowait()
+            except queue.Empty:
+                break
+            while waiting and not stopping.is_set():
+                process = process or _Process(name, gaps)
+                done = 0
+                for result in process.results(waiting, timeout, stopping):
+                    done += 1
+                    results.put(result)
+                    if result.outcome == CRASH:
+                        process.end()
+                        process = None
+                        break
+                waiting = waiting[done:]
+    except BaseException as error:
+        results.put(error)
+    finally:
+        if process is not None:
+            process.end()
+        results.put(None)
+
+
+class _Process:
+    """A process that serves chunks of cases."""
+
+    def __init__(self, name: str, gaps: Sequence[KnownGap]):
+        # Not fork: a device that the parent has touched hangs or breaks in a forked child.
+        context = multiprocessing.get_context("spawn")
+        self.gaps = gaps
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(theirs, name, list(gaps)), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def results(
+        self, cases: Sequence[Case], timeout: float, stopping: threading.Event
+    ) -> Iterator[Result]:
+        """The result of each case; the last is a crash where the process ends or hangs."""
+        with contextlib.suppress(ConnectionError):  # it died between two chunks; reading tells
+            self.pipe.send([case.id for case in cases])
+        for case in cases:
+            waited = 0.0
+            try:
+                while not self.pipe.poll(min(0.5, timeout)):
+                    waited += 0.5
+                    if stopping.is_set():
+                        return
+                    if waited >= timeout:
+                        yield _crash(case, self.gaps, f"no result within {timeout:g} seconds")
+                        return
+                yield self.pipe.recv()
+            except (EOFError, ConnectionError):
+                self.process.join()
+                code = self.process.exitcode
+                yield _crash(case, self.gaps, f"the process died with exit code {code}")
+                return
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
 
 
 def _crash(case: Case, gaps: Sequence[KnownGap], message: str) -> Result:
@@ -59,12 +144,17 @@ def _crash(case: Case, gaps: Sequence[KnownGap], message: str) -> Result:
     return Result(case.id, case.family, CRASH, message, excepted=reason)
 
 
-def _serve(pipe: Connection, name: str, ids: list[str], gaps: list[KnownGap]) -> None:
+def _serve(pipe: multiprocessing.connection.Connection, name: str, gaps: list[KnownGap]) -> None:
     from tensorbus_conformance.cases import all_cases
     from tensorbus_conformance.runner import find_backend, run_case
     from tensorbus_conformance.trial import Device
 
     cases = {case.id: case for case in all_cases()}
     device = Device(*find_backend(name))
-    for id in ids:
-        pipe.send(run_case(cases[id], device, gaps))
+    while True:
+        try:
+            ids = pipe.recv()
+        except EOFError:
+            return
+        for id in ids:
+            pipe.send(run_case(cases[id], device, gaps))

@@ -59,14 +59,14 @@ def test_ids_are_unique_and_speak() -> None:
     assert len(ids) == len(set(ids))
     assert "L0/copy_/float32-int8/transposed" in ids
     assert "L1/add/float32/broadcast" in ids
-    assert all(re.fullmatch(r"L[01](/[A-Za-z0-9_\-]+)+", id) for id in ids)
+    assert all(re.fullmatch(r"L[0-5](/[A-Za-z0-9_.\-]+)+", id) for id in ids)
 
 
 def test_selection() -> None:
     assert {c.level for c in select(["L0"])} == {"L0"}
     assert {c.op for c in select(pattern="L1/add/*")} == {"add"}
     assert all("float32-int8" in c.id for c in select(pattern="float32-int8"))
-    with pytest.raises(ValueError, match="unknown level L9; there are L0, L1"):
+    with pytest.raises(ValueError, match="unknown level L9; there are L0, L1, L2"):
         select(["L9"])
 
 
@@ -203,6 +203,64 @@ def test_exceptions_file() -> None:
 def test_unusable_exceptions_file(text: str, message: str) -> None:
     with pytest.raises(ExceptionsError, match=message):
         exceptions.parse(text)
+
+
+def _broken(op: str) -> type:
+    """The cpu backend with one primitive wrong, and none of the kernels beyond primitives."""
+    CPU = type(discovery.backend("cpu"))
+
+    class Broken(CPU):
+        def kernel(self, name, dtype, index):
+            if name not in PRIMITIVES and name not in VIEWS:
+                return None
+            kernel = super().kernel(name, dtype, index)
+            return (lambda x, out=None: kernel(x) + 1) if name == op else kernel
+
+    return Broken
+
+
+def test_what_a_failing_primitive_explains_is_blocked() -> None:
+    backend = _broken("exp")()
+    report = run(backend, pattern="*/[es][xo]*/float32/*", gaps=())
+    outcomes = {r.id: r for r in report.results}
+    assert outcomes["L1/exp/float32/contiguous"].outcome == "fail"
+    blocked = outcomes["L4/softmax/float32/dim0"]
+    assert blocked.outcome == "blocked" and not blocked.bad
+    assert blocked.message.startswith("needs the primitive exp/float32, which fails; ")
+    # Without level 1 there is nothing to blame.
+    alone = run(backend, "L4", "L4/softmax/float32/dim0", gaps=()).results
+    assert [r.outcome for r in alone] == ["fail"]
+
+
+def test_ops_that_ran_on_the_cpu_are_fallbacks() -> None:
+    class Lacking(type(discovery.backend("cpu"))):
+        def kernel(self, name, dtype, index):
+            return super().kernel(name, dtype, index) if name in VIEWS else None
+
+    report = run(Lacking(), "L4", "L4/softmax/float32/dim0", gaps=())
+    assert [r.outcome for r in report.results] == ["fallback"] and report.ok
+    assert "exp" in report.results[0].used
+
+
+def test_profiles() -> None:
+    core, training, full = (
+        {c.id for c in select(profile=name)} for name in ("core", "training", "full")
+    )
+    assert core < training < full
+    assert {id[:2] for id in core} == {"L0", "L1", "L2", "L4"}
+    assert {id[:2] for id in training} == {"L0", "L1", "L2", "L3", "L4", "L5"}
+    with pytest.raises(ValueError, match="unknown profile large; there are core, training, full"):
+        select(profile="large")
+
+
+def test_jobs_give_what_one_process_gives() -> None:
+    pattern = "L1/*d/float32/*"
+    together = run("cpu", pattern=pattern, isolate=True, jobs=2)
+    alone = run("cpu", pattern=pattern)
+    assert [(r.id, r.outcome) for r in together.results] == [
+        (r.id, r.outcome) for r in alone.results
+    ]
+    assert len(alone.results) > 50
 
 
 def test_an_excepted_case_that_passes_is_told() -> None:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from tensorbus_conformance import formats
 from tensorbus_conformance.case import LEVELS, Case
 from tensorbus_conformance.cases import (
     copying,
@@ -26,6 +25,7 @@ from tensorbus_conformance.cases import (
     storage,
     views,
 )
+from tensorbus_conformance.profile import find
 
 MODULES = (
     host, storage, copying, views,
@@ -45,34 +45,17 @@ def all_cases() -> tuple[Case, ...]:
     return tuple(found)
 
 
-# A device that compiles spends a tenth of a second or two on each new kernel, and every dtype and
-# rank is one: the quick choice has all variants of float32, and these of the other dtypes.
-_CHIEF = {
-    "reductions": frozenset(["0-dim-result", "edges"]),
-    "scans": frozenset(["edges"]),
-}
-_CHIEF_ELSEWHERE = frozenset(
-    "contiguous edges round-trip set-strided add-strided add-repeats exact".split()
-)
-
-
 def select(
-    levels: Sequence[str] = LEVELS, pattern: str | None = None, quick: bool = False
+    levels: Sequence[str] | None = None, pattern: str | None = None, profile: str = "full"
 ) -> list[Case]:
-    """The cases of some levels whose id matches a glob, or contains a text without wildcards.
-
-    With *quick*, every variant for float32, and the chief variants for the other dtypes.
-    """
-    unknown = sorted(set(levels) - set(LEVELS))
+    """The cases of a profile, of some levels, whose id is *pattern*, matches it or contains it."""
+    chosen = find(profile).choose(all_cases())
+    unknown = sorted(set(levels or ()) - set(LEVELS))
     if unknown:
         raise ValueError(f"unknown level {', '.join(unknown)}; there are {', '.join(LEVELS)}")
-    found = [c for c in all_cases() if c.level in levels and matches(c.id, pattern)]
-    return [c for c in found if _is_chief(c)] if quick else found
-
-
-def _is_chief(case: Case) -> bool:
-    chief = _CHIEF.get(case.family, _CHIEF_ELSEWHERE)
-    return case.variant in chief or all(d is formats.FLOAT32 for d in case.dtypes)
+    wanted = set(levels or LEVELS)
+    found = [c for c in chosen if c.level in wanted]
+    return [c for c in found if c.id == pattern] or [c for c in found if matches(c.id, pattern)]
 
 
 def matches(id: str, pattern: str | None) -> bool:

@@ -1,0 +1,39 @@
+"""Copies of a backend that give other kernels: to watch them, or to leave some out."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from tensorbus.plugin import PRIMITIVES, Backend, Kernel
+from tensorbus.plugin import dtype as Dtype
+
+
+def composed(backend: Backend) -> Backend:
+    """The backend with its primitives alone, so that every other op is composed of these."""
+    clone = copy.copy(backend)
+
+    def kernel(op: str, dtype: Dtype, index: int) -> Kernel | None:
+        return backend.kernel(op, dtype, index) if op in PRIMITIVES else None
+
+    clone.kernel = kernel  # type: ignore[method-assign]
+    return clone
+
+
+def watched(backend: Backend, used: set[str]) -> Backend:
+    """The backend with kernels that put ``op/dtype`` into *used* when they are called."""
+    clone = copy.copy(backend)
+
+    def kernel(op: str, dtype: Dtype, index: int) -> Kernel | None:
+        own = backend.kernel(op, dtype, index)
+        if own is None:
+            return None
+
+        def call(*args: Any, **options: Any) -> Any:
+            used.add(f"{op}/{dtype.name}")
+            return own(*args, **options)
+
+        return call
+
+    clone.kernel = kernel  # type: ignore[method-assign]
+    return clone

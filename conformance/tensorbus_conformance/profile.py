@@ -1,0 +1,60 @@
+"""Profiles: which of the cases a device has to pass to be good for something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tensorbus_conformance import formats
+from tensorbus_conformance.case import LEVELS, Case
+
+MAIN_DTYPES = frozenset((formats.FLOAT32, formats.INT64, formats.BOOL))
+"""What programs compute in; the profiles core and training try ops in these."""
+
+# A device that compiles spends a tenth of a second or two on each new kernel, and every dtype and
+# rank is one: of the primitives these profiles have all variants of float32, and these of others.
+_CHIEF = {
+    "reductions": frozenset(["0-dim-result", "edges"]),
+    "scans": frozenset(["edges"]),
+}
+_CHIEF_ELSEWHERE = frozenset(
+    "contiguous edges round-trip set-strided add-strided add-repeats exact".split()
+)
+
+
+def _chief(case: Case) -> bool:
+    if case.level not in ("L0", "L1"):
+        return MAIN_DTYPES.issuperset(case.dtypes)
+    chief = _CHIEF.get(case.family, _CHIEF_ELSEWHERE)
+    return case.variant in chief or all(d is formats.FLOAT32 for d in case.dtypes)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A choice of cases with a name."""
+
+    name: str
+    purpose: str
+    levels: tuple[str, ...]
+    has: Callable[[Case], bool] = _chief
+
+    def choose(self, cases: tuple[Case, ...]) -> list[Case]:
+        """The cases that belong to it, in their order."""
+        return [case for case in cases if case.level in self.levels and self.has(case)]
+
+
+PROFILES = {
+    profile.name: profile
+    for profile in (
+        Profile("core", "what inference needs", ("L0", "L1", "L2", "L4")),
+        Profile("training", "core, derivatives, layers and optimisers", LEVELS),
+        Profile("full", "every dtype and variant", LEVELS, lambda case: True),
+    )
+}
+
+
+def find(name: str) -> Profile:
+    """The profile of that name; ``ValueError`` names those there are."""
+    if name not in PROFILES:
+        raise ValueError(f"unknown profile {name}; there are {', '.join(PROFILES)}")
+    return PROFILES[name]
