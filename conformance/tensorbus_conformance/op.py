@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,9 @@ _RANGES = {
     "positive": (0.3, 2.0), "unit": (-0.8, 0.8), "above one": (1.2, 3.0), "fraction": (0.1, 0.9),
 }  # fmt: skip
 
+_SPECIAL = {"holes": [(2, 5, np.nan)], "infinite": [(1, 5, np.inf), (3, 7, -np.inf)]}
+"""Where among the elements which values stand: first place, step, value."""
+
 
 class T:
     """A tensor operand in the case's dtype.
@@ -41,8 +44,9 @@ class T:
     *of* says where its values lie: ``spread`` (distinct, away from 0 and from one another, so that
     finite differences meet no kink), ``nonzero``, ``positive``, ``unit`` (-0.8 to 0.8),
     ``above one``, ``fraction`` (0.1 to 0.9), ``ties`` (few values, often equal), ``wide`` (all
-    magnitudes, and the edges of the dtype), or a pair (low, high). *data* gives the values
-    themselves. *dtype* fixes the dtype, such as int64 for indices. *grad* says whether the op is
+    magnitudes, and the edges of the dtype), ``holes`` (as spread, NaN here and there),
+    ``infinite`` (as spread, infinities here and there), or a pair (low, high). *data* gives the
+    values themselves. *dtype* fixes the dtype, such as int64 for indices. *grad* says whether the op is
     differentiated with respect to it.
     """
 
@@ -68,9 +72,13 @@ class T:
         random = values.rng("operand", self.shape, *key)
         if self.of == "wide":
             return _wide(dtype, self.shape, *key)
-        drawn = _draw(random, self.of, self.shape, dtype)
+        of = "spread" if self.of in _SPECIAL else self.of
+        drawn = _draw(random, of, self.shape, dtype)
         if dtype in formats.COMPLEX:
-            drawn = drawn + 1j * _draw(random, self.of, self.shape, dtype)
+            drawn = drawn + 1j * _draw(random, of, self.shape, dtype)
+        if self.of in _SPECIAL and (dtype in formats.FLOATS or dtype in formats.COMPLEX):
+            for first, step, value in _SPECIAL[self.of]:
+                drawn.reshape(-1)[first::step] = value
         return _as_dtype(drawn, dtype)
 
 
@@ -131,6 +139,16 @@ class Sample:
     variant: str
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    dtypes: tuple[Dtype, ...] = ()
+    """The dtypes it is tried in; all of the op's where empty."""
+
+    def only(self, *dtypes: Dtype) -> Sample:
+        """The same sample, for some of the op's dtypes."""
+        return replace(self, dtypes=dtypes)
+
+    def takes(self, dtype: Dtype) -> bool:
+        """Whether it is tried in a dtype."""
+        return not self.dtypes or dtype in self.dtypes
 
     def operands(self) -> list[T]:
         """The tensor operands in the order of the call, those inside of lists too."""
@@ -179,6 +197,8 @@ class ErrorSample:
     text: str
     """A regular expression that the first line of the message matches as a whole."""
     dtype: Dtype = formats.FLOAT32
+    trait: str = ""
+    """The trait without which a backend need not raise, such as ``host_sync``."""
 
 
 def E(
@@ -187,10 +207,11 @@ def E(
     text: str,
     *args: Any,
     dtype: Dtype = formats.FLOAT32,
+    trait: str = "",
     **kwargs: Any,
 ) -> ErrorSample:
     """An error sample: variant, exception, text (a regular expression), then the arguments."""
-    return ErrorSample(variant, args, kwargs, error, text, dtype)
+    return ErrorSample(variant, args, kwargs, error, text, dtype, trait)
 
 
 Rule = str | Dtype | Callable[[Dtype], Dtype]
@@ -209,9 +230,12 @@ class Op:
     dtypes: tuple[Dtype, ...] = FLOATING
     result: Rule | tuple[Rule, ...] = "same"
     """The result's dtype, or one for each result: ``same``, ``float`` (float32 for integers),
-    ``sum`` (int64 for integers), ``real`` (the part of a complex dtype), or a dtype."""
+    ``sum`` (int64 for integers), ``real`` (the part of a complex dtype), or a dtype. Samples that
+    have fewer results (``max`` without *dim*) have the first of them."""
     ulp: float = 2.0
     """Allowed error in units in the last place; 0 for ops that do not round."""
+    signed_zeros: bool = False
+    """Whether the sign of a zero counts, where *ulp* is 0."""
     measure: str = "element"
     """``element``: the error of each element at its own magnitude; ``norm``: all at the largest
     magnitude of the result, for ops in whose sums terms cancel."""
@@ -254,7 +278,7 @@ class Op:
     def result_dtypes(self, dtype: Dtype, n: int) -> list[Dtype]:
         """The dtypes of *n* results for operands of *dtype*."""
         rules = self.result if isinstance(self.result, tuple) else (self.result,) * n
-        return [_apply(rule, dtype) for rule in rules]
+        return [_apply(rule, dtype) for rule in rules[:n]]
 
 
 def _apply(rule: Rule, dtype: Dtype) -> Dtype:

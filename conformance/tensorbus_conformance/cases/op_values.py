@@ -15,7 +15,7 @@ import numpy as np
 import tensorbus
 from tensorbus.plugin import dtype as Dtype
 from tensorbus_conformance import formats
-from tensorbus_conformance.bench import Bench, Operand, expect_raises, flatten, lays_out
+from tensorbus_conformance.bench import Bench, Operand, expect_raises, flatten, lays_out, require
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.op import ErrorSample, Op, Sample
@@ -31,7 +31,7 @@ def cases() -> Iterator[Case]:
         stem = f"{level(op)}/{op.name}"
         family = op.family or "ops"
         for dtype in op.dtypes:
-            for sample in op.samples:
+            for sample in (s for s in op.samples if s.takes(dtype)):
                 for layout in layouts_of(op, sample, dtype):
                     suffix = "" if layout == "contiguous" else f"-{layout}"
                     yield Case(
@@ -123,7 +123,8 @@ def _forms(op: Op, stem: str, family: str) -> Iterator[Case]:
     sample = next((s for s in op.samples if s.args and 0 not in _shape(s)), None)
     if "." in op.name or op.call is not None or sample is None or not sample.operands():
         return
-    dtype = formats.FLOAT32 if formats.FLOAT32 in op.dtypes else op.dtypes[0]
+    dtypes = [d for d in op.dtypes if sample.takes(d)]
+    dtype = formats.FLOAT32 if formats.FLOAT32 in dtypes else dtypes[0]
     first_is_operand = sample.args[0] in sample.operands()
     if first_is_operand and hasattr(tensorbus.Tensor, op.name):
         yield Case(
@@ -204,16 +205,19 @@ def _out(op: Op, sample: Sample, dtype: Dtype, layout: str, t: Trial) -> None:
     bench = Bench(t)
     args, kwargs, placed = bench.operands(sample, dtype, "contiguous", op.name)
     want = bench.expected(op, sample, placed)
-    if not isinstance(want, (np.ndarray, np.generic)):
+    wanted = flatten(want)
+    if not all(isinstance(w, (np.ndarray, np.generic)) for w in wanted):
         return
-    kind = op.result_dtypes(dtype, 1)[0]
-    if layout == "resized":
-        out = tensorbus.empty(0, dtype=kind, device=bench.device)
-    else:
-        filler = np.zeros(np.shape(want), formats.value_dtype(kind))
-        out = bench.place(filler, kind, layout).tensor
+    outs = []
+    for w, kind in zip(wanted, op.result_dtypes(dtype, len(wanted)), strict=True):
+        if layout == "resized":
+            outs.append(tensorbus.empty(0, dtype=kind, device=bench.device))
+        else:
+            filler = np.zeros(np.shape(w), formats.value_dtype(kind))
+            outs.append(bench.place(filler, kind, layout).tensor)
+    out = tuple(outs) if isinstance(want, (tuple, list)) else outs[0]
     got = op.function()(*args, **kwargs, out=out)
-    if got is not out:
+    if any(g is not o for g, o in zip(flatten(got), outs, strict=True)):
         raise Mismatch(f"{op.name}(out=...) returned another tensor than out")
     bench.check(out, want, op, dtype, _scale(op, sample, placed))
     bench.untouched(placed)
@@ -224,6 +228,10 @@ def _raises(op: Op, error: ErrorSample, t: Trial) -> None:
     import re
 
     bench = Bench(t)
+    require(
+        not error.trait or getattr(t.traits, error.trait),
+        f"trait {error.trait} is False: the device need not raise",
+    )
     sample = Sample(error.variant, error.args, error.kwargs)
     args, kwargs, _ = bench.operands(sample, error.dtype, "contiguous", op.name)
     raised = expect_raises(lambda: op.function()(*args, **kwargs), error.error)
