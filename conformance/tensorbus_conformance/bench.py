@@ -99,7 +99,7 @@ class Bench:
         kinds = op.result_dtypes(dtype, len(wanted))
         for place, (g, w, d, s) in enumerate(zip(found, wanted, kinds, scales, strict=True)):
             where = f"result {place}: " if len(wanted) > 1 else ""
-            self.same(g, w, d, op.ulp, op.measure, s, where)
+            self.same(g, w, d, op.ulp, op.measure, s, where, op.signed_zeros)
 
     def same(
         self,
@@ -110,6 +110,7 @@ class Bench:
         measure: str = "element",
         scale: Any = None,
         where: str = "",
+        zeros: bool = False,
     ) -> None:
         """One result against one expected array or Python value."""
         if not isinstance(want, (np.ndarray, np.generic)):
@@ -124,15 +125,22 @@ class Bench:
             raise Mismatch(f"{where}shape is {tuple(got.shape)}, expected {np.shape(want)}")
         if got.device != tensorbus.empty(0, device=self.device).device:
             raise Mismatch(f"{where}the result is on {got.device}, expected {self.device}")
-        self._values(self.read(got), np.asarray(want), dtype, ulp, measure, scale)
+        self._values(self.read(got), np.asarray(want), dtype, ulp, measure, scale, zeros)
 
     def _values(
-        self, got: np.ndarray, want: np.ndarray, d: Dtype, ulp: float, measure: str, scale: Any
+        self,
+        got: np.ndarray,
+        want: np.ndarray,
+        d: Dtype,
+        ulp: float,
+        measure: str,
+        scale: Any,
+        zeros: bool,
     ) -> None:
         rounding = d in formats.FLOATS or d in formats.COMPLEX
         if not rounding or (ulp == 0 and measure == "element" and scale is None):
             want = formats.round_to(want, d) if rounding else want
-            compare.equal(got, want, d, zeros=False, flushes=self.trial.flushes)
+            compare.equal(got, want, d, zeros=zeros, flushes=self.trial.flushes)
             return
         if d in formats.FLOATS and measure == "element" and scale is None:
             # A reference in float64 may be off by a unit of float64 itself, or a few.
