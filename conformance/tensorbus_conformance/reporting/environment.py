@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import platform
 import subprocess
@@ -15,6 +16,15 @@ from tensorbus.plugin import Backend, Capabilities
 
 _PATIENCE = 5.0
 """Seconds that git may take."""
+
+
+def describe(backend: Backend, device: Capabilities) -> dict[str, Any]:
+    """The fields ``versions``, ``capabilities`` and ``git`` of a ``Report``."""
+    return {
+        "versions": versions(backend),
+        "capabilities": capabilities(device),
+        "git": git_state(_package(backend), Path.cwd()),
+    }
 
 
 def versions(backend: Backend) -> dict[str, str]:
@@ -47,19 +57,20 @@ def capabilities(found: Capabilities) -> dict[str, Any]:
     }
 
 
-def git_state(backend: Backend) -> dict[str, Any] | None:
-    """The commit of the backend's checkout, else of the working directory's; None without git.
+@functools.cache  # four calls of git are slow beside a run of one case
+def git_state(package: str, directory: Path) -> dict[str, Any] | None:
+    """The commit of a package's checkout, else of the directory's; None where neither has one.
 
     ``dirty`` says whether tracked files differ from the commit, and ``of`` whose checkout it is.
     """
-    package = importlib.util.find_spec(_package(backend))
-    if package is not None and package.origin is not None:
-        origin = Path(package.origin)
+    spec = importlib.util.find_spec(package)
+    if spec is not None and spec.origin is not None:
+        origin = Path(spec.origin)
         # A site-packages inside somebody's checkout is not that checkout: only a file that git
         # tracks is.
         if _git(origin.parent, "ls-files", "--error-unmatch", origin.name) is not None:
             return _state(origin.parent, "backend")
-    return _state(Path.cwd(), "working directory")
+    return _state(directory, "working directory")
 
 
 def _state(directory: Path, of: str) -> dict[str, Any] | None:

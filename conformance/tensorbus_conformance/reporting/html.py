@@ -12,12 +12,15 @@ from string import Template
 
 from tensorbus_conformance.report import Report, Result
 from tensorbus_conformance.reporting import advice, matrix
+from tensorbus_conformance.reporting.failures import alike
 from tensorbus_conformance.reporting.matrix import STATES, Cell, Family, state
 from tensorbus_conformance.reporting.summary import verdict
 from tensorbus_conformance.reporting.text import factor, plural, printable, shortened
 
 MOST_FAILURES = 1000
-"""How many failures the page tells in full; a backend that fails everywhere fails more."""
+"""How many failures the page tells in full; a backend that fails everywhere has more."""
+
+MOST_ALIKE = 40
 
 MOST_GROUPS = 300
 
@@ -31,7 +34,8 @@ def to_html(report: Report) -> str:
     script = _part("page.js")
     digest = hashlib.sha256(script.encode()).digest()
     families = matrix.build(report.results)
-    sections = dict(_sections(report))
+    failures = alike(report.failures)
+    sections = dict(_sections(report, failures))
     counts = Counter(state(r) for r in report.results)
     return Template(_part("page.html")).substitute(
         # The page's own script runs and no other: not even one that escaping had let through.
@@ -63,7 +67,7 @@ def to_html(report: Report) -> str:
             for name in STATES
             if counts[name]
         ),
-        matrix="\n".join(_matrix(families, _anchors(report))),
+        matrix="\n".join(_matrix(families, _anchors(failures))),
         details="\n".join(sections.values()),
     )
 
@@ -128,7 +132,7 @@ def _families(report: Report) -> str:
     states = [name for name in STATES if counts[name]]
     heads = "".join(f'<th scope="col">{_text(name)}</th>' for name in (*states, "seconds"))
     rows = []
-    for family, results in report.by_family().items():
+    for family, results in [*report.by_family().items(), ("all", report.results)]:
         here = Counter(state(r) for r in results)
         cells = "".join(f'<td class="number">{here[name] or ""}</td>' for name in states)
         seconds = f'<td class="number">{sum(r.seconds for r in results):.1f}</td>'
@@ -139,11 +143,6 @@ def _families(report: Report) -> str:
 
 
 # -- matrix --------------------------------------------------------------------------------------
-def _anchors(report: Report) -> dict[str, str]:
-    listed = enumerate(report.failures[:MOST_FAILURES], 1)
-    return {result.id: f"f{number}" for number, result in listed}
-
-
 def _matrix(families: list[Family], anchors: dict[str, str]) -> Iterator[str]:
     for level in dict.fromkeys(family.level for family in families):
         here = [family for family in families if family.level == level]
@@ -191,9 +190,9 @@ def _cell(cell: Cell, anchors: dict[str, str]) -> str:
 
 
 # -- what did not just pass ----------------------------------------------------------------------
-def _sections(report: Report) -> Iterator[tuple[str, str]]:
+def _sections(report: Report, failures: list[list[Result]]) -> Iterator[tuple[str, str]]:
     """The name and the HTML of each section of details that has something to say."""
-    if failures := report.failures:
+    if failures:
         yield "failures", "\n".join(_failures(report, failures))
     groupings: dict[str, tuple[str, Callable[[Result], str]]] = {
         "known gap": ("reason", lambda r: r.excepted or ""),
@@ -212,24 +211,39 @@ def _sections(report: Report) -> Iterator[tuple[str, str]]:
         yield "stale exceptions", table
 
 
-def _failures(report: Report, failures: list[Result]) -> Iterator[str]:
-    yield f'<section id="failures"><h2>Failures ({len(failures):,})</h2>'
-    for number, result in enumerate(failures[:MOST_FAILURES], 1):
-        text = _text(f"{result.family} {result.id}")
-        css = _class(result.outcome)
-        needs = f"<p>Needs {_text(', '.join(result.used))}.</p>\n" if result.used else ""
-        yield (
-            f'<article id="f{number}" data-text="{text}" data-states="{css}">\n'
-            f'<h4>{_text(result.id)} <span class="{css}">{_text(result.outcome)}</span></h4>\n'
-            f"<pre>{html.escape(shortened(result.message, _LONGEST))}</pre>\n{needs}"
-            f'<pre class="repro">{_text(report.repro(result))}</pre>\n</article>'
-        )
-    if len(failures) > MOST_FAILURES:
-        rest = Counter(f"{r.level}/{r.op}" for r in failures[MOST_FAILURES:])
-        told = ", ".join(f"{op} {count:,}" for op, count in rest.most_common(MOST_GROUPS))
-        more = plural(len(failures) - MOST_FAILURES, "failure")
-        yield f"<p>{more} more, which the JSON file has: {_text(told)}.</p>"
+def _anchors(groups: list[list[Result]]) -> dict[str, str]:
+    listed = enumerate(groups[:MOST_FAILURES], 1)
+    return {result.id: f"f{number}" for number, group in listed for result in group}
+
+
+def _failures(report: Report, groups: list[list[Result]]) -> Iterator[str]:
+    total = sum(len(group) for group in groups)
+    yield f'<section id="failures"><h2>Failures ({total:,})</h2>'
+    for number, group in enumerate(groups[:MOST_FAILURES], 1):
+        yield _failure(report, number, group)
+    if rest := [result for group in groups[MOST_FAILURES:] for result in group]:
+        counts = Counter(f"{r.level}/{r.op}" for r in rest)
+        told = ", ".join(f"{op} {count:,}" for op, count in counts.most_common(MOST_GROUPS))
+        yield f"<p>{plural(len(rest), 'more failure')} in the JSON file: {_text(told)}.</p>"
     yield "</section>"
+
+
+def _failure(report: Report, number: int, group: list[Result]) -> str:
+    result, *others = group
+    text = _text(f"{result.family} {result.id}")
+    css = _class(result.outcome)
+    needs = f"<p>Needs {_text(', '.join(result.used))}.</p>\n" if result.used else ""
+    same = ""
+    if others:
+        ids = ", ".join(f"<code>{_text(r.id)}</code>" for r in others[:MOST_ALIKE])
+        rest = f" and {len(others) - MOST_ALIKE:,} more" if len(others) > MOST_ALIKE else ""
+        same = f"<p>The same in {ids}{rest}.</p>\n"
+    return (
+        f'<article id="f{number}" data-text="{text}" data-states="{css}">\n'
+        f'<h3>{_text(result.id)} <span class="{css}">{_text(result.outcome)}</span></h3>\n'
+        f"<pre>{html.escape(shortened(result.message, _LONGEST))}</pre>\n{needs}{same}"
+        f'<pre class="repro">{_text(report.repro(result))}</pre>\n</article>'
+    )
 
 
 def _grouped(name: str, heading: str, results: list[Result], key: Callable[[Result], str]) -> str:

@@ -50,9 +50,9 @@ class State:
 STATES = {
     state.name: state
     for state in (
-        State(UNSUPPORTED, "-", "declared: a dtype or a trait that the device does not have"),
         State(PASS, "✓", "as the contract says"),
         State(QUALITY, "Q", "wrong by one to four times the allowed error"),
+        State(UNSUPPORTED, "-", "declared: a dtype or a trait that the device does not have"),
         State(FALLBACK, "CPU", "right, but some of it ran on the CPU"),
         State(BLOCKED, "B", "not run: what it rests on failed"),
         State(GAP, "G", "fails, and the exceptions file says why"),
@@ -60,9 +60,13 @@ STATES = {
         State(CRASH, "X", "the process died or hung"),
     )
 }
-"""From the least to the most that there is to do; a cell shows the last that it has."""
 
-_RANK = {name: rank for rank, name in enumerate(STATES)}
+# What a cell shows is the last of these that it has: where some variants of an op pass and some are
+# declared not supported, the op is there.
+_RANK = {
+    name: rank
+    for rank, name in enumerate((UNSUPPORTED, PASS, QUALITY, FALLBACK, BLOCKED, GAP, FAIL, CRASH))
+}
 
 _DTYPES = tuple(d.name for d in formats.ALL)
 

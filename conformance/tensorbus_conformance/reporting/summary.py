@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from tensorbus_conformance.report import OUTCOMES, PASS, Report, Result
+from tensorbus_conformance.report import PASS, Report, Result
 from tensorbus_conformance.reporting import advice
-from tensorbus_conformance.reporting.text import plural, shortened
+from tensorbus_conformance.reporting.failures import alike
+from tensorbus_conformance.reporting.matrix import STATES, state
+from tensorbus_conformance.reporting.text import plural, printable, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,7 +27,7 @@ def print_summary(report: Report, shown: int = SHOWN) -> None:
 
     console = Console(highlight=False)
     if not report.results:
-        _say(console, f"no case matches {report.pattern!r} in {', '.join(report.levels)}")
+        _say(console, verdict(report))
         return
     console.print(_table(report))
     _failures(console, report, shown)
@@ -38,11 +40,19 @@ def print_summary(report: Report, shown: int = SHOWN) -> None:
 
 def verdict(report: Report) -> str:
     """One sentence: whether the device conforms, and to how much of the suite."""
-    cases = f"{plural(len(report.results), 'case')} in {report.seconds:.1f} s"
+    if not report.results:
+        return f"no case of {', '.join(report.levels)} matches {report.pattern!r}"
+    cases = plural(len(report.results), "case")
+    time = f"{report.seconds:.1f} s"
     if not report.ok:
-        return f"{report.target} does not conform: {len(report.failures):,} of {cases} fail"
+        return (
+            f"{report.target} does not conform: {len(report.failures):,} of {cases} fail ({time})"
+        )
     part = "" if report.pattern is None else f" that match {report.pattern!r}"
-    return f"{report.target} conforms to profile {report.profile}: {cases}{part}"
+    levels = ", ".join(report.levels)
+    return (
+        f"{report.target} conforms to profile {report.profile} ({levels}): {cases}{part} in {time}"
+    )
 
 
 def _say(console: Console, text: str, indent: str = "") -> None:
@@ -54,41 +64,44 @@ def _say(console: Console, text: str, indent: str = "") -> None:
 def _table(report: Report) -> Table:
     from rich.table import Table
 
-    counts = report.counts()
-    outcomes = [o for o in OUTCOMES if counts[o] or o == PASS]
-    table = Table(title=shortened(f"{report.target}  {report.device}", 200))
+    counts = Counter(state(r) for r in report.results)
+    states = [name for name in STATES if counts[name] or name == PASS]
+    title = shortened(f"{report.target}  {report.device}", 200)
+    # No lines: what a heading has room for in 80 columns, it should show.
+    table = Table(title=title, box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("family", no_wrap=True)
-    for heading in (*outcomes, "worst ULP", "seconds"):
+    for heading in (*states, "ULP", "s"):
         table.add_column(heading, justify="right")
     for family, results in report.by_family().items():
-        table.add_row(family, *_row(results, outcomes))
-    table.add_section()
-    table.add_row("all", *_row(report.results, outcomes))
+        table.add_row(printable(family), *_row(results, states))
+    table.add_row("all", *_row(report.results, states), style="bold")
     return table
 
 
-def _row(results: Iterable[Result], outcomes: Iterable[str]) -> list[str]:
+def _row(results: Iterable[Result], states: Iterable[str]) -> list[str]:
     results = list(results)
-    counts = Counter(r.outcome for r in results)
+    counts = Counter(state(r) for r in results)
     worst = max((r.ulp for r in results if r.ulp is not None), default=None)
     return [
-        *(str(counts[outcome] or "") for outcome in outcomes),
+        *(str(counts[name] or "") for name in states),
         "" if worst is None else f"{worst:.2f}",
         f"{sum(r.seconds for r in results):.1f}",
     ]
 
 
 def _failures(console: Console, report: Report, shown: int) -> None:
-    failures = report.failures
-    for result in failures[:shown]:
-        _say(console, f"{result.outcome}  {result.id}")
+    groups = alike(report.failures)
+    for result, *others in groups[:shown]:
+        more = f" and {len(others):,} more like it" if others else ""
+        _say(console, f"{result.outcome}  {result.id}{more}")
         _say(console, result.message, "    ")
         if result.used:
             _say(console, f"needs {', '.join(result.used)}", "    ")
         _say(console, report.repro(result), "    ")
-    if len(failures) > shown:
-        more = len(failures) - shown
-        _say(console, f"... and {more:,} more: --html FILE or --json FILE has them all")
+    if rest := sum(len(group) for group in groups[shown:]):
+        _say(
+            console, f"... and {plural(rest, 'more failure')}: --html FILE or --json FILE has them"
+        )
 
 
 def _known_gaps(console: Console, report: Report, shown: int) -> None:
@@ -98,8 +111,9 @@ def _known_gaps(console: Console, report: Report, shown: int) -> None:
 
 
 def _stale(console: Console, report: Report, shown: int) -> None:
-    stale = [r.id for r in report.results if r.stale]
-    for id in stale[:shown]:
-        _say(console, f"an exception covers {id}, which passes: remove it from the file")
-    if len(stale) > shown:
-        _say(console, f"... and {len(stale) - shown:,} more that pass though excepted")
+    stale = [r for r in report.results if r.stale]
+    reasons = Counter(r.excepted or "" for r in stale)
+    for reason, count in reasons.most_common(shown):
+        first = next(r.id for r in stale if r.excepted == reason)
+        _say(console, f"excepted, yet passes, {plural(count, 'case')} such as {first}: {reason}")
+        _say(console, "take the entry out of the exceptions file, or narrow its id", "    ")
