@@ -163,8 +163,7 @@ class Bench:
         """Whether a result lies in the storage of an operand."""
         if 0 in tensor.shape or not operand.buffer.size:
             return False
-        theirs = operand.flat.untyped_storage().data_ptr()
-        return bool(tensor.untyped_storage().data_ptr() == theirs)
+        return bool(tensor.untyped_storage() == operand.flat.untyped_storage())
 
 
 def flatten(result: Any) -> list[Any]:
