@@ -161,6 +161,8 @@ def _raise(error: type[Exception], *_: Any, **__: Any) -> Any:
 def _entry(kind: Kind, name: str, kernel: Entry) -> Entry:
     """A kernel that takes any shapes and sizes and knows its dtype argument."""
     token = kind.token
+    if not kind.backend.traits.python_scalars:
+        kernel = raw_views.suit_numbers(kind, name, kernel)
     if name in PRIMITIVES:
         kernel = raw_views.suit_traits(kind, name, kernel)
     if name in _CONVERTING:

@@ -45,6 +45,7 @@ class CpuBackend(ArrayLibraryBackend):
         strided_out=True,
         host_sync=True,
         scalar_results=True,
+        python_scalars=True,
         survives_fork=True,
         deterministic_scatter=True,
     )

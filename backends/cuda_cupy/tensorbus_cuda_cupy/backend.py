@@ -36,6 +36,7 @@ class CudaBackend(CudaRules, ArrayLibraryBackend):
         strided_out=True,
         host_sync=False,
         scalar_results=False,
+        python_scalars=True,
         deterministic_scatter=False,
     )
 

@@ -79,6 +79,7 @@ DEFAULTS: dict[str, Callable[..., Any]] = {
 
 
 _WITHOUT_IDENTITY = ("amax", "amin", "argmax", "argmin")
+_FROM_NOTHING = ("arange", "random_bits")
 
 
 def suit_traits(kind: Any, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -94,6 +95,33 @@ def suit_traits(kind: Any, name: str, kernel: Callable[..., Any]) -> Callable[..
     if not traits.broadcasts and name == "matmul":
         kernel = _equal_batches(kind, kernel)
     return kernel
+
+
+def suit_numbers(kind: Any, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """An entry whose operands may be Python numbers, for a kernel that wants ``scalar``'s."""
+    if name in _FROM_NOTHING:
+        return kernel
+    kinds = _operand_kinds(kind, name)
+
+    def entry(*operands: Any, **out: Any) -> Any:
+        for place, operand in enumerate(operands):
+            if place in kinds and isinstance(operand, (bool, int, float, complex)):
+                operands = (*operands[:place], kinds[place].const(operand), *operands[place + 1 :])
+        return kernel(*operands, **out)
+
+    return entry
+
+
+def _operand_kinds(kind: Any, name: str) -> dict[int, Any]:
+    """The kinds of an op's operands, by their places among its arguments."""
+    from tensorbus.ops.registry import ROWS
+
+    row, others = ROWS[name], {"i": kind.i64, "c": kind.bool}
+    return {
+        place: others.get(argument, kind)
+        for place, argument in enumerate(row.arguments)
+        if argument in row.tensors
+    }
 
 
 def _is_array(x: Any) -> bool:

@@ -79,6 +79,8 @@ class Traits:
     """Kernels have run when they return, so faults can be raised at once."""
     scalar_results: bool = False
     """A kernel may return a host scalar where a 0-d array is due."""
+    python_scalars: bool = False
+    """Kernels take Python numbers as they are, besides what ``scalar`` makes of them."""
     deterministic_scatter: bool = True
     """``put`` and ``scatter`` with duplicate indices give the same bits on every run."""
     survives_fork: bool = False

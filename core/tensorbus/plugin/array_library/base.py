@@ -36,7 +36,11 @@ class ArrayLibraryBackend(ArrayRuntime):
     """
 
     traits: ClassVar[Traits] = Traits(
-        broadcasts=True, takes_empty=True, host_sync=True, scalar_results=True
+        broadcasts=True,
+        takes_empty=True,
+        host_sync=True,
+        scalar_results=True,
+        python_scalars=True,
     )
     tables: ClassVar[tuple[Table, ...]] = (
         pointwise.TABLE,

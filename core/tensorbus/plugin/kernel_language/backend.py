@@ -50,6 +50,7 @@ class KernelLanguageBackend(Backend):
         strided_out=True,
         host_sync=False,
         scalar_results=False,
+        python_scalars=True,
         deterministic_scatter=False,
     )
 
