@@ -46,8 +46,8 @@ class T:
     ``above one``, ``fraction`` (0.1 to 0.9), ``ties`` (few values, often equal), ``wide`` (all
     magnitudes, and the edges of the dtype), ``holes`` (as spread, NaN here and there),
     ``infinite`` (as spread, infinities here and there), or a pair (low, high). *data* gives the
-    values themselves. *dtype* fixes the dtype, such as int64 for indices. *grad* says whether the op is
-    differentiated with respect to it.
+    values themselves. *dtype* fixes the dtype, such as int64 for indices. *grad* says whether the
+    op is differentiated with respect to it.
     """
 
     def __init__(
