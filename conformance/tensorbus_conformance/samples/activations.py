@@ -1,10 +1,252 @@
-"""Activation functions and their kind."""
+"""Activation functions: elementwise, and those that work along a dimension."""
 
 from __future__ import annotations
 
-import numpy as np
+import dataclasses
+from collections.abc import Callable
+from typing import Any
 
-from tensorbus_conformance.op import Op, S, T
+import numpy as np
+from scipy import special
+
+from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.formats import FLOAT32, FLOAT64, INT64
+from tensorbus_conformance.op import FLOATING, REAL, E, I, Op, S, T
+
+_F = "nn.functional."
+_SELU = (1.0507009873554804934193349852946, 1.6732632423543772848170429916717)
+
+
+def _elementwise(x: T | None = None) -> list[Any]:
+    """The samples of a function of one operand and nothing else."""
+    return [
+        S("plain", x or T(3, 4)),
+        S("scalar", T()),
+        S("empty", T(0, 3)),
+        S("wide", T(24, of="wide", grad=False)),
+    ]
+
+
+def _activation(name: str, reference: Callable[..., Any], *more: Any, **settings: Any) -> Op:
+    """An elementwise activation; *more* are its samples beside the usual ones."""
+    samples = [*_elementwise(settings.pop("x", None)), *more]
+    settings.setdefault("keeps_order", True)
+    return Op(_F + name, reference, samples, family="nn", **settings)
+
+
+def _elu(x: np.ndarray, alpha: float = 1.0, inplace: bool = False) -> np.ndarray:
+    return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
+
+
+def _selu(x: np.ndarray) -> np.ndarray:
+    scale, alpha = _SELU
+    return scale * _elu(x, alpha)
+
+
+def _celu(x: np.ndarray, alpha: float = 1.0) -> np.ndarray:
+    return np.maximum(x, 0) + np.minimum(0, alpha * np.expm1(x / alpha))
+
+
+def _gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
+    if approximate == "tanh":
+        return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+    return x * special.ndtr(x)
+
+
+def _magnitude(x: np.ndarray, *_: Any, **__: Any) -> np.ndarray:
+    """The scale of functions that are near to x, or to 0, with an error of x's size."""
+    return np.abs(x)
+
+
+def _silu(x: np.ndarray) -> np.ndarray:
+    return x * special.expit(x)
+
+
+def _softplus(x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.ndarray:
+    return np.where(x * beta > threshold, x, np.logaddexp(0, x * beta) / beta)
+
+
+def _mish(x: np.ndarray) -> np.ndarray:
+    return x * np.tanh(_softplus(x))
+
+
+def _leaky_relu(x: np.ndarray, negative_slope: float = 0.01) -> np.ndarray:
+    return np.where(x > 0, x, x * negative_slope)
+
+
+def _hardtanh(x: np.ndarray, min_val: float = -1.0, max_val: float = 1.0) -> np.ndarray:
+    return np.clip(x, min_val, max_val)
+
+
+def _hardshrink(x: np.ndarray, lambd: float = 0.5) -> np.ndarray:
+    return np.where((x >= -lambd) & (x <= lambd), 0, x)
+
+
+def _softshrink(x: np.ndarray, lambd: float = 0.5) -> np.ndarray:
+    return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0))
+
+
+def _threshold(x: np.ndarray, threshold: float, value: float) -> np.ndarray:
+    return np.where(x <= threshold, value, x).astype(x.dtype)
+
+
+def _hardsigmoid(x: np.ndarray) -> np.ndarray:
+    return np.clip(x + 3, 0, 6) / 6
+
+
+def _prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    if weight.size > 1:
+        weight = weight.reshape(-1, *(1,) * (x.ndim - 2))
+    return np.where(x > 0, x, x * weight).reshape(x.shape)
+
+
+def _glu(x: np.ndarray, dim: int = -1) -> np.ndarray:
+    a, b = np.split(x, 2, axis=dim)
+    return a * special.expit(b)
+
+
+_KINKS = T(data=[[-4.1, -3.4, -2.3, -0.7], [0.3, 1.9, 2.6, 3.7], [5.3, 6.6, 9.0, -1.2]])
+"""Values on all sides of the kinks at 0, +-3 and 6."""
+
+POINTWISE = [
+    _activation("relu", lambda x: np.maximum(x, 0), ulp=0, dtypes=REAL),
+    _activation("relu6", lambda x: np.clip(x, 0, 6), x=_KINKS, ulp=0, dtypes=REAL),
+    _activation(
+        "hardtanh",
+        _hardtanh,
+        S("limits", T(3, 4), -0.55, 0.95),
+        S("keywords", T(3, 4), min_val=0.2, max_val=0.7),
+        ulp=0.5,
+        errors=[E("limits", ValueError, "min_val cannot be greater than max_val", T(3), 1.0, 0.5)],
+    ),
+    _activation("leaky_relu", _leaky_relu, S("slope", T(3, 4), 0.3), ulp=1.5),
+    _activation("elu", _elu, S("alpha", T(3, 4), 0.7), ulp=2.5),
+    _activation("selu", _selu, ulp=3),
+    _activation(
+        "celu",
+        _celu,
+        S("alpha", T(3, 4), 1.7),
+        ulp=4,
+        errors=[
+            E("alpha", RuntimeError, "ZeroDivisionError: alpha cannot be 0 for CELU", T(3), 0.0)
+        ],
+    ),
+    _activation(
+        "gelu",
+        _gelu,
+        S("tanh", T(3, 4), approximate="tanh"),
+        S("wide-tanh", T(24, of="wide", grad=False), approximate="tanh"),
+        ulp=3,
+        scale=_magnitude,
+        errors=[
+            E(
+                "approximate",
+                RuntimeError,
+                r"approximate argument must be either none or tanh\.",
+                T(3),
+                approximate="sigmoid",
+            )
+        ],
+    ),
+    _activation("silu", _silu, ulp=4),
+    _activation("mish", _mish, ulp=6),
+    _activation(
+        "softplus",
+        _softplus,
+        S("beta", T(3, 4), 2.5),
+        S("threshold", T(data=[-3.0, 0.4, 1.7, 2.4, 9.0]), 1.0, 2.0),
+        S("large", T(data=[-25.0, 5.0, 11.0, 15.0, 18.0, 30.0])),
+        ulp=4,
+    ),
+    _activation("softsign", lambda x: x / (1 + np.abs(x)), ulp=2),
+    # The derivative 1 - (1 - tanh(x)^2) cancels near 0.
+    _activation("tanhshrink", lambda x: x - np.tanh(x), ulp=2, scale=_magnitude, grad_ulp=128),
+    _activation("hardshrink", _hardshrink, S("lambd", T(3, 4), 0.9), ulp=0.5),
+    _activation(
+        "softshrink",
+        _softshrink,
+        S("lambd", T(3, 4), 0.9),
+        ulp=1,
+        scale=_magnitude,
+        errors=[
+            E(
+                "lambd",
+                RuntimeError,
+                r"lambda must be in range \[0, 3\.40282e\+38\] for input dtype Float, "
+                r"but found -0\.5",
+                T(3),
+                -0.5,
+            )
+        ],
+    ),
+    Op(
+        _F + "threshold",
+        _threshold,
+        [
+            S("plain", T(3, 4), 0.2, -3.0),
+            S("scalar", T(), 1.0, 20.0),
+            S("empty", T(0, 3), 1.0, 20.0),
+            S("wide", T(24, of="wide", grad=False), 1.0, 2.0),
+        ],
+        ulp=0,
+        keeps_order=True,
+        family="nn",
+    ),
+    Op(
+        _F + "threshold-int",
+        _threshold,
+        [S("plain", T(3, 4), 1, 7), S("empty", T(0, 3), 1, 7)],
+        dtypes=tuple(d for d in REAL if d not in FLOATING),
+        ulp=0,
+        call=lambda *args: _functional("threshold")(*args),
+        family="nn",
+    ),
+    _activation("hardsigmoid", _hardsigmoid, x=_KINKS, ulp=2),
+    _activation("hardswish", lambda x: x * _hardsigmoid(x), x=_KINKS, ulp=3),
+    _activation("logsigmoid", special.log_expit, ulp=4),
+    _activation("sigmoid", special.expit, ulp=4),
+    _activation("tanh", np.tanh, ulp=3),
+]
+
+
+def _functional(name: str) -> Callable[..., Any]:
+    import tensorbus.nn.functional
+
+    found: Callable[..., Any] = getattr(tensorbus.nn.functional, name)
+    return found
+
+
+def _in_place(op: Op) -> Op:
+    """The activation with ``inplace=True``, on a copy of the operand."""
+    name = op.name.removeprefix(_F)
+
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        target = x.clone()
+        result = _functional(name)(target, *args, inplace=True, **kwargs)
+        if result is not target:
+            raise Mismatch(f"{name}(inplace=True) returned another tensor than its own")
+        return result
+
+    samples = [s for s in op.samples if "wide" not in s.variant]
+    return dataclasses.replace(
+        op,
+        name=f"{op.name}-inplace",
+        samples=samples,
+        call=call,
+        dtypes=(FLOAT32, FLOAT64),
+        errors=(),
+    )
+
+
+IN_PLACE = [
+    _in_place(op)
+    for op in POINTWISE
+    if op.name.removeprefix(_F)
+    in "relu relu6 hardtanh leaky_relu elu selu celu silu mish threshold hardsigmoid "
+    "hardswish".split()
+]
+
+# -- with a weight, or along a dimension -----------------------------------------------------
 
 
 def _softmax(x: np.ndarray, dim: int) -> np.ndarray:
@@ -12,15 +254,139 @@ def _softmax(x: np.ndarray, dim: int) -> np.ndarray:
     return np.asarray(shifted / shifted.sum(axis=dim, keepdims=True))
 
 
-OPS = [
-    Op(
-        "softmax",
-        _softmax,
+def _log_softmax(x: np.ndarray, dim: int) -> np.ndarray:
+    shifted = x - x.max(axis=dim, keepdims=True, initial=-np.inf)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True)))
+
+
+def _softmin(x: np.ndarray, dim: int) -> np.ndarray:
+    return _softmax(-x, dim)
+
+
+def _along(name: str, reference: Callable[..., Any], **settings: Any) -> Op:
+    """A function of the softmax family."""
+    errors = [
+        E(
+            "dim",
+            IndexError,
+            r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)",
+            T(3, 4),
+            2,
+        )
+    ]
+    return Op(
+        name,
+        reference,
         [
             S("dim0", T(3, 4), 0),
             S("last", T(2, 3, 4), -1),
+            S("middle", T(2, 3, 4), 1),
+            S("keyword", T(3, 4), dim=1),
+            S("one", T(3, 1), 1),
             S("scalar", T(), 0),
             S("empty", T(0, 3), 1),
+            S("large", T(data=[[200.0, -150.0, 199.0], [-300.0, -301.0, -302.5]]), 1),
+        ],
+        errors=errors,
+        family="nn",
+        **settings,
+    )
+
+
+def _of_integers(name: str, reference: Callable[..., Any], ulp: float) -> Op:
+    """The function of an int64 operand with ``dtype=``."""
+
+    def call(x: Any, dim: int) -> Any:
+        return _functional(name)(x, dim, dtype=FLOAT32)
+
+    samples = [S("plain", I([[1, 5, -2], [0, 3, 4]]), 1)]
+    return Op(
+        f"{_F}{name}-dtype",
+        lambda x, dim: reference(x.astype(np.float64), dim),
+        samples,
+        dtypes=(INT64,),
+        result=FLOAT32,
+        ulp=ulp,
+        measure="norm",
+        gradient=False,
+        call=call,
+        family="nn",
+    )
+
+
+def _normalize(x: np.ndarray, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> np.ndarray:
+    length = np.sum(np.abs(x) ** p, axis=dim, keepdims=True) ** (1 / p)
+    return np.asarray(x / np.maximum(length, eps))
+
+
+ALONG = [
+    _along(name, reference, ulp=ulp, measure="norm")
+    for prefix in ("", _F)
+    for name, reference, ulp in (
+        (f"{prefix}softmax", _softmax, 4),
+        (f"{prefix}log_softmax", _log_softmax, 3),
+        (f"{prefix}softmin", _softmin, 4),
+    )
+    if name != "softmin"
+]
+
+OPS = [
+    *POINTWISE,
+    *IN_PLACE,
+    dataclasses.replace(POINTWISE[0], name="relu"),
+    Op("silu", _silu, _elementwise(), ulp=4, keeps_order=True, family="nn"),
+    *ALONG,
+    _of_integers("softmax", _softmax, 4),
+    _of_integers("log_softmax", _log_softmax, 3),
+    _of_integers("softmin", _softmin, 4),
+    Op(
+        _F + "prelu",
+        _prelu,
+        [
+            S("one", T(3, 4), T(1, of="positive")),
+            S("channels", T(2, 3, 4), T(3)),
+            S("vector", T(5), T(1)),
+            S("scalar", T(), T(1)),
+            S("empty", T(0, 3), T(3)),
+        ],
+        ulp=1,
+        errors=[
+            E(
+                "channels",
+                RuntimeError,
+                r"Mismatch of parameter numbers and input channel size\. Found parameter numbers = "
+                r"4 and channel size = 3\.",
+                T(2, 3),
+                T(4),
+            )
+        ],
+        family="nn",
+    ),
+    Op(
+        _F + "glu",
+        _glu,
+        [S("last", T(3, 4)), S("dim0", T(4, 3), 0), S("vector", T(6)), S("empty", T(0, 4))],
+        ulp=4,
+        errors=[
+            E(
+                "odd",
+                RuntimeError,
+                "Halving dimension must be even, but dimension 1 is size 3",
+                T(2, 3),
+            )
+        ],
+        family="nn",
+    ),
+    Op(
+        _F + "normalize",
+        _normalize,
+        [
+            S("plain", T(3, 4)),
+            S("p1", T(3, 4), 1.0, 0),
+            S("p3", T(2, 3, 4), 3.0, -1),
+            S("eps", T(3, 4), eps=5.0),
+            S("zeros", T(data=np.zeros((2, 3)), grad=False), eps=0.01),
+            S("empty", T(0, 3)),
         ],
         ulp=4,
         measure="norm",

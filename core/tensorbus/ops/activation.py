@@ -86,9 +86,9 @@ def _log_softmax(F: Any, x: Any, dim: int) -> Any:
 
 def _softplus(F: Any, x: Any, beta: float, threshold: float) -> Any:
     y = F.mul(x, beta)
-    return F.where(
-        F.gt(y, threshold), x, F.mul(F.log1p(F.exp(F.minimum(y, threshold))), 1.0 / beta)
-    )
+    # max(y, 0) + log1p(exp(-|y|)): the exponential itself would overflow float16 beyond 11.
+    soft = F.add(F.maximum(y, 0.0), F.log1p(F.exp(F.neg(F.abs(y)))))
+    return F.where(F.gt(y, threshold), x, F.mul(soft, 1.0 / beta))
 
 
 def _gelu_slope(F: Any, x: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tensorbus import dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.ops.activation import dropout as _dropout
 from tensorbus.ops.activation import log_softmax, masked, softmax
@@ -35,7 +36,11 @@ def hardtanh(
 ) -> Tensor:
     """The values cut to [min_val, max_val]."""
     if min_val > max_val:
-        raise ValueError(f"min_val cannot be greater than max_val: {min_val} > {max_val}")
+        raise ValueError("min_val cannot be greater than max_val")
+    if input._k.dtype.category == dtypes.INTEGER:
+        min_val, max_val = int(min_val), int(max_val)
+        if min_val < 0 and not input.dtype.is_signed:
+            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return _either(input, core("clamp"), inplace, min_val, max_val)
 
 
@@ -104,7 +109,12 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The values moved by *lambd* towards 0, no further than 0."""
     if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+        dtype = input.dtype
+        name = dtype.legacy.removesuffix("Tensor")
+        limit = dtypes.finfo(dtype).max if dtype.is_floating_point else math.inf
+        raise RuntimeError(
+            f"lambda must be in range [0, {limit:g}] for input dtype {name}, but found {lambd:g}"
+        )
     return input - input.clamp(-lambd, lambd)
 
 
@@ -138,6 +148,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"{weight.numel()} and channel size = {channels}."
             )
         weight = weight.view(1, -1, *(1,) * (input.dim() - 2))
+    elif not input.dim():
+        weight = weight.view(())
     return input.clamp(min=0) + weight * input.clamp(max=0)
 
 
