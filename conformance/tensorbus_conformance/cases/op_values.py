@@ -126,7 +126,7 @@ def _forms(op: Op, stem: str, family: str) -> Iterator[Case]:
     dtypes = [d for d in op.dtypes if sample.takes(d)]
     dtype = formats.FLOAT32 if formats.FLOAT32 in dtypes else dtypes[0]
     first_is_operand = sample.args[0] in sample.operands()
-    if first_is_operand and hasattr(tensorbus.Tensor, op.name):
+    if first_is_operand and callable(getattr(tensorbus.Tensor, op.name, None)):
         yield Case(
             f"{stem}/{dtype.name}/method",
             family,

@@ -7,6 +7,7 @@ from typing import Any
 from tensorbus._tensor import Tensor
 from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.generate import core
+from tensorbus.ops.layouts import contiguous_strides
 from tensorbus.ops.public import public
 
 
@@ -72,6 +73,10 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: Any = None
             f"and itemsize {itemsize} requiring a storage size of {(last + 1) * itemsize} are out "
             f"of bounds for storage of size {available * itemsize}"
         )
+    if own or input._b is not None:
+        laid = tuple(input._k.layout(input._a)[2])
+        if own or laid != contiguous_strides(tuple(input._s)):
+            return core("restrided")(input, shape, strides, offset, (own, laid))
     return core("strided")(input, shape, strides, offset)
 
 
@@ -82,16 +87,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     a, b = wrap_dim(dim1, rank), wrap_dim(dim2, rank)
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    _, start, strides = input._k.layout(input._a)
-    rows, columns = input._s[a], input._s[b]
-    n = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
-    if n:
-        start += offset * strides[b] if offset >= 0 else -offset * strides[a]
-    rest = [d for d in range(rank) if d not in (a, b)]
-    shape = (*(input._s[d] for d in rest), n)
-    return core("strided")(
-        input, shape, (*(strides[d] for d in rest), strides[a] + strides[b]), start
-    )
+    return core("diagonal")(input, int(offset), a, b)
 
 
 @public(function=False)
@@ -105,10 +101,4 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
             if size > n
             else f"step is {step} but must be > 0"
         )
-    _, offset, strides = self._k.layout(self._a)
-    if not self._s:
-        return core("strided")(self, (size,), (1,), offset)
-    shape = (*self._s[:d], (n - size) // step + 1, *self._s[d + 1 :], size)
-    return core("strided")(
-        self, shape, (*strides[:d], strides[d] * step, *strides[d + 1 :], strides[d]), offset
-    )
+    return core("windows")(self, d, size, step)
