@@ -166,7 +166,7 @@ class Tensor:
     def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """In-place version of ``addmm``."""
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-        """``beta * input + alpha * (mat @ vec)``."""
+        """``beta * input + alpha * (mat @ vec)``; *input* broadcasts."""
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """In-place version of ``addmv``."""
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:

@@ -5,7 +5,7 @@
 tensor(5.)
 """
 
-from tensorbus.ops.grids import vander
+from tensorbus.ops.grids import linalg_vander as vander
 from tensorbus.ops.linalg import matmul
 from tensorbus.ops.norms import linalg_norm as norm
 from tensorbus.ops.norms import matrix_norm, vector_norm

@@ -34,7 +34,7 @@ def einsum(*args: Any) -> Tensor:
 # -- the equation ----------------------------------------------------------------------------
 def _parsed(args: tuple[Any, ...]) -> tuple[list[list[int]], list[int] | None, list[Tensor]]:
     """The labels of each operand and of the result (None if implied), and the operands."""
-    if not args:
+    if len(args) < 2:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one "
             "operand and its subscripts list"
@@ -46,16 +46,20 @@ def _parsed(args: tuple[Any, ...]) -> tuple[list[list[int]], list[int] | None, l
             else list(args[1:])
         )
         left, arrow, right = args[0].partition("->")
-        inputs = [_labels(part, i) for i, part in enumerate(left.split(","))]
-        output = _labels(right, len(inputs)) if arrow else None
+        inputs = []
+        parts, at = left.split(","), 0
+        for i, part in enumerate(parts):
+            inputs.append(_labels(part, f"operand {i}", at))
+            at += len(part) + 1
+        output = _labels(right, "output", len(left) + 2) if arrow else None
     else:
         operands, inputs = list(args[0::2]), []
         output = None
         if len(args) % 2:
             operands = list(args[0:-1:2])
-            output = [_DOTS if i is Ellipsis else i for i in args[-1]]
+            output = [_label(i) for i in args[-1]]
         for subscripts in args[1 : 2 * len(operands) : 2]:
-            inputs.append([_DOTS if i is Ellipsis else i for i in subscripts])
+            inputs.append([_label(i) for i in subscripts])
     if not operands:
         raise RuntimeError("einsum(): must provide at least one operand")
     if len(operands) > len(inputs):
@@ -65,14 +69,22 @@ def _parsed(args: tuple[Any, ...]) -> tuple[list[list[int]], list[int] | None, l
     return inputs, output, operands
 
 
-def _labels(text: str, operand: int) -> list[int]:
+def _labels(text: str, owner: str, start: int) -> list[int]:
+    """The labels of one operand, or of the output, that begins at a place of the equation."""
     labels, at = [], 0
     while at < len(text):
-        if text.startswith("...", at):
+        if text[at] == ".":
             if _DOTS in labels:
                 raise RuntimeError(
-                    f"einsum(): found '.' for operand {operand} for which an ellipsis was already "
-                    "found"
+                    f"einsum(): found '.' for {owner} "
+                    + ("for which" if owner != "output" else "but")
+                    + " an ellipsis "
+                    + ("was already found" if owner != "output" else "(...) was already found")
+                )
+            if not text.startswith("...", at):
+                raise RuntimeError(
+                    f"einsum(): found '.' for {owner} that is not part of any ellipsis"
+                    + ("" if owner != "output" else " (...)")
                 )
             labels.append(_DOTS)
             at += 3
@@ -80,12 +92,23 @@ def _labels(text: str, operand: int) -> list[int]:
         if text[at] != " ":
             if text[at] not in _LETTERS:
                 raise RuntimeError(
-                    f"einsum(): invalid subscript given at index {at} in the equation string, "
-                    "subscripts must be in [a-zA-Z]"
+                    f"einsum(): invalid subscript given at index {start + at} in the equation "
+                    "string, subscripts must be in [a-zA-Z]"
                 )
             labels.append(_LETTERS.index(text[at]))
         at += 1
     return labels
+
+
+def _label(subscript: Any) -> int:
+    """A subscript of a list: an ellipsis or a number below 52."""
+    if subscript is Ellipsis:
+        return _DOTS
+    if not 0 <= subscript < len(_LETTERS):
+        raise ValueError(
+            "einsum(): subscript in subscript list is not within the valid range [0, 52)"
+        )
+    return int(subscript)
 
 
 def _show(label: int) -> str:
@@ -145,7 +168,13 @@ def _spelled(labels: list[int], dots: list[int]) -> list[int]:
 def _contracted(operands: list[Tensor], names: list[list[int]], shown: list[int]) -> Tensor:
     extents: dict[int, int] = {}
     for i, (x, labels) in enumerate(zip(operands, names, strict=True)):
+        own: dict[int, int] = {}
         for label, n in zip(labels, x._s, strict=True):
+            if n != own.setdefault(label, n):
+                raise RuntimeError(
+                    f"einsum(): subscript {_show(label)} is repeated for operand {i} but the sizes "
+                    f"don't match, {n} != {own[label]}"
+                )
             seen = extents.get(label, 1)
             if n != seen and n != 1 and seen != 1:
                 raise RuntimeError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorbus import dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.ops.arguments import check_tensors
 from tensorbus.ops.generate import core
@@ -114,14 +115,39 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     n = x._s[0] if N is None else N
     if n < 0:
         raise RuntimeError("N must be non-negative.")
+    return _powers(x, n, increasing)
+
+
+def _powers(x: Tensor, n: int, increasing: bool) -> Tensor:
+    """x ** 0, x ** 1, ... as a new last dimension."""
     from tensorbus.ops.ranges import arange
 
     powers = arange(n, device=x._k.device)
     if not increasing:
         powers = powers.flip(0)
-    if not x._k.is_float:
+    if x._k.dtype.category <= dtypes.INTEGER:
         x = x.long()
-    return x.unsqueeze(1) ** powers.to(x._k.dtype)
+    return x.unsqueeze(-1) ** powers.to(x._k.dtype)
+
+
+@public(name="linalg_vander", function=False, method=False)
+def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """Powers 0, 1, ... N - 1 of a vector's elements as columns; leading dimensions are batches.
+
+    >>> import tensorbus
+    >>> tensorbus.linalg.vander(tensorbus.tensor([2, 3]), N=3)
+    tensor([[1, 2, 4],
+            [1, 3, 9]])
+    """
+    check_tensors("linalg_vander", x=x)
+    if x._k.dtype is dtypes.bool:
+        raise RuntimeError(
+            "linalg.vander supports floating point, complex, and integer tensors, but got Bool"
+        )
+    n = (x._s[-1] if x._s else 0) if N is None else N
+    if n <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    return _powers(x, n, True)
 
 
 def _at_least(rank: int, tensors: tuple[Any, ...]) -> Any:

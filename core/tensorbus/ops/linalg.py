@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.errors import device_error
+from tensorbus.ops.arguments import check_tensors, not_implemented, scalar_name
 from tensorbus.ops.generate import core
 from tensorbus.ops.layouts import broadcast_shapes
 from tensorbus.ops.public import METHODS, Lazy, public
@@ -58,25 +60,39 @@ def check_operands(name: str, a: Any, b: Any) -> None:
         if a._k.device is not b._k.device:
             raise device_error(a._k.device, b._k.device)
         if a._k.dtype is not b._k.dtype:
-            names = [c_name(x._k.dtype) for x in (a, b)]
-            raise RuntimeError(
-                f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}"
-            )
+            raise RuntimeError(_different_dtypes(name, a, b))
+
+
+def _different_dtypes(name: str, a: Tensor, b: Tensor) -> str:
+    """How a product says that its operands' dtypes differ; each has words of its own."""
+    first, second = scalar_name(a._k.dtype), scalar_name(b._k.dtype)
+    if name == "dot":
+        return f"dot : expected both vectors to have same dtype, but found {first} and {second}"
+    if name == "mv":
+        return (
+            f"addmv input tensors must have the same dtype, but got {second}, {first}, and {second}"
+        )
+    if name == "bmm":
+        return f"expected scalar type {first} but found {second}"
+    names = f"{c_name(a._k.dtype)} != {c_name(b._k.dtype)}"
+    return f"expected m1 and m2 to have the same dtype, but got: {names}"
 
 
 def c_name(d: dtypes.dtype) -> str:
-    """A dtype as error texts of matrix products call it: ``float``, ``long long``."""
+    """A dtype as error texts of matrix products call it: ``float``, ``long int``."""
     plain = {
         "float32": "float",
         "float64": "double",
-        "int64": "long long",
+        "int64": "long int",
         "int32": "int",
         "uint8": "unsigned char",
         "int8": "signed char",
-        "int16": "short",
+        "int16": "short int",
         "bool": "bool",
         "float16": "c10::Half",
         "bfloat16": "c10::BFloat16",
+        "complex64": "c10::complex<float>",
+        "complex128": "c10::complex<double>",
     }
     return plain.get(d.name, d.name)
 
@@ -111,12 +127,13 @@ def _matmul_any(x: Tensor, y: Tensor) -> Tensor:
                 f"inconsistent tensor size, expected tensor [{a[0]}] and src [{b[0]}] to have the "
                 f"same number of elements, but got {a[0]} and {b[0]} elements respectively"
             )
-        return core("sum")(core("mul")(x, y), (0,)) if a[0] else x.sum()
+        if x._k.dtype is dtypes.bool:
+            raise not_implemented("dot", x)
+        return core("sum")(core("mul")(x, y), (0,)) if a[0] else x.sum(dtype=x._k.dtype)
     if len(b) == 1:
         if a[-1] != b[0]:
-            raise RuntimeError(
-                f"size mismatch, got input ({a[-2]}), mat ({a[-2]}x{a[-1]}), vec ({b[0]})"
-            )
+            n = _rows(tuple(a))
+            raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{a[-1]}), vec ({b[0]})")
         r = _batched(x, core("unsqueeze")(y, 1))
         return core("select")(r, len(r._s) - 1, 0)
     if len(a) == 1:
@@ -128,14 +145,7 @@ def _matmul_any(x: Tensor, y: Tensor) -> Tensor:
 def _batched(x: Tensor, y: Tensor) -> Tensor:
     a, b = x._s, y._s
     if a[-1] != b[-2]:
-        if len(a) == 2 and len(b) == 2:
-            raise RuntimeError(
-                f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
-            )
-        raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: "
-            f"[{a[0]}, {a[-1]}] but got: [{b[0]}, {b[-2]}]."
-        )
+        raise _mismatch(tuple(a), tuple(b))
     if len(b) == 2 and len(a) > 2:
         rows = x.reshape(-1, a[-1]) if a[-1] else x.reshape(a[:-1].numel(), 0)
         return core("matmul")(rows, y).reshape(*tuple(a[:-1]), b[-1])
@@ -143,6 +153,20 @@ def _batched(x: Tensor, y: Tensor) -> Tensor:
     return core("matmul")(
         x.expand(*lead, *tuple(a[-2:])) if a[:-2] != lead else x,
         y.expand(*lead, *tuple(b[-2:])) if b[:-2] != lead else y,
+    )
+
+
+def _mismatch(a: tuple[int, ...], b: tuple[int, ...]) -> Exception:
+    """The error for inner extents that differ: the operands as the matrices they would be."""
+    if len(b) == 2:
+        rows = _rows(a)
+        return RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a[-1]} and {b[0]}x{b[1]})"
+        )
+    lead = math.prod(broadcast_shapes(a[:-2], b[:-2]))
+    return RuntimeError(
+        "Expected size for first two dimensions of batch2 tensor to be: "
+        f"[{lead}, {a[-1]}] but got: [{lead}, {b[-2]}]."
     )
 
 
@@ -197,7 +221,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     check_operands("mv", input, vec)
     if len(input._s) != 2 or len(vec._s) != 1:
         raise RuntimeError(
-            f"vector + matrix @ vector expected, got {len(vec._s)}, {len(input._s)}, {len(vec._s)}"
+            f"vector + matrix @ vector expected, got 1, {len(input._s)}, {len(vec._s)}"
         )
     return matmul(input, vec)
 
@@ -216,27 +240,76 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
 @public(out=True)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of the elements of two vectors."""
-    if len(input._s) != 1 or len(vec2._s) != 1:
-        raise RuntimeError("outer: Expected 1-D arguments")
+    check_tensors("outer", input=input, vec2=vec2)
+    for name, x in (("self", input), ("vec2", vec2)):
+        if len(x._s) != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {len(x._s)}-D")
     return core("mul")(core("unsqueeze")(input, 1), vec2)
 
 
-def _scaled(x: Tensor, factor: Any) -> Tensor:
-    return x if factor == 1 else core("mul")(x, factor)
+def scaled(x: Tensor, factor: Any) -> Tensor:
+    """The tensor times a number of its own dtype: fractions are dropped for integers."""
+    if factor == 1:
+        return x
+    d = x._k.dtype
+    if isinstance(factor, complex) and not d.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {c_name(d)} without overflow")
+    return core("mul")(x, int(factor) if d.category <= dtypes.INTEGER else factor)
+
+
+def combined(product: Tensor, input: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """``beta * input + alpha * product``, where *input* broadcasts and beta = 0 ignores it."""
+    if input._s is not product._s:
+        input = input.expand(product._s)
+    product = scaled(product, alpha)
+    return product if beta == 0 else core("add")(product, scaled(input, beta))
+
+
+def _same_dtypes(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
+    if input._k.dtype is not mat2._k.dtype:
+        raise RuntimeError(
+            "self and mat2 must have the same dtype, but got "
+            f"{scalar_name(input._k.dtype)} and {scalar_name(mat2._k.dtype)}"
+        )
+    if input._k is not mat1._k:
+        check_operands("mm", mat1, mat2)
 
 
 @public(out=True, inplace=True)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """``beta * input + alpha * (mat1 @ mat2)``; *input* broadcasts."""
-    product = _scaled(mm(mat1, mat2), alpha)
-    return product if beta == 0 else core("add")(product, _scaled(input, beta))
+    """``beta * input + alpha * (mat1 @ mat2)``; *input* broadcasts.
+
+    RuntimeError where the dtypes differ or the shapes do not fit. With beta = 0 *input* is ignored,
+    NaN in it too.
+    """
+    check_tensors("addmm", input=input, mat1=mat1, mat2=mat2)
+    _same_dtypes(input, mat1, mat2)
+    for name, x in (("mat1", mat1), ("mat2", mat2)):
+        if len(x._s) != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {len(x._s)}-D tensor")
+    return combined(matmul(mat1, mat2), input, beta, alpha)
 
 
 @public(out=True, inplace=True)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """``beta * input + alpha * (mat @ vec)``."""
-    product = _scaled(mv(mat, vec), alpha)
-    return product if beta == 0 else core("add")(product, _scaled(input, beta))
+    """``beta * input + alpha * (mat @ vec)``; *input* broadcasts."""
+    check_tensors("addmv", input=input, mat=mat, vec=vec)
+    if len({x._k.dtype for x in (input, mat, vec)}) > 1:
+        names = ", ".join(scalar_name(x._k.dtype) for x in (input, mat))
+        raise RuntimeError(
+            "addmv input tensors must have the same dtype, but got "
+            f"{names}, and {scalar_name(vec._k.dtype)}"
+        )
+    if len(input._s) > 1 or len(mat._s) != 2 or len(vec._s) != 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got {len(input._s)}, {len(mat._s)}, {len(vec._s)}"
+        )
+    n, k = mat._s
+    if vec._s[0] != k or input._s.numel() not in (1, n):
+        raise RuntimeError(
+            f"size mismatch, got input ({input._s.numel()}), mat ({n}x{k}), vec ({vec._s[0]})"
+        )
+    return combined(mv(mat, vec), input, beta, alpha)
 
 
 @public(out=True, inplace=True)
@@ -244,5 +317,12 @@ def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
 ) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
-    product = _scaled(bmm(batch1, batch2), alpha)
-    return product if beta == 0 else core("add")(product, _scaled(input, beta))
+    check_tensors("baddbmm", input=input, batch1=batch1, batch2=batch2)
+    given = [x._k.dtype for x in (input, batch1, batch2)]
+    if given[0] is not given[1] and given[1] is given[2]:
+        names = [c_name(d) for d in given]
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, "
+            f"batch2: {names[2]}"
+        )
+    return combined(bmm(batch1, batch2), input, beta, alpha)

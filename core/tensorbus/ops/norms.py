@@ -73,13 +73,24 @@ def _prepared(name: str, x: Tensor, dtype: Any) -> Tensor:
             f"{name}: Expected a floating point or complex tensor as input. Got "
             f"{scalar_name(x._k.dtype)}"
         )
-    if dtype is None:
-        return x
-    if dtype.category < dtypes.FLOAT:
+    if dtype is not None:
+        _check_dtype(name, x._k.dtype, dtype)
+        x = to_kind(x, x._k.of(dtype))
+    return x.abs() if x._k.dtype.is_complex else x
+
+
+def _check_dtype(name: str, own: dtypes.dtype, wanted: dtypes.dtype) -> None:
+    shown = scalar_name(wanted)
+    if wanted.category < dtypes.FLOAT:
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {shown}")
+    if own.is_complex is not wanted.is_complex:
+        what = "complex" if own.is_complex else "real"
+        raise RuntimeError(f"{name}: dtype should be {what} for {what} inputs, but got {shown}")
+    if dtypes.promote_types(own, wanted) is not wanted:
         raise RuntimeError(
-            f"{name}: dtype should be floating point or complex, but got {scalar_name(dtype)}"
+            f"{name}: the dtype of the input ({scalar_name(own)}) should be convertible without "
+            f"narrowing to the specified dtype ({shown})"
         )
-    return to_kind(x, x._k.of(dtype))
 
 
 @public(name="linalg_vector_norm", function=False, method=False, out=True)
@@ -133,15 +144,19 @@ def matrix_norm(
     """
     check_tensors("linalg_matrix_norm", A=A)
     x = _prepared("linalg.matrix_norm", A, dtype)
+    if isinstance(ord, str) and ord not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if len(x._s) < 2:
         raise RuntimeError(
             "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
         )
-    if not isinstance(dim, (tuple, list)) or len(dim) != 2:
-        raise RuntimeError("linalg.matrix_norm: dim must be a 2-tuple. Got " + str(dim))
-    rows, columns = (wrap_dim(d, len(x._s)) for d in dim)
+    dims = dim if isinstance(dim, (tuple, list)) else (dim,)
+    if len(dims) != 2:
+        shown = " ".join(map(str, dims))
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {shown}")
+    rows, columns = (wrap_dim(d, len(x._s)) for d in dims)
     if rows == columns:
-        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({rows}, {columns})")
     if ord == "fro":
         return vector_norm(x, 2, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2):
@@ -149,7 +164,7 @@ def matrix_norm(
             f"linalg.matrix_norm: order {ord} needs singular values, which are not available. "
             "'fro', 1, -1, inf and -inf are."
         )
-    if isinstance(ord, str) or ord not in (1, -1, math.inf, -math.inf):
+    if ord not in (1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     summed, ranked = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm(x, 1, summed, True)
@@ -177,7 +192,7 @@ def linalg_norm(
             )
         dim = tuple(range(len(A._s)))
     dims = dim if isinstance(dim, (tuple, list)) else (dim,)
-    if len(dims) == 2 and ord is not None:
+    if isinstance(ord, str) or (len(dims) == 2 and ord is not None):
         return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
     if len(dims) > 2:
         raise RuntimeError(

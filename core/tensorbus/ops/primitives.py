@@ -10,7 +10,7 @@ from tensorbus.ops.registry import row
 row("where", "c:T, x:T, y:T",
     x=lambda F, g, c, x_shape: F.sum_to(F.where(c, g, F.number(0)), tuple(x_shape)),
     y=lambda F, g, c, y_shape: F.sum_to(F.where(c, F.number(0), g), tuple(y_shape)))
-row("matmul", "x:T, y:T",
+row("matmul", "x:T, y:T", domain="number",
     x=lambda F, g, y, x_shape: _matmul_x(F, g, y, x_shape),
     y=lambda F, g, x, y_shape: _matmul_y(F, g, x, y_shape))
 row("take", "x:T, dim, i:T, wrap",

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
-from tensorbus.ops.arguments import check_tensors, not_implemented
+from tensorbus.errors import type_error
+from tensorbus.ops.arguments import check_tensors, not_implemented, scalar_name
+from tensorbus.ops.casting import to_kind
 from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.generate import core
 from tensorbus.ops.layouts import broadcast_shapes
-from tensorbus.ops.linalg import bmm, dot, matmul, outer
+from tensorbus.ops.linalg import c_name, combined, dot, matmul, outer
+from tensorbus.ops.promotion import result_type
 from tensorbus.ops.public import FUNCTIONS, public
 
 
@@ -51,10 +55,16 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
             f"addr: Expected 1-D argument {'vec1' if len(vec1._s) != 1 else 'vec2'}, but got "
             f"{len(vec1._s) if len(vec1._s) != 1 else len(vec2._s)}-D"
         )
-    base = input.expand(vec1._s[0], vec2._s[0])
-    product = outer(vec1, vec2)
-    product = product if alpha == 1 else product * alpha
-    return product if beta == 0 else product + (base if beta == 1 else base * beta)
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if isinstance(factor, float) and all(
+            x._k.dtype.category <= dtypes.INTEGER for x in (input, vec1, vec2)
+        ):
+            raise RuntimeError(
+                f"For integral input tensors, argument {name} must not be a floating point number."
+            )
+    d = result_type(input, vec1, vec2)
+    product = to_kind(outer(vec1, vec2), vec1._k.of(d))
+    return combined(product, to_kind(input, product._k), beta, alpha)
 
 
 @public(out=True, inplace=True)
@@ -63,9 +73,25 @@ def addbmm(
 ) -> Tensor:
     """``beta * input + alpha * sum over the batch of (batch1 @ batch2)``."""
     check_tensors("addbmm", input=input, batch1=batch1, batch2=batch2)
-    product = bmm(batch1, batch2).sum(0)
-    product = product if alpha == 1 else product * alpha
-    return product if beta == 0 else product + (input if beta == 1 else input * beta)
+    for name, x in (("batch1", batch1), ("batch2", batch2)):
+        if len(x._s) != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    if input._k.dtype is not batch2._k.dtype or batch1._k.dtype is not batch2._k.dtype:
+        raise RuntimeError(
+            "self and mat2 must have the same dtype, but got "
+            f"{scalar_name(input._k.dtype)} and {scalar_name(batch2._k.dtype)}"
+        )
+    (n, rows, inner), (m, other, columns) = batch1._s, batch2._s
+    if n != m:
+        raise RuntimeError(f"batch1 and batch2 must have same number of batches, got {n} and {m}")
+    if inner != other:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for bmm ({rows}x{inner} and {other}x{columns})"
+        )
+    # One product with the batch as part of the inner dimension: the sum keeps the dtype.
+    left = batch1.permute(1, 0, 2).reshape(rows, n * inner)
+    product = matmul(left, batch2.reshape(n * inner, columns))
+    return combined(product, input, beta, alpha)
 
 
 # -- contraction -----------------------------------------------------------------------------
@@ -76,6 +102,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     *dims* may be two lists of dimensions instead. RuntimeError where their extents differ.
     """
     check_tensors("tensordot", a=a, b=b)
+    if a._k.dtype is not b._k.dtype:
+        raise RuntimeError("both inputs should have same dtype")
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if isinstance(dims, int):
@@ -90,14 +118,18 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         left, right = (list(d) if isinstance(d, (tuple, list)) else [d] for d in dims)
     if len(left) != len(right):
         raise RuntimeError("both dimension lists should have same length")
-    for x, y in zip(left, right, strict=True):
+    in_a, in_b = ([wrap_dim(d, len(t._s)) for d in ds] for t, ds in ((a, left), (b, right)))
+    for x, y, shown_x, shown_y in zip(in_a, in_b, left, right, strict=True):
         if a._s[x] != b._s[y]:
             raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {a._s[x]} in dim {x} and "
-                f"second has size {b._s[y]} in dim {y}"
+                f"contracted dimensions need to match, but first has size {a._s[x]} in dim "
+                f"{shown_x} and second has size {b._s[y]} in dim {shown_y}"
             )
-    left = [wrap_dim(d, len(a._s)) for d in left]
-    right = [wrap_dim(d, len(b._s)) for d in right]
+    left, right = in_a, in_b
+    for contracted in (left, right):
+        for d in contracted:
+            if contracted.count(d) > 1:
+                raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
     rows = [d for d in range(len(a._s)) if d not in left]
     columns = [d for d in range(len(b._s)) if d not in right]
     n = math.prod(a._s[d] for d in left)
@@ -152,27 +184,53 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 @public(method=False)
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices, in the order that costs least."""
-    return multi_dot(list(matrices))
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    for m in matrices:
+        if len(m._s) != 2:
+            raise RuntimeError(f"Tensor dimension is {len(m._s)}, expected 2 instead.")
+    return matrices[0] if len(matrices) == 1 else multi_dot(list(matrices))
 
 
 @public(name="linalg_multi_dot", function=False, method=False, out=True)
 def multi_dot(tensors: Any) -> Tensor:
     """The product of several matrices, in the order that costs least; the ends may be vectors."""
     given = list(tensors)
-    if len(given) < 2:
-        if len(given) == 1:
-            return given[0]
-        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(given)}")
+    _check_chain(given)
     column = len(given[-1]._s) == 1
     row = len(given[0]._s) == 1
     if row:
         given[0] = given[0].unsqueeze(0)
     if column:
         given[-1] = given[-1].unsqueeze(1)
+    for i, (a, b) in enumerate(itertools.pairwise(given)):
+        if a._s[1] != b._s[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(tensors[i]._s)} and "
+                f"{list(tensors[i + 1]._s)} cannot be multiplied"
+            )
     r = _cheapest(given)
     if column:
         r = core("select")(r, 1, 0)
     return core("select")(r, 0, 0) if row else r
+
+
+def _check_chain(given: list[Tensor]) -> None:
+    n = len(given)
+    if n < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {n}")
+    for i, t in enumerate(given):
+        rank = len(t._s)
+        if rank != 2 and 0 < i < n - 1:
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {rank}D")
+        if rank not in (1, 2):
+            which = "last" if i else "first"
+            raise RuntimeError(f"multi_dot(): the {which} tensor must be 1D or 2D but got {rank}D")
+        if t._k.dtype is not given[0]._k.dtype:
+            raise RuntimeError(
+                "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
+                f"{c_name(given[0]._k.dtype)} and tensor {i} {c_name(t._k.dtype)}"
+            )
 
 
 def _cheapest(matrices: list[Tensor]) -> Tensor:
@@ -206,6 +264,8 @@ def _cheapest(matrices: list[Tensor]) -> Tensor:
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """A square matrix multiplied with itself *n* times, n >= 0."""
     check_tensors("matrix_power", input=input)
+    if isinstance(n, float) or not hasattr(n, "__index__"):
+        raise type_error("matrix_power", "n", 2, "int", n)
     if len(input._s) < 2 or input._s[-1] != input._s[-2]:
         raise RuntimeError(
             "linalg.matrix_power: A must be batches of square matrices, but they are "
@@ -235,7 +295,25 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products along a dimension; the operands broadcast."""
     check_tensors("linalg_vecdot", x=x, y=y)
+    if x._k.dtype.category < dtypes.FLOAT:
+        raise RuntimeError(
+            "linalg.vecdot: Expected a floating point or complex tensor as input. Got "
+            f"{scalar_name(x._k.dtype)}"
+        )
+    if x._k.dtype is not y._k.dtype:
+        raise RuntimeError(
+            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+            f"{scalar_name(x._k.dtype)} and y of type {scalar_name(y._k.dtype)} instead"
+        )
     return (x.conj() * y).sum(dim)
+
+
+_CDIST_MODES = (
+    "use_mm_for_euclid_dist_if_necessary",
+    "use_mm_for_euclid_dist",
+    "donot_use_mm_for_euclid_dist",
+)
+"""All are taken, and none changes the result: distances are always those of the differences."""
 
 
 @public(method=False)
@@ -248,7 +326,7 @@ def cdist(
     """The *p*-norm distances of all pairs of rows: (..., n, k) x (..., m, k) -> (..., n, m)."""
     check_tensors("cdist", x1=x1, x2=x2)
     for name, x in (("X1", x1), ("X2", x2)):
-        if x._k.dtype.category < dtypes.FLOAT:
+        if not x._k.dtype.is_floating_point:
             raise RuntimeError(
                 f"cdist only supports floating-point dtypes, {name} got: "
                 f"{x._k.dtype.legacy.removesuffix('Tensor')}"
@@ -261,6 +339,8 @@ def cdist(
         )
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
+    if compute_mode not in _CDIST_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     if not x1._s[-1]:
         return difference.sum(-1)

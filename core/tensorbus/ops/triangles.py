@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
-from tensorbus.ops.arguments import check_tensors
+from tensorbus.ops.arguments import check_tensors, not_implemented
 from tensorbus.ops.creation import tensor
 from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.factories import zeros
@@ -61,7 +61,7 @@ def _indices(name: str, row: int, col: int, offset: int, dtype: Any, device: Any
         if extent < 0:
             raise RuntimeError(f"{what} must be non-negative, got{extent}")
     if dtype not in (dtypes.int32, dtypes.int64):
-        raise RuntimeError(
+        raise NotImplementedError(
             f"\"{name}\" not implemented for '{dtype.legacy.removesuffix('Tensor')}': the indices "
             "are int32 or int64"
         )
@@ -173,4 +173,6 @@ def trace(input: Tensor) -> Tensor:
     check_tensors("trace", input=input)
     if len(input._s) != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(input._s)}")
+    if input._k.dtype is dtypes.bool:
+        raise not_implemented("trace", input)
     return diagonal(input).sum()
