@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import re
 from pathlib import Path
 
@@ -56,12 +57,12 @@ def run(args: argparse.Namespace) -> int:
         _check_base(base)
     project = Project(args.name, args.kind, base, args.bare)
     folder = args.path if args.path is not None else Path(project.distribution)
-    try:
-        project.write(folder)
-    except FileExistsError as e:
+    if os.path.lexists(folder):
         raise UsageError(
             f"{folder} exists, and nothing is overwritten: remove it, or give another --path"
-        ) from e
+        )
+    try:
+        project.write(folder)
     except OSError as e:
         raise UsageError(
             f"the project can't be written to {folder} ({e.strerror or e}): "

@@ -67,9 +67,7 @@ class Project:
         return ("overlay", "overlay-cpu") if self.base == "cpu" else ("overlay",)
 
     def write(self, folder: Path) -> None:
-        """Write all files; FileExistsError where *folder* exists, OSError where it can't be."""
-        if folder.exists():
-            raise FileExistsError(folder)
+        """Write all files into a new folder; OSError where that can't be."""
         folder.parent.mkdir(parents=True, exist_ok=True)
         # Made aside and moved, so that a full disk leaves no half of a project.
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as aside:
