@@ -334,7 +334,6 @@ OPS = [
     *POINTWISE,
     *IN_PLACE,
     dataclasses.replace(POINTWISE[0], name="relu"),
-    Op("silu", _silu, _elementwise(), ulp=4, keeps_order=True, family="nn"),
     *ALONG,
     _of_integers("softmax", _softmax, 4),
     _of_integers("log_softmax", _log_softmax, 3),

@@ -41,7 +41,7 @@ def _check_conv(
     if w.shape[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
-            f"but got weight of size {list(w.shape)} instead"
+            f"but got weight of size [{list(w.shape)}] instead"
         )
     if b is not None and (b.dim() != 1 or b.shape[0] != w.shape[0]):
         raise RuntimeError(
