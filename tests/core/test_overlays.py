@@ -30,10 +30,10 @@ class Log(list[Any]):
                 self.append(("run", name))
                 if value is NotImplemented:
                     return NotImplemented
-                result = type(x)(x.a * 0 + value)
+                result = type(x)(x._data * 0 + value)
                 if out is None:
                     return result
-                out.a[...] = result.a
+                out._data[...] = result._data
                 return out
 
             return run

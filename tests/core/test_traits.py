@@ -357,5 +357,5 @@ def test_kernels_see_equal_dense_shapes_only_when_they_ask(plug: Any, boxed: Any
 def test_a_kernel_that_is_handed_what_it_disclaims_is_noticed(plug: Any, boxed: Any) -> None:
     backend = boxed(broadcasts=False)
     x, y = backend.empty((2, 1), torch.float32, 0), backend.empty((3,), torch.float32, 0)
-    with pytest.raises(Exception, match="broadcasts is False"):
+    with pytest.raises(Exception, match="shapes .* differ"):
         backend.kernel("add", torch.float32, 0)(x, y)

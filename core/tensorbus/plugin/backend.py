@@ -187,11 +187,11 @@ class Backend:
 
     def is_contiguous(self, array: Array, dtype: dtype) -> bool:
         """Whether the array is row-major without gaps. Override where the library knows."""
+        if 0 in array.shape:
+            return True
         expected = 1
         _, _, strides = self.layout(array, dtype)
         for n, stride in zip(reversed(array.shape), reversed(strides), strict=True):
-            if n == 0:
-                return True
             if n != 1:
                 if stride != expected:
                     return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,31 @@ def accumulating(reduce: Kernel) -> Kernel:
     return accumulate
 
 
+_FEW = 128
+"""So many terms may be added one after another, and the error stays that of pairwise sums."""
+
+
+def _pairwise(xp: Any) -> Kernel:
+    """Sums whose error grows with the logarithm of the number of terms.
+
+    NumPy, and libraries that follow it, add pairwise along the last dimensions alone; others they
+    add one by one.
+    """
+
+    def total(x: Array, dims: Any, dtype: Any, out: Array | None = None) -> Array:
+        kept = [d for d in range(x.ndim) if d not in dims]
+        terms = math.prod(x.shape[d] for d in dims)
+        if terms > _FEW and not (kept == list(range(len(kept))) and x.flags.c_contiguous):
+            rows = xp.ascontiguousarray(xp.transpose(x, (*kept, *dims)))
+            x, dims = rows.reshape(*rows.shape[: len(kept)], terms), (len(kept),)
+        return xp.add.reduce(x, dims, dtype, out)
+
+    return total
+
+
 @TABLE.row("sum", *ALL)
 def _sum(xp: Any, dtype: dtype) -> Kernel:
-    return accumulating(xp.add.reduce) if dtype.is_floating_point else xp.add.reduce
+    return accumulating(_pairwise(xp)) if dtype.is_floating_point else xp.add.reduce
 
 
 @TABLE.row("prod", *ALL)

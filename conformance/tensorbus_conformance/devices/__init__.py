@@ -1,0 +1,1 @@
+"""Devices without hardware, to test programs with: ``strict`` and ``null``."""
