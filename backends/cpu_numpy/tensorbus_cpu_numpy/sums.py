@@ -22,7 +22,7 @@ TABLE = Table()
 
 _SMALL = 2048
 """Below so many elements the ufunc's own reduction is faster."""
-_BLOCK = 512
+_BLOCK = 256
 """Terms of one row summed in float32: BLAS sums them in 16 or more lanes."""
 _STACK = 32
 """Terms of one column summed in float32: these are summed one after the other."""

@@ -52,7 +52,8 @@ def _pairwise(xp: Any) -> Kernel:
 
 @TABLE.row("sum", *ALL)
 def _sum(xp: Any, dtype: dtype) -> Kernel:
-    return accumulating(_pairwise(xp)) if dtype.is_floating_point else xp.add.reduce
+    inexact = dtype.is_floating_point or dtype.is_complex
+    return accumulating(_pairwise(xp)) if inexact else xp.add.reduce
 
 
 @TABLE.row("prod", *ALL)
