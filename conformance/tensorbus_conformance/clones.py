@@ -9,6 +9,13 @@ from tensorbus.plugin import PRIMITIVES, Backend, Kernel
 from tensorbus.plugin import dtype as Dtype
 
 
+def composed_ops() -> list[str]:
+    """The ops that the frontend composes of others where a backend has no kernel for them."""
+    from tensorbus.ops.registry import ROWS
+
+    return [name for name, row in ROWS.items() if row.composite is not None]
+
+
 def composed(backend: Backend) -> Backend:
     """The backend with its primitives alone, so that every other op is composed of these."""
     clone = copy.copy(backend)

@@ -84,15 +84,16 @@ def run(
     )
     with discovery.plugged(backend) as type:
         begin = time.perf_counter()
+        device = Device(backend, index, type)
         if isolate:
             results = worker.run_apart(f"{type}:{index}", chosen, known, jobs=jobs)
         else:
-            device = Device(backend, index, type)
             results = (run_case(case, device, known) for case in chosen)
         for result in results:
             report.results.append(result)
             if progress is not None:
                 progress(result)
+        device.close()
         report.seconds = time.perf_counter() - begin
     order = {case.id: place for place, case in enumerate(chosen)}
     report.results.sort(key=lambda result: order[result.id])

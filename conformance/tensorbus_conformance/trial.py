@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tensorbus import discovery
 from tensorbus.plugin import Array, Backend, Capabilities, Kernel, dtype
-from tensorbus_conformance import compare, formats, layouts, values
+from tensorbus_conformance import clones, compare, formats, layouts, values
 from tensorbus_conformance.compare import Mismatch
 
 
@@ -43,6 +45,8 @@ class Device:
         """The device as the frontend names it."""
         self.capabilities: Capabilities = backend.capabilities(index)
         self._kernels: dict[tuple[str, dtype], Kernel | None] = {}
+        self._composed: list[Device | None] = []
+        self._plugged = contextlib.ExitStack()
 
     def kernel(self, op: str, dtype: dtype) -> Kernel | None:
         """The kernel for *op* on *dtype*, or None."""
@@ -50,6 +54,29 @@ class Device:
         if key not in self._kernels:
             self._kernels[key] = self.backend.kernel(op, dtype, self.index)
         return self._kernels[key]
+
+    def composed(self) -> Device | None:
+        """The device without its kernels beyond the primitives; None where it has none."""
+        if not self._composed:
+            self._composed.append(self._without_own_kernels())
+        return self._composed[0]
+
+    def _without_own_kernels(self) -> Device | None:
+        overlaid = any(spec.ops for spec in discovery.overlays(self.backend.name))
+        dtypes = self.capabilities.dtypes
+        if not overlaid and not any(
+            self.backend.kernel(name, d, self.index) is not None
+            for name in clones.composed_ops()
+            for d in dtypes
+        ):
+            return None
+        clone = clones.composed(self.backend)
+        type = self._plugged.enter_context(discovery.plugged(clone))
+        return Device(clone, self.index, type)
+
+    def close(self) -> None:
+        """Take back what was plugged in beside the device."""
+        self._plugged.close()
 
 
 class Trial:

@@ -16,6 +16,7 @@ from tensorbus_conformance.cases import (
     matmul,
     movement,
     op_gradients,
+    op_paths,
     op_values,
     ordering,
     pointwise,
@@ -31,7 +32,7 @@ MODULES = (
     host, storage, copying, views,
     pointwise, reductions, scans, matmul, movement, scattering, ordering, creation,
     extents,
-    op_values, op_gradients,
+    op_values, op_gradients, op_paths,
 )  # fmt: skip
 
 

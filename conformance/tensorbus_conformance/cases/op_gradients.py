@@ -39,9 +39,14 @@ def cases() -> Iterator[Case]:
                 yield from _cases_of(op, sample, dtype)
 
 
-def _cases_of(op: Op, sample: Sample, dtype: Dtype) -> Iterator[Case]:
+def differentiable(sample: Sample) -> bool:
+    """Whether some operand of a sample has a derivative."""
     operands = sample.operands()
-    if not any(t.grad for t in operands) or any(0 in t.shape for t in operands):
+    return any(t.grad for t in operands) and not any(0 in t.shape for t in operands)
+
+
+def _cases_of(op: Op, sample: Sample, dtype: Dtype) -> Iterator[Case]:
+    if not differentiable(sample):
         return
     narrow = dtype in (formats.FLOAT16, formats.BFLOAT16)
     laid_out = () if narrow or "transposed" not in op.layouts else ("transposed",)
@@ -51,7 +56,7 @@ def _cases_of(op: Op, sample: Sample, dtype: Dtype) -> Iterator[Case]:
             yield Case(
                 f"L3/{op.name}/{dtype.name}/{sample.variant}{suffix}/grad{order}",
                 op.family or "ops",
-                functools.partial(_gradient, op, sample, dtype, layout, order),
+                functools.partial(gradient, op, sample, dtype, layout, order),
                 (dtype,),
             )
 
@@ -107,7 +112,8 @@ class _Setting:
         return hosts
 
 
-def _gradient(op: Op, sample: Sample, dtype: Dtype, layout: str, order: int, t: Trial) -> None:
+def gradient(op: Op, sample: Sample, dtype: Dtype, layout: str, order: int, t: Trial) -> None:
+    """Derivatives of an order are those of the reference."""
     s = _Setting(op, sample, dtype, layout, t)
     recorded = [o for o, w in zip(s.outputs, s.weights, strict=True) if w is not None]
     if not any(o.requires_grad for o in recorded):

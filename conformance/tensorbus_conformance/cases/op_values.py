@@ -37,7 +37,7 @@ def cases() -> Iterator[Case]:
                     yield Case(
                         f"{stem}/{dtype.name}/{sample.variant}{suffix}",
                         family,
-                        functools.partial(_values, op, sample, dtype, layout),
+                        functools.partial(values, op, sample, dtype, layout),
                         (dtype,),
                     )
         yield from _forms(op, stem, family)
@@ -64,7 +64,8 @@ def layouts_of(op: Op, sample: Sample, dtype: Dtype) -> tuple[str, ...]:
     return ("contiguous", *(layout for layout in others if lays_out(sample, layout)))
 
 
-def _values(op: Op, sample: Sample, dtype: Dtype, layout: str, t: Trial) -> None:
+def values(op: Op, sample: Sample, dtype: Dtype, layout: str, t: Trial) -> None:
+    """The op's results for a sample are those of the reference, and lie where they should."""
     bench = Bench(t)
     args, kwargs, placed = bench.operands(sample, dtype, layout, op.name)
     want = bench.expected(op, sample, placed)
