@@ -14,7 +14,7 @@ import sys
 
 from tensorbus_conformance import exceptions, runner
 from tensorbus_conformance.profile import PROFILES
-from tensorbus_conformance.reporting import options
+from tensorbus_conformance.reporting import environment, options
 from tensorbus_conformance.reporting.progress import Progress
 from tensorbus_conformance.reporting.summary import print_summary
 
@@ -66,6 +66,7 @@ class ConformanceCommand:
                     isolate=not args.in_process,
                     progress=progress,
                 )
+            environment.complete(found, runner.find_backend(args.device)[0])
             print_summary(found)
             options.write(found, args)
         except (ValueError, RuntimeError, exceptions.ExceptionsError) as error:

@@ -13,18 +13,17 @@ from typing import Any
 import numpy as np
 
 from tensorbus.plugin import Backend, Capabilities
+from tensorbus_conformance.report import Report
 
 _PATIENCE = 5.0
 """Seconds that git may take."""
 
 
-def describe(backend: Backend, device: Capabilities) -> dict[str, Any]:
-    """The fields ``versions``, ``capabilities`` and ``git`` of a ``Report``."""
-    return {
-        "versions": versions(backend),
-        "capabilities": capabilities(device),
-        "git": git_state(_package(backend), Path.cwd()),
-    }
+def complete(report: Report, backend: Backend) -> None:
+    """Fill in the fields ``versions``, ``capabilities`` and ``git`` of a report."""
+    report.versions = versions(backend)
+    report.capabilities = capabilities(backend.capabilities(report.index))
+    report.git = git_state(_package(backend), Path.cwd())
 
 
 def versions(backend: Backend) -> dict[str, str]:

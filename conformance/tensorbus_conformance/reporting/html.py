@@ -196,7 +196,7 @@ def _sections(report: Report, failures: list[list[Result]]) -> Iterator[tuple[st
         yield "failures", "\n".join(_failures(report, failures))
     groupings: dict[str, tuple[str, Callable[[Result], str]]] = {
         "known gap": ("reason", lambda r: r.excepted or ""),
-        "blocked": ("why", lambda r: r.message or f"needs {', '.join(r.used)}"),
+        "blocked": ("why", lambda r: r.message or f"uses {', '.join(r.used)}"),
         "fallback": ("ops that ran on the CPU", lambda r: ", ".join(r.used) or r.op),
         "quality": ("op and dtype", lambda r: "/".join(r.id.split("/")[:3])),
         "not supported": ("what was declared", lambda r: r.message),
@@ -232,7 +232,7 @@ def _failure(report: Report, number: int, group: list[Result]) -> str:
     result, *others = group
     text = _text(f"{result.family} {result.id}")
     css = _class(result.outcome)
-    needs = f"<p>Needs {_text(', '.join(result.used))}.</p>\n" if result.used else ""
+    uses = f"<p>Uses {_text(', '.join(result.used))}.</p>\n" if result.used else ""
     same = ""
     if others:
         ids = ", ".join(f"<code>{_text(r.id)}</code>" for r in others[:MOST_ALIKE])
@@ -241,7 +241,7 @@ def _failure(report: Report, number: int, group: list[Result]) -> str:
     return (
         f'<article id="f{number}" data-text="{text}" data-states="{css}">\n'
         f'<h3>{_text(result.id)} <span class="{css}">{_text(result.outcome)}</span></h3>\n'
-        f"<pre>{html.escape(shortened(result.message, _LONGEST))}</pre>\n{needs}{same}"
+        f"<pre>{html.escape(shortened(result.message, _LONGEST))}</pre>\n{uses}{same}"
         f'<pre class="repro">{_text(report.repro(result))}</pre>\n</article>'
     )
 

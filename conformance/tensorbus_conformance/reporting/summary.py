@@ -96,7 +96,7 @@ def _failures(console: Console, report: Report, shown: int) -> None:
         _say(console, f"{result.outcome}  {result.id}{more}")
         _say(console, result.message, "    ")
         if result.used:
-            _say(console, f"needs {', '.join(result.used)}", "    ")
+            _say(console, f"uses {', '.join(result.used)}", "    ")
         _say(console, report.repro(result), "    ")
     if rest := sum(len(group) for group in groups[shown:]):
         _say(
