@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus import dtypes
+from tensorbus import dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.ops.arguments import check_tensors
 from tensorbus.ops.generate import core
@@ -100,10 +101,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     places = [i for choice in choose(range(input._s[0]), r) for i in choice]
-    if not places:
-        return input.new_empty(0, r)
-    index = tensor(places, device=input._k.device)
-    return input.index_select(0, index).reshape(-1, r)
+    index = tensor(places, dtype=dtypes.int64, device=input._k.device)
+    return input.index_select(0, index).reshape(len(places) // r, r)
 
 
 @public(method=False)

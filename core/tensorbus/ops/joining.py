@@ -186,5 +186,5 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
 @public(out=True, method=False)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along the columns; vectors are columns."""
-    given = _sequence("column_stack", tensors)
+    given = _at_least(tensors, "column_stack", 0)
     return hstack([x if len(x._s) > 1 else x.reshape(-1, 1) for x in given])

@@ -76,8 +76,8 @@ def _matmul_reversed(self: Tensor, other: Any) -> Any:
 
 
 def _reversed(self: Tensor) -> Tensor:
-    """``reversed(input)``: all dimensions flipped."""
-    return self.flip(tuple(range(len(self._s)))) if self._s else self
+    """``reversed(input)``: the first dimension flipped."""
+    return self.flip(0) if self._s else self
 
 
 METHODS["__rmatmul__"] = _matmul_reversed

@@ -23,14 +23,17 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
             "tensor"
         )
-    if any(n < 0 for n in times):
-        raise RuntimeError(f"Trying to create tensor with negative dimension: {list(times)}")
     own = (1,) * (len(times) - len(self._s)) + tuple(self._s)
+    shape = [t * n for t, n in zip(times, own, strict=True)]
+    if negative := [n for n in shape if n < 0]:
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {negative[0]}: {shape}"
+        )
     apart = tuple(itertools.chain.from_iterable((1, n) for n in own))
     wanted = tuple(itertools.chain.from_iterable(zip(times, own, strict=True)))
     spread = self.reshape(apart).expand(wanted)
     whole = core("clone")(spread)
-    return core("view")(whole, tuple(t * n for t, n in zip(times, own, strict=True)))
+    return core("view")(whole, tuple(shape))
 
 
 @public()
@@ -63,7 +66,7 @@ def repeat_interleave(
         spread = raised.expand((*x._s[: d + 1], repeats, *x._s[d + 1 :]))
         return core("clone")(spread).reshape((*x._s[:d], n * repeats, *x._s[d + 1 :]))
     if len(repeats._s) > 1:
-        raise RuntimeError("repeat_interleave only accept 0D or 1D tensors as repeats")
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     if repeats._s.numel() == 1:
         repeats = repeats.reshape(1).expand(n)
     if repeats._s[0] != n:

@@ -108,18 +108,32 @@ def _cut(x: Tensor, d: int, start: int, stop: int) -> Tensor:
     return core("slice")(x, d, start, max(start, stop), 1)
 
 
-def _split_along(name: str, dim_of: Any) -> None:
+def _split_along(name: str, rank: int, dim_of: Any) -> None:
     def function(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        return tensor_split(input, indices_or_sections, dim_of(input))
+        if len(input._s) < rank:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {rank} dimension, but got a tensor "
+                f"with {len(input._s)} dimensions!"
+            )
+        d, sections = dim_of(input), indices_or_sections
+        if isinstance(sections, int) and (not sections or input._s[d] % sections):
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {d}, but the size of the "
+                f"dimension {input._s[d]} is not divisible by the split_size {sections}!"
+            )
+        return tensor_split(input, sections, d)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = "``tensor_split`` along one dimension, as the stack of that name joins."
+    function.__doc__ = (
+        "Views of that many equal pieces, or of the pieces between the places listed, along the "
+        "dimension that the stack of that name joins."
+    )
     public()(function)
 
 
-_split_along("hsplit", lambda x: 0 if len(x._s) == 1 else 1)
-_split_along("vsplit", lambda x: 0)
-_split_along("dsplit", lambda x: 2)
+_split_along("hsplit", 1, lambda x: 0 if len(x._s) == 1 else 1)
+_split_along("vsplit", 2, lambda x: 0)
+_split_along("dsplit", 3, lambda x: 2)
 
 
 @public()
