@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus import dtypes
-from tensorbus import dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.ops.arguments import check_tensors
 from tensorbus.ops.generate import core
