@@ -311,7 +311,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
 def dropout(input: Tensor, p: _float = 0.5, train: _bool = True) -> Tensor:
     """Zero elements with probability *p* and scale the others by ``1 / (1 - p)``."""
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """``tensor_split`` along one dimension, as the stack of that name joins."""
+    """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along dimension 2."""
 def einsum(*args: Any) -> Tensor:
@@ -351,7 +351,7 @@ def fliplr(input: Tensor) -> Tensor:
 def flipud(input: Tensor) -> Tensor:
     """Rows in reverse order."""
 def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tensor:
-    """``input ** exponent`` computed in float64."""
+    """``input ** exponent`` computed in float64, or complex128."""
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest integer not above, element by element; *out* receives the result where given."""
 def floor_divide(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -389,7 +389,7 @@ def heaviside(input: Tensor, values: Tensor, *more: Any, **keywords: Any) -> Ten
 def histc(input: Tensor, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Tensor | None = None) -> Tensor:
     """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """``tensor_split`` along one dimension, as the stack of that name joins."""
+    """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along the columns: dimension 1, or 0 for vectors."""
 def hypot(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -651,7 +651,7 @@ def select(input: Tensor, dim: _int, index: _int) -> Tensor:
 def set_default_tensor_type(t: Any) -> None:
     """Set dtype and device of new tensors by a typed constructor or its name."""
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """-1, 0 or 1, element by element; *out* receives the result where given."""
+    """``input / abs(input)``, 0 where it is 0: for real numbers the sign."""
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 / (1 + exp(-input))``, element by element; *out* receives the result where given."""
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -759,7 +759,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor's real and imaginary parts, in a new last dimension of 2."""
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """``tensor_split`` along one dimension, as the stack of that name joins."""
+    """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along the rows; vectors are rows."""
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:

@@ -103,7 +103,7 @@ class Tensor:
     def __reduce_ex__(self, protocol: Any) -> Any: ...
     def __repr__(self, *, tensor_contents: str | None = None) -> str: ...
     def __reversed__(self) -> Tensor:
-        """``reversed(input)``: all dimensions flipped."""
+        """``reversed(input)``: the first dimension flipped."""
     def __rfloordiv__(self, other: _Operand, /) -> Tensor: ...
     def __rlshift__(self, other: _Operand, /) -> Tensor: ...
     def __rmatmul__(self, other: Tensor, /) -> Tensor: ...
@@ -424,7 +424,7 @@ class Tensor:
     def double(self, memory_format: Any = None) -> Tensor:
         """The tensor as float64."""
     def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """``tensor_split`` along one dimension, as the stack of that name joins."""
+        """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
     @property
     def dtype(self) -> dtypes.dtype:
         """The type of the elements."""
@@ -485,9 +485,9 @@ class Tensor:
     def float(self, memory_format: Any = None) -> Tensor:
         """The tensor as float32."""
     def float_power(self, exponent: Any) -> Tensor:
-        """``input ** exponent`` computed in float64."""
+        """``input ** exponent`` computed in float64, or complex128."""
     def float_power_(self, exponent: Any) -> Self:
-        """In-place version of ``float_power``: for float64 only."""
+        """In-place version of ``float_power``: for float64 and complex128 only."""
     def floor(self) -> Tensor:
         """The largest integer not above, element by element; *out* receives the result where given."""
     def floor_(self) -> Self:
@@ -553,7 +553,7 @@ class Tensor:
     def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
         """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """``tensor_split`` along one dimension, as the stack of that name joins."""
+        """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
     def hypot(self, other: _Operand) -> Tensor:
         """``sqrt(input**2 + other**2)`` without overflow; the operands broadcast."""
     def hypot_(self, other: _Operand) -> Self:
@@ -964,9 +964,9 @@ class Tensor:
     def set_(self, source: Any = None, storage_offset: _int = 0, size: Any = None, stride: Any = None) -> Self:
         """Make the tensor a view of another's storage."""
     def sgn(self) -> Tensor:
-        """-1, 0 or 1, element by element; *out* receives the result where given."""
+        """``input / abs(input)``, 0 where it is 0: for real numbers the sign."""
     def sgn_(self) -> Self:
-        """In-place version of ``sign``."""
+        """In-place version of ``sgn``."""
     @property
     def shape(self) -> Size:
         """The extents, as a ``Size``."""
@@ -1137,7 +1137,7 @@ class Tensor:
     def view_as_real(self) -> Tensor:
         """A complex tensor's real and imaginary parts, in a new last dimension of 2."""
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """``tensor_split`` along one dimension, as the stack of that name joins."""
+        """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
     def where(self, condition: Tensor, other: Any) -> Tensor:
         """The tensor where the condition holds, else *other*."""
     def xlogy(self, other: _Operand) -> Tensor:

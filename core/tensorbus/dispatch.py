@@ -39,16 +39,15 @@ class WrongDomain(Exception):
 
 def resolve(kind: Kind, name: str) -> Entry:
     """The entry for an op on a kind; RuntimeError with the ways out where there is none."""
-    from tensorbus.ops.registry import ROWS
+    from tensorbus.ops.registry import DOMAINS, ROWS
 
     # Tensors hold arrays, so their views need no guard against host scalars; composites do.
     guarded = not name.startswith("fast_") and kind.scalar_results
     name = name.removeprefix("fast_")
     row = ROWS[name]
     category = kind.dtype.category
-    if (row.domain == "float" and category < FLOAT) or (
-        row.domain == "integral" and category > INTEGER
-    ) or (row.domain in ("number", "rounding") and category == BOOL):  # fmt: skip
+    lowest, highest = DOMAINS[row.domain]
+    if not lowest <= category <= highest:
         return functools.partial(_raise, WrongDomain)
     candidates = []
     for spec in discovery.overlays(kind.backend.name, name):

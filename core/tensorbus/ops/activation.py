@@ -11,6 +11,7 @@ from tensorbus.ops.casting import to_kind
 from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.generate import core
 from tensorbus.ops.pointwise import unary
+from tensorbus.ops.promotion import result_type
 from tensorbus.ops.public import FUNCTIONS, public
 from tensorbus.ops.random import draw_uniform
 from tensorbus.ops.registry import row
@@ -26,11 +27,13 @@ row("log_softmax", "x:T, dim", composite=lambda F, x, dim: _log_softmax(F, x, di
 row("log_softmax_backward", "g:T, out:T, dim",
     composite=lambda F, g, out, dim:
         F.sub(g, F.mul(F.exp(out), _keep(F, F.sum(g, (dim,)), dim))))
-row("clamp_min", "x:T, low", "unary", composite=lambda F, x, low: F.maximum(x, low),
+row("clamp_min", "x:T, low", "unary", domain="ordered number",
+    composite=lambda F, x, low: F.maximum(x, low),
     x=lambda F, g, x, low: F.where(F.ge(x, low), g, F.number(0)))
-row("clamp_max", "x:T, high", "unary", composite=lambda F, x, high: F.minimum(x, high),
+row("clamp_max", "x:T, high", "unary", domain="ordered number",
+    composite=lambda F, x, high: F.minimum(x, high),
     x=lambda F, g, x, high: F.where(F.le(x, high), g, F.number(0)))
-row("clamp", "x:T, low, high", "unary",
+row("clamp", "x:T, low, high", "unary", domain="ordered number",
     composite=lambda F, x, low, high: F.minimum(F.maximum(x, low), high),
     x=lambda F, g, x, low, high:
         F.where(F.bool.bitwise_and(F.ge(x, low), F.le(x, high)), g, F.number(0)))
@@ -169,8 +172,9 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         if min is not None:
             input = FUNCTIONS["clamp_min"](input, min)
         return input if max is None else FUNCTIONS["clamp_max"](input, max)
-    if not input._k.is_float and (isinstance(min, float) or isinstance(max, float)):
-        input = as_float(input)
+    if not input._k.is_float:
+        bounds = [bound for bound in (min, max) if bound is not None]
+        input = to_kind(input, input._k.of(result_type(input, *bounds)))
     if max is None:
         return core("clamp_min")(input, min)
     if min is None:

@@ -80,10 +80,16 @@ def allclose(
 
 
 # -- what values are -------------------------------------------------------------------------
+def _refuse_complex(name: str, x: Tensor) -> None:
+    if x._k.dtype.is_complex:
+        raise RuntimeError(f"{name} does not support complex inputs.")
+
+
 @public(out=True)
 def isposinf(input: Tensor) -> Tensor:
     """Where a value is positive infinity."""
     check_tensors("isposinf", input=input)
+    _refuse_complex("isposinf", input)
     return input == math.inf if input._k.is_float else input != input
 
 
@@ -91,6 +97,7 @@ def isposinf(input: Tensor) -> Tensor:
 def isneginf(input: Tensor) -> Tensor:
     """Where a value is negative infinity."""
     check_tensors("isneginf", input=input)
+    _refuse_complex("isneginf", input)
     return input == -math.inf if input._k.is_float else input != input
 
 

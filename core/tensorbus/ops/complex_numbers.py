@@ -89,6 +89,26 @@ def angle(input: Tensor) -> Tensor:
     return core("angle")(input)
 
 
+def abs_of_complex(x: Tensor) -> Tensor:
+    """The absolute values of complex numbers, in the dtype of their parts."""
+    return core("hypot")(real(x), imag(x))
+
+
+@public(out=True, inplace=True)
+def sgn(input: Tensor) -> Tensor:
+    """``input / abs(input)``, 0 where it is 0: for real numbers the sign.
+
+    >>> import tensorbus
+    >>> tensorbus.sgn(tensorbus.tensor([-2.5, 0.0, 3.0]))
+    tensor([-1.,  0.,  1.])
+    """
+    check_tensors("sgn", input=input)
+    if not input._k.dtype.is_complex:
+        return core("sign")(input)
+    size = abs_of_complex(input)
+    return input / size.masked_fill(size == 0, 1)
+
+
 @public(out=True)
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor itself."""

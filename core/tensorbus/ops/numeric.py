@@ -8,7 +8,7 @@ from typing import Any
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.errors import type_error
-from tensorbus.ops.arguments import check_tensors, not_implemented
+from tensorbus.ops.arguments import check_tensors, not_implemented, scalar_name
 from tensorbus.ops.casting import to_kind
 from tensorbus.ops.generate import core
 from tensorbus.ops.layouts import contiguous_strides
@@ -21,8 +21,8 @@ _INTEGERS = {2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
 
 # fmt: off
 unary("signbit", doc="Whether the sign is set: of -0.0 and of a negative NaN too", result="bool",
-      composite=lambda F, x: _signbit(F, x))
-binary("copysign", doc="The size of *input* with the sign of *other*", domain="float",
+      domain="ordered", composite=lambda F, x: _signbit(F, x))
+binary("copysign", doc="The size of *input* with the sign of *other*", domain="ordered float",
        composite=lambda F, x, y: F.where(
            F.signbit(_array(F, y)), F.sub(F.number(-0.0), F.abs(x)), F.abs(x)),
        x=lambda F, g, x, out: F.mul(g, F.mul(F.sign(x), F.sign(out))),
@@ -30,15 +30,15 @@ binary("copysign", doc="The size of *input* with the sign of *other*", domain="f
 binary("nextafter", doc="The next number after *input* towards *other*",
        composite=lambda F, x, y: _nextafter(F, _array(F, x), _array(F, y)),
        **no_derivative("nextafter"))
-binary("heaviside", doc="0 below 0, 1 above, *values* at 0", inplace=True,
+binary("heaviside", doc="0 below 0, 1 above, *values* at 0", domain="ordered", inplace=True,
        composite=lambda F, x, y: F.where(F.eq(x, 0), y, F.cast(F.gt(x, 0), F.bool)),
        **no_derivative("heaviside"))
 binary("fmax", doc="The larger of both, the other one where either is NaN", inplace=False,
-       composite=lambda F, x, y: _one_if_nan(F, x, y, F.maximum),
+       domain="ordered", composite=lambda F, x, y: _one_if_nan(F, x, y, F.maximum),
        x=lambda F, g, x, y: F.mul(g, F.cast(_takes_first(F, F.ge(x, y), y), F.bool)),
        y=lambda F, g, x, y: F.where(_takes_first(F, F.ge(x, y), y), F.number(0), g))
 binary("fmin", doc="The smaller of both, the other one where either is NaN", inplace=False,
-       composite=lambda F, x, y: _one_if_nan(F, x, y, F.minimum),
+       domain="ordered", composite=lambda F, x, y: _one_if_nan(F, x, y, F.minimum),
        x=lambda F, g, x, y: F.mul(g, F.cast(_takes_first(F, F.le(x, y), y), F.bool)),
        y=lambda F, g, x, y: F.where(_takes_first(F, F.le(x, y), y), F.number(0), g))
 row("nan_to_num", "x:T, nan, high, low", "unary",
@@ -167,6 +167,9 @@ def nan_to_num(
 ) -> Tensor:  # fmt: skip
     """NaN and the infinities replaced: by 0, and by the dtype's largest and smallest numbers."""
     check_tensors("nan_to_num", input=input)
+    if input._k.dtype.is_complex:
+        parts = (FUNCTIONS[part](input) for part in ("real", "imag"))
+        return FUNCTIONS["complex"](*(nan_to_num(x, nan, posinf, neginf) for x in parts))
     if not input._k.is_float:
         return input.clone()
     limits = dtypes.finfo(input._k.dtype)
@@ -180,26 +183,34 @@ def nan_to_num(
 
 @public(out=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
-    """``input ** exponent`` computed in float64."""
+    """``input ** exponent`` computed in float64, or complex128."""
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
         raise type_error("float_power", "input", 1, "Tensor", input)
-    return FUNCTIONS["pow"](*(_double(x) for x in (input, exponent)))
+    d = _widest(result_type(input, exponent))
+    return FUNCTIONS["pow"](_as(input, d), _as(exponent, d))
 
 
-def _double(x: Any) -> Any:
-    return to_kind(x, x._k.of(dtypes.float64)) if isinstance(x, Tensor) else float(x)
+def _widest(d: dtypes.dtype) -> dtypes.dtype:
+    return dtypes.complex128 if d.is_complex else dtypes.float64
+
+
+def _as(x: Any, d: dtypes.dtype) -> Any:
+    """A tensor in a dtype, or a number of its category."""
+    if isinstance(x, Tensor):
+        return to_kind(x, x._k.of(d))
+    return complex(x) if d.is_complex else float(x)
 
 
 @public(function=False)
 def float_power_(self: Tensor, exponent: Any) -> Tensor:
-    """In-place version of ``float_power``: for float64 only."""
-    if self._k.dtype is not dtypes.float64:
+    """In-place version of ``float_power``: for float64 and complex128 only."""
+    d = _widest(result_type(self, exponent))
+    if self._k.dtype is not d:
         raise RuntimeError(
-            "the base given to float_power_ has dtype "
-            f"{self._k.dtype.legacy.removesuffix('Tensor')} but the operation's result requires "
-            "dtype Double"
+            f"the base given to float_power_ has dtype {scalar_name(self._k.dtype)} but the "
+            f"operation's result requires dtype {scalar_name(d)}"
         )
-    return self.pow_(_double(exponent))
+    return self.pow_(_as(exponent, d))
 
 
 @public(out=True, inplace=True)

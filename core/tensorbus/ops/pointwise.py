@@ -6,10 +6,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from tensorbus import dtypes
 from tensorbus._tensor import Tensor, from_array
 from tensorbus.ops import pointwise_compositions as of
+from tensorbus.ops.arguments import not_implemented
+from tensorbus.ops.casting import to_kind
 from tensorbus.ops.inplace import fast_binary, in_place, write_out
 from tensorbus.ops.override import SUBCLASSES, dispatch, overriding
+from tensorbus.ops.promotion import result_type
 from tensorbus.ops.public import FUNCTIONS, METHODS, Lazy
 from tensorbus.ops.registry import no_derivative, row
 
@@ -108,17 +112,22 @@ def binary(
             METHODS[f"__i{operator}__"] = Lazy(f"__i{operator}__", lambda: fast_binary(name))
 
 
-def _times(name: str, other: Any, alpha: Any) -> Any:
-    """``alpha * other``, where PyTorch allows the factor."""
-    if isinstance(alpha, float) and not _floating(other):
+def _times(input: Any, other: Any, alpha: Any) -> Any:
+    """``alpha * other`` in the dtype of the result, where PyTorch allows the factor."""
+    d = result_type(input, other)
+    if isinstance(alpha, bool) and d is not dtypes.bool:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and d.category < dtypes.FLOAT:
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number."
         )
-    return _core("mul")(other, alpha) if isinstance(other, Tensor) else other * alpha
-
-
-def _floating(x: Any) -> bool:
-    return x._k.dtype.category >= 2 if isinstance(x, Tensor) else isinstance(x, float | complex)
+    if isinstance(alpha, complex) and not d.is_complex:
+        raise RuntimeError(
+            "For non-complex input tensors, argument alpha must not be a complex number."
+        )
+    if not isinstance(other, Tensor):
+        return other * alpha
+    return _core("mul")(to_kind(other, other._k.of(d)), bool(alpha) if d is dtypes.bool else alpha)
 
 
 def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -126,7 +135,7 @@ def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
         if alpha != 1:
             if SUBCLASSES.on and (classes := overriding((input, other, out))):
                 return dispatch(function, classes, (input, other), _given(out, alpha=alpha))
-            other = _times(name, other, alpha)
+            other = _times(input, other, alpha)
         return plain(input, other, out=out)
 
     return function
@@ -148,8 +157,8 @@ def _scaled_in_place(name: str) -> Callable[..., Any]:
         ):
             # A tensor for the product that skips the records of one: optimizers call this most.
             scaled = from_array(k.mul(other._a, k.const(alpha)), k)
-            return plain(self, scaled) if scaled._s else plain(self, _times(name, other, alpha))
-        return plain(self, _times(name, other, alpha))
+            return plain(self, scaled) if scaled._s else plain(self, _times(self, other, alpha))
+        return plain(self, _times(self, other, alpha))
 
     form.__name__ = form.__qualname__ = name + "_"
     form.__doc__ = f"In-place version of ``{name}``."
@@ -166,6 +175,33 @@ def _left(name: str, value: Any, tensor: Any) -> Any:
     return slow(ROWS[name], value, tensor)
 
 
+def _refuse_negation() -> Any:
+    raise RuntimeError(
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
+        "to invert a mask, use the `~` or `logical_not()` operator instead."
+    )
+
+
+def _refuse_relu(x: Tensor) -> Any:
+    if x._k.dtype is dtypes.bool:
+        raise RuntimeError("Boolean inputs not supported for relu")
+    raise not_implemented("relu", x)
+
+
+def _complex(name: str, x: Tensor) -> Any:
+    """The op on complex numbers, whose result has another dtype."""
+    from tensorbus.ops import complex_numbers
+
+    if not x._k.dtype.is_complex:
+        raise not_implemented(name, x)
+    return getattr(complex_numbers, f"{name}_of_complex")(x)
+
+
+def _whole(x: Tensor) -> Tensor:
+    """Truth values as integers."""
+    return to_kind(x, x._k.i64)
+
+
 _COMMUTATIVE = {"add", "mul", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"}
 
 # -- arithmetic ------------------------------------------------------------------------------
@@ -180,34 +216,33 @@ binary("div", doc="``input / other``, true division", operator="truediv", domain
        x=lambda F, g, y: F.div(g, y),
        y=lambda F, g, y, out: F.neg(F.div(F.mul(g, out), y)))
 binary("floor_divide", doc="``input // other``, rounded towards minus infinity",
-       operator="floordiv", domain="number", **no_derivative("floor_divide"))
-binary("fmod", doc="The remainder of division with the sign of *input*", domain="number",
+       operator="floordiv", domain="ordered number", **no_derivative("floor_divide"))
+binary("fmod", doc="The remainder of division with the sign of *input*", domain="ordered number",
        x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.trunc(F.div(x, y)))))
 binary("remainder", doc="The remainder of division with the sign of *other*", operator="mod",
-       domain="number",
+       domain="ordered number",
        composite=lambda F, x, y: of.remainder(F, x, y),
        x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.floor(F.div(x, y)))))
 binary("pow", doc="``input ** exponent``", operator="pow", domain="number",
        x=lambda F, g, x, y, y_number: of.pow_base(F, g, x, y, y_number),
        y=lambda F, g, x, out: F.mul(g, F.where(F.eq(out, 0.0), F.number(0),
                                                F.mul(out, F.log(x)))))
-binary("atan2", doc="The angle of the point (other, input)", domain="float", aliases=("arctan2",),
+binary("atan2", doc="The angle of the point (other, input)", domain="ordered float",
+       aliases=("arctan2",),
        x=lambda F, g, x, y: F.mul(g, F.div(y, F.add(F.mul(x, x), F.mul(y, y)))),
        y=lambda F, g, x, y: F.mul(g, F.neg(F.div(x, F.add(F.mul(x, x), F.mul(y, y))))))
-binary("maximum", doc="The larger of both, NaN where either is",
+binary("maximum", doc="The larger of both, NaN where either is", domain="ordered",
        x=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y),
        y=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y))
-binary("minimum", doc="The smaller of both, NaN where either is",
+binary("minimum", doc="The smaller of both, NaN where either is", domain="ordered",
        x=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y),
        y=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y))
-binary("hypot", doc="``sqrt(input**2 + other**2)`` without overflow", domain="float",
-       composite=lambda F, x, y: of.hypot(F, x, y),
+binary("hypot", doc="``sqrt(input**2 + other**2)`` without overflow", domain="ordered float",
+       composite=lambda F, x, y: of.in_single(F, of.hypot, x, y),
        x=lambda F, g, x, out: F.mul(g, F.div(x, out)),
        y=lambda F, g, y, out: F.mul(g, F.div(y, out)))
-binary("logaddexp", doc="``log(exp(input) + exp(other))`` without overflow", domain="float",
-       composite=lambda F, x, y: F.where(
-           F.eq(x, y), F.add(x, math.log(2.0)),
-           F.add(F.maximum(x, y), F.log1p(F.exp(F.neg(F.abs(F.sub(x, y))))))),
+binary("logaddexp", doc="``log(exp(input) + exp(other))`` without overflow", domain="ordered float",
+       composite=lambda F, x, y: of.in_single(F, of.logaddexp, x, y),
        x=lambda F, g, x, out: F.mul(g, F.exp(F.sub(x, out))),
        y=lambda F, g, y, out: F.mul(g, F.exp(F.sub(y, out))))
 
@@ -216,13 +251,13 @@ binary("eq", doc="``input == other``", operator="eq", reverse=False, inplace=Fal
 binary("ne", doc="``input != other``", operator="ne", reverse=False, inplace=False, result="bool",
        aliases=("not_equal",))
 binary("lt", doc="``input < other``", operator="lt", reverse=False, inplace=False, result="bool",
-       aliases=("less",))
+       domain="ordered", aliases=("less",))
 binary("le", doc="``input <= other``", operator="le", reverse=False, inplace=False, result="bool",
-       aliases=("less_equal",))
+       domain="ordered", aliases=("less_equal",))
 binary("gt", doc="``input > other``", operator="gt", reverse=False, inplace=False, result="bool",
-       aliases=("greater",), composite=lambda F, x, y: F.lt(y, x))
+       domain="ordered", aliases=("greater",), composite=lambda F, x, y: F.lt(y, x))
 binary("ge", doc="``input >= other``", operator="ge", reverse=False, inplace=False, result="bool",
-       aliases=("greater_equal",), composite=lambda F, x, y: F.le(y, x))
+       domain="ordered", aliases=("greater_equal",), composite=lambda F, x, y: F.le(y, x))
 binary("logical_and", doc="Whether both are true", result="bool", inplace=False,
        composite=lambda F, x, y: F.bool.bitwise_and(F.ne(x, 0), F.ne(y, 0)))
 binary("logical_or", doc="Whether either is true", result="bool", inplace=False,
@@ -239,10 +274,12 @@ binary("rshift", doc="``input >> other``", operator="rshift", domain="number",
 
 # -- signs and rounding ----------------------------------------------------------------------
 unary("neg", doc="``-input``", aliases=("negative", "__neg__"), domain="number",
+      outside=lambda x: _refuse_negation(),
       composite=lambda F, x: F.sub(-0.0 if F.is_float else 0, x), x=lambda F, g: F.neg(g))
-unary("abs", doc="The absolute value", aliases=("absolute", "__abs__"),
+unary("abs", doc="The absolute value", aliases=("absolute", "__abs__"), domain="ordered number",
+      outside=lambda x: _complex("abs", x),
       x=lambda F, g, x: F.mul(g, F.sign(x)))
-unary("sign", doc="-1, 0 or 1", aliases=("sgn",), composite=lambda F, x: of.sign(F, x),
+unary("sign", doc="-1, 0 or 1", domain="ordered", composite=lambda F, x: of.sign(F, x),
       x=lambda F, g: F.mul(g, 0.0))
 unary("floor", doc="The largest integer not above", domain="rounding",
       x=lambda F, g: F.mul(g, 0.0))
@@ -254,7 +291,8 @@ unary("round", doc="The nearest integer, halves to even", domain="rounding",
 unary("trunc", doc="The integer part", domain="rounding", aliases=("fix",),
       composite=lambda F, x: F.where(F.lt(x, 0), F.ceil(x), F.floor(x)),
       x=lambda F, g: F.mul(g, 0.0))
-unary("frac", doc="The part behind the point", composite=lambda F, x: F.sub(x, F.trunc(x)),
+unary("frac", doc="The part behind the point", domain="ordered number",
+      composite=lambda F, x: F.sub(x, F.trunc(x)),
       x=lambda F, g: g)
 
 # -- powers, exponentials, logarithms --------------------------------------------------------
@@ -263,7 +301,8 @@ unary("sqrt", doc="The square root", domain="float",
 unary("rsqrt", doc="``1 / sqrt(input)``", domain="float",
       composite=lambda F, x: F.reciprocal(F.sqrt(x)),
       x=lambda F, g, out: F.mul(F.mul(g, -0.5), F.mul(out, F.mul(out, out))))
-unary("square", doc="``input * input``", composite=lambda F, x: F.mul(x, x),
+unary("square", doc="``input * input``", domain="number",
+      outside=lambda x: _core("square")(_whole(x)), composite=lambda F, x: F.mul(x, x),
       x=lambda F, g, x: F.mul(g, F.mul(x, 2.0)))
 unary("reciprocal", doc="``1 / input``", domain="float",
       composite=lambda F, x: F.div(1.0, x),
@@ -299,22 +338,22 @@ unary("acos", doc="The arc cosine", domain="float", aliases=("arccos",),
 unary("atan", doc="The arc tangent", domain="float", aliases=("arctan",),
       composite=lambda F, x: F.atan2(x, 1.0),
       x=lambda F, g, x: F.div(g, F.add(F.mul(x, x), 1.0)))
-unary("sinh", doc="The hyperbolic sine", domain="float", composite=lambda F, x: of.sinh(F, x),
+unary("sinh", doc="The hyperbolic sine", domain="float",
+      composite=lambda F, x: of.in_single(F, of.sinh, x),
       x=lambda F, g, x: F.mul(g, F.cosh(x)))
 unary("cosh", doc="The hyperbolic cosine", domain="float",
-      composite=lambda F, x: F.add(F.exp(F.sub(F.abs(x), math.log(2.0))),
-                                   F.exp(F.sub(F.neg(F.abs(x)), math.log(2.0)))),
+      composite=lambda F, x: of.in_single(F, of.cosh, x),
       x=lambda F, g, x: F.mul(g, F.sinh(x)))
 unary("tanh", doc="The hyperbolic tangent", domain="float",
       x=lambda F, g, out: F.sub(g, F.mul(g, F.mul(out, out))))
 unary("asinh", doc="The inverse hyperbolic sine", domain="float", aliases=("arcsinh",),
-      composite=lambda F, x: of.asinh(F, x),
+      composite=lambda F, x: of.in_single(F, of.asinh, x),
       x=lambda F, g, x: F.div(g, F.sqrt(F.add(F.mul(x, x), 1.0))))
 unary("acosh", doc="The inverse hyperbolic cosine", domain="float", aliases=("arccosh",),
-      composite=lambda F, x: F.log(F.add(x, F.mul(F.sqrt(F.sub(x, 1.0)), F.sqrt(F.add(x, 1.0))))),
+      composite=lambda F, x: of.in_single(F, of.acosh, x),
       x=lambda F, g, x: F.div(g, F.mul(F.sqrt(F.sub(x, 1.0)), F.sqrt(F.add(x, 1.0)))))
 unary("atanh", doc="The inverse hyperbolic tangent", domain="float", aliases=("arctanh",),
-      composite=lambda F, x: of.atanh(F, x),
+      composite=lambda F, x: of.in_single(F, of.atanh, x),
       x=lambda F, g, x: F.div(g, of.one_minus_square(F, x)))
 
 # -- what a value is -------------------------------------------------------------------------
@@ -329,9 +368,10 @@ unary("bitwise_not", doc="``~input``", aliases=("__invert__",), domain="integral
 
 # -- activations that deserve a kernel of their own ------------------------------------------
 unary("sigmoid", doc="``1 / (1 + exp(-input))``", domain="float",
-      composite=lambda F, x: F.mul(F.add(F.tanh(F.mul(x, 0.5)), 1.0), 0.5),
+      composite=lambda F, x: of.in_single(F, of.sigmoid, x),
       x=lambda F, g, out: F.mul(g, F.sub(out, F.mul(out, out))))
-unary("relu", doc="``max(input, 0)``, NaN kept", composite=lambda F, x: F.maximum(x, 0),
+unary("relu", doc="``max(input, 0)``, NaN kept", domain="ordered number",
+      outside=lambda x: _refuse_relu(x), composite=lambda F, x: F.maximum(x, 0),
       x=lambda F, g, out: F.relu_backward(g, out))
 row("relu_backward", "g:T, y:T",
     composite=lambda F, g, y: F.where(F.le(y, 0), F.number(0), g),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tensorbus import dtypes
+
 
 def remainder(F: Any, x: Any, y: Any) -> Any:
     r = F.fmod(x, y)
@@ -32,12 +34,25 @@ def share(F: Any, g: Any, wins: Any, x: Any, y: Any) -> Any:
     return F.add(F.mul(g, F.cast(wins, F.bool)), F.mul(half, 0.5))
 
 
+def in_single(F: Any, function: Any, *operands: Any) -> Any:
+    """The function of several steps, computed in float32 where the dtype has fewer digits."""
+    if F.dtype.category != dtypes.FLOAT or F.dtype.itemsize > 2:
+        return function(F, *operands)
+    wide = F.of(dtypes.float32)
+    return F.cast(function(wide, *(wide.cast(x, F) for x in operands)), wide)
+
+
 def hypot(F: Any, x: Any, y: Any) -> Any:
     a, b = F.abs(x), F.abs(y)
     large, small = F.maximum(a, b), F.minimum(a, b)
     ratio = F.div(small, F.where(F.eq(large, 0.0), F.number(1), large))
     found = F.mul(large, F.sqrt(F.add(F.mul(ratio, ratio), 1.0)))
     return F.where(F.eq(large, math.inf), large, found)
+
+
+def logaddexp(F: Any, x: Any, y: Any) -> Any:
+    rest = F.log1p(F.exp(F.neg(F.abs(F.sub(x, y)))))
+    return F.where(F.eq(x, y), F.add(x, math.log(2.0)), F.add(F.maximum(x, y), rest))
 
 
 def sign(F: Any, x: Any) -> Any:
@@ -53,20 +68,46 @@ def sinh(F: Any, x: Any) -> Any:
     a = F.abs(x)
     e = F.expm1(a)
     small = F.mul(F.add(e, F.div(e, F.add(e, 1.0))), 0.5)
-    big = F.exp(F.sub(a, math.log(2.0)))
-    value = F.where(F.lt(a, 20.0), small, big)
+    value = F.where(F.lt(a, 20.0), small, _half_exp(F, a))
     return F.where(F.lt(x, 0.0), F.neg(value), value)
+
+
+def cosh(F: Any, x: Any) -> Any:
+    a = F.abs(x)
+    return F.add(_half_exp(F, a), F.mul(F.exp(F.neg(a)), 0.5))
+
+
+def _half_exp(F: Any, a: Any) -> Any:
+    """``exp(a) / 2``, also where ``exp(a)`` overflows: as the square of a root."""
+    root = F.exp(F.mul(a, 0.5))
+    return F.mul(F.mul(root, 0.5), root)
 
 
 def asinh(F: Any, x: Any) -> Any:
     a = F.abs(x)
     square = F.mul(a, a)
     value = F.log1p(F.add(a, F.div(square, F.add(F.sqrt(F.add(square, 1.0)), 1.0))))
-    value = F.where(F.lt(a, 1e7), value, F.add(F.log(a), math.log(2.0)))
+    value = F.where(F.lt(a, _LARGE), value, F.add(F.log(a), math.log(2.0)))
     return F.where(F.lt(x, 0.0), F.neg(value), value)
+
+
+def acosh(F: Any, x: Any) -> Any:
+    if F.dtype.is_complex:
+        return F.log(F.add(x, F.mul(F.sqrt(F.sub(x, 1.0)), F.sqrt(F.add(x, 1.0)))))
+    above = F.sub(x, 1.0)
+    value = F.log1p(F.add(above, F.mul(F.sqrt(above), F.sqrt(F.add(above, 2.0)))))
+    return F.where(F.lt(x, _LARGE), value, F.add(F.log(x), math.log(2.0)))
+
+
+_LARGE = 1e9
+"""From here on the terms left out are below the last digit; below it squares do not overflow."""
 
 
 def atanh(F: Any, x: Any) -> Any:
     a = F.abs(x)
     value = F.mul(F.log1p(F.div(F.mul(a, 2.0), F.sub(F.number(1), a))), 0.5)
     return F.where(F.lt(x, 0.0), F.neg(value), value)
+
+
+def sigmoid(F: Any, x: Any) -> Any:
+    return F.reciprocal(F.add(F.exp(F.neg(x)), 1.0))

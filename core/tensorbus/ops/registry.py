@@ -6,10 +6,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tensorbus.dtypes import BOOL, COMPLEX, FLOAT, INTEGER
+
 ROWS: dict[str, Row] = {}
 
 RESERVED = frozenset("F base cell e0 e1 e2 error g0 g1 g2 how k n o r s self sh t".split())
 """Names that generated functions use for themselves."""
+
+DOMAINS = {
+    "any": (BOOL, COMPLEX),
+    "number": (INTEGER, COMPLEX),
+    "integral": (BOOL, INTEGER),
+    "float": (FLOAT, COMPLEX),
+    "rounding": (INTEGER, FLOAT),
+    "ordered": (BOOL, FLOAT),
+    "ordered number": (INTEGER, FLOAT),
+    "ordered float": (FLOAT, FLOAT),
+}
+"""The first and the last category of dtypes that a row takes as they are."""
 
 TABLES: list[Any] = []
 """The kinds made so far: a row declared later gets a place in each."""
@@ -34,13 +48,15 @@ class Row:
     result: str = "same"
     """The result's dtype: ``same`` as the first tensor's, ``bool``, or ``int64``."""
     domain: str = "any"
-    """The dtypes it takes: ``any``, ``float`` (integers are converted), ``number``, ``integral``,
-    ``rounding`` (integers stay as they are)."""
+    """The dtypes it takes, one of ``DOMAINS``: where that begins with floating point, integers are
+    converted; with ``rounding`` they stay as they are; ``ordered`` means no complex numbers."""
     composite: Callable[..., Any] | None = None
     """``f(F, *args)`` for an op that is not a primitive."""
     rules: dict[str, Callable[..., Any]] = field(default_factory=dict)
     otherwise: Callable[..., Any] | None = None
     """What to call with the operands where the common case raised: another way, or the error."""
+    outside: Callable[..., Any] | None = None
+    """What to call with a tensor of a dtype outside the domain, where it is not just converted."""
     node_name: str = ""
     tensors: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
@@ -88,7 +104,7 @@ def row(name: str, signature: str, form: str = "general", **fields: Any) -> Row:
 
     ``row("exp", "x:T", "unary", x=lambda F, g, out: F.mul(g, out))`` is a whole op.
     """
-    known = {"result", "composite", "node_name", "domain", "otherwise"}
+    known = {"result", "composite", "node_name", "domain", "otherwise", "outside"}
     rules = {k: fields.pop(k) for k in list(fields) if k not in known}
     made = Row(name, signature, form, rules=rules, **fields)
     unknown = set(rules) - set(made.tensors)

@@ -21,7 +21,7 @@ from tensorbus.ops.layouts import (
 from tensorbus.ops.override import SUBCLASSES, ask, overriding, plain
 from tensorbus.ops.promotion import result_type
 from tensorbus.ops.recipes import steps
-from tensorbus.ops.registry import Row
+from tensorbus.ops.registry import DOMAINS, Row
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.size import Size, size_of
 
@@ -112,14 +112,14 @@ def common_kind(row: Row, *operands: Any) -> Kind:
     for t in tensors:
         if t._k.device is not device and (t._s or t._k.device.type != "cpu"):
             raise device_error(device, t._k.device)
-    if row.domain == "float" and d.category < dtypes.FLOAT:
+    if DOMAINS[row.domain][0] == dtypes.FLOAT and d.category < dtypes.FLOAT:
         d = defaults.get_default_dtype()
     _check_domain(row, d)
     return kind_of(device, d)
 
 
 def _check_domain(row: Row, d: dtypes.dtype) -> None:
-    if row.domain == "integral" and d.category > dtypes.INTEGER:
+    if d.category > DOMAINS[row.domain][1]:
         raise NotImplementedError(f"\"{row.name}\" not implemented for '{_scalar_name(d)}'")
 
 
@@ -149,14 +149,11 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
     from tensorbus.ops.generate import core
 
     if isinstance(error, WrongDomain):
+        if row.outside is not None:
+            return row.outside(*arguments)
         tensors = [x for x in arguments if isinstance(x, Tensor)]
         if row.name == "sub":
             _refuse_bool(*arguments)
-        if row.name == "neg":
-            raise RuntimeError(
-                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
-                "to invert a mask, use the `~` or `logical_not()` operator instead."
-            )
         kind = common_kind(row, *tensors)
         if kind is tensors[0]._k:
             raise NotImplementedError(

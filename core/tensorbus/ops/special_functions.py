@@ -10,46 +10,48 @@ from tensorbus._tensor import Tensor
 from tensorbus.ops.arguments import check_tensors
 from tensorbus.ops.generate import core
 from tensorbus.ops.pointwise import binary, unary
+from tensorbus.ops.pointwise_compositions import in_single
 from tensorbus.ops.public import public
 from tensorbus.ops.registry import row
 
 _ROOT_PI = math.sqrt(math.pi)
 
 # fmt: off
-unary("erf", doc="The error function", domain="float",
-      composite=lambda F, x: _from_half(F, x, _erf),
+unary("erf", doc="The error function", domain="ordered float",
+      composite=lambda F, x: in_single(F, _erf, x),
       x=lambda F, g, x: F.mul(g, F.mul(F.exp(F.neg(F.mul(x, x))), 2.0 / _ROOT_PI)))
-unary("erfc", doc="``1 - erf(input)``, exact where erf is near 1", domain="float",
-      composite=lambda F, x: _from_half(F, x, _erfc),
+unary("erfc", doc="``1 - erf(input)``, exact where erf is near 1", domain="ordered float",
+      composite=lambda F, x: in_single(F, _erfc, x),
       x=lambda F, g, x: F.mul(g, F.mul(F.exp(F.neg(F.mul(x, x))), -2.0 / _ROOT_PI)))
-unary("erfinv", doc="The inverse of the error function", domain="float",
-      composite=lambda F, x: _from_half(F, x, _erfinv),
+unary("erfinv", doc="The inverse of the error function", domain="ordered float",
+      composite=lambda F, x: in_single(F, _erfinv, x),
       x=lambda F, g, out: F.mul(g, F.mul(F.exp(F.mul(out, out)), 0.5 * _ROOT_PI)))
-unary("lgamma", doc="The logarithm of the absolute value of the gamma function", domain="float",
+unary("lgamma", doc="The logarithm of the absolute value of the gamma function",
+      domain="ordered float",
       composite=lambda F, x: _widened(F, x, _lgamma),
       x=lambda F, g, x: F.mul(g, F.digamma(x)))
-unary("digamma", doc="The derivative of ``lgamma``", domain="float",
+unary("digamma", doc="The derivative of ``lgamma``", domain="ordered float",
       composite=lambda F, x: _widened(F, x, _digamma),
       x=lambda F, g, x: F.mul(g, F.polygamma(x, 1)))
-row("polygamma", "x:T, order", "unary", domain="float",
+row("polygamma", "x:T, order", "unary", domain="ordered float",
     composite=lambda F, x, order: _widened(F, x, _polygamma, order),
     x=lambda F, g, x, order: F.mul(g, F.polygamma(x, order + 1)))
 unary("sinc", doc="``sin(pi * input) / (pi * input)``, 1 at 0", domain="float",
-      composite=lambda F, x: _sinc(F, x), x=lambda F, g, x: F.mul(g, _sinc_slope(F, x)))
-unary("deg2rad", doc="Degrees in radians", domain="float",
+      composite=lambda F, x: in_single(F, _sinc, x), x=lambda F, g, x: F.mul(g, _sinc_slope(F, x)))
+unary("deg2rad", doc="Degrees in radians", domain="ordered float",
       composite=lambda F, x: F.mul(x, math.pi / 180.0),
       x=lambda F, g: F.mul(g, math.pi / 180.0))
-unary("rad2deg", doc="Radians in degrees", domain="float",
+unary("rad2deg", doc="Radians in degrees", domain="ordered float",
       composite=lambda F, x: F.mul(x, 180.0 / math.pi),
       x=lambda F, g: F.mul(g, 180.0 / math.pi))
-row("logit", "x:T", "unary", domain="float",
-    composite=lambda F, x: F.log(F.div(x, F.sub(F.number(1.0), x))),
+row("logit", "x:T", "unary", domain="ordered float",
+    composite=lambda F, x: in_single(F, _logit, x),
     x=lambda F, g, x: F.div(g, F.mul(x, F.sub(F.number(1.0), x))))
-binary("logaddexp2", doc="``log2(2**input + 2**other)`` without overflow", domain="float",
-       inplace=False, composite=lambda F, x, y: _logaddexp2(F, x, y),
+binary("logaddexp2", doc="``log2(2**input + 2**other)`` without overflow", domain="ordered float",
+       inplace=False, composite=lambda F, x, y: in_single(F, _logaddexp2, x, y),
        x=lambda F, g, x, out: F.mul(g, F.exp2(F.sub(x, out))),
        y=lambda F, g, y, out: F.mul(g, F.exp2(F.sub(y, out))))
-binary("xlogy", doc="``input * log(other)``, 0 where *input* is 0", domain="float",
+binary("xlogy", doc="``input * log(other)``, 0 where *input* is 0", domain="ordered float",
        composite=lambda F, x, y: _xlogy(F, x, F.log(y), y),
        x=lambda F, g, x, y: _xlogy_left(F, g, x, y),
        y=lambda F, g, x, y: F.mul(g, F.div(x, y)))
@@ -62,14 +64,6 @@ def _widened(F: Any, x: Any, function: Any, *more: Any) -> Any:
         return function(F, x, *more)
     wide = F.of(dtypes.float64)
     return F.cast(function(wide, wide.cast(x, F), *more), wide)
-
-
-def _from_half(F: Any, x: Any, function: Any) -> Any:
-    """The function computed in float32 where the dtype has fewer digits than its steps need."""
-    if F.dtype.itemsize > 2:
-        return function(F, x)
-    wide = F.of(dtypes.float32)
-    return F.cast(function(wide, wide.cast(x, F)), wide)
 
 
 def _polynomial(F: Any, x: Any, coefficients: tuple[float, ...]) -> Any:
@@ -259,6 +253,10 @@ def _sinc_slope(F: Any, x: Any) -> Any:
     angle = F.mul(x, math.pi)
     rise = F.div(F.sub(F.mul(angle, F.cos(angle)), F.sin(angle)), F.mul(angle, x))
     return F.where(F.eq(x, 0.0), F.number(0.0), rise)
+
+
+def _logit(F: Any, x: Any) -> Any:
+    return F.log(F.div(x, F.sub(F.number(1.0), x)))
 
 
 def _logaddexp2(F: Any, x: Any, y: Any) -> Any:
