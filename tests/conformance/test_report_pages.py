@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +32,7 @@ from tensorbus_conformance.report import (
     QUALITY,
     UNSUPPORTED,
 )
+from tensorbus_conformance.reporting import matrix
 from tensorbus_conformance.reporting.text import printable
 
 # -- HTML ------------------------------------------------------------------------------------------
@@ -217,8 +220,21 @@ def test_markdown_tables_are_even(sample: Report) -> None:
     for block in re.split(r"\n(?!\|)", text):
         widths = {line.count("|") for line in block.splitlines() if line.startswith("|")}
         assert len(widths) <= 1, block
-    assert "| `add` |  |  |  | - | ✓° 0.5 |" in rows
-    assert "| `sum` |  | X |  |  | F 80.0 |" in rows
+    assert "| `add` |  |  |  | - | ✓° 0.50 |" in rows
+    assert "| `sum` |  | X |  |  | F 80.00 |" in rows
     assert "### npu:1 L1: primitives" in text
     for target in re.findall(r"\]\(#(.*?)\)", text):
         assert re.search(rf"^## {target[:3]}:{target[3:]}$", text, re.MULTILINE)
+
+
+# -- the page of the documentation -----------------------------------------------------------------
+def test_the_documentation_explains_every_outcome_and_its_example_runs() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "conformance-report.md").read_text("utf-8")
+    for state in matrix.STATES.values():
+        assert re.search(rf"^\| {state.name} \| (yes|no) ", text, re.MULTILINE), state
+        assert re.search(rf"^\| {state.symbol}[ |]", text, re.MULTILINE), state
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(example, names)
+    assert names["report"].ok and names["again"].counts() == names["report"].counts()
+    assert names["slowest"] in names["again"].results

@@ -35,6 +35,7 @@ from tensorbus_conformance.report import (
     UNSUPPORTED,
 )
 from tensorbus_conformance.reporting import advice, environment, matrix
+from tensorbus_conformance.reporting.failures import alike
 from tensorbus_conformance.reporting.progress import Progress
 
 
@@ -164,11 +165,29 @@ def test_summary(capsys, sample: Report) -> None:
 
 
 def test_summary_shows_the_first_failures_only(capsys, only: Callable[..., Report]) -> None:
-    failures = [Result(f"L1/op{i}/int8/a", "f", FAIL, f"number {i}") for i in range(30)]
+    failures = [Result(f"L1/op{i}/int8/a", "f", FAIL, f"number {chr(65 + i)}") for i in range(30)]
     print_summary(only(*failures))
     out = capsys.readouterr().out
-    assert "number 19" in out and "number 20" not in out
+    assert "number T" in out and "number U" not in out
     assert "... and 10 more failures: --html FILE or --json FILE has them" in out
+
+
+def test_failures_alike_are_told_once(capsys, only: Callable[..., Report]) -> None:
+    def case(id: str, message: str) -> Result:
+        return Result(id, "f", FAIL, message)
+
+    failures = [
+        case("L1/a/int8/x", "2 of 6 elements differ; got int8(-3)"),
+        case("L1/a/int8/y", "2 of 6 elements differ; got int8(-3)"),
+        case("L1/a/float32/x", "4 of 6 elements differ; got float32(1.5e-07)"),
+        case("L1/a/float32/y", "raised ValueError"),
+        case("L1/b/float32/y", "raised ValueError"),
+    ]
+    assert [len(group) for group in alike(failures)] == [2, 1, 1, 1]
+    print_summary(only(*failures))
+    out = capsys.readouterr().out
+    assert "fail  L1/a/int8/x and 2 more like it\n" in out
+    assert "fail  L1/a/float32/y\n" in out and "fail  L1/b/float32/y\n" in out
 
 
 def test_the_next_op_is_the_one_most_cases_miss(
@@ -253,7 +272,7 @@ def test_what_a_run_is_described_by(sample: Report) -> None:
     report = replace(sample, backend="cpu", index=0)
     environment.complete(report, cpu)
     assert {"python", "numpy", "tensorbus", "platform"} <= set(report.versions)
-    assert report.capabilities["dtypes"] == sorted(d.name for d in cpu.capabilities(0).dtypes)
+    assert set(report.capabilities["dtypes"]) == {d.name for d in cpu.capabilities(0).dtypes}
     assert report.capabilities["details"]["numpy"] == report.versions["numpy"]
     assert Report.from_json(report.to_json()) == report
 

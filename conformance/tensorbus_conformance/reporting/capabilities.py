@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tensorbus_conformance.report import Report
 from tensorbus_conformance.reporting import matrix
 from tensorbus_conformance.reporting.matrix import STATES, Cell
-from tensorbus_conformance.reporting.text import printable
+from tensorbus_conformance.reporting.text import error, printable
 
 _INTRODUCTION = """\
 # What the backends can do
@@ -83,4 +83,4 @@ def _cell(cell: Cell) -> str:
         shown += "+CPU"
     if cell.counts["not supported"] and cell.state.name != "not supported":
         shown += "°"
-    return shown if cell.ulp is None else f"{shown} {cell.ulp:.1f}"
+    return shown if cell.ulp is None else f"{shown} {error(cell.ulp)}"

@@ -18,7 +18,7 @@ from tensorbus_conformance.report import (
     Result,
 )
 from tensorbus_conformance.reporting.matrix import GAP, state
-from tensorbus_conformance.reporting.text import factor, plural, shortened
+from tensorbus_conformance.reporting.text import error, factor, plural, shortened
 
 GRADES = (PASS, QUALITY, FALLBACK, UNSUPPORTED, BLOCKED, GAP, FAIL, CRASH)
 """From best to worst for who uses the device: a step to the right is a change for the worse."""
@@ -122,7 +122,7 @@ def lines(found: Comparison, shown: int = SHOWN) -> Iterator[str]:
         "newly failing": [_step(was, now, message=True) for was, now in found.failing],
         "worse": [_step(was, now, message=True) for was, now in found.worse],
         "less accurate": [
-            f"{now.id}: {was.ulp:.2f} -> {now.ulp:.2f} ULP" for was, now in found.less_accurate
+            f"{now.id}: {_error(was)} -> {_error(now)} ULP" for was, now in found.less_accurate
         ],
         "newly passing": [_step(was, now) for was, now in found.passing],
         "better": [_step(was, now) for was, now in found.better],
@@ -183,6 +183,10 @@ def _section(title: str, entries: list[str], shown: int) -> Iterator[str]:
 def _step(was: Result | None, now: Result, message: bool = False) -> str:
     told = f"{now.id}: {'new' if was is None else state(was)} -> {state(now)}"
     return f"{told}: {now.message}" if message and now.message else told
+
+
+def _error(result: Result) -> str:
+    return "none" if result.ulp is None else error(result.ulp)
 
 
 def _ratio(was: float, now: float) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus.plugin import Backend, Capabilities
+from tensorbus_conformance import formats
 from tensorbus_conformance.report import Report
 
 _PATIENCE = 5.0
@@ -50,7 +51,7 @@ def _plugin(backend: Backend) -> dict[str, str]:
 def capabilities(found: Capabilities) -> dict[str, Any]:
     """What a device says of itself, as JSON takes it; ``details`` has its vendor's versions."""
     return {
-        "dtypes": sorted(d.name for d in found.dtypes),
+        "dtypes": [d.name for d in formats.ALL if d in found.dtypes],
         "memory_total": found.memory_total,
         "details": {str(key): str(value) for key, value in found.details.items()},
     }

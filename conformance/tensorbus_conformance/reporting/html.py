@@ -15,7 +15,7 @@ from tensorbus_conformance.reporting import advice, matrix
 from tensorbus_conformance.reporting.failures import alike
 from tensorbus_conformance.reporting.matrix import STATES, Cell, Family, state
 from tensorbus_conformance.reporting.summary import verdict
-from tensorbus_conformance.reporting.text import factor, plural, printable, shortened
+from tensorbus_conformance.reporting.text import error, factor, plural, printable, shortened
 
 MOST_FAILURES = 1000
 """How many failures the page tells in full; a backend that fails everywhere has more."""
@@ -127,6 +127,10 @@ def _advice(report: Report) -> str:
     return f'<section id="next"><h2>Write next</h2>\n<ol>\n{items}\n</ol>{more}</section>'
 
 
+def _count(number: int) -> str:
+    return f"{number:,}" if number else ""
+
+
 def _families(report: Report) -> str:
     counts = Counter(state(r) for r in report.results)
     states = [name for name in STATES if counts[name]]
@@ -134,7 +138,7 @@ def _families(report: Report) -> str:
     rows = []
     for family, results in [*report.by_family().items(), ("all", report.results)]:
         here = Counter(state(r) for r in results)
-        cells = "".join(f'<td class="number">{here[name] or ""}</td>' for name in states)
+        cells = "".join(f'<td class="number">{_count(here[name])}</td>' for name in states)
         seconds = f'<td class="number">{sum(r.seconds for r in results):.1f}</td>'
         rows.append(f'<tr><th scope="row">{_text(family)}</th>{cells}{seconds}</tr>')
     body = "\n".join(rows)
@@ -182,7 +186,7 @@ def _cell(cell: Cell, anchors: dict[str, str]) -> str:
     if cell.counts["not supported"] and worst.name != "not supported":
         shown += "&deg;"
     if cell.ulp is not None:
-        shown += f" <i>{cell.ulp:.2f}</i>"
+        shown += f" <i>{error(cell.ulp)}</i>"
     if cell.relative is not None:
         shown += f" <i>&times;{factor(cell.relative)}</i>"
     title = ", ".join(f"{count} {name}" for name, count in cell.counts.items())
@@ -264,7 +268,7 @@ def _grouped(name: str, heading: str, results: list[Result], key: Callable[[Resu
 
 def _group(label: str, results: list[Result]) -> str:
     worst = max(results, key=lambda r: r.ulp or 0)
-    ulp = "" if worst.ulp is None else f"{worst.ulp:.2f}"
+    ulp = "" if worst.ulp is None else error(worst.ulp)
     example = worst.id if worst.message in ("", label) else f"{worst.id}: {worst.message}"
     return (
         f'<tr><td class="message">{html.escape(shortened(label, _LONGEST))}</td>'

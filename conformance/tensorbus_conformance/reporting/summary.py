@@ -10,7 +10,7 @@ from tensorbus_conformance.report import PASS, Report, Result
 from tensorbus_conformance.reporting import advice
 from tensorbus_conformance.reporting.failures import alike
 from tensorbus_conformance.reporting.matrix import STATES, state
-from tensorbus_conformance.reporting.text import plural, printable, shortened
+from tensorbus_conformance.reporting.text import error, plural, printable, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,13 +84,13 @@ def _row(results: Iterable[Result], states: Iterable[str]) -> list[str]:
     worst = max((r.ulp for r in results if r.ulp is not None), default=None)
     return [
         *(str(counts[name] or "") for name in states),
-        "" if worst is None else f"{worst:.2f}",
+        "" if worst is None else error(worst),
         f"{sum(r.seconds for r in results):.1f}",
     ]
 
 
 def _failures(console: Console, report: Report, shown: int) -> None:
-    groups = alike(report.failures)
+    groups = alike(report.failures, numbers=False)
     for result, *others in groups[:shown]:
         more = f" and {len(others):,} more like it" if others else ""
         _say(console, f"{result.outcome}  {result.id}{more}")

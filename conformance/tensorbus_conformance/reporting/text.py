@@ -29,6 +29,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def error(ulp: float) -> str:
+    """An error in ULP: ``0.50``, ``3.90``, ``1e+15``."""
+    return f"{ulp:.2f}" if ulp < 1000 else f"{ulp:.0e}"
+
+
 def factor(number: float) -> str:
     """A ratio in about two digits: ``0.31``, ``4.2``, ``120``."""
     return f"{number:.2f}" if number < 1 else f"{number:.1f}" if number < 10 else f"{number:.0f}"
