@@ -220,8 +220,10 @@ def test_markdown_tables_are_even(sample: Report) -> None:
     for block in re.split(r"\n(?!\|)", text):
         widths = {line.count("|") for line in block.splitlines() if line.startswith("|")}
         assert len(widths) <= 1, block
-    assert "| `add` |  |  |  | - | ✓° 0.50 |" in rows
-    assert "| `sum` |  | X |  |  | F 80.00 |" in rows
+    assert "| `add` |  |  |  | - | ✓° | 0.50 `add` float32 |" in rows
+    assert "| `exp` |  |  | ✓ |  | Q | 3.90 `exp` float32 |" in rows
+    assert "| `sum` |  | X |  |  | F | 80.00 `sum` float32 |" in rows
+    assert "| `gelu`, `erf` | CPU |  |" in rows
     assert "### npu:1 L1: primitives" in text
     for target in re.findall(r"\]\(#(.*?)\)", text):
         assert re.search(rf"^## {target[:3]}:{target[3:]}$", text, re.MULTILINE)

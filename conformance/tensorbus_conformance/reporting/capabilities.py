@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from tensorbus_conformance.report import Report
 from tensorbus_conformance.reporting import matrix
-from tensorbus_conformance.reporting.matrix import STATES, Cell
+from tensorbus_conformance.reporting.matrix import STATES, Cell, Family
 from tensorbus_conformance.reporting.text import error, printable
 
 _INTRODUCTION = """\
 # What the backends can do
 
 Made by `tensorbus conformance --matrix` from reports of the suite, not written by hand. A cell is
-an op on a dtype at one level, in all variants: the worst outcome, and the largest error in ULP.
+the worst outcome of an op on a dtype, in all variants; ops that come out alike share a row. The
+last column is the largest error in ULP and whose it is.
 [How to read a report](conformance-report.md) has more.
 """
 
@@ -61,20 +62,42 @@ def _plain(text: str) -> str:
 
 def _backend(report: Report) -> Iterator[str]:
     yield f"## {report.target}\n"
-    versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
-    yield f"{_plain(report.device)}; {_plain(versions)}; {report.started[:10]}.\n"
+    # Not the platform: where the report was made matters less than with what.
+    versions = (f"{name} {v}" for name, v in report.versions.items() if name != "platform")
+    yield f"{_plain(report.device)}; {_plain(', '.join(versions))}; {report.started[:10]}.\n"
     families = matrix.build(report.results)
     for level in dict.fromkeys(family.level for family in families):
         here = [family for family in families if family.level == level]
         columns = matrix.columns(here)
         yield f"### {report.target} {level}: {matrix.LEVELS.get(level, 'cases')}\n"
-        yield f"| op | {' | '.join(columns)} |"
-        yield f"|---|{'---|' * len(columns)}"
+        yield f"| ops | {' | '.join(columns)} | ULP |"
+        yield f"|---|{'---|' * len(columns)}---|"
         for family in here:
-            for op, row in family.rows.items():
-                cells = (_cell(row[d]) if d in row else "" for d in columns)
-                yield f"| `{op}` | {' | '.join(cells)} |"
+            yield from _rows(family, columns)
         yield ""
+
+
+def _rows(family: Family, columns: list[str]) -> Iterator[str]:
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for op, row in family.rows.items():
+        shown = tuple(_cell(row[d]) if d in row else "" for d in columns)
+        alike.setdefault(shown, []).append(op)
+    for cells, ops in alike.items():
+        names = ", ".join(f"`{_plain(op)}`" for op in ops)
+        yield f"| {names} | {' | '.join(cells)} | {_worst(family, ops)} |"
+
+
+def _worst(family: Family, ops: list[str]) -> str:
+    errors = [
+        (cell.ulp, op, dtype)
+        for op in ops
+        for dtype, cell in family.rows[op].items()
+        if cell.ulp is not None
+    ]
+    if not errors:
+        return ""
+    ulp, op, dtype = max(errors)
+    return f"{error(ulp)} `{_plain(op)}` {dtype}"
 
 
 def _cell(cell: Cell) -> str:
@@ -83,4 +106,4 @@ def _cell(cell: Cell) -> str:
         shown += "+CPU"
     if cell.counts["not supported"] and cell.state.name != "not supported":
         shown += "°"
-    return shown if cell.ulp is None else f"{shown} {error(cell.ulp)}"
+    return shown
