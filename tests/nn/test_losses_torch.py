@@ -110,3 +110,36 @@ def test_the_older_flags_still_work_and_warn_at_the_caller(old, new):
         loss = nn.MSELoss(**old)
     assert loss.reduction == new
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("flags", [(None, False), (False, None), (True, True), (False, False)])
+def test_older_flags_of_functions_name_a_reduction(flags):
+    size_average, reduce = flags
+    given = {"size_average": size_average, "reduce": reduce}
+    for name, target in (("mse_loss", Y), ("cross_entropy", CLASSES)):
+        with pytest.warns(UserWarning, match="size_average and reduce args will be deprecated"):
+            ours = getattr(nn.functional, name)(
+                tensorbus.tensor(X), tensorbus.tensor(target), **given
+            )
+        with pytest.warns(UserWarning, match="size_average and reduce args will be deprecated"):
+            theirs = getattr(torch.nn.functional, name)(
+                torch.tensor(X), torch.tensor(target), **given
+            )
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "huber_loss"])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_weights_of_elements(name, reduction):
+    ours = getattr(nn.functional, name)(
+        tensorbus.tensor(X), tensorbus.tensor(Y), reduction=reduction,
+        weight=tensorbus.tensor(PROBABILITIES),
+    )  # fmt: skip
+    theirs = getattr(torch.nn.functional, name)(
+        torch.tensor(X), torch.tensor(Y), reduction=reduction, weight=torch.tensor(PROBABILITIES)
+    )
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-12)
+    with pytest.raises(ValueError, match="Weights and input must have the same size"):
+        getattr(nn.functional, name)(
+            tensorbus.tensor(X), tensorbus.tensor(Y), weight=tensorbus.ones(4)
+        )

@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
-from tensorbus.nn.functional.losses import reduced
+from tensorbus.nn.functional.losses import chosen, reduced
 from tensorbus.ops.generate import core
 
 
@@ -42,7 +42,7 @@ def _class_loss(
     if target.dtype is not dtypes.int64:
         if target._k.dtype.category != dtypes.INTEGER:
             found = target._k.dtype.legacy.removesuffix("Tensor")
-            raise RuntimeError(f"expected scalar type Long but found {found}")
+            raise RuntimeError(f"expected target dtype to be Long or Byte, but got {found}")
         target = target.long()
     rows, classes, shape = _class_rows(name, input, target)
     c = rows.shape[1]
@@ -90,6 +90,7 @@ def nll_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """The negated log-probability of each row's class, averaged by the classes' weights."""
+    reduction = chosen(reduction, size_average, reduce)
     return _class_loss("nll_rows", "nll_loss", input, target, weight, ignore_index, reduction)
 
 
@@ -107,6 +108,7 @@ def cross_entropy(
 
     *input* is (N, C), (C,) or (N, C, d1, ...).
     """
+    reduction = chosen(reduction, size_average, reduce)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if target.shape == input.shape and target.is_floating_point():

@@ -21,6 +21,39 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
     raise ValueError(f"{reduction} is not a valid value for reduction")
 
 
+def meant_by_flags(size_average: bool | None, reduce: bool | None) -> str:
+    """The reduction that the two older flags mean, where either is given."""
+    if reduce is False:
+        return "none"
+    return "sum" if size_average is False else "mean"
+
+
+def chosen(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
+    """The reduction asked for, by its name or by the two older flags (with a warning)."""
+    if size_average is None and reduce is None:
+        return reduction
+    meant = meant_by_flags(size_average, reduce)
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.",
+        stacklevel=3,
+    )
+    return meant
+
+
+def _weighted(loss: Tensor, weight: Tensor | None, input: Tensor, reduction: str) -> Tensor:
+    """The reduced loss; a weighted mean divides by the sum of the weights."""
+    if weight is None:
+        return reduced(loss, reduction)
+    _check_weight(weight, input)
+    total = reduced(loss * weight, "sum" if reduction == "mean" else reduction)
+    return total / weight.sum() if reduction == "mean" else total
+
+
+def _check_weight(weight: Tensor, input: Tensor) -> None:
+    if weight.shape != input.shape:
+        raise ValueError("Weights and input must have the same size.")
+
+
 def _pair(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Both in one shape; PyTorch's warning where they had to be broadcast."""
     if input.shape != target.shape:
@@ -44,9 +77,9 @@ def mse_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """The mean of squared differences."""
+    reduction = chosen(reduction, size_average, reduce)
     a, b = _pair(input, target)
-    d = (a - b).square()
-    return reduced(d if weight is None else d * weight, reduction)
+    return _weighted((a - b).square(), weight, input, reduction)
 
 
 def l1_loss(
@@ -58,9 +91,9 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """The mean of absolute differences."""
+    reduction = chosen(reduction, size_average, reduce)
     a, b = _pair(input, target)
-    d = (a - b).abs()
-    return reduced(d if weight is None else d * weight, reduction)
+    return _weighted((a - b).abs(), weight, input, reduction)
 
 
 def smooth_l1_loss(
@@ -72,6 +105,7 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Tensor:
     """Squares of differences below *beta*, absolute values beyond."""
+    reduction = chosen(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     a, b = _pair(input, target)
@@ -90,6 +124,8 @@ def huber_loss(
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     a, b = _pair(input, target)
     loss = core("smooth_l1")(a, b, float(delta)) * delta
+    if weight is not None:
+        _check_weight(weight, input)
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
@@ -103,6 +139,7 @@ def binary_cross_entropy(
     reduction: str = "mean",
 ) -> Tensor:
     """Cross-entropy of probabilities; logarithms are cut at -100."""
+    reduction = chosen(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size "
@@ -124,6 +161,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """``binary_cross_entropy`` of ``sigmoid(input)``, without overflow."""
+    reduction = chosen(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
@@ -145,6 +183,7 @@ def kl_div(
     log_target: bool = False,
 ) -> Tensor:
     """The Kullback-Leibler divergence of log-probabilities *input* from *target*."""
+    reduction = chosen(reduction, size_average, reduce)
     if log_target:
         loss = target.exp() * (target - input)
     else:
@@ -167,6 +206,7 @@ def poisson_nll_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """The negated log-likelihood of Poisson counts."""
+    reduction = chosen(reduction, size_average, reduce)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
@@ -184,6 +224,7 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """The distance itself for target 1, what it lacks of the margin for -1."""
+    reduction = chosen(reduction, size_average, reduce)
     positive = input.masked_fill(target != 1, 0)
     negative = (margin - input).clamp(min=0).masked_fill(target == 1, 0)
     return reduced(positive + negative, reduction)
@@ -199,6 +240,7 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """``max(0, -target * (input1 - input2) + margin)``."""
+    reduction = chosen(reduction, size_average, reduce)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -215,6 +257,7 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """``log(1 + exp(-target * input))``."""
+    reduction = chosen(reduction, size_average, reduce)
     return reduced((-target * input).exp().log1p(), reduction)
 
 
@@ -228,6 +271,7 @@ def cosine_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """``1 - cos`` for target 1, what the cosine exceeds the margin by for -1."""
+    reduction = chosen(reduction, size_average, reduce)
     dim = target.dim()
     if input1.dim() != dim + 1:
         raise RuntimeError(
@@ -271,6 +315,7 @@ def triplet_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``."""
+    reduction = chosen(reduction, size_average, reduce)
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:

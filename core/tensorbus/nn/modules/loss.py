@@ -11,6 +11,7 @@ from typing import Any
 
 from tensorbus._tensor import Tensor
 from tensorbus.nn import functional as F
+from tensorbus.nn.functional.losses import meant_by_flags
 
 from .module import Module
 
@@ -32,8 +33,7 @@ def _old_reduction(size_average: bool | None, reduce: bool | None, reduction: st
     """The reduction that the two older flags mean, if either is given."""
     if size_average is None and reduce is None:
         return reduction
-    mean_or_sum = "sum" if size_average is False else "mean"
-    meant = "none" if reduce is False else mean_or_sum
+    meant = meant_by_flags(size_average, reduce)
     # The warning points at the line that made the loss, however many classes it has.
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename == __file__:
