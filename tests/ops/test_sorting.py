@@ -164,8 +164,27 @@ def test_results_have_names() -> None:
 
 def test_out_receives_both_results() -> None:
     values, places = tensorbus.zeros(2), tensorbus.zeros(2, dtype=tensorbus.int64)
-    tensorbus.max(tensorbus.tensor([[1.0, 5.0], [4.0, 2.0]]), 1, out=(values, places))
+    made = tensorbus.max(tensorbus.tensor([[1.0, 5.0], [4.0, 2.0]]), 1, out=(values, places))
     assert values.tolist() == [5.0, 4.0] and places.tolist() == [1, 0]
+    assert made.values is values and made.indices is places
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda x, v: tensorbus.sort(x, out=v), "argument 'out' must be tuple of Tensors"),
+        (lambda x, v: tensorbus.sort(x, out=(v,)), "expected tuple of 2 elements but got 1"),
+        (lambda x, v: tensorbus.sort(x, out=(v, 3)), "argument 'out' must be Tensor, not int"),
+        (lambda x, v: tensorbus.sum(x, out=(v,)), "argument 'out' must be Tensor, not tuple"),
+    ],
+)
+def test_out_of_another_structure_is_refused_before_anything_is_written(
+    make: Any, text: str
+) -> None:
+    values = tensorbus.full((3,), 7.0)
+    with pytest.raises(TypeError, match=text):
+        make(tensorbus.tensor([3.0, 1.0, 2.0]), values)
+    assert values.tolist() == [7.0, 7.0, 7.0]
 
 
 DIFFERENTIABLE = {

@@ -195,13 +195,28 @@ def _view_array(k: Any, array: Any, recipe: Any) -> Any:
 
 
 def write_out(y: Any, out: Any, name: str = "out") -> Any:
-    """Put results into the tensors given as ``out=`` to the function called *name*."""
-    if isinstance(out, (tuple, list)):
-        for result, target in zip(y, out, strict=True):
-            write_out(result, target, name)
-        return out
+    """Put results into the tensors given as ``out=`` to the function called *name*.
+
+    Several results come back as they would without ``out=``, with names where they have names.
+    """
+    if not isinstance(y, tuple):
+        _check_out(y, out, name)
+        return _written(y, out)
+    if not isinstance(out, (tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}"
+        )
+    if len(out) != len(y):
+        raise TypeError(f"expected tuple of {len(y)} elements but got {len(out)}")
+    for result, target in zip(y, out, strict=True):
+        _check_out(result, target, name)
+    made = [_written(result, target) for result, target in zip(y, out, strict=True)]
+    return type(y)(*made) if hasattr(y, "_fields") else tuple(made)
+
+
+def _check_out(y: Tensor, out: Any, name: str) -> None:
     if not isinstance(out, Tensor):
-        raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if (GRAD.on or THREAD.on) and (y._e is not None or out._e is not None):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
@@ -211,6 +226,9 @@ def write_out(y: Any, out: Any, name: str = "out") -> Any:
         raise RuntimeError(
             f"result type {_scalar(y)} can't be cast to the desired output type {_scalar(out)}"
         )
+
+
+def _written(y: Tensor, out: Tensor) -> Tensor:
     if out._s != y._s:
         out.resize_(tuple(y._s))
     out._k.copy_(out._a, to_kind(y, out._k)._a)

@@ -201,10 +201,17 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     return _reduce("amin", input, dim, keepdim)
 
 
+def no_complex(name: str, x: Tensor) -> None:
+    """Complex numbers have no order."""
+    if x._k.dtype.is_complex:
+        raise RuntimeError(f"{name}(): does not support complex input")
+
+
 def _arg(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     rank = len(input._s)
     if input._k.dtype is dtypes.bool:
         raise RuntimeError(f"{name}(): does not support bool input")
+    no_complex(name, input)
     _nonempty(name, input, dim)
     if dim is None or not rank:
         if dim is not None:

@@ -11,6 +11,7 @@ from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.generate import core
 from tensorbus.ops.named_results import result_type_of
 from tensorbus.ops.public import public
+from tensorbus.ops.reductions import no_complex
 from tensorbus.ops.registry import row
 
 Shape = tuple[int, ...]
@@ -100,6 +101,7 @@ def msort(input: Tensor) -> Tensor:
 @public(out=True)
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """(values, indices) of the *k* largest, or smallest, along a dimension, in order."""
+    _refuse_complex(" topk", input)
     x, d = _lined(input, dim)
     if not 0 <= k <= x._s[d]:
         raise RuntimeError("selected index k out of range")
@@ -127,7 +129,7 @@ def _reducible(name: str, x: Tensor, dim: int) -> tuple[Tensor, int]:
 @public(out=True)
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """(values, indices) of the *k*-th smallest along a dimension; *k* counts from 1."""
-    x, d = _lined(input, dim)
+    x, d = _reducible("kthvalue", input, dim)
     if not 1 <= k <= x._s[d]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
     i = core("slice")(_order(x.detach(), d, False), d, k - 1, k, 1)
@@ -213,6 +215,7 @@ def _extreme(name: str, made: Any, input: Tensor, dim: Any, keepdim: Any, other:
             return core("clone")(input)
         return core("amax" if name == "max" else "amin")(input, tuple(range(len(input._s))))
     x, d = _reducible(name, input, dim)
+    no_complex(name, x)
     i = core("argmax" if name == "max" else "argmin")(x, d)
     i = core("view")(i, (*i._s[:d], 1, *i._s[d:]))
     return _one_place(made, x, d, i, bool(keepdim), not input._s)
@@ -254,7 +257,10 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
             shape = (1,) * len(input._s)
             low, high = core("view")(low, shape), core("view")(high, shape)
         return _aminmax(low, high)
-    return _aminmax(input.amin(dim, keepdim), input.amax(dim, keepdim))
+    d = wrap_dim(dim, len(input._s))
+    if input._s and not input._s[d]:
+        raise IndexError(f"aminmax: Expected reduction dim {d} to have non-zero size.")
+    return _aminmax(input.amin(d, keepdim), input.amax(d, keepdim))
 
 
 def _running(name: str, made: Any, input: Tensor, dim: int) -> Any:
