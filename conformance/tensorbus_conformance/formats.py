@@ -59,13 +59,15 @@ def compute_dtype(dtype: dtype) -> np.dtype:
 
 
 def encode(values: np.ndarray, dtype: dtype) -> np.ndarray:
-    """Values as they cross to a device."""
+    """Values as they cross to a device; what ``decode`` gave becomes the same bits again."""
     if dtype is not BFLOAT16:
         return np.asarray(values, host_dtype(dtype))
     single = np.asarray(values, np.float32)
     bits = single.view(np.uint32).astype(np.uint64)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    return np.where(np.isnan(single), 0x7FC0, rounded).astype(np.uint16)
+    # A NaN whose upper half alone would be an infinity gets a bit that says NaN.
+    nan = (bits >> 16) | np.where(bits & 0x7F0000, np.uint64(0), np.uint64(0x40))
+    return np.where(np.isnan(single), nan, rounded).astype(np.uint16)
 
 
 def decode(host: np.ndarray, dtype: dtype) -> np.ndarray:
