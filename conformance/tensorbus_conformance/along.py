@@ -71,14 +71,15 @@ def each_line(f: Callable[[list[Any]], Any], *dtypes: Any) -> Callable[[np.ndarr
     """
 
     def lines(x: np.ndarray) -> Any:
-        rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1]).tolist()
-        found = [f(row) for row in rows]
+        n = math.prod(x.shape[:-1])
+        # Where there is no line, one of zeros tells what a line gives.
+        found = [f(row) for row in x.reshape(n, x.shape[-1]).tolist() or [[0] * x.shape[-1]]]
         parts = zip(*found, strict=True) if len(dtypes) > 1 else [found]
-        made = tuple(
-            np.array(part, x.dtype if d is None else d).reshape(x.shape[:-1] + np.shape(part[0]))
-            for part, d in zip(parts, dtypes, strict=True)
-        )
-        return made if len(dtypes) > 1 else made[0]
+        made = []
+        for part, dtype in zip(parts, dtypes, strict=True):
+            array = np.array(part, dtype or x.dtype)
+            made.append(array[:n].reshape(x.shape[:-1] + array.shape[1:]))
+        return tuple(made) if len(dtypes) > 1 else made[0]
 
     return lines
 

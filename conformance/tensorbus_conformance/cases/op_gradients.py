@@ -19,6 +19,7 @@ from tensorbus.plugin import dtype as Dtype
 from tensorbus_conformance import formats, values
 from tensorbus_conformance.bench import Bench, flatten, lays_out
 from tensorbus_conformance.case import Case
+from tensorbus_conformance.cases.op_values import needed
 from tensorbus_conformance.compare import QUALITY, Mismatch
 from tensorbus_conformance.op import Op, Sample
 from tensorbus_conformance.samples import all_ops
@@ -57,7 +58,7 @@ def _cases_of(op: Op, sample: Sample, dtype: Dtype) -> Iterator[Case]:
                 f"L3/{op.name}/{dtype.name}/{sample.variant}{suffix}/grad{order}",
                 op.family or "ops",
                 functools.partial(gradient, op, sample, dtype, layout, order),
-                (dtype,),
+                needed(op, dtype),
             )
 
 
@@ -108,7 +109,7 @@ class _Setting:
         """The operands' values, moved by *h* along a direction."""
         hosts = [p.wide() for p in self.placed]
         for position, v in direction.items():
-            hosts[position] = hosts[position] + h * v
+            hosts[position] = np.asarray(hosts[position] + h * v)
         return hosts
 
 
