@@ -38,7 +38,7 @@ def cases() -> Iterator[Case]:
                         f"{stem}/{dtype.name}/{sample.variant}{suffix}",
                         family,
                         functools.partial(values, op, sample, dtype, layout),
-                        (dtype,),
+                        needed(op, dtype),
                     )
         yield from _forms(op, stem, family)
         for error in op.errors:
@@ -48,6 +48,14 @@ def cases() -> Iterator[Case]:
                 functools.partial(_raises, op, error),
                 (error.dtype,),
             )
+
+
+def needed(op: Op, dtype: Dtype) -> tuple[Dtype, ...]:
+    """The dtypes a device must have: that of the case, and those of the results."""
+    if isinstance(op.result, str):
+        return (dtype,)
+    rules = len(op.result) if isinstance(op.result, tuple) else 1
+    return tuple(dict.fromkeys([dtype, *op.result_dtypes(dtype, rules)]))
 
 
 def level(op: Op) -> str:
@@ -70,12 +78,13 @@ def values(op: Op, sample: Sample, dtype: Dtype, layout: str, t: Trial) -> None:
     args, kwargs, placed = bench.operands(sample, dtype, layout, op.name)
     want = bench.expected(op, sample, placed)
     got = op.function()(*args, **kwargs)
-    bench.check(got, want, op, dtype, _scale(op, sample, placed))
+    bench.check(got, want, op, dtype, scale_of(op, sample, placed))
     _memory(bench, op, got, placed)
     bench.untouched(placed)
 
 
-def _scale(op: Op, sample: Sample, placed: list[Operand]) -> Any:
+def scale_of(op: Op, sample: Sample, placed: list[Operand]) -> Any:
+    """The magnitudes at which the op's error is measured, where it says so."""
     if op.scale is None:
         return None
     rest = iter(p.wide() for p in placed)
@@ -132,7 +141,7 @@ def _forms(op: Op, stem: str, family: str) -> Iterator[Case]:
             f"{stem}/{dtype.name}/method",
             family,
             functools.partial(_method, op, sample, dtype),
-            (dtype,),
+            needed(op, dtype),
         )
     if not op.inplace:
         return
@@ -142,7 +151,7 @@ def _forms(op: Op, stem: str, family: str) -> Iterator[Case]:
                 f"{stem}/{dtype.name}/in-place-{layout}",
                 family,
                 functools.partial(_in_place, op, sample, dtype, layout),
-                (dtype,),
+                needed(op, dtype),
             )
     if _takes_out(op):
         for layout in ("contiguous", "strided", "resized"):
@@ -150,7 +159,7 @@ def _forms(op: Op, stem: str, family: str) -> Iterator[Case]:
                 f"{stem}/{dtype.name}/out-{layout}",
                 family,
                 functools.partial(_out, op, sample, dtype, layout),
-                (dtype,),
+                needed(op, dtype),
             )
 
 
@@ -169,7 +178,7 @@ def _method(op: Op, sample: Sample, dtype: Dtype, t: Trial) -> None:
     bench = Bench(t)
     args, kwargs, placed = bench.operands(sample, dtype, "contiguous", op.name)
     got = getattr(args[0], op.name)(*args[1:], **kwargs)
-    bench.check(got, bench.expected(op, sample, placed), op, dtype, _scale(op, sample, placed))
+    bench.check(got, bench.expected(op, sample, placed), op, dtype, scale_of(op, sample, placed))
 
 
 def _in_place(op: Op, sample: Sample, dtype: Dtype, layout: str, t: Trial) -> None:
@@ -220,7 +229,7 @@ def _out(op: Op, sample: Sample, dtype: Dtype, layout: str, t: Trial) -> None:
     got = op.function()(*args, **kwargs, out=out)
     if any(g is not o for g, o in zip(flatten(got), outs, strict=True)):
         raise Mismatch(f"{op.name}(out=...) returned another tensor than out")
-    bench.check(out, want, op, dtype, _scale(op, sample, placed))
+    bench.check(out, want, op, dtype, scale_of(op, sample, placed))
     bench.untouched(placed)
 
 
