@@ -14,6 +14,7 @@ from tensorbus.ops.indexing import check_fits
 from tensorbus.ops.layouts import broadcast_shapes
 from tensorbus.ops.public import public
 from tensorbus.ops.slow import operand
+from tensorbus.plugin.backend import IndexFault
 
 
 def _scalar(x: Tensor) -> str:
@@ -57,10 +58,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
         if at != d and n != m:
             x = core("slice")(x, at, 0, n, 1)
     _filled(x, d, i)
-    try:
-        r = core("gather")(x, d, i)
-    except IndexError as error:
-        raise RuntimeError(str(error)) from None
+    r = core("gather")(x, d, i)
     return r if input._s else core("view")(r, ())
 
 
@@ -68,7 +66,7 @@ def _filled(x: Tensor, dim: int, i: Tensor) -> None:
     """IndexError for an index into nothing, which no kernel sees."""
     if not x._s[dim] and i._s.numel():
         value = int(i.reshape(-1)[0].item())
-        raise IndexError(f"index {value} is out of bounds for dimension {dim} with size 0")
+        raise IndexFault(value, dim, 0)
 
 
 @public(out=True)
@@ -104,10 +102,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     flat = input.reshape(-1)
     if index._s.numel() and not flat._s[0]:
         raise IndexError("take(): tried to take from an empty tensor")
-    try:
-        r = core("take")(flat, 0, index.reshape(-1), True)
-    except IndexError as error:
-        raise IndexError(f"out of range: {error}: the tensor has {flat._s[0]} elements") from None
+    r = core("take")(flat, 0, index.reshape(-1), True)
     return core("view")(r, tuple(index._s))
 
 
@@ -120,10 +115,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     d = wrap_dim(dim, len(input._s))
     x = _vector(input)
     _filled(x, d, i)
-    try:
-        r = core("take")(x, d, _vector(i), False)
-    except IndexError as error:
-        raise IndexError(f"index out of range in self: {error}") from None
+    r = core("take")(x, d, _vector(i), False)
     return r if input._s else core("view")(r, ())
 
 
@@ -215,10 +207,7 @@ def _write_slices(x: Tensor, d: int, i: Tensor, source: Any, op: str) -> Tensor:
     target = _vector(x)
     if isinstance(source, Tensor):
         source = _vector(source)
-    try:
-        put_into(target, d, i, source, op, False)
-    except IndexError as error:
-        raise RuntimeError(str(error)) from None
+    put_into(target, d, i, source, op, False)
     return x
 
 

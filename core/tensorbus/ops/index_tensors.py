@@ -150,11 +150,13 @@ class Indexed:
         for dim, own, item in self.index:
             if not view._s[dim] and 0 not in self.shape and item._s.numel():
                 value = int(item.reshape(-1)[0].item())
-                raise IndexError(f"index {value} is out of bounds for dimension {own} with size 0")
-        if len(self.index) == 1:
-            item = self.index[0][2]
-            return (item if len(item._s) == 1 else item.reshape(-1)), True
+                raise IndexFault(value, own, 0)
         k = view._k.i64
+        later = not k.backend.traits.host_sync
+        if len(self.index) == 1:
+            dim, own, item = self.index[0]
+            if dim == own or not later:
+                return (item if len(item._s) == 1 else item.reshape(-1)), True
         step = math.prod(view._s[dim] for dim in self.dims)
         total = None
         for dim, own, item in self.index:
@@ -163,25 +165,25 @@ class Indexed:
             flat = item.expand(self.shape).reshape(-1)
             # One kernel looks after the bounds and negative places and multiplies by the step.
             table = k.arange(extent, 0, step) if extent else k.empty((0,))
-            try:
-                part = k.take(table, 0, flat._a, True)
-            except IndexFault as fault:
-                raise IndexError(
-                    f"index {fault.value} is out of bounds for dimension {own} with size {extent}"
-                ) from None
+            part = _looked_up(k, table, flat._a, own, later)
             total = part if total is None else k.add(total, part)
         return from_array(k.as_array(total), k), False
 
     def fault(self, error: IndexError) -> IndexError:
         """The user's error for one index tensor that left its dimension."""
-        _, own, item = self.index[0]
-        n = self.given._s[self.dims[0]]
-        for value in item.reshape(-1).tolist():
-            if not -n <= value < n:
-                return IndexError(
-                    f"index {value} is out of bounds for dimension {own} with size {n}"
-                )
-        return error
+        own = self.index[0][1]
+        return IndexFault(error.value, own, error.n) if isinstance(error, IndexFault) else error
+
+
+def _looked_up(k: Any, table: Any, flat: Any, own: int, later: bool) -> Any:
+    """The entries of a vector at the places *flat*; a fault names the dimension *own*."""
+    if later and own:  # nobody can word it when it is told: the kernel itself must see *own*
+        table = k.view(table, (*(1,) * own, *table.shape))
+        return k.view(k.take(table, own, flat, True), tuple(flat.shape))
+    try:
+        return k.take(table, 0, flat, True)
+    except IndexFault as fault:
+        raise IndexFault(fault.value, own, fault.n) from None
 
 
 def take_at(at: Indexed) -> Tensor:

@@ -17,7 +17,6 @@ from tensorbus.ops.primitives import narrowed, narrowed_but
 from tensorbus.ops.public import public
 from tensorbus.ops.registry import row
 from tensorbus.ops.slow import edge_of, operand
-from tensorbus.plugin.backend import IndexFault
 
 # fmt: off
 row("scatter_set", "x:T, dim, i:T, src:T",
@@ -142,10 +141,7 @@ _ROWS = {"set": "scatter_set", "add": "scatter_add", "mul": "scatter_mul",
 
 
 def _apply(x: Tensor, d: int, i: Tensor, src: Any, op: str) -> Tensor:
-    try:
-        r = core(_ROWS[op])(_vector(x), d, i, _source(x, i, src))
-    except IndexError as error:
-        raise RuntimeError(str(error)) from None
+    r = core(_ROWS[op])(_vector(x), d, i, _source(x, i, src))
     return r if x._s else core("view")(r, ())
 
 
@@ -160,12 +156,7 @@ def _write(x: Tensor, d: int, i: Tensor, src: Any, op: str) -> Tensor:
         check_leaf(x)
     refuse_overlap(x)
     target = _vector(x)
-    try:
-        _scattered(x._k, target._a, d, i._a, _source(x, i, src)._a, op)
-    except IndexFault as fault:
-        raise RuntimeError(
-            f"index {fault.value} is out of bounds for dimension {fault.dim} with size {fault.n}"
-        ) from None
+    _scattered(x._k, target._a, d, i._a, _source(x, i, src)._a, op)
     bump(x)
     return x
 

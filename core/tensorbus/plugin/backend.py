@@ -50,8 +50,12 @@ for others.
 """
 
 
-class IndexFault(IndexError):
-    """An index kernel met *value* where a dimension *dim* of size *n* was indexed."""
+class IndexFault(IndexError, RuntimeError):
+    """An index kernel met *value* where a dimension *dim* of size *n* was indexed.
+
+    Users meet it as it is, at once or at the next read. It is a RuntimeError too, which PyTorch
+    raises for some of the functions.
+    """
 
     def __init__(self, value: int, dim: int, n: int):
         super().__init__(f"index {value} is out of bounds for dimension {dim} with size {n}")
