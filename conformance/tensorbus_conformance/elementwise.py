@@ -112,15 +112,17 @@ def binary(
     """A function of two operands that broadcast; the second may be a number unless it is None.
 
     *number* and *fraction* are an int and a float to try there; *edges* says whether floating
-    point numbers are tried each with each, *wide* whether integers of all sizes are.
+    point numbers are tried each with each, *wide* whether integers of all sizes are. The shapes of
+    spread operands are such that their values do not meet.
     """
     other = of if other is None else other
+    lone = "positive" if other == "spread" else other
     samples = [
-        S("plain", T(3, 4, of=of), T(3, 4, of=other)),
+        S("plain", T(3, 4, of=of), T(4, of=other)),
         S("broadcast", T(2, 1, 4, of=of), T(3, 1, of=other)),
-        S("scalar", T(of=of), T(of=other)),
-        S("with-scalar", T(3, 4, of=of), T(of=other)),
-        S("empty", T(0, 3), T(3)),
+        S("scalar", T(of=of), T(of=lone)),
+        S("with-scalar", T(3, 4, of=of), T(of=lone)),
+        S("empty", T(0, 3, of=of), T(3, of=other)),
     ]
     whole = [d for d in dtypes if d in INTEGRAL]
     floats = [d for d in dtypes if d in (*FLOATING, *COMPLEX)]

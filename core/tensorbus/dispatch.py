@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import collections
 import functools
-import math
 import os
 import sys
 import warnings
@@ -108,7 +107,7 @@ def _checked_division(kind: Kind, entry: Entry) -> Entry:
 
     def division(x: Any, y: Any, out: Any = None) -> Any:
         array = hasattr(y, "shape")  # else what the backend made of a number
-        if not array or math.prod(y.shape):
+        if 0 not in getattr(x, "shape", ()) and (not array or 0 not in y.shape):
             hits = kind.bool.as_array(kind.eq(y, zero) if array else kind.eq(kind.zeros(()), y))
             hit = kind.bool.amax(hits, tuple(range(len(hits.shape)))) if hits.shape else hits
             if kind.backend.to_host(kind.bool.as_array(hit), kind.bool.dtype):

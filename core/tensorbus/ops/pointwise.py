@@ -8,6 +8,7 @@ from typing import Any
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor, from_array
+from tensorbus.errors import type_error
 from tensorbus.ops import pointwise_compositions as of
 from tensorbus.ops.arguments import not_implemented
 from tensorbus.ops.casting import to_kind
@@ -88,10 +89,9 @@ def binary(
             _core(name)(input, other) if isinstance(input, Tensor) else _left(name, input, other)
         )
         if result is NotImplemented:
-            raise TypeError(
-                f"{name}(): operands must be Tensors or numbers, not {type(input).__name__} and "
-                f"{type(other).__name__}"
-            )
+            first = not isinstance(input, (Tensor, int, float, complex))
+            wrong = ("input", 1, "Tensor", input) if first else ("other", 2, "Tensor", other)
+            raise type_error(name, *wrong)
         return result if out is None else write_out(result, out, name)
 
     if scaled:
@@ -110,6 +110,9 @@ def binary(
         if reverse:
             METHODS[f"__r{operator}__"] = lambda self, other: _left(name, other, self)
             METHODS[f"__i{operator}__"] = Lazy(f"__i{operator}__", lambda: fast_binary(name))
+
+
+_ONE = 1
 
 
 def _times(input: Any, other: Any, alpha: Any) -> Any:
@@ -132,7 +135,7 @@ def _times(input: Any, other: Any, alpha: Any) -> Any:
 
 def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     def function(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
-        if alpha != 1:
+        if alpha is not _ONE:
             if SUBCLASSES.on and (classes := overriding((input, other, out))):
                 return dispatch(function, classes, (input, other), _given(out, alpha=alpha))
             other = _times(input, other, alpha)
@@ -145,7 +148,7 @@ def _scaled_in_place(name: str) -> Callable[..., Any]:
     plain = fast_binary(name)
 
     def form(self: Tensor, other: Any, *, alpha: Any = 1) -> Any:
-        if alpha == 1:
+        if alpha is _ONE:
             return plain(self, other)
         k = self._k
         if (
@@ -229,8 +232,8 @@ binary("pow", doc="``input ** exponent``", operator="pow", domain="number",
                                                F.mul(out, F.log(x)))))
 binary("atan2", doc="The angle of the point (other, input)", domain="ordered float",
        aliases=("arctan2",),
-       x=lambda F, g, x, y: F.mul(g, F.div(y, F.add(F.mul(x, x), F.mul(y, y)))),
-       y=lambda F, g, x, y: F.mul(g, F.neg(F.div(x, F.add(F.mul(x, x), F.mul(y, y))))))
+       x=lambda F, g, x, y: of.over_square(F, F.mul(g, y), F.hypot(x, y)),
+       y=lambda F, g, x, y: of.over_square(F, F.neg(F.mul(g, x)), F.hypot(x, y)))
 binary("maximum", doc="The larger of both, NaN where either is", domain="ordered",
        x=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y),
        y=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y))

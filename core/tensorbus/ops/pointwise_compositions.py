@@ -47,7 +47,12 @@ def hypot(F: Any, x: Any, y: Any) -> Any:
     large, small = F.maximum(a, b), F.minimum(a, b)
     ratio = F.div(small, F.where(F.eq(large, 0.0), F.number(1), large))
     found = F.mul(large, F.sqrt(F.add(F.mul(ratio, ratio), 1.0)))
-    return F.where(F.eq(large, math.inf), large, found)
+    endless = F.bool.bitwise_or(F.eq(a, math.inf), F.eq(b, math.inf))  # beside a NaN too
+    return F.where(endless, F.number(math.inf), found)
+
+
+def over_square(F: Any, x: Any, length: Any) -> Any:
+    return F.div(F.div(x, length), length)
 
 
 def logaddexp(F: Any, x: Any, y: Any) -> Any:
