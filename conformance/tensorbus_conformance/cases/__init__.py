@@ -11,6 +11,7 @@ from tensorbus_conformance.case import LEVELS, Case
 from tensorbus_conformance.cases import (
     copying,
     creation,
+    dtype_rules,
     extents,
     host,
     matmul,
@@ -20,6 +21,7 @@ from tensorbus_conformance.cases import (
     op_values,
     ordering,
     pointwise,
+    promotion,
     reductions,
     scans,
     scattering,
@@ -32,7 +34,7 @@ MODULES = (
     host, storage, copying, views,
     pointwise, reductions, scans, matmul, movement, scattering, ordering, creation,
     extents,
-    op_values, op_gradients, op_paths,
+    op_values, op_gradients, op_paths, promotion, dtype_rules,
 )  # fmt: skip
 
 

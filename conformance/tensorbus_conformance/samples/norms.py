@@ -61,8 +61,8 @@ def _older_norm(
 
 
 def _op(name: str, reference: Callable[..., Any], samples: list[Any], **settings: Any) -> Op:
-    fields = {"dtypes": _TYPES, "result": "real", "ulp": 4.0, "family": "reductions"}
-    return Op(name, reference, samples, **(fields | settings))
+    fields: dict[str, Any] = {"dtypes": _TYPES, "result": "real", "ulp": 4.0}
+    return Op(name, reference, samples, family="reductions", **(fields | settings))
 
 
 _WANTED = "Expected a floating point or complex tensor as input. Got Long".replace(".", r"\.")
