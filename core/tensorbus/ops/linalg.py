@@ -18,7 +18,7 @@ row(
     "linear",
     "x:T, w:T, b:T?",
     composite=lambda F, x, w, b: _linear(F, x, w, b),
-    x=lambda F, g, w: F.matmul(g, w),
+    x=lambda F, g, w: F.matmul(g, w) if len(g.shape) > 1 else _linear_vector(F, g, w),
     w=lambda F, g, x: _linear_weight(F, g, x),
     b=lambda F, g: F.sum(g, tuple(range(len(g.shape) - 1))) if len(g.shape) > 1 else g,
 )
@@ -39,6 +39,11 @@ def _rows(shape: tuple[int, ...]) -> int:
     for extent in shape[:-1]:
         n *= extent
     return n
+
+
+def _linear_vector(F: Any, g: Any, w: Any) -> Any:
+    """The gradient of a single vector: products are of matrices."""
+    return F.reshape(F.matmul(F.reshape(g, (1, w.shape[0])), w), (w.shape[1],))
 
 
 def _linear_weight(F: Any, g: Any, x: Any) -> Any:

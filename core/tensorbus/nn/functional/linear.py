@@ -62,12 +62,22 @@ def embedding(
         row = weight.detach()[padding_idx].clone()
     if max_norm is not None:
         _renormalise(input, weight, max_norm, norm_type)
-    rows = core("take")(weight, 0, input.long().reshape(-1), False)
+    places = input.long().reshape(-1)
+    rows = core("take")(weight, 0, places, False)
+    if scale_grad_by_freq and rows.requires_grad:
+        rows = _shared_by_frequency(rows, places)
     found = rows.view(*tuple(input.shape), *tuple(weight.shape[1:]))
     if padding_idx is None:
         return found
     padded = (input == padding_idx).view(*tuple(input.shape), *(1,) * (weight.dim() - 1))
     return core("where")(padded, row.expand(found.shape), found)
+
+
+def _shared_by_frequency(rows: Tensor, places: Tensor) -> Tensor:
+    """The rows, whose gradient is divided by how often each was looked up."""
+    times = places.bincount()[places].to(rows.dtype)
+    rows.register_hook(lambda g: g / times.view(-1, *(1,) * (g.dim() - 1)))
+    return rows
 
 
 def _renormalise(input: Tensor, weight: Tensor, max_norm: float, norm_type: float) -> None:
@@ -117,11 +127,12 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(..., C, H * r, W * r) to (..., C * r * r, H, W)."""
     r = downscale_factor
     *lead, c, h, w = input.shape
-    if h % r or w % r:
-        raise RuntimeError(
-            "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
-            f"got {h}x{w} and {r}"
-        )
+    for what, at, extent in (("height", -2, h), ("width", -1, w)):
+        if extent % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {what} to be divisible by downscale_factor, but "
+                f"input.size({at})={extent} is not divisible by {r}"
+            )
     n = len(lead)
     x = input.reshape(*lead, c, h // r, r, w // r, r)
     x = x.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)

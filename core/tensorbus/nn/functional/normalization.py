@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorbus import dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.ops.generate import core
@@ -39,9 +40,8 @@ def batch_norm(
     dims = tuple(d for d in range(rank) if d != 1)
     if not training:
         if running_mean is None or running_var is None:
-            raise RuntimeError(
-                "Expected running_mean and running_var to be defined when not training"
-            )
+            missing = "running_mean" if running_mean is None else "running_var"
+            raise RuntimeError(f"{missing} must be defined in evaluation mode")
         return _with_constants(input, running_mean, running_var, weight, bias, eps)
     n = input.numel() // max(input.shape[1], 1)
     if n == 1:
@@ -102,11 +102,11 @@ def rms_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     """The last dimensions divided by their root mean square, then scaled."""
-    from tensorbus import finfo
-
     dims = tuple(range(-len(tuple(normalized_shape)), 0))
-    floor = finfo(input.dtype).eps if eps is None else eps
-    y = input * ((input * input).mean(dims, keepdim=True) + floor).rsqrt()
+    if eps is None:  # of the dtype that is computed in: float32 for the two half widths
+        wide = input.dtype is dtypes.float64
+        eps = dtypes.finfo(dtypes.float64 if wide else dtypes.float32).eps
+    y = input * ((input * input).mean(dims, keepdim=True) + eps).rsqrt()
     return y if weight is None else y * weight
 
 
