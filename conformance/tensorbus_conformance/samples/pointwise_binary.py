@@ -169,7 +169,11 @@ OPS = [
         errors=[_NEGATIVE],
         more=[
             S(name, T(3, 4, of="positive"), n).only(*FLOATING)
-            for name, n in (("square", 2), ("zero", 0), ("root", 0.5), ("reverse", -1))
+            for name, n in (("zero", 0), ("root", 0.5), ("reverse", -1))
+        ]
+        + [
+            S(name, T(data=[[0.0, -1.0, 2.0], [-0.5, 1.5, 0.0]]), n).only(*FLOATING)
+            for name, n in (("square", 2), ("cube", 3))
         ],
     ),
     _op("atan2", np.arctan2, dtypes=(*REAL, *BOOL), result="float", ulp=6),
