@@ -73,7 +73,7 @@ class Bench:
 
         def make(t: T) -> Any:
             host = t.make(dtype, *key, sample.variant, len(placed))
-            if layout == "expanded":
+            if layout == "expanded" and t.data is None:  # given values, such as indices, stay
                 host = repeated(host)
             own = layout if fits(layout, host.shape) else "contiguous"
             placed.append(self.place(host, t.dtype or dtype, own))

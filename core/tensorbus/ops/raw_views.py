@@ -207,10 +207,11 @@ def _contiguous(kind: Any, name: str, kernel: Callable[..., Any]) -> Callable[..
     traits = kind.backend.traits
     sources = {"i": kind.i64, "c": kind.bool}
     # The array that ``put`` and ``scatter`` write into is taken as it is.
+    first = 1 if name in ("put", "scatter") else 0
     laid_out = {
         place: sources.get(argument, kind)
         for place, argument in enumerate(ROWS[name].arguments)
-        if traits.contiguous_inputs and argument != "out"
+        if traits.contiguous_inputs and place >= first
     }
     target = {"int64": kind.i64, "bool": kind.bool}.get(ROWS[name].result, kind)
 
