@@ -213,7 +213,7 @@ PRODUCTS = [
                 "dtype",
                 RuntimeError,
                 "Expected tensor for argument #1 'indices' to have one of the following scalar "
-                r"types: Long, Int; but got torch\.FloatTensor instead \(while checking arguments "
+                r"types: Long, Int; but got torch\.(\w+\.)?FloatTensor instead \(while checking arguments "
                 r"for embedding\)",
                 T(3),
                 T(3, 4),
