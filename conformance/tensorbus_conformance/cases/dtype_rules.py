@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterator
-from typing import Any
 
 import tensorbus
 from tensorbus.plugin import dtype as Dtype
@@ -69,8 +68,8 @@ def _with_numbers(d: Dtype, t: Trial) -> None:
     for rank in (0, 1):
         x = tensorbus.zeros((2,) * rank, dtype=d, device=t.device.type)
         for number in NUMBERS:
-            groups: Any = ([d], []) if rank else ([], [d])
-            expected = common(*groups, [of_number(number)])
+            dims, scalars = ([d], []) if rank else ([], [d])
+            expected = common(dims, scalars, [of_number(number)])
             for pair in ((x, number), (number, x)):
                 what = f"result_type of {d.name} of rank {rank} and {number!r}"
                 _same(tensorbus.result_type(*pair), expected, what)

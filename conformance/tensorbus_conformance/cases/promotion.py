@@ -41,7 +41,7 @@ def _cases_of(op: Op) -> Iterator[Case]:
     sample = mixed_sample(op)
     family = op.family or "ops"
     for first in formats.ALL:
-        if not any(accepted(op, common([first, d])) for d in formats.ALL):
+        if not any(common([first, d]) in op.dtypes for d in formats.ALL):
             continue
         stem = f"L2/{op.name}/{first.name}"
         seconds = formats.ALL
@@ -114,9 +114,8 @@ def takes_number(op: Op) -> bool:
     )
 
 
-def accepted(op: Op, d: Dtype) -> bool:
-    """Whether an op is defined for operands whose common dtype is *d*."""
-    return d in op.dtypes
+_REFUSE_BOOL = ("sub", "subtract", "rsub")
+"""They refuse truth values beside whatever dtype; others bring them to the common dtype."""
 
 
 # -- one call --------------------------------------------------------------------------------
@@ -155,6 +154,9 @@ def _call(
 ) -> tuple[list[Any], dict[str, Any], Any, Any]:
     """(arguments, keyword arguments, expected result, scale) for operands or Python numbers."""
     tensors, values = [], []
+    result = op.result_dtypes(together, 1)[0]
+    if result in formats.FLOATS and together not in formats.COMPLEX:
+        together = result  # functions of integers compute in the floating point dtype
     declared = sample.operands()
     for t, (d, host) in zip(declared, operands, strict=True):
         if d is None:
@@ -177,10 +179,17 @@ def _claimed(t: Trial, *dtypes: Dtype) -> bool:
 
 
 def _each(
-    op: Op, t: Trial, together: Dtype, check: Callable[[], None], text: Callable[[], str]
+    op: Op,
+    t: Trial,
+    together: Dtype,
+    operands: Sequence[Any],
+    check: Callable[[], None],
+    text: Callable[[], str],
 ) -> None:
     """Run one combination, unless the op or the device has no such dtype; say which one failed."""
-    if not accepted(op, together) or not _claimed(t, together, *op.result_dtypes(together, 1)):
+    if together not in op.dtypes or not _claimed(t, together, *op.result_dtypes(together, 1)):
+        return
+    if op.name in _REFUSE_BOOL and any(d is formats.BOOL or x is True for d, x in operands):
         return
     try:
         check()
@@ -208,7 +217,7 @@ def _pairs(
         def text(second: Dtype = second) -> str:
             return f"{first.name} with {second.name} ({how})"
 
-        _each(op, t, together, check, text)
+        _each(op, t, together, operands, check, text)
 
 
 def _together(sample: Sample, first: Dtype, second: Dtype, how: str) -> Dtype:
@@ -232,7 +241,7 @@ def _numbers(op: Op, sample: Sample, first: Dtype, t: Trial) -> None:
         def text(number: Any = number) -> str:
             return f"{first.name} with the number {number!r}"
 
-        _each(op, t, together, check, text)
+        _each(op, t, together, given, check, text)
 
 
 def _refused(d: Dtype, target: Dtype) -> str:
@@ -265,7 +274,7 @@ def _in_place(op: Op, sample: Sample, first: Dtype, t: Trial) -> None:
         def text(second: Dtype = second) -> str:
             return f"{first.name} in place with {second.name}"
 
-        _each(op, t, together, check, text)
+        _each(op, t, together, operands, check, text)
 
 
 def _out(op: Op, sample: Sample, target: Dtype, t: Trial) -> None:
@@ -293,7 +302,11 @@ def _out(op: Op, sample: Sample, target: Dtype, t: Trial) -> None:
         def text(second: Dtype = second) -> str:
             return f"{second.name} into {target.name}"
 
-        _each(op, t, second, check, text)
+        _each(op, t, second, operands, check, text)
+
+
+def _rounds(d: Dtype) -> bool:
+    return d in formats.FLOATS or d in formats.COMPLEX
 
 
 def _converted(
@@ -303,10 +316,13 @@ def _converted(
     result, target = dtypes
     if target is not result:
         # Rounded twice: to the result's dtype, then to the target's, which may be the coarser.
-        want = formats.round_to(want, result) if formats.value_dtype(result).kind in "fc" else want
-        if formats.value_dtype(target).kind in "iub":
+        want = formats.round_to(want, result) if _rounds(result) else want
+        if not _rounds(target):
             want = np.asarray(want).astype(formats.value_dtype(target))
-    bound = op.ulp + (1.0 if target is not result else 0.0)
+    bound = op.ulp
+    if target is not result and _rounds(target):
+        coarse = formats.unit_roundoff(result) if _rounds(result) else 0.0
+        bound = (op.ulp + 1.0) * max(coarse / formats.unit_roundoff(target), 1.0)
     same = dataclasses.replace(op, result=target, ulp=bound)
     bench.check(got, want, same, target, scale)
 
