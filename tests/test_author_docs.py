@@ -19,6 +19,7 @@ from tensorbus.ops.registry import ROWS
 from tensorbus.plugin import PRIMITIVES, VIEWS, Backend, Capabilities, float32, hooks, int64
 from tensorbus.plugin.array_library.runtime import ArrayRuntime
 from tensorbus.plugin.kernel_language import Dialect
+from tensorbus_conformance import exceptions, run
 
 FOLDER = Path(__file__).parents[1] / "docs"
 PAGES = {page.name: page.read_text("utf-8") for page in FOLDER.glob("*.md")}
@@ -197,6 +198,14 @@ def test_the_page_of_the_contract_runs(allowed):
         assert torch.rand(5, device=device).shape == (5,)
 
 
+def test_the_smallest_device_has_a_whole_runtime():
+    names = {"__name__": "contract"}
+    exec(blocks("contract.md")[0], names)
+    report = run(names["SmallestDevice"](), level="L0")
+    assert len(report.results) > 300
+    assert [f"{r.id}: {r.message}" for r in report.results if r.bad] == []
+
+
 def test_the_random_bits_of_the_contract_are_the_streams(allowed):
     names = {"np": np}
     for block in blocks("contract.md"):
@@ -252,8 +261,6 @@ def test_the_way_to_a_backend_can_be_walked(install, tmp_path, monkeypatch):
 
 
 def test_the_exception_shown_is_one_that_the_suite_takes():
-    from tensorbus_conformance import exceptions
-
     for page in ("write-a-backend.md", "conformance.md"):
         (text,) = re.findall(r"^```toml\n(\[\[exception\]\].*?)^```", PAGES[page], re.M | re.S)
         (gap,) = exceptions.parse(text)

@@ -28,6 +28,9 @@ _CONVERTING = ("sum", "prod", "cumsum", "cumprod")
 _SWAPPING = ("gt", "ge")
 """Compositions that hand both operands on to one kernel."""
 
+_TRUTHS = {"add": "bitwise_or", "mul": "bitwise_and"}
+"""Primitives that mean another one on bool, where no kernel of theirs is due."""
+
 _DIVISIONS = ("floor_divide", "fmod", "remainder", "div_floor")
 _BACKEND_NAMES = {"view": "reshape"}
 
@@ -61,6 +64,8 @@ def resolve(kind: Kind, name: str) -> Entry:
         candidates.append(_pointwise_composite(kind, row, lambda F, x: F.clone(x)))
     elif row.composite is not None:
         candidates.append(_composite(kind, row))
+    elif category == BOOL and name in _TRUTHS:
+        candidates.append(resolve(kind, _TRUTHS[name]))
     else:
         candidates.append(_fallback(kind, name))
     if name in _DIVISIONS and category == INTEGER and kind.backend.traits.host_sync:

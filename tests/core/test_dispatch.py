@@ -226,3 +226,18 @@ def test_the_table_keeps_what_was_resolved() -> None:
     kind.maximum(kind.full((), 1), kind.full((), 2))
     assert kind.__dict__["maximum"] is kind.maximum
     assert "_first_call" not in repr(kind.__dict__["maximum"])
+
+
+def test_sums_and_products_of_bools_are_or_and_and(plug: Any, boxed: Any) -> None:
+    class Numbers(boxed):
+        def kernel(self, op: str, dtype: Any, index: int) -> Any:
+            none = dtype is torch.bool and op in ("add", "mul")
+            return None if none else super().kernel(op, dtype, index)
+
+    torch.set_fallback("error")
+    x = torch.tensor([[True, False], [True, False]], device=plug(Numbers()))
+    assert (x + x.t()).tolist() == [[True, True], [True, False]]
+    assert (x * x.t()).tolist() == [[True, False], [False, False]]
+    assert (x * True).tolist() == x.tolist() and (x + x[0, 0]).all()
+    x.t()[0] *= False
+    assert x.tolist() == [[False, False], [False, False]]
