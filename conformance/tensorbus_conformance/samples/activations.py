@@ -17,19 +17,19 @@ _F = "nn.functional."
 _SELU = (1.0507009873554804934193349852946, 1.6732632423543772848170429916717)
 
 
-def _elementwise(x: T | None = None) -> list[Any]:
+def _elementwise(x: T | None = None, wide: T | None = None) -> list[Any]:
     """The samples of a function of one operand and nothing else."""
     return [
         S("plain", x or T(3, 4)),
         S("scalar", T()),
         S("empty", T(0, 3)),
-        S("wide", T(24, of="wide", grad=False)),
+        S("wide", wide or T(24, of="wide", grad=False)),
     ]
 
 
 def _activation(name: str, reference: Callable[..., Any], *more: Any, **settings: Any) -> Op:
     """An elementwise activation; *more* are its samples beside the usual ones."""
-    samples = [*_elementwise(settings.pop("x", None)), *more]
+    samples = [*_elementwise(settings.pop("x", None), settings.pop("wide", None)), *more]
     settings.setdefault("keeps_order", True)
     return Op(_F + name, reference, samples, family="nn", **settings)
 
@@ -105,6 +105,8 @@ def _glu(x: np.ndarray, dim: int = -1) -> np.ndarray:
     return a * special.expit(b)
 
 
+_MODERATE = T(data=[0.0, -0.0, np.inf, np.nan, 6e4, -11.0, 11.0, 1e-3, -1e-3], grad=False)
+"""Values and edges but those where the sigmoid underflows: it may be 0 there, or subnormal."""
 _KINKS = T(data=[[-4.1, -3.4, -2.3, -0.7], [0.3, 1.9, 2.6, 3.7], [5.3, 6.6, 9.0, -1.2]])
 """Values on all sides of the kinks at 0, +-3 and 6."""
 
@@ -148,7 +150,7 @@ POINTWISE = [
             )
         ],
     ),
-    _activation("silu", _silu, ulp=4),
+    _activation("silu", _silu, ulp=4, wide=_MODERATE),
     _activation("mish", _mish, ulp=6),
     _activation(
         "softplus",
