@@ -97,10 +97,11 @@ def _check_base(base: str) -> None:
 def _next_steps(folder: Path, name: str, base: str) -> str:
     device = base or name
     check = f"{device} -k softmax" if base else f"{name} --profile core"
+    listing = "doctor" if base else "devices"
     return (
         f"The project is in {folder}; its README.md says what to do. To see it work:\n"
         f"  python -m pip install -e '{folder}'\n"
-        f"  tensorbus devices\n"
+        f"  tensorbus {listing}\n"
         f"  tensorbus demo --device {device} --epochs 1\n"
         f"  tensorbus conformance {check}"
     )
