@@ -19,7 +19,7 @@ from tensorbus.ops.registry import ROWS
 from tensorbus.plugin import PRIMITIVES, VIEWS, Backend, Capabilities, float32, hooks, int64
 from tensorbus.plugin.array_library.runtime import ArrayRuntime
 from tensorbus.plugin.kernel_language import Dialect
-from tensorbus_conformance import exceptions, run
+from tensorbus_conformance import OUTCOMES, exceptions, run
 
 FOLDER = Path(__file__).parents[1] / "docs"
 PAGES = {page.name: page.read_text("utf-8") for page in FOLDER.glob("*.md")}
@@ -258,6 +258,12 @@ def test_the_way_to_a_backend_can_be_walked(install, tmp_path, monkeypatch):
     assert backend.kernel("exp", float32, 0) is names["exp"]
     with discovery.plugged(names["AcmeBackend"]()) as device:
         assert train(device) == pytest.approx(train("cpu"), rel=1e-6)
+
+
+def test_every_outcome_of_a_case_is_explained():
+    step = section(PAGES["write-a-backend.md"], "## 4. Ask the suite")
+    sentence = step[step.index("Each case is") : step.index("A failure shows")]
+    assert sorted(re.findall(r"\*([a-z ]+)\*", sentence)) == sorted(OUTCOMES)
 
 
 def test_the_exception_shown_is_one_that_the_suite_takes():

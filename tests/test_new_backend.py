@@ -231,6 +231,31 @@ def test_what_the_compiler_makes_conforms(projects, installed):
         assert [f"{r.id}: {r.message}" for r in report.results if r.bad] == []
 
 
+def test_what_the_compiler_makes_trains(projects, installed):
+    if compiler() is None:
+        pytest.skip("needs a C compiler")
+    package = installed(projects[COMPILED])
+    replace(package / "driver.py", '"-O1"', '"-O0"')
+    torch.set_fallback("error")
+
+    def train(device: str) -> list[float]:
+        x = torch.tensor([[0.5, -1.0], [1.5, 2.0], [-0.5, 0.25]], device=device)
+        w = torch.tensor([[0.1], [-0.2]], device=device, requires_grad=True)
+        losses = []
+        for _ in range(4):
+            loss = ((x @ w).tanh() - x[:, :1]).square().mean()
+            loss.backward()
+            with torch.no_grad():
+                w -= w.grad * 0.5
+            w.grad = None
+            losses.append(loss.item())
+        return losses
+
+    losses = train(COMPILED)
+    assert losses == pytest.approx(train("cpu"), rel=1e-5)
+    assert losses[-1] < losses[0] / 2
+
+
 @pytest.mark.parametrize("name", [name for name in DEVICES if name != COMPILED])
 def test_the_demo_trains_on_it(name, projects, installed, monkeypatch, tmp_path, capsys):
     from tensorbus.demo import digits, program
