@@ -39,7 +39,7 @@ def in_floats(reference: Callable[..., Any]) -> Callable[..., Any]:
     """The reference of an op that converts integers to the default dtype."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return reference(*(a if a is None else real(a) for a in args), **kwargs)
+        return reference(*(real(a) if isinstance(a, np.ndarray) else a for a in args), **kwargs)
 
     return call
 

@@ -192,7 +192,9 @@ def _in_place(op: Op, sample: Sample, dtype: Dtype, layout: str, t: Trial) -> No
     if target._version <= version:
         raise Mismatch(f"{op.name}_ left the version of the tensor at {version}")
     same = Op(op.name, op.reference, (), result="same", ulp=op.ulp, measure=op.measure)
-    bench.check(target, want.astype(placed[0].host.dtype), same, dtype)
+    bench.check(
+        target, want.astype(placed[0].host.dtype), same, dtype, scale_of(op, sample, placed)
+    )
     if not op.view:
         _only_elements_changed(bench, placed[0])
     bench.untouched(placed[1:])

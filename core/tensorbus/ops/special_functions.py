@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -53,7 +54,7 @@ binary("logaddexp2", doc="``log2(2**input + 2**other)`` without overflow", domai
        y=lambda F, g, y, out: F.mul(g, F.exp2(F.sub(y, out))))
 binary("xlogy", doc="``input * log(other)``, 0 where *input* is 0", domain="ordered float",
        composite=lambda F, x, y: _xlogy(F, x, F.log(y), y),
-       x=lambda F, g, x, y: _xlogy_left(F, g, x, y),
+       x=lambda F, g, x, y, y_number: _xlogy_left(F, g, x, y, y_number),
        y=lambda F, g, x, y: F.mul(g, F.div(x, y)))
 # fmt: on
 
@@ -161,30 +162,50 @@ _SHIFT = 10
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
 
 
+@functools.cache
+def _series_at_2() -> tuple[float, ...]:
+    """Taylor's coefficients of ``lgamma(2 + t)``, the highest first: zeta(k) - 1 in all but one."""
+
+    def above_1(k: int) -> float:
+        rest = 40.0 ** (1 - k) / (k - 1) + 40.0**-k / 2
+        rising = float(k)
+        for j, b in enumerate(_BERNOULLI[:4], 1):
+            rest += b * rising / math.factorial(2 * j) * 40.0 ** (1 - k - 2 * j)
+            rising *= (k + 2 * j - 1) * (k + 2 * j)
+        return math.fsum([rest, *(float(n) ** -k for n in range(2, 40))])
+
+    return (*((-1) ** k * above_1(k) / k for k in range(27, 1, -1)), 1.0 - _EULER, 0.0)
+
+
+_EULER = 0.57721566490153286
+_STIRLING = tuple(b / ((2 * j) * (2 * j - 1)) for j, b in enumerate(_BERNOULLI, 1))[::-1]
+
+
 def _lgamma(F: Any, x: Any) -> Any:
-    """Stirling's series ten places further on; below 1/2 by reflection."""
+    """Steps down to a series at 2, which keeps the digits near the zeros; Stirling's from 10 on."""
     low = F.lt(x, 0.5)
     y = F.where(low, F.sub(F.number(1.0), x), x)
-    far = F.lt(F.number(1e6), y)
-    product = F.where(far, F.number(1.0), y)
-    for i in range(1, _SHIFT):
-        product = F.mul(product, F.where(far, F.number(1.0), F.add(y, float(i))))
-    z = F.where(far, y, F.add(y, float(_SHIFT)))
+    v = F.minimum(y, 10.0)
+    product = F.add(F.mul(v, 0.0), 1.0)
+    for _ in range(8):
+        above, less = F.gt(v, 2.5), F.sub(v, 1.0)
+        product = F.where(above, F.mul(product, less), product)
+        v = F.where(above, less, v)
+    from_1 = F.sub(v, 1.0)
+    first = F.lt(v, 1.5)
+    value = _polynomial(F, F.where(first, from_1, F.sub(v, 2.0)), _series_at_2())
+    value = F.where(first, F.sub(value, F.log1p(from_1)), F.add(value, F.log(product)))
+    z = F.maximum(y, 10.0)
     inverse = F.reciprocal(z)
-    square = F.mul(inverse, inverse)
-    series = _polynomial(
-        F, square, tuple(b / ((2 * j) * (2 * j - 1)) for j, b in enumerate(_BERNOULLI, 1))[::-1]
-    )
-    value = F.sub(F.mul(F.sub(z, 0.5), F.log(z)), z)
-    value = F.add(F.add(value, F.mul(inverse, series)), 0.5 * math.log(2.0 * math.pi))
-    value = F.sub(value, F.log(product))
-    fraction = F.sub(x, F.floor(x))
-    sine = F.abs(F.sin(F.mul(fraction, math.pi)))
+    series = F.mul(inverse, _polynomial(F, F.mul(inverse, inverse), _STIRLING))
+    far = F.sub(F.mul(F.sub(z, 0.5), F.log(z)), z)
+    far = F.add(F.add(far, series), 0.5 * math.log(2.0 * math.pi))
+    value = F.where(F.lt(y, 10.0), value, far)
+    place = F.sub(x, F.round(x))
+    sine = F.abs(F.sin(F.mul(place, math.pi)))
     mirrored = F.sub(F.log(F.div(F.number(math.pi), sine)), value)
-    pole = F.bool.bitwise_and(low, F.eq(fraction, 0.0))
+    pole = F.bool.bitwise_and(low, F.eq(place, 0.0))
     value = F.where(pole, F.number(math.inf), F.where(low, mirrored, value))
-    root = F.bool.bitwise_or(F.eq(x, 1.0), F.eq(x, 2.0))
-    value = F.where(root, F.number(0.0), value)
     return F.where(F.eq(F.abs(x), math.inf), F.number(math.inf), value)
 
 
@@ -192,7 +213,7 @@ def _reflected(F: Any, x: Any) -> tuple[Any, Any, Any]:
     """Where x < 1/2, and there 1 - x, and pi times the place within its period."""
     low = F.lt(x, 0.5)
     y = F.where(low, F.sub(F.number(1.0), x), x)
-    return low, y, F.mul(F.sub(x, F.floor(x)), math.pi)
+    return low, y, F.mul(F.sub(x, F.round(x)), math.pi)
 
 
 def _digamma(F: Any, x: Any) -> Any:
@@ -249,10 +270,18 @@ def _sinc(F: Any, x: Any) -> Any:
     return F.where(F.eq(x, 0.0), F.number(1.0), F.div(F.sin(angle), angle))
 
 
+# sin(a) / a has the slope a * (these in a * a), which loses no digits near 0.
+_SINC_SLOPE = tuple((-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 11))[::-1]
+
+
 def _sinc_slope(F: Any, x: Any) -> Any:
     angle = F.mul(x, math.pi)
-    rise = F.div(F.sub(F.mul(angle, F.cos(angle)), F.sin(angle)), F.mul(angle, x))
-    return F.where(F.eq(x, 0.0), F.number(0.0), rise)
+    small = F.lt(F.abs(angle), 1.0)
+    near = F.where(small, angle, F.number(0.0))
+    near = F.mul(near, _polynomial(F, F.mul(near, near), _SINC_SLOPE))
+    a = F.where(small, F.number(1.0), angle)
+    far = F.div(F.sub(F.cos(a), F.div(F.sin(a), a)), a)
+    return F.mul(F.where(small, near, far), math.pi)
 
 
 def _logit(F: Any, x: Any) -> Any:
@@ -270,7 +299,13 @@ def _xlogy(F: Any, x: Any, log: Any, y: Any) -> Any:
     return F.where(F.bool.bitwise_and(F.eq(x, 0.0), F.eq(y, y)), F.number(0.0), value)
 
 
-def _xlogy_left(F: Any, g: Any, x: Any, y: Any) -> Any:
+def _xlogy_left(F: Any, g: Any, x: Any, y: Any, number: Any) -> Any:
+    if number is not None:
+        if number > 0:
+            return F.mul(g, math.log(number))
+        return F.where(
+            F.eq(x, 0.0), F.mul(g, 0.0), F.mul(g, -math.inf if number == 0 else math.nan)
+        )
     nothing = F.bool.bitwise_and(F.eq(x, 0.0), F.le(y, 0.0))
     return F.mul(g, F.where(nothing, F.number(0.0), F.log(y)))
 
