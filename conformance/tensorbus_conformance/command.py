@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tensorbus_conformance import exceptions, runner
+from tensorbus_conformance import exceptions, exploration, runner
 from tensorbus_conformance.profile import PROFILES
-from tensorbus_conformance.reporting import environment, options
+from tensorbus_conformance.reporting import options
 from tensorbus_conformance.reporting.progress import Progress
 from tensorbus_conformance.reporting.summary import print_summary
 
@@ -50,12 +50,16 @@ class ConformanceCommand:
             "--in-process", action="store_true", help="run in this process, for a debugger"
         )
 
+        exploration.add_arguments(parser)
+
     def run(self, args: argparse.Namespace) -> int:
         """Run the cases and print the summary, or do what is asked with earlier reports."""
         try:
             if options.reads_reports(args):
                 return options.use_reports(args)
             options.check(args)
+            if args.explore:
+                return exploration.run(args)
             with Progress() as progress:
                 found = runner.run(
                     args.device,
@@ -63,10 +67,10 @@ class ConformanceCommand:
                     args.pattern,
                     profile=args.profile,
                     jobs=args.jobs,
+                    samples=args.samples,
                     isolate=not args.in_process,
                     progress=progress,
                 )
-            environment.complete(found, runner.find_backend(args.device)[0])
             print_summary(found)
             options.write(found, args)
         except (ValueError, RuntimeError, exceptions.ExceptionsError) as error:

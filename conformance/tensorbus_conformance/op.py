@@ -30,7 +30,7 @@ DTYPE = object()
 DEVICE = object()
 """Stands in a sample for the device of the case."""
 
-_RANGES = {
+RANGES = {
     "positive": (0.3, 2.0), "unit": (-0.8, 0.8), "above one": (1.2, 3.0), "fraction": (0.1, 0.9),
 }  # fmt: skip
 
@@ -106,7 +106,7 @@ def _draw(
             centred = order - (n // 2 if d.is_signed else 0)
             return np.where(centred == 0, n + 1, centred) if of == "nonzero" else centred
         return (order - n / 2 + 0.37) / max(n, 4) * 3
-    low, high = _RANGES[of] if isinstance(of, str) else of
+    low, high = RANGES[of] if isinstance(of, str) else of
     if d is formats.BOOL:
         return random.integers(0, 2, shape) == 1
     if d in formats.INTS:

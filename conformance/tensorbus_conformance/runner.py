@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases import select
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.exceptions import KnownGap
+from tensorbus_conformance.found import load
 from tensorbus_conformance.profile import find
 from tensorbus_conformance.report import (
     BLOCKED,
@@ -31,6 +31,7 @@ from tensorbus_conformance.report import (
     Report,
     Result,
 )
+from tensorbus_conformance.reporting import environment
 from tensorbus_conformance.trial import Device, Trial, Unsupported
 
 
@@ -52,15 +53,18 @@ def run(
     jobs: int = 1,
     index: int = 0,
     gaps: Sequence[KnownGap] | None = None,
-    progress: Callable[[Result], None] | None = None,
+    samples: str | Path | None = None,
+    progress: Callable[[Result, int], None] | None = None,
 ) -> Report:
     """Run the suite on a backend and return its report.
 
     *backend* is a device's name or a ``Backend``; *profile* is core, training or full; *level*
     takes one level, or several, out of it; *pattern* is a glob over ids, or a text they contain.
     *isolate* runs the cases in processes of their own, *jobs* of them at a time, which needs a
-    name. *gaps* replaces the entries of the package's exceptions file. Raises ``ValueError`` for
-    an unknown level or profile and ``ExceptionsError`` for an unusable file.
+    name. *gaps* replaces the entries of the package's exceptions file; *samples* is a file of
+    calls that exploration found, to be run too. *progress* is called with each result and the
+    number of cases. Raises ``ValueError`` for an unknown level or profile and ``ExceptionsError``
+    for an unusable file.
 
     >>> from tensorbus_conformance import run
     >>> run("cpu", level="L1", pattern="L1/add/float32/*").ok
@@ -72,6 +76,8 @@ def run(
         backend, index = find_backend(backend)
     levels = tuple(level.split(",")) if isinstance(level, str) else level
     chosen = select(levels, pattern, profile)
+    if samples is not None:
+        chosen += [found.case() for found in load(samples)]
     known = exceptions.load(backend) if gaps is None else list(gaps)
     report = Report(
         backend=backend.name,
@@ -80,19 +86,20 @@ def run(
         levels=tuple(levels or find(profile).levels),
         pattern=pattern,
         profile=profile,
-        versions=_versions(),
+        versions={},
     )
+    environment.complete(report, backend)
     with discovery.plugged(backend) as type:
         begin = time.perf_counter()
         device = Device(backend, index, type)
         if isolate:
-            results = worker.run_apart(f"{type}:{index}", chosen, known, jobs=jobs)
+            results = worker.run_apart(f"{type}:{index}", chosen, known, jobs=jobs, samples=samples)
         else:
             results = (run_case(case, device, known) for case in chosen)
         for result in results:
             report.results.append(result)
             if progress is not None:
-                progress(result)
+                progress(result, len(chosen))
         device.close()
         report.seconds = time.perf_counter() - begin
     order = {case.id: place for place, case in enumerate(chosen)}
@@ -181,12 +188,3 @@ def _attempt(case: Case, trial: Trial) -> tuple[str, str]:
     if trial.notes:
         return QUALITY, trial.notes[0]
     return PASS, ""
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "numpy": np.__version__}
-    try:
-        found["tensorbus"] = version("tensorbus")
-    except PackageNotFoundError:
-        found["tensorbus"] = "not installed"
-    return found | {"platform": platform.platform()}

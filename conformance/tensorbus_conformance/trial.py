@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -134,13 +136,27 @@ class Trial:
         if op in ("put", "scatter"):
             given[0] = args[0].array  # written in place, through whatever strides it has
         if out is None:
-            return kernel(*given)
+            return self._on_the_device(op, kernel, *given)
         if self.traits.strided_out or self.backend.is_contiguous(out.array, out.dtype):
-            kernel(*given, out=out.array)
+            self._on_the_device(op, functools.partial(kernel, out=out.array), *given)
         else:
-            fresh = kernel(*given)
+            fresh = self._on_the_device(op, kernel, *given)
             self.backend.copy_(out.array, out.dtype, self._as_array(fresh, out.dtype), out.dtype)
         return out.array
+
+    def _on_the_device(self, op: str, kernel: Kernel, *given: Any) -> Any:
+        """Call a kernel, which may not move its operands to the host and compute there."""
+        to_host, read = self.backend.to_host, []
+
+        def watching(array: Array, dtype: dtype) -> np.ndarray:
+            read.append(array)
+            return to_host(array, dtype)
+
+        with mock.patch.object(self.backend, "to_host", watching):
+            made = kernel(*given)
+        if read:
+            raise Mismatch(f"the kernel for {op} reads its operands on the host, silently")
+        return made
 
     def _given(self, operand: Placed) -> Array:
         array, dtype = operand.array, operand.dtype

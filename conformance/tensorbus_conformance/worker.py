@@ -8,6 +8,7 @@ import queue
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.exceptions import KnownGap
@@ -26,6 +27,7 @@ def run_apart(
     gaps: Sequence[KnownGap],
     timeout: float = TIMEOUT,
     jobs: int = 1,
+    samples: str | Path | None = None,
 ) -> Iterator[Result]:
     """The result of each case on the device *name*, in no order where there are several *jobs*.
 
@@ -40,7 +42,9 @@ def run_apart(
     stopping = threading.Event()
     threads = [
         threading.Thread(
-            target=_work, args=(name, chunks, gaps, timeout, results, stopping), daemon=True
+            target=_work,
+            args=(name, samples, chunks, gaps, timeout, results, stopping),
+            daemon=True,
         )
         for _ in range(jobs)
     ]
@@ -64,6 +68,7 @@ def run_apart(
 
 def _work(
     name: str,
+    samples: str | Path | None,
     chunks: queue.SimpleQueue[list[Case]],
     gaps: Sequence[KnownGap],
     timeout: float,
@@ -79,7 +84,7 @@ def _work(
             except queue.Empty:
                 break
             while waiting and not stopping.is_set():
-                process = process or _Process(name, gaps)
+                process = process or _Process(name, gaps, samples)
                 done = 0
                 for result in process.results(waiting, timeout, stopping):
                     done += 1
@@ -100,12 +105,14 @@ def _work(
 class _Process:
     """A process that serves chunks of cases."""
 
-    def __init__(self, name: str, gaps: Sequence[KnownGap]):
+    def __init__(self, name: str, gaps: Sequence[KnownGap], samples: str | Path | None):
         # Not fork: a device that the parent has touched hangs or breaks in a forked child.
         context = multiprocessing.get_context("spawn")
         self.gaps = gaps
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, name, list(gaps)), daemon=True)
+        self.process = context.Process(
+            target=_serve, args=(theirs, name, list(gaps), samples), daemon=True
+        )
         self.process.start()
         theirs.close()
 
@@ -144,12 +151,20 @@ def _crash(case: Case, gaps: Sequence[KnownGap], message: str) -> Result:
     return Result(case.id, case.family, CRASH, message, excepted=reason)
 
 
-def _serve(pipe: multiprocessing.connection.Connection, name: str, gaps: list[KnownGap]) -> None:
+def _serve(
+    pipe: multiprocessing.connection.Connection,
+    name: str,
+    gaps: list[KnownGap],
+    samples: str | Path | None,
+) -> None:
     from tensorbus_conformance.cases import all_cases
+    from tensorbus_conformance.found import load
     from tensorbus_conformance.runner import find_backend, run_case
     from tensorbus_conformance.trial import Device
 
     cases = {case.id: case for case in all_cases()}
+    if samples is not None:
+        cases |= {case.id: case for case in (found.case() for found in load(samples))}
     device = Device(*find_backend(name))
     while True:
         try:

@@ -8,6 +8,7 @@ import math
 import re
 import subprocess
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -32,6 +33,7 @@ from tensorbus_conformance import (
 from tensorbus_conformance.cases import creation, ordering, reductions, views
 from tensorbus_conformance.command import command
 from tensorbus_conformance.pointwise_reference import reference
+from tensorbus_conformance.samples import all_ops
 
 
 def test_every_primitive_has_cases_of_every_mandatory_dtype_it_takes() -> None:
@@ -56,7 +58,8 @@ def test_every_view_has_calls() -> None:
 
 def test_ids_are_unique_and_speak() -> None:
     ids = [case.id for case in all_cases()]
-    assert len(ids) == len(set(ids))
+    assert not [id for id, n in Counter(ids).items() if n > 1]
+    assert not [name for name, n in Counter(op.name for op in all_ops()).items() if n > 1]
     assert "L0/copy_/float32-int8/transposed" in ids
     assert "L1/add/float32/broadcast" in ids
     assert all(re.fullmatch(r"L[0-5](/[A-Za-z0-9_.\-]+)+", id) for id in ids)

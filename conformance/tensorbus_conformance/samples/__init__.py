@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections import Counter
 
 from tensorbus_conformance.op import Op
 
@@ -20,7 +19,4 @@ def all_ops() -> tuple[Op, ...]:
     for module in pkgutil.iter_modules(__path__):
         loaded = importlib.import_module(f"{__name__}.{module.name}")
         found += loaded.OPS
-    twice = [name for name, n in Counter(op.name for op in found).items() if n > 1]
-    if twice:
-        raise ValueError(f"an op has one entry; twice: {', '.join(twice[:5])}")
     return tuple(found)

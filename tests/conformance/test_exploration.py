@@ -1,0 +1,121 @@
+"""Exploration finds what no sample shows, tells it as a script, and keeps it as a sample."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tensorbus import discovery, plugin
+from tensorbus_conformance import found, repro, run
+from tensorbus_conformance.command import command
+from tensorbus_conformance.explore import explorable, explore
+from tensorbus_conformance.trial import Device
+
+CPU = type(discovery.backend("cpu"))
+
+
+class WrongInFives(CPU):
+    """Its expm1 is wrong in rows of five, which no sample has."""
+
+    def kernel(self, op, dtype, index):
+        kernel = super().kernel(op, dtype, index)
+        if op != "expm1":
+            return kernel
+
+        def expm1(x, out=None):
+            made = kernel(x)
+            if x.shape[-1:] == (5,):
+                made = made + made.dtype.type(1)
+            if out is None:
+                return made
+            out[...] = made
+            return out
+
+        return expm1
+
+
+def _explore(backend, pattern: str, seconds: float = 20.0):
+    with discovery.plugged(backend) as type:
+        device = Device(backend, 0, type)
+        return list(explore(device, explorable(pattern), seconds, seed=1))
+
+
+@pytest.fixture(scope="module")
+def wrong() -> tuple[found.Found, str]:
+    backend = WrongInFives()
+    shown = run(backend, ("L2", "L4"), "*/expm1/*", gaps=()).failures
+    assert not shown, f"a sample shows it: {shown[0]}"
+    calls = _explore(backend, "expm1")
+    assert [call.op.name for call, _ in calls] == ["expm1"]
+    return calls[0]
+
+
+def test_what_is_found_is_small(wrong) -> None:
+    call, message = wrong
+    assert call.hosts[0].shape == (2, 5) and call.layouts == ("contiguous",)
+    assert not call.hosts[0].any()
+    assert "elements differ" in message
+
+
+def test_the_script_stands_alone(wrong, tmp_path) -> None:
+    call, message = wrong
+    text = repro.script(call, "cpu", message)
+    assert "tensorbus_conformance" not in text
+    (tmp_path / "repro.py").write_text(text)
+    told = subprocess.check_output([sys.executable, tmp_path / "repro.py"], text=True, timeout=60)
+    assert re.fullmatch(r"got +tensor\(.*\)\nexpected \[\[.*\]\]\n", told, re.DOTALL), told
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "strided"])
+def test_the_script_makes_the_call_that_was_wrong(wrong, layout, capsys) -> None:
+    op = wrong[0].op
+    host = np.array([[0.5, -0.25, 1.0], [2.0, -2.0, 0.0]], np.float32)
+    call = found.Found(op, wrong[0].sample, plugin.float32, (host,), (layout,))
+    names: dict = {}
+    exec(repro.script(call, "cpu", ""), names)
+    np.testing.assert_allclose(names["got"].numpy(), np.expm1(host), rtol=1e-3)
+    assert names["x0"].is_contiguous() == (layout == "contiguous")
+    assert "expected [[0.64" in capsys.readouterr().out
+
+
+def test_what_is_found_can_be_kept_and_run_again(wrong, tmp_path) -> None:
+    file = tmp_path / "found.json"
+    found.save([wrong[0]], file)
+    found.save([wrong[0]], file)
+    assert len(json.loads(file.read_text())) == 1
+    again = run(WrongInFives(), pattern="no case of the suite", gaps=(), samples=file)
+    assert [r.outcome for r in again.results] == ["fail"]
+    assert again.results[0].id.startswith("L2/expm1/")
+    sound = run("cpu", pattern="no case of the suite", samples=file, isolate=True)
+    assert [r.outcome for r in sound.results] == ["pass"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[{}]", '[{"op": "no such op"}]', '{"op": 1}'],
+    ids=["empty", "lacks", "op", "kind"],
+)
+def test_an_unusable_file_of_samples(tmp_path, text) -> None:
+    (tmp_path / "found.json").write_text(text)
+    with pytest.raises(ValueError, match="holds no samples that can be run"):
+        list(found.load(tmp_path / "found.json"))
+
+
+def test_nothing_is_found_on_a_sound_device() -> None:
+    assert _explore(discovery.backend("cpu"), "expm1", 1.0) == []
+
+
+def test_command(capsys, tmp_path) -> None:
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    words = ["cpu", "--explore", "0.5", "--seed", "7", "-k", "exp"]
+    assert command.run(parser.parse_args(words)) == 0
+    assert "exploring " in (told := capsys.readouterr().out) and "--seed 7" in told
+    assert "0 of " in told
+    assert command.run(parser.parse_args([*words[:-1], "no such op"])) == 2
