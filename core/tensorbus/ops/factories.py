@@ -30,12 +30,13 @@ def factory_shape(name: str, size: tuple[Any, ...]) -> Shape:
             if isinstance(n, (float, str)):
                 raise type_error(name, "size", 1, "tuple of ints", n)
     shape = shape_argument(size)
-    if any(n < 0 for n in shape):
-        raise RuntimeError(
-            f"{name}: Dimension size must be non-negative. Given: {list(shape)}"
-            if name not in ("empty", "zeros", "ones", "full")
-            else f"{name}: Dimension size must be non-negative."
-        )
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(
+                "zeros: Dimension size must be non-negative."
+                if name == "zeros"
+                else f"Trying to create tensor with negative dimension {n}: {list(shape)}"
+            )
     return shape
 
 

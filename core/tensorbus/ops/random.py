@@ -6,11 +6,16 @@ import math
 from typing import Any
 
 from tensorbus import dtypes
-from tensorbus._tensor import Tensor, bump, from_array
+from tensorbus._tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import no_grad
+from tensorbus.errors import type_error
 from tensorbus.kinds import Kind
+from tensorbus.ops.arguments import check_tensors, scalar_name
+from tensorbus.ops.casting import to_kind
 from tensorbus.ops.creation import finished, kind_for
-from tensorbus.ops.dims import shape_argument
+from tensorbus.ops.factories import factory_shape
+from tensorbus.ops.layouts import broadcast_shapes, contiguous_strides
+from tensorbus.ops.linalg import c_name
 from tensorbus.ops.public import public
 from tensorbus.ops.registry import row
 from tensorbus.random import Generator, default_generator
@@ -71,20 +76,40 @@ def _normal(F: Any, key: Any, offset: int, n: int) -> Any:
 
 def _integers(F: Any, key: Any, offset: int, n: int, low: int, span: int) -> Any:
     I = F.i64  # noqa: E741
-    words = I.bitwise_and(I.random_bits(key, offset, n), 2**63 - 1)
-    values = I.add(I.fmod(words, span), low)
+    words = I.random_bits(key, offset, n)
+    if span < 2**63:
+        words = I.fmod(I.bitwise_and(words, 2**63 - 1), span)
+    elif span == 2**63:
+        words = I.bitwise_and(words, 2**63 - 1)
+    elif span < 2**64:
+        # As unsigned numbers: those from span on are negative here, and start again from 0.
+        beyond = I.bool.bitwise_and(I.lt(words, 0), I.ge(words, span - 2**64))
+        words = I.where(beyond, I.add(words, 2**64 - span), words)
+    values = I.add(words, low)
     return values if F is I else F.cast(values, I)
 
 
 # -- draws -----------------------------------------------------------------------------------
 def draw_uniform(kind: Kind, shape: tuple[int, ...], generator: Generator | None = None) -> Any:
-    """An array of uniforms in [0, 1)."""
+    """An array of uniforms in [0, 1), in both parts of complex numbers."""
+    if kind.dtype.is_complex:
+        return _complex(draw_uniform, kind, shape, generator)
     return _draw(kind, kind.uniform, shape, generator, _words(kind, _even(shape)))
 
 
 def draw_normal(kind: Kind, shape: tuple[int, ...], generator: Generator | None = None) -> Any:
-    """An array of standard normals."""
+    """An array of standard normals; complex ones have a variance of 1/2 in each part."""
+    if kind.dtype.is_complex:
+        pairs = _complex(draw_normal, kind, shape, generator)
+        return kind.mul(pairs, math.sqrt(0.5))
     return _draw(kind, kind.normal, shape, generator, _words(kind, _even(shape)))
+
+
+def _complex(draw: Any, kind: Kind, shape: tuple[int, ...], generator: Any) -> Any:
+    parts = kind.of(kind.dtype.to_real())
+    pairs = draw(parts, (*shape, 2), generator)
+    strides = contiguous_strides(shape)
+    return kind.backend.as_strided(pairs, shape, strides, 0, parts.dtype, kind.dtype)
 
 
 def draw_integers(
@@ -95,11 +120,30 @@ def draw_integers(
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
+    _check_bounds(kind.dtype, low, high)
 
     def draw(key: Any, offset: int, n: int) -> Any:
         return kind.integers(key, offset, n, low, high - low)
 
     return _draw(kind, draw, shape, generator, math.prod(shape))
+
+
+def _check_bounds(d: dtypes.dtype, low: int, high: int) -> None:
+    """RuntimeError where the dtype does not hold the least or the largest integer."""
+    if d.is_complex:
+        raise RuntimeError(
+            "check_random_bounds handles only integral, floating-point and boolean types"
+        )
+    if d is dtypes.bool:
+        least, most = 0, 1
+    elif d.is_floating_point:
+        most = int(dtypes.finfo(d).max)
+        least = -most
+    else:
+        least, most = dtypes.iinfo(d).min, dtypes.iinfo(d).max
+    for what, value in (("from", low), ("to - 1", high - 1)):
+        if not least <= value <= most:
+            raise RuntimeError(f"{what} is out of bounds for {c_name(d)}")
 
 
 def _even(shape: tuple[int, ...]) -> int:
@@ -115,13 +159,15 @@ def _draw(kind: Kind, draw: Any, shape: tuple[int, ...], generator: Any, words: 
     return kind.view(kind.contiguous(draw(key, offset, n)), shape)
 
 
-def _float_kind(dtype: Any, device: Any, name: str) -> Kind:
-    kind = kind_for(dtype, device)
-    if not kind.is_float:
-        raise RuntimeError(
-            f"\"{name}\" not implemented for '{kind.dtype.legacy.removesuffix('Tensor')}'"
-        )
+def checked(kind: Kind, kernel: str) -> Kind:
+    """The kind, if it holds fractions."""
+    if kind.dtype.category < dtypes.FLOAT:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(kind.dtype)}'")
     return kind
+
+
+UNIFORM = "check_uniform_bounds"
+NORMAL = "normal_kernel_cpu"
 
 
 @public(method=False, out=True)
@@ -135,8 +181,9 @@ def rand(
     pin_memory: bool = False,
 ) -> Tensor:
     """Uniform random numbers in [0, 1); equal seeds give equal bits on every device."""
-    kind = _float_kind(dtype, device, "rand")
-    return finished(draw_uniform(kind, shape_argument(size), generator), kind, requires_grad)
+    kind = checked(kind_for(dtype, device), UNIFORM)
+    shape = factory_shape("rand", size)
+    return finished(draw_uniform(kind, shape, generator), kind, requires_grad)
 
 
 @public(method=False, out=True)
@@ -150,8 +197,9 @@ def randn(
     pin_memory: bool = False,
 ) -> Tensor:
     """Random numbers of the standard normal distribution."""
-    kind = _float_kind(dtype, device, "randn")
-    return finished(draw_normal(kind, shape_argument(size), generator), kind, requires_grad)
+    kind = checked(kind_for(dtype, device), NORMAL)
+    shape = factory_shape("randn", size)
+    return finished(draw_normal(kind, shape, generator), kind, requires_grad)
 
 
 @public(method=False, out=True)
@@ -172,7 +220,9 @@ def randint(
     elif high is None:
         low, high = 0, low
     kind = kind_for(dtype, device)
-    shape = shape_argument((size,))
+    if not isinstance(size, (tuple, list)):
+        raise type_error("randint", "size", 2, "tuple of ints", size)
+    shape = factory_shape("randint", (size,))
     return finished(draw_integers(kind, shape, int(low), int(high), generator), kind, requires_grad)
 
 
@@ -189,6 +239,7 @@ def randperm(
 ) -> Tensor:
     """A random order of 0..n-1: the order of *n* random words."""
     kind = kind_for(dtype, device)
+    _check_permutation(kind.dtype, n)
     index = kind.i64
     if not n:
         return finished(kind.empty((0,)), kind, requires_grad)
@@ -197,7 +248,22 @@ def randperm(
     return finished(order if kind is index else kind.cast(order, index), kind, requires_grad)
 
 
-def _like(name: str, draw: Any) -> Any:
+_HELD_EXACTLY = {"float16": 2**11 + 1, "bfloat16": 2**8 + 1, "float32": 2**24 + 1}
+
+
+def _check_permutation(d: dtypes.dtype, n: int) -> None:
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    if d is dtypes.bool or d.is_complex:
+        raise NotImplementedError(f"\"randperm\" not implemented for '{scalar_name(d)}'")
+    if n > _HELD_EXACTLY.get(d.name, n):
+        most = _HELD_EXACTLY[d.name]
+        raise RuntimeError(f"n cannot be greater than {most} for {scalar_name(d)} type.")
+    if d.category == dtypes.INTEGER and n > dtypes.iinfo(d).max:
+        raise RuntimeError(f"value cannot be converted to type {d.name}_t without overflow")
+
+
+def _like(name: str, draw: Any, kernel: str) -> Any:
     def like(
         input: Tensor,
         *,
@@ -208,7 +274,8 @@ def _like(name: str, draw: Any) -> Any:
         memory_format: Any = None,
         generator: Generator | None = None,
     ) -> Tensor:
-        kind = kind_for(dtype or input._k.dtype, device or input._k.device)
+        check_tensors(name, input=input)
+        kind = checked(kind_for(dtype or input._k.dtype, device or input._k.device), kernel)
         return finished(draw(kind, tuple(input._s), generator), kind, requires_grad)
 
     like.__name__ = like.__qualname__ = name
@@ -216,8 +283,8 @@ def _like(name: str, draw: Any) -> Any:
     return public(method=False)(like)
 
 
-_like("rand_like", draw_uniform)
-_like("randn_like", draw_normal)
+_like("rand_like", draw_uniform, UNIFORM)
+_like("randn_like", draw_normal, NORMAL)
 
 
 @public(method=False)
@@ -239,23 +306,6 @@ def randint_like(
     )  # fmt: skip
 
 
-@public(out=True)
-def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability that *input* (or *p*) says, else 0."""
-    k = input._k
-    with no_grad():
-        if p is None:
-            if not k.is_float:
-                raise RuntimeError("bernoulli expects probabilities of a floating point dtype")
-            if input._s.numel() and bool(((input < 0) | (input > 1)).any()):
-                raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-            p = input
-        u = from_array(
-            draw_uniform(k if k.is_float else k.of(dtypes.float32), tuple(input._s), generator), k
-        )
-        return (u < p).to(k.dtype)
-
-
 @public(method=False, out=True)
 def normal(
     mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
@@ -263,118 +313,19 @@ def normal(
 ) -> Tensor:  # fmt: skip
     """Normal random numbers with means and standard deviations given as tensors or numbers."""
     given = [x for x in (mean, std) if isinstance(x, Tensor)]
+    if isinstance(std, Tensor):
+        if std._s.numel() and bool((std < 0).any()):
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     with no_grad():
         if given:
-            from tensorbus.ops.layouts import broadcast_shapes
-
             k = given[0]._k
             shape = tuple(broadcast_shapes(*(tuple(t._s) for t in given)))
+        elif size is None:
+            raise TypeError("normal() needs a size where mean and std are numbers")
         else:
-            k, shape = kind_for(dtype, device), shape_argument((size,))
-        z = from_array(draw_normal(k, shape, generator), k) * std + mean
+            k, shape = kind_for(dtype, device), factory_shape("normal", (size,))
+        checked(k, NORMAL)
+        z = to_kind(from_array(draw_normal(k, shape, generator), k) * std + mean, k)
     return z.requires_grad_() if requires_grad else z
-
-
-@public(out=True)
-def multinomial(
-    input: Tensor,
-    num_samples: int,
-    replacement: bool = False,
-    *,
-    generator: Generator | None = None,
-) -> Tensor:
-    """Indices drawn by rows of weights, int64."""
-    weights = input if len(input._s) == 2 else input.unsqueeze(0)
-    n = weights._s[1]
-    with no_grad():
-        if bool((~(weights >= 0)).any()) or bool((weights == math.inf).any()):
-            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-        if bool((weights.sum(1) <= 0).any()):
-            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-        if not replacement and num_samples > n:
-            raise RuntimeError(
-                "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
-            )
-        k = weights._k
-        if replacement:
-            total = weights.cumsum(1)
-            u = from_array(draw_uniform(k, (weights._s[0], num_samples), generator), k)
-            u = u * total[:, -1:]
-            found = (total.unsqueeze(1) <= u.unsqueeze(2)).sum(2).clamp(max=n - 1)
-        else:
-            # Exponential clocks: the order in which they ring is a draw without replacement.
-            u = from_array(draw_uniform(k, tuple(weights._s), generator), k)
-            found = ((1 - u).log() / weights).neg().argsort(1)[:, :num_samples].contiguous()
-    return found if len(input._s) == 2 else found.squeeze(0)
-
-
-# -- in place --------------------------------------------------------------------------------
-def _write(t: Tensor, array: Any) -> Tensor:
-    from tensorbus.autograd.grad_mode import GRAD, THREAD
-    from tensorbus.ops.inplace import check_leaf, rebase, refuse_overlap
-
-    if GRAD.on or THREAD.on:
-        check_leaf(t)
-    refuse_overlap(t)
-    t._k.copy_(t._a, array)
-    bump(t)
-    if t._e is not None and (GRAD.on or THREAD.on):
-        rebase(t, None)
-    return t
-
-
-@public(function=False)
-def uniform_(
-    self: Tensor, from_: float = 0, to: float = 1, *, generator: Any = None, **kwargs: Any
-) -> Tensor:
-    """Overwrite with uniform random numbers in [from, to)."""
-    low = float(kwargs.pop("from", from_))
-    if not low <= to:
-        raise RuntimeError(
-            f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}"
-        )
-    k = self._k
-    u = draw_uniform(k, tuple(self._s), generator)
-    return _write(self, k.add(k.mul(u, float(to) - low), low))
-
-
-@public(function=False)
-def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
-    """Overwrite with normal random numbers."""
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    k = self._k
-    z = draw_normal(k, tuple(self._s), generator)
-    return _write(self, k.add(k.mul(z, float(std)), float(mean)))
-
-
-@public(function=False)
-def random_(
-    self: Tensor, from_: Any = 0, to: Any = None, *, generator: Any = None, **kwargs: Any
-) -> Tensor:
-    """Overwrite with random integers: below *to*, or in [from, to), or all the dtype holds."""
-    low = kwargs.pop("from", from_)
-    if to is None and low:
-        low, to = 0, low
-    if to is None:
-        d = self._k.dtype
-        digits = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8}.get(d.name)
-        to = 2 if d is dtypes.bool else 2**digits + 1 if digits else dtypes.iinfo(d).max
-    return _write(self, draw_integers(self._k, tuple(self._s), int(low), int(to), generator))
-
-
-@public(function=False)
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """Overwrite with 1 with probability *p*, else 0."""
-    k = self._k.of(dtypes.float32)
-    with no_grad():
-        u = from_array(draw_uniform(k, tuple(self._s), generator), k)
-        return _write(self, (u < p).to(self._k.dtype)._a)
-
-
-@public(function=False)
-def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
-    """Overwrite with exponential random numbers."""
-    k = self._k
-    u = draw_uniform(k, tuple(self._s), generator)
-    return _write(self, k.mul(k.log1p(k.neg(u)), -1.0 / lambd))
