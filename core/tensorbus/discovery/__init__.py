@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from tensorbus.devices import device as Device
     from tensorbus.discovery.loader import Loader
     from tensorbus.discovery.metadata import Record
     from tensorbus.plugin.backend import Backend
@@ -99,6 +100,16 @@ def plugged(backend: Backend) -> AbstractContextManager[str]:
     from tensorbus.discovery._plugged import plugged
 
     return plugged(backend)
+
+
+def note_origin(error: Exception, op: str, device: Device) -> None:
+    """Add a note to what a kernel raised that names the plugin, its distribution and the remedy.
+
+    Nothing is added where only tensorbus' own plugins took part.
+    """
+    from tensorbus.discovery import _origin
+
+    _origin.note_origin(error, op, device)
 
 
 def reset() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from tensorbus._tensor import PERMUTED, Tensor, bump, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import AccumulateGrad, Node, next_sequence
@@ -266,7 +268,10 @@ def fast_binary(name: str) -> Callable[..., Any]:
             try:
                 getattr(k, name)(self._a, value, out=self._a)
             except RuntimeWarning:
-                pass  # a warning turned error: the values are written all the same
+                # A warning turned error: a ufunc has written its values all the same, but of a
+                # plugin's own function nobody knows.
+                if not isinstance(getattr(k, name), np.ufunc):
+                    raise
             except Exception:
                 return in_place(self, function, (other,))
             if self._c is None:

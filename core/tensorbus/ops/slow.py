@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus import defaults, dtypes
+import numpy as np
+
+from tensorbus import defaults, discovery, dtypes
 from tensorbus._tensor import PERMUTED, Tensor, from_array, new, version_of
 from tensorbus.autograd.node import AccumulateGrad, Node
 from tensorbus.dispatch import WrongDomain
@@ -162,16 +164,21 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
         return core(row.name)(
             *(to_kind(x, kind) if isinstance(x, Tensor) else x for x in arguments)
         )
-    if isinstance(error, RuntimeWarning):
-        # Warnings became errors since: floating point edge cases are values here, not faults.
+    if isinstance(error, RuntimeWarning) and set(np.geterr().values()) != {"ignore"}:
+        # Warnings became errors since: floating point edge cases are values here, not faults. Our
+        # filter does not know the modules of plugins, so the second attempt raises no flags at all.
         silence()
-        return core(row.name)(*arguments)
+        with np.errstate(all="ignore"):
+            return core(row.name)(*arguments)
     if isinstance(error, IndexFault):
         raise IndexFault(error.value, error.dim, error.n) from None
     if row.otherwise is not None:
         return row.otherwise(*arguments)
     if row.form == "binary":
         broadcast_shapes(*(x._s for x in arguments if isinstance(x, Tensor)))
+    device = next((x.device for x in arguments if isinstance(x, Tensor)), None)
+    if device is not None:
+        discovery.note_origin(error, row.name, device)
     try:
         raise error
     finally:
