@@ -9,7 +9,7 @@ takes part in the expected value, so a device without float64 can be checked too
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,10 @@ from tensorbus_conformance.bench import Bench, flatten, lays_out
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases.op_values import needed
 from tensorbus_conformance.compare import QUALITY, Mismatch
+from tensorbus_conformance.differences import STEP_TWICE, derivative
 from tensorbus_conformance.op import Op, Sample
 from tensorbus_conformance.samples import all_ops
 from tensorbus_conformance.trial import Trial
-
-_STENCIL = ((-2.0, 1 / 12), (-1.0, -2 / 3), (1.0, 2 / 3), (2.0, -1 / 12))
-"""The first derivative, with an error of the step's fourth power."""
-_STEP = 1e-3
-_STEP_TWICE = 4e-3
 
 
 def cases() -> Iterator[Case]:
@@ -145,7 +141,7 @@ def _first_order(s: _Setting, found: Sequence[Any]) -> None:
         shape = tuple(leaf.shape)
         v = s.draw("v", position, shape)
         host = np.zeros(shape) if g is None else _checked(s.bench, g, leaf)
-        want = _derivative(functools.partial(_moved, s, {position: v}))
+        want = derivative(functools.partial(_moved, s, {position: v}))
         _judge(s, float(np.sum(host * v)), want, float(np.sum(np.abs(host * v))), position)
 
 
@@ -186,9 +182,9 @@ def _second_order(s: _Setting, found: Sequence[Any], cotangents: Sequence[Any]) 
             both = {p: at * vs[p] + h * us[p] for p in us}
             return s.value(s.along(both, 1.0), weights)
 
-        return _derivative(moved, _STEP_TWICE)
+        return derivative(moved, STEP_TWICE)
 
-    want = _derivative(slope, _STEP_TWICE)
+    want = derivative(slope, STEP_TWICE)
     _judge(s, got, want, magnitude, None)
 
 
@@ -199,10 +195,6 @@ def _checked(bench: Bench, g: Any, leaf: Any) -> np.ndarray:
             f"expected {leaf.dtype.name}{list(leaf.shape)}"
         )
     return bench.read(g).astype(np.float64)
-
-
-def _derivative(f: Callable[[float], float], step: float = _STEP) -> float:
-    return sum(weight * f(at * step) for at, weight in _STENCIL) / step
 
 
 def _judge(s: _Setting, got: float, want: float, magnitude: float, position: int | None) -> None:
