@@ -6,8 +6,8 @@ import operator
 from typing import Any
 
 from tensorbus_conformance import formats
-from tensorbus_conformance.op import ANY, BOOL, E, I, M, Op, S, T
 from tensorbus_conformance.index_reference import chosen
+from tensorbus_conformance.op import ANY, BOOL, E, I, M, Op, S, T
 
 
 def beyond(value: int, dim: int, n: int) -> str:

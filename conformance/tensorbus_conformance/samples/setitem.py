@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus_conformance import formats
+from tensorbus_conformance.index_reference import written
 from tensorbus_conformance.op import ANY, E, I, M, Op, S, T
 from tensorbus_conformance.samples.getitem import beyond
-from tensorbus_conformance.index_reference import written
 
 _ALL = slice(None)
 

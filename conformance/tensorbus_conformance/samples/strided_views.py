@@ -174,7 +174,7 @@ OPS = [
           [
               E("last", RuntimeError, "Tensor must have a last dimension of size 2", T(2, 3)),
               E("integers", RuntimeError,
-                "view_as_complex is only supported for half, float and double tensors, but got a "
+                "view_as_complex is only supported for float and double tensors, but got a "
                 "tensor of scalar type: Int", T(2, 2), dtype=formats.INT32),
               E("scalar", RuntimeError, "Input tensor must have one or more dimensions", T()),
           ],

@@ -109,6 +109,8 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 @public(out=True)
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Whole slices at the places of a vector; negative places are out of range."""
+    if isinstance(index, Tensor) and index._k.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     i = _index("index_select", index, input)
     if len(i._s) > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -160,7 +162,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f"{_scalar(self)} and source.dtype = {_scalar(source)}"
         )
     if index._s.numel() != source._s.numel():
-        raise RuntimeError(
+        raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got "
             f"source.numel() = {source._s.numel()}, index.numel() = {index._s.numel()}"
         )
@@ -179,26 +181,71 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return put_(core("clone")(input), index, source, accumulate)
 
 
-def _slices(name: str, x: Tensor, dim: int, index: Tensor, source: Any) -> tuple[int, Tensor]:
-    """The dimension and the index of whole slices, checked against their source."""
-    d = wrap_dim(dim, len(x._s))
-    if index._k.dtype not in (dtypes.int64, dtypes.int32):
-        raise IndexError(f"{name}(): Expected dtype int32/int64 for index")
+def _places(name: str, x: Tensor, index: Tensor, rank_text: str) -> Tensor:
+    """A vector of int64 places; *rank_text* says what is wrong with a matrix."""
     if len(index._s) > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector")
-    if isinstance(source, Tensor):
-        if source._k.dtype is not x._k.dtype:
-            raise RuntimeError(
-                f"{name}(): self and source expected to have the same dtype, but got (self) "
-                f"{_scalar(x)} and (source) {_scalar(source)}"
-            )
-        wanted = (*x._s[:d], index._s.numel(), *x._s[d + 1 :])
-        if x._s and tuple(source._s) != wanted:
-            raise RuntimeError(
-                f"{name}(): the source must have the shape of self with the number of indices in "
-                f"dimension {d}, that is {list(wanted)}, but has {list(source._s)}"
-            )
-    return d, _vector(_index(name, index, x))
+        raise IndexError(f"{name}(): {rank_text}")
+    return _vector(_index(name, index, x))
+
+
+def _add_places(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
+    name = "index_add_"
+    i = _places(
+        name,
+        x,
+        index,
+        f"Index is supposed to be a vector, but got dim: {len(index._s)} with type: "
+        f"{_scalar(index)} and size: {list(index._s)}",
+    )
+    if source._k.dtype is not x._k.dtype:
+        raise RuntimeError(
+            f"{name}(): self ({_scalar(x)}) and source ({_scalar(source)}) must have the same "
+            "scalar type"
+        )
+    extent = source._s[d] if len(source._s) > d else 1
+    if i._s[0] != extent:
+        raise RuntimeError(
+            f"{name}(): Number of indices ({i._s[0]}) should be equal to source.size(dim): "
+            f"({extent}), for dim: {d}"
+        )
+    if (*x._s[:d], *x._s[d + 1 :]) != (*source._s[:d], *source._s[d + 1 :]) or (
+        len(x._s) != len(source._s)
+    ):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. "
+            f"Got self.shape = {list(x._s)} source.shape = {list(source._s)}"
+        )
+    return i
+
+
+def _copy_places(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
+    name = "index_copy_"
+    i = _places(name, x, index, f"Index should have dimension 1 or 0 (got {len(index._s)})")
+    if source._k.dtype is not x._k.dtype:
+        raise RuntimeError(
+            f"{name}(): self and source expected to have the same dtype, but got (self) "
+            f"{_scalar(x)} and (source) {_scalar(source)}"
+        )
+    if x._s and source._s and len(x._s) != len(source._s):
+        raise IndexError(
+            f"{name}(): When source and destination are not scalars, their dimensionality must "
+            f"match. Source dimensionality ({len(source._s)}), destination dimensionality "
+            f"({len(x._s)})"
+        )
+    ours, theirs = (*x._s[:d], *x._s[d + 1 :]), (*source._s[:d], *source._s[d + 1 :])
+    if ours != theirs:
+        raise RuntimeError(
+            f"{name}(): Source/destination tensor must have same slice shapes. Destination slice "
+            f"shape: {' '.join(map(str, ours))} at dimension {d} and source slice shape: "
+            f"{' '.join(map(str, theirs))} at dimension {d}."
+        )
+    extent = source._s[d] if source._s else 1
+    if i._s[0] != extent:
+        raise IndexError(
+            f"{name}(): Number of indices ({i._s[0]}) should be equal to source.size(dim) "
+            f"({extent})"
+        )
+    return i
 
 
 def _write_slices(x: Tensor, d: int, i: Tensor, source: Any, op: str) -> Tensor:
@@ -214,7 +261,8 @@ def _write_slices(x: Tensor, d: int, i: Tensor, source: Any, op: str) -> Tensor:
 @public(function=False)
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """Add ``alpha * source`` to the slices at the places; every duplicate counts."""
-    d, i = _slices("index_add", self, dim, index, source)
+    d = wrap_dim(dim, len(self._s))
+    i = _add_places(self, d, index, source)
     return _write_slices(self, d, i, source if alpha == 1 else source * alpha, "add")
 
 
@@ -227,7 +275,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 @public(function=False)
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Write *source* into the slices at the places."""
-    d, i = _slices("index_copy", self, dim, index, source)
+    d = wrap_dim(dim, len(self._s))
+    i = _copy_places(self, d, index, source)
     return _write_slices(self, d, i, source, "set")
 
 
@@ -249,7 +298,8 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         value = operand(value, self._k)
     else:
         check_fits(self, value)
-    d, i = _slices("index_fill_", self, dim, index, None)
+    d = wrap_dim(dim, len(self._s))
+    i = _places("index_fill_", self, index, "Index has to be a vector/scalar")
     if isinstance(value, Tensor):
         value = value.expand((*self._s[:d], i._s[0], *self._s[d + 1 :])) if self._s else value
     return _write_slices(self, d, i, value, "set")

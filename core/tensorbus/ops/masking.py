@@ -89,7 +89,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """*value*, a number or a 0-dim tensor, where the mask is true; the mask broadcasts."""
     _fill_value(input, mask, value)
     value = operand(value, input._k)
-    shape = broadcast_shapes(input._s, mask._s)
+    shape = broadcast_shapes(mask._s, input._s)
     x = input if input._s == shape else input.expand(shape)
     return core("where")(_on(mask, x), value, x)
 

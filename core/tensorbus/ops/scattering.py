@@ -104,7 +104,7 @@ def _checked(name: str, x: Tensor, dim: int, index: Tensor, src: Any) -> tuple[i
         raise device_error(x._k.device, index._k.device)
     given = isinstance(src, Tensor)
     if given and src._k.dtype is not x._k.dtype:
-        raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     shape, own = tuple(index._s) or (1,), tuple(x._s) or (1,)
     if not index._s.numel():
         return d, None
