@@ -27,7 +27,7 @@ def linear(i: Array, dim: int, shape: tuple[int, ...]) -> Array:
             step = math.prod(shape[d + 1 :])
             line = [1] * len(shape)
             line[d] = i.shape[d]
-            place = place + np.arange(0, i.shape[d] * step, step).reshape(line)
+            place = place + (np.arange(i.shape[d]) * step).reshape(line)
     return place
 
 

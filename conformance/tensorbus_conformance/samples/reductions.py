@@ -90,7 +90,11 @@ def _mean_present(v: np.ndarray) -> np.ndarray:
 
 
 def _log_sum_exp(v: np.ndarray) -> np.ndarray:
-    return np.asarray(np.logaddexp.reduce(v.astype(np.float64), axis=-1, initial=-np.inf))
+    if v.dtype.kind != "c":
+        return np.asarray(np.logaddexp.reduce(v.astype(np.float64), axis=-1, initial=-np.inf))
+    top = v.real.max(-1, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0)
+    return np.asarray(np.log(np.exp(v - top).sum(-1)) + top[..., 0])
 
 
 def _to(dtype: Any) -> list[Sample]:
@@ -194,7 +198,7 @@ _LOGSUMEXP = Op(
         ),
         magnitudes(),
     ],
-    (*BOOL, *INTEGRAL, *FLOATING),
+    ANY,
     "float",
     ulp=2,
     scale=over(lambda v: np.maximum(np.abs(_log_sum_exp(v)), 1)),

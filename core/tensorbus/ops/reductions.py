@@ -16,7 +16,7 @@ from tensorbus.ops.registry import row
 # fmt: off
 row("sum", "x:T, dims", x=lambda F, g, x_shape, dims: _spread(F, g, x_shape, dims))
 row("mean", "x:T, dims",
-    composite=lambda F, x, dims: F.div(F.sum(x, dims), _count(x.shape, dims)),
+    composite=lambda F, x, dims: _wider(_mean, F, x, dims),
     x=lambda F, g, x_shape, dims:
         _spread(F, F.div(g, float(_count(x_shape, dims))), x_shape, dims))
 row("prod", "x:T, dims", x=lambda F, g, x, dims: _prod_backward(F, g, x, dims))
@@ -31,9 +31,9 @@ row("cumprod", "x:T, dim", x=lambda F, g, x, dim: _cumprod_backward(F, g, x, dim
 row("cummax", "x:T, dim")
 row("cummin", "x:T, dim")
 row("var", "x:T, dims, correction",
-    composite=lambda F, x, dims, correction: _var(F, x, dims, correction),
+    composite=lambda F, x, dims, correction: _wider(_var, F, x, dims, correction),
     x=lambda F, g, x, dims, correction: _var_backward(F, g, x, dims, correction))
-row("logsumexp", "x:T, dims", composite=lambda F, x, dims: _logsumexp(F, x, dims),
+row("logsumexp", "x:T, dims", composite=lambda F, x, dims: _wider(_logsumexp, F, x, dims),
     x=lambda F, g, x, out, dims: F.mul(_keep(F, g, x.shape, dims),
                                        F.exp(F.sub(x, _keep(F, out, x.shape, dims)))))
 # fmt: on
@@ -65,6 +65,8 @@ def _prod_backward(F: Any, g: Any, x: Any, dims: tuple[int, ...]) -> Any:
     rest = tuple(d for d in range(len(shape)) if d not in dims)
     order = (*rest, *dims)
     n = _count(shape, dims)
+    if not n:
+        return F.zeros(shape)
     flat = F.reshape(F.permute(x, order), (*(shape[d] for d in rest), n))
     last = len(rest)
     before = _exclusive(F, flat, last)
@@ -76,30 +78,50 @@ def _prod_backward(F: Any, g: Any, x: Any, dims: tuple[int, ...]) -> Any:
 
 
 def _exclusive(F: Any, x: Any, dim: int) -> Any:
-    """Products of all elements before each one."""
+    """Products of all elements before each one; there is at least one."""
     n = x.shape[dim]
-    one = F.full((*x.shape[:dim], 1), 1)
+    one = F.full((*x.shape[:dim], 1, *x.shape[dim + 1 :]), 1)
     return F.cumprod(F.cat(one, F.slice(x, dim, 0, n - 1, 1), dim), dim)
 
 
 def _cumprod_backward(F: Any, g: Any, x: Any, dim: int) -> Any:
-    """Sum over j >= i of g[j] times the product of x[0..j] without x[i]; zeros need no division.
+    """The product of all before ``x[i]`` times the sum over j >= i of ``g[j] x[i+1] ... x[j]``.
 
-    Up to the first zero the plain formula holds; at the first zero the products use 1 in its place;
-    after it only places before a second zero would count, and those are zero.
+    No division, so zeros need no care, and its derivative is right at them too.
     """
-    zero = F.eq(x, 0)
-    seen = F.i64.cumsum(F.i64.cast(zero, F.bool), dim)
-    none, first = F.i64.eq(seen, 0), F.bool.bitwise_and(zero, F.i64.eq(seen, 1))
-    one, nil = F.number(1), F.number(0)
-    filled = F.where(F.bool.bitwise_or(none, F.bool.bitwise_not(first)), x, one)
+    n = x.shape[dim]
+    if n < 2:
+        return g
+    last = F.zeros((*x.shape[:dim], 1, *x.shape[dim + 1 :]))
+    after = F.cat(F.slice(x, dim, 1, n, 1), last, dim)
+    return F.mul(_exclusive(F, x, dim), from_the_end(F, g, after, dim))
 
-    def suffix(y: Any) -> Any:
-        return F.flip(F.cumsum(F.flip(y, (dim,)), dim), (dim,))
 
-    plain = F.div(suffix(F.where(none, F.mul(g, F.cumprod(x, dim)), nil)), F.where(none, x, one))
-    at_first = suffix(F.where(F.i64.eq(seen, 1), F.mul(g, F.cumprod(filled, dim)), nil))
-    return F.where(none, plain, F.where(first, at_first, nil))
+def from_the_end(F: Any, x: Any, factor: Any, dim: int) -> Any:
+    """``y[i] = x[i] + factor[i] * y[i + 1]`` by doubling; the last factor is 0."""
+    n, reach = x.shape[dim], 1
+
+    def later(y: Any) -> Any:
+        nothing = F.zeros((*y.shape[:dim], reach, *y.shape[dim + 1 :]))
+        return F.cat(F.slice(y, dim, reach, n, 1), nothing, dim)
+
+    while reach < n:
+        x = F.add(x, F.mul(factor, later(x)))
+        factor = F.mul(factor, later(factor))
+        reach *= 2
+    return x
+
+
+def _wider(f: Any, F: Any, x: Any, *args: Any) -> Any:
+    """Half precision is computed in float32 and rounded once: sums on the way may not fit it."""
+    if F.dtype.itemsize > 2:
+        return f(F, x, *args)
+    wide = F.of(dtypes.float32)
+    return F.cast(f(wide, wide.cast(x, F), *args), wide)
+
+
+def _mean(F: Any, x: Any, dims: tuple[int, ...]) -> Any:
+    return F.div(F.sum(x, dims), _count(x.shape, dims))
 
 
 def _var(F: Any, x: Any, dims: tuple[int, ...], correction: float) -> Any:
@@ -276,6 +298,10 @@ def var(
         dim, unbiased = None, dim
     if input._k.dtype.category < dtypes.FLOAT:
         raise RuntimeError("std and var only support floating point and complex dtypes")
+    if input._k.dtype.is_complex:
+        correction = _correction(unbiased, correction)
+        parts = (input.real, input.imag)
+        return core("add")(*[var(p, dim, None, keepdim, correction=correction) for p in parts])
     return _reduce("var", input, dim, keepdim, _correction(unbiased, correction))
 
 
@@ -291,6 +317,9 @@ def std(
     """The standard deviation, with Bessel's correction unless ``correction=0``."""
     if input._k.dtype.category < dtypes.FLOAT:
         raise RuntimeError("std and var only support floating point and complex dtypes")
+    if input._k.dtype.itemsize == 2:  # whose variance may not fit it
+        wide = to_kind(input, input._k.of(dtypes.float32))
+        return to_kind(std(wide, dim, unbiased, keepdim, correction=correction), input._k)
     return core("sqrt")(var(input, dim, unbiased, keepdim, correction=correction))
 
 
@@ -303,18 +332,29 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
         input = to_kind(input, input._k.of(defaults.get_default_dtype()))
     if not input._s.numel():
         return core("log")(sum(core("exp")(input), dim, keepdim))
+    if input._k.dtype.is_complex:
+        return _complex_logsumexp(input, dim, keepdim)
     return _reduce("logsumexp", input, dim, keepdim)
+
+
+def _complex_logsumexp(x: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    top = _reduce("amax", x.detach().real, dim, True)
+    top = to_kind(top.masked_fill(core("logical_not")(core("isfinite")(top)), 0), x._k)
+    total = sum(core("exp")(core("sub")(x, top)), dim, keepdim)
+    return core("add")(core("log")(total), top if keepdim else core("view")(top, total._s))
 
 
 @public(out=True, inplace=True)
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running sums along a dimension; integers give int64."""
     x = _accumulated(input, dtype)
-    return core("cumsum")(x, wrap_dim(dim, len(x._s))) if x._s else core("clone")(x)
+    d = wrap_dim(dim, len(x._s))
+    return core("cumsum")(x, d) if x._s else core("clone")(x)
 
 
 @public(out=True, inplace=True)
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running products along a dimension; integers give int64."""
     x = _accumulated(input, dtype)
-    return core("cumprod")(x, wrap_dim(dim, len(x._s))) if x._s else core("clone")(x)
+    d = wrap_dim(dim, len(x._s))
+    return core("cumprod")(x, d) if x._s else core("clone")(x)

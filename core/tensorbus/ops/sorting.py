@@ -49,14 +49,10 @@ def _lined(x: Tensor, dim: int) -> tuple[Tensor, int]:
 
 def _shaped(made: Any, x: Tensor, d: int, i: Tensor, shape: Any) -> Any:
     """(values, indices) of places along a dimension."""
-    values = core("gather")(x, d, i) if i._s.numel() else _nothing(x, i)
+    values = core("gather")(x, d, i)
     if tuple(values._s) != tuple(shape):
         values, i = core("view")(values, tuple(shape)), core("view")(i, tuple(shape))
     return made(values, i)
-
-
-def _nothing(x: Tensor, i: Tensor) -> Tensor:
-    return from_array(x._k.empty(tuple(i._s)), x._k)
 
 
 def _refuse_complex(name: str, x: Tensor) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.ops.arguments import check_tensors, not_implemented, scalar_name
+from tensorbus.ops.complex_numbers import complex as complex_of
 from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.generate import core
 from tensorbus.ops.public import public
-from tensorbus.ops.reductions import cumsum, mean, std, var
+from tensorbus.ops.reductions import cumsum, from_the_end, mean, std, var
 from tensorbus.ops.reductions import sum as sum_of
 from tensorbus.ops.registry import row
 
@@ -38,20 +39,11 @@ def _logcumsumexp_backward(F: Any, g: Any, x: Any, out: Any, dim: int) -> Any:
     The factors are at most 1, so nothing overflows; the recurrence is solved by doubling.
     """
     n = x.shape[dim]
-
-    def later(y: Any, places: int) -> Any:
-        nothing = F.zeros((*y.shape[:dim], places, *y.shape[dim + 1 :]))
-        return F.cat(F.slice(y, dim, places, n, 1), nothing, dim)
-
     finite = F.ne(out, -math.inf)
     steps = F.exp(F.sub(F.slice(out, dim, 0, n - 1, 1), F.slice(out, dim, 1, n, 1)))
     last = F.zeros((*x.shape[:dim], 1, *x.shape[dim + 1 :]))
     factor = F.cat(F.where(F.eq(steps, steps), steps, F.number(0)), last, dim) if n > 1 else last
-    total, reach = g, 1
-    while reach < n:
-        total = F.add(total, F.mul(factor, later(total, reach)))
-        factor = F.mul(factor, later(factor, reach))
-        reach *= 2
+    total = from_the_end(F, g, factor, dim)
     return F.mul(F.where(finite, F.exp(F.sub(x, out)), F.number(0)), total)
 
 
@@ -173,31 +165,53 @@ def cov(
             "cov(): expected input to have two or fewer dimensions but got an input with "
             f"{len(input._s)} dimensions"
         )
+    if input._k.dtype is dtypes.bool:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
     x = input.reshape(1, -1) if len(input._s) < 2 else input
     n = x._s[1]
-    weights = None
-    for w in (fweights, aweights):
-        if w is not None:
-            if w._s != (n,):
-                raise RuntimeError(
-                    f"cov(): expected weights of shape [{n}], one for each observation, but got "
-                    f"{list(w._s)}"
-                )
-            weights = w if weights is None else weights * w
+    weights: Any = None
+    total: Any = n
+    if fweights is not None:
+        weights = _weights("fweights", fweights, n, dtypes.INTEGER, "integral")
+    if aweights is not None:
+        a = _weights("aweights", aweights, n, dtypes.FLOAT, "floating point")
+        weights = a if weights is None else weights * a
     if weights is None:
-        total: Any = n
         center = x.sum(1, keepdim=True) / n
+        norm: Any = max(n - correction, 0)
     else:
         total = weights.sum()
+        if n and not total.item():
+            raise RuntimeError("cov(): weights sum to zero, can't be normalized")
         center = (x * weights).sum(1, keepdim=True) / total
-    if weights is not None and aweights is not None and correction:
-        norm = total - correction * (weights * aweights).sum() / total
-    else:
-        norm = total - correction
+        less = correction
+        if aweights is not None and correction:
+            less = correction * (weights * a).sum() / total
+        norm = (total - less).clamp(min=0)
     deviation = x - center
     scaled = deviation if weights is None else deviation * weights
-    norm = norm.clamp(min=0) if isinstance(norm, Tensor) else max(norm, 0)
     return ((scaled @ deviation.t().conj()) / norm).squeeze()
+
+
+def _weights(name: str, w: Tensor, n: int, category: int, kind: str) -> Tensor:
+    """One weight for each of *n* observations."""
+    check_tensors("cov", **{name: w})
+    expected = f"cov(): expected {name} to have"
+    if len(w._s) > 1:
+        raise RuntimeError(
+            f"{expected} one or fewer dimensions but got {name} with {len(w._s)} dimensions"
+        )
+    if w._k.dtype.category != category:
+        got = scalar_name(w._k.dtype)
+        raise RuntimeError(f"{expected} {kind} dtype but got {name} with {got} dtype")
+    if w._s.numel() != n:
+        raise RuntimeError(
+            f"{expected} the same numel as there are observations in the input but got "
+            f"{w._s.numel()} != {n}"
+        )
+    if n and w.detach().amin().item() < 0:
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+    return w.reshape(-1)
 
 
 @public()
@@ -212,8 +226,12 @@ def corrcoef(input: Tensor) -> Tensor:
     c = cov(input)
     if not c._s:
         return c / c
-    spread = c.diagonal().sqrt()
-    return (c / spread.unsqueeze(1) / spread).clamp(-1, 1)
+    diagonal = c.diagonal()
+    spread = (diagonal.real if c._k.dtype.is_complex else diagonal).sqrt()
+    r = c / spread.unsqueeze(1) / spread
+    if r._k.dtype.is_complex:
+        return complex_of(r.real.clamp(-1, 1), r.imag.clamp(-1, 1))
+    return r.clamp(-1, 1)
 
 
 # -- areas -----------------------------------------------------------------------------------
