@@ -150,7 +150,7 @@ def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of a complex number; of a real one pi where it is negative, else 0."""
 def any(input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether any element is true."""
-def arange(start: Any = 0, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def arange(start: Any = None, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """``start``, ``start + step``... before ``end``; int64 where all three are integers."""
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The arc cosine, element by element; *out* receives the result where given."""

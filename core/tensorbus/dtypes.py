@@ -94,8 +94,18 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
         return type1
     found = _promoted.get((type1, type2))
     if found is None:
+        _check("promote_types", type1=type1, type2=type2)
         found = _promoted[type1, type2] = _promote(type1, type2)
     return found
+
+
+def _check(function: str, **arguments: Any) -> None:
+    for position, (name, value) in enumerate(arguments.items(), 1):
+        if not isinstance(value, dtype):
+            raise TypeError(
+                f"{function}(): argument '{name}' (position {position}) must be torch.dtype, "
+                f"not {type(value).__name__}"
+            )
 
 
 def _promote(a: dtype, b: dtype) -> dtype:
@@ -121,6 +131,7 @@ def _promote(a: dtype, b: dtype) -> dtype:
 
 def can_cast(from_: dtype, to: dtype) -> Any:  # bool names a dtype in this module
     """Whether PyTorch's rules let a result of *from_* be stored into *to*."""
+    _check("can_cast", from_=from_, to=to)
     if from_.category == COMPLEX and to.category != COMPLEX:
         return False
     if from_.category == FLOAT and to.category < FLOAT:
@@ -138,7 +149,12 @@ class iinfo:
 
     def __init__(self, type: dtype):
         if type.category != INTEGER:
-            raise TypeError(f"torch.iinfo() requires an integer input type, got {type.name}")
+            raise TypeError(
+                "torch.bool is not supported by torch.iinfo"
+                if type is bool
+                else "torch.iinfo() requires an integer input type. Use torch.finfo to handle "
+                "'torch.iinfo'"
+            )
         self.dtype = type.name
         self.bits = type.bits
         self.min = -(2 ** (type.bits - 1)) if type.is_signed else 0
@@ -169,8 +185,8 @@ class finfo:
         type = (type or float32).to_real()
         if type.category != FLOAT:
             raise TypeError(
-                f"torch.finfo() requires a floating point input type, got {type.name}. "
-                "Use torch.iinfo to handle 'torch.finfo'"
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
+                "'torch.finfo'"
             )
         digits, low, high = _FLOAT_FORMATS[type.name]
         self.dtype = type.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from tensorbus.ops.public import public
 def kind_for(dtype: Any, device: Any) -> Kind:
     """The kind that factory arguments name."""
     silence()
+    if dtype is not None and not isinstance(dtype, Dtype):
+        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     d = defaults.get_default_dtype() if dtype is None else dtype
     where = defaults.get_default_device() if device is None else Device(device)
     return kind_of(where, d)
@@ -78,7 +81,45 @@ def host_array(data: Any, dtype: Dtype | None) -> tuple[np.ndarray, Dtype]:
     else:
         d = dtype or inferred(data)
         array = _nested(data, d)
+        if d.category == dtypes.INTEGER and array.dtype.name != d.name:
+            _check_range(array, d)
     return _converted(array, d), d
+
+
+def _check_range(array: np.ndarray, d: Dtype) -> None:
+    """RuntimeError where Python numbers do not fit an integer dtype; uint8 takes -255 too."""
+    limits = dtypes.iinfo(d)
+    least = -limits.max if d is dtypes.uint8 else limits.min
+    if array.dtype.kind == "f":
+        good = (np.trunc(array) >= least) & (array < limits.max + 1)
+    else:
+        good = (array >= least) & (array <= limits.max)
+    if not good.all():
+        raise RuntimeError(f"value cannot be converted to type {d.name} without overflow")
+
+
+_C_NAMES = {
+    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
+    "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+}  # fmt: skip
+
+
+def check_fill(value: Any, d: Dtype) -> None:
+    """RuntimeError where a number that fills a tensor does not fit the dtype."""
+    if isinstance(value, complex) and not d.is_complex:
+        fits, value = not value.imag, value.real
+    else:
+        fits = True
+    if d.category == dtypes.INTEGER:
+        limits = dtypes.iinfo(d)
+        least = -limits.max if d is dtypes.uint8 else limits.min
+        fits = fits and math.isfinite(value) and least <= int(value) <= limits.max
+    elif d.name == "float32" and math.isfinite(value):
+        fits = fits and abs(value) <= dtypes.finfo(d).max
+    if not fits:
+        raise RuntimeError(
+            f"value cannot be converted to type {_C_NAMES.get(d.name, d.name)} without overflow"
+        )
 
 
 def dtype_of_host(array: np.ndarray) -> Dtype:
@@ -104,18 +145,19 @@ def inferred(data: Any) -> Dtype:
         return defaults.get_default_dtype()
     if isinstance(data, complex):
         return defaults.get_default_dtype().to_complex()
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if isinstance(data, (list, tuple)) or hasattr(data, "__getitem__"):
         result: Dtype | None = None
         for item in data:
+            if isinstance(item, (str, bytes)):
+                raise ValueError(f"too many dimensions '{type(item).__name__}'")
             d = inferred(item)
             result = d if result is None else dtypes.promote_types(result, d)
         return result or defaults.get_default_dtype()
     if hasattr(data, "__array__"):
         return dtype_of_host(np.asarray(data))
-    raise TypeError(
-        f"Could not infer dtype of {type(data).__name__}: tensor() takes numbers, nested sequences "
-        "of numbers, and arrays"
-    )
+    raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
 
 
 def _nested(data: Any, d: Dtype) -> np.ndarray:
@@ -130,8 +172,10 @@ def _nested(data: Any, d: Dtype) -> np.ndarray:
     try:
         array = np.array(plain(data), dtype=exact or _host_name(d, data))
     except OverflowError:
-        raise RuntimeError("Overflow when unpacking long: the value does not fit int64") from None
+        raise ValueError("Overflow when unpacking long long") from None
     except (ValueError, TypeError) as error:
+        if "not 'complex'" in str(error):
+            raise TypeError("must be real number, not complex") from None
         if "inhomogeneous" in str(error):
             raise _ragged(data) from None
         raise type(error)(f"tensor(): {error}") from None

@@ -8,7 +8,7 @@ from tensorbus import dtypes
 from tensorbus._tensor import Tensor, wrap_like
 from tensorbus.errors import type_error
 from tensorbus.kinds import Kind
-from tensorbus.ops.creation import finished, inferred, kind_for
+from tensorbus.ops.creation import check_fill, finished, inferred, kind_for
 from tensorbus.ops.dims import shape_argument
 from tensorbus.ops.inplace import write_out
 from tensorbus.ops.layouts import (
@@ -149,6 +149,7 @@ def full(
     if dtype is None and out is None:
         dtype = inferred(fill_value)
     k = _out_kind(dtype, device, out)
+    check_fill(fill_value, k.dtype)
     array = k.full(factory_shape("full", (size,)), fill_value)
     if out is not None:
         return _delivered(finished(array, k, False), out, requires_grad)
@@ -160,6 +161,10 @@ def _fill_number(name: str, value: Any) -> Any:
         if value._s:
             raise type_error(name, "fill_value", 2, "Number", value)
         return value.item()
+    if not isinstance(value, (int, float, complex)) and hasattr(value, "item"):
+        value = value.item()
+    if not isinstance(value, (int, float, complex)):
+        raise type_error(name, "fill_value", 2, "Number", value)
     return value
 
 
@@ -226,6 +231,8 @@ def full_like(
 ) -> Tensor:
     """One value in the shape of another tensor, with its dtype and device if not given."""
     value = _fill_number("full_like", fill_value)
+    if isinstance(input, Tensor):
+        check_fill(value, dtype or input._k.dtype)
     return _like("full_like", input, value, dtype, device, requires_grad, memory_format)
 
 
@@ -331,7 +338,9 @@ def new_full(
     """One value in the given shape, with this tensor's dtype and device if not given."""
     k = kind_for(dtype or self._k.dtype, device or self._k.device)
     shape = factory_shape("new_full", (size,))
-    return finished(k.full(shape, _fill_number("new_full", fill_value)), k, requires_grad)
+    value = _fill_number("new_full", fill_value)
+    check_fill(value, k.dtype)
+    return finished(k.full(shape, value), k, requires_grad)
 
 
 @public(function=False)

@@ -10,8 +10,10 @@ from tensorbus import defaults, dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.errors import type_error
 from tensorbus.kinds import Kind
-from tensorbus.ops.creation import finished, kind_for
+from tensorbus.ops.arguments import scalar_name
+from tensorbus.ops.creation import check_fill, finished, kind_for
 from tensorbus.ops.inplace import write_out
+from tensorbus.ops.linalg import c_name
 from tensorbus.ops.public import public
 
 
@@ -38,7 +40,7 @@ def _counting_kind(kind: Kind) -> Kind:
 
 @public(method=False)
 def arange(
-    start: Any = 0,
+    start: Any = None,
     end: Any = None,
     step: Any = 1,
     *,
@@ -56,8 +58,10 @@ def arange(
     (tensor([0, 1, 2, 3, 4]), tensor([1.0000, 1.5000]))
     """
     if end is None:
+        if start is None:
+            raise TypeError('arange() missing 1 required positional arguments: "end"')
         start, end = 0, start
-    start = _number("arange", "start", 1, start)
+    start = _number("arange", "start", 1, 0 if start is None else start)
     end = _number("arange", "end", 1, end)
     step = _number("arange", "step", 3, step)
     if step == 0:
@@ -71,9 +75,11 @@ def arange(
         dtype = out._k.dtype if out is not None else None
         dtype = dtype or (dtypes.int64 if whole else defaults.get_default_dtype())
     k = kind_for(dtype, device)
-    if k.dtype is dtypes.bool:
-        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
+    if k.dtype is dtypes.bool or k.dtype.is_complex:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{scalar_name(k.dtype)}'")
     if k.dtype.category == dtypes.INTEGER:
+        for bound in (start, end, step):
+            check_fill(bound, dtypes.int64)
         start, end, step = int(start), int(end), int(step)
         if step == 0:
             raise ValueError("step must be nonzero")
@@ -197,6 +203,18 @@ def _between(
         if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
             dtype = defaults.get_default_dtype().to_complex()
     k = kind_for(dtype, device)
+    if isinstance(start, complex) or isinstance(end, complex):
+        found = defaults.get_default_dtype().to_complex()
+        if not k.dtype.is_complex:
+            raise RuntimeError(
+                f"torch.{name}(): inferred dtype {c_name(found)} can't be safely cast to passed "
+                f"dtype {scalar_name(k.dtype)}"
+            )
+    if k.dtype is dtypes.bool:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    if base is None:
+        check_fill(start, k.dtype)
+        check_fill(end, k.dtype)
     if not n:
         return k, k.empty((0,))
     wide = _counting_kind(k)
