@@ -13,6 +13,7 @@ from tensorbus_conformance.cases import (
     dtype_rules,
     extents,
     host,
+    layers,
     matmul,
     movement,
     op_gradients,
@@ -34,6 +35,7 @@ MODULES = (
     pointwise, reductions, scans, matmul, movement, scattering, ordering, creation,
     extents,
     op_values, op_gradients, op_paths, promotion, dtype_rules,
+    layers,
 )  # fmt: skip
 
 
