@@ -84,6 +84,11 @@ BROKEN: dict[str, tuple[str, str, str]] = {
         "No module named 'no_such_npu_library'",
         "pip install acme-dependency[npu]",
     ),
+    "requires": (
+        backend("requires", "missing, requires=('acme-npulib', 'numpy')"),
+        "No module named 'no_such_npu_library'",
+        "pip install acme-npulib numpy",
+    ),
     "toonew": (
         backend("toonew", "Mine, api=99"),
         "acme-toonew 1.0 was written for version 99 of the plugin contract",

@@ -143,7 +143,7 @@ class Loader:
                     f"{backend.name!r}: give both the same name"
                 )
         except BaseException as e:
-            _keep(record, e, spec.install if spec else "")
+            _keep(record, e, _install(spec, e) if spec else "")
             return None
         record.state = "loaded"
         return backend
@@ -215,6 +215,14 @@ class Loader:
 
 def _value(record: Record) -> str:
     return record.entry_point.value if record.entry_point else record.name
+
+
+def _install(spec: BackendSpec, exception: BaseException) -> str:
+    """The command that brings what is missing: the plugin's own, or pip with what it requires."""
+    missing = isinstance(exception, ImportError) or isinstance(exception.__cause__, ImportError)
+    if spec.install or not spec.requires or not missing:
+        return spec.install
+    return "pip install " + " ".join(spec.requires)
 
 
 def _keep(record: Record, exception: BaseException, install: str = "") -> None:
