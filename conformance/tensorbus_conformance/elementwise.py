@@ -142,7 +142,7 @@ def binary(
         [*samples, *more],
         dtypes=dtypes,
         result=result,
-        keeps_order=True,
+        keeps_order=fields.pop("keeps_order", True),
         errors=[mismatch(dtype=first), *errors],
         **fields,
     )

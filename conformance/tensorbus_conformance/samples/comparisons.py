@@ -9,7 +9,19 @@ import numpy as np
 
 from tensorbus_conformance import formats
 from tensorbus_conformance.elementwise import binary, unary
-from tensorbus_conformance.op import ANY, BOOL, COMPLEX, FLOATING, REAL, E, Op, S, T
+from tensorbus_conformance.op import (
+    ANY,
+    BOOL,
+    COMPLEX,
+    FLOATING,
+    REAL,
+    E,
+    ErrorSample,
+    Op,
+    S,
+    Sample,
+    T,
+)
 from tensorbus_conformance.samples.pointwise_binary import no_number
 
 _ORDERED = (*REAL, *BOOL)
@@ -49,7 +61,7 @@ def _is(name: str, reference: Callable[..., Any], dtypes: Any = ANY, **fields: A
     )
 
 
-def _refuses_complex(name: str) -> E:
+def _refuses_complex(name: str) -> ErrorSample:
     return E(
         "complex",
         RuntimeError,
@@ -104,7 +116,7 @@ def _closeness(name: str, reference: Callable[..., Any]) -> Op:
     )  # fmt: skip
 
 
-def _told(name: str, reference: Callable[..., Any], *samples: S) -> Op:
+def _told(name: str, reference: Callable[..., Any], *samples: Sample) -> Op:
     """What a function tells of a tensor as a Python value."""
     return Op(
         name,

@@ -7,9 +7,11 @@ from typing import Any
 
 from tensorbus import defaults, dtypes
 from tensorbus._tensor import Tensor, from_array
+from tensorbus.kinds import wrap_number
 from tensorbus.ops.casting import to_kind
 from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.generate import core
+from tensorbus.ops.indexing import check_fits
 from tensorbus.ops.pointwise import unary
 from tensorbus.ops.promotion import result_type
 from tensorbus.ops.public import FUNCTIONS, public
@@ -163,6 +165,14 @@ def log_softmax(
     return over_dim("log_softmax", input, dim, dtype)
 
 
+def _wrapped(x: Tensor, bound: Any) -> Any:
+    """A bound as the dtype holds it; RuntimeError where it does not."""
+    if bound is None or x._k.is_float:
+        return bound
+    check_fits(x, bound)
+    return wrap_number(bound, x._k.dtype)
+
+
 @public(out=True, inplace=True, aliases=("clip",))
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """The values cut to [min, max]; either may be missing, a number or a tensor."""
@@ -175,6 +185,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     if not input._k.is_float:
         bounds = [bound for bound in (min, max) if bound is not None]
         input = to_kind(input, input._k.of(result_type(input, *bounds)))
+        min, max = (_wrapped(input, bound) for bound in (min, max))
     if max is None:
         return core("clamp_min")(input, min)
     if min is None:

@@ -171,6 +171,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
             )
     if input._k.dtype.category < dtypes.FLOAT:
         raise not_implemented("lerp_kernel_scalar", input)
+    broadcast_shapes(tuple(input._s), tuple(end._s))
     way = end - input
     if isinstance(weight, Tensor):
         near = weight.detach().abs() < 0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tensorbus import dtypes
+from tensorbus import defaults, dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.errors import type_error
 from tensorbus.ops.arguments import check_tensors, not_implemented, scalar_name
@@ -217,7 +217,12 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2**other``."""
     check_tensors("ldexp", input=input, other=other)
-    return input * FUNCTIONS["pow"](2.0, other)
+    d = result_type(input, other)
+    if d.category < dtypes.FLOAT:
+        d = defaults.get_default_dtype()
+    wide = d if d.itemsize > 2 else dtypes.float32  # 2**16 is beyond float16, small * 2**16 is not
+    product = _as(input, wide) * FUNCTIONS["pow"](2.0, _as(other, wide))
+    return _as(product, d)
 
 
 # -- whole numbers ---------------------------------------------------------------------------

@@ -1,0 +1,273 @@
+"""Arithmetic of more than one step: scaled products, interpolation, quotients, divisors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tensorbus.plugin import dtype as Dtype
+from tensorbus_conformance import formats
+from tensorbus_conformance.elementwise import binary, mismatch, real
+from tensorbus_conformance.op import (
+    ANY,
+    COMPLEX,
+    FLOATING,
+    INTEGRAL,
+    NUMBERS,
+    REAL,
+    E,
+    Op,
+    S,
+    T,
+)
+
+FLOAT32, INT64 = formats.FLOAT32, formats.INT64
+_FLOATS = (*FLOATING, *COMPLEX)
+
+
+def _op(name: str, reference: Callable[..., Any], samples: list[Any], **fields: Any) -> Op:
+    fields.setdefault("family", "pointwise")
+    fields.setdefault("keeps_order", True)
+    return Op(name, reference, samples, **fields)
+
+
+# -- products and quotients added ------------------------------------------------------------
+def _addcmul(x: Any, a: Any, b: Any, value: Any = 1) -> Any:
+    return x + np.multiply(a, value, dtype=a.dtype) * b
+
+
+def _addcdiv(x: Any, a: Any, b: Any, value: Any = 1) -> Any:
+    return x + value * a / b
+
+
+def _terms(reference: Callable[..., Any]) -> Callable[..., Any]:
+    """The sum of the terms' magnitudes."""
+    return lambda x, *more, **options: np.abs(x) + np.abs(reference(0 * x, *more, **options))
+
+
+def _added(name: str, reference: Callable[..., Any], other: str, **fields: Any) -> Op:
+    three = (T(3, 4), T(3, 4), T(3, 4, of=other))
+    return _op(
+        name,
+        reference,
+        [
+            S("plain", *three),
+            S("value", *three, value=2),
+            S("fraction", *three, value=-0.75).only(*_FLOATS),
+            S("broadcast", T(3, 4), T(4), T(3, 1, of=other)),
+            S("scalar", T(), T(), T(of=other)),
+            S("empty", T(0, 3), T(3), T(3, of=other)),
+        ],
+        ulp=2,
+        scale=_terms(reference),
+        **fields,
+    )
+
+
+_INTEGER_DIVISION = re.escape(
+    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
+    "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
+    "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
+    "inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv "
+    "behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all "
+    "dtypes."
+)
+
+
+# -- interpolation ---------------------------------------------------------------------------
+def _lerp(x: Any, end: Any, weight: Any) -> Any:
+    return x + weight * (end - x)
+
+
+def _ends(x: Any, end: Any, weight: Any) -> Any:
+    return np.abs(x) + np.abs(end) + np.abs(weight * (end - x))
+
+
+# -- powers ----------------------------------------------------------------------------------
+def _double(d: Dtype) -> Dtype:
+    return formats.COMPLEX128 if d in COMPLEX else formats.FLOAT64
+
+
+def _float_power(x: Any, y: Any) -> Any:
+    wide = np.complex128 if "c" in (np.asarray(x).dtype.kind, np.asarray(y).dtype.kind) else float
+    return np.power(np.asarray(x, wide), np.asarray(y, wide))
+
+
+def _quotient(name: str, round_: Callable[..., Any]) -> Op:
+    """Division by a rounding mode."""
+
+    def call(x: Any, y: Any) -> Any:
+        import tensorbus
+
+        return tensorbus.div(x, y, rounding_mode=name)
+
+    return replace(
+        binary(
+            f"div-{name}",
+            lambda x, y: round_(x, y).astype(x.dtype),
+            of=(2.1, 2.4),
+            other=(0.85, 0.95),
+            dtypes=REAL,
+            number=3,
+            fraction=0.875,
+            ulp=0,
+            edges=False,
+            wide=False,
+            promotes=True,
+            family="pointwise",
+            more=[
+                S("negative", T(24, of=(-9.0, 9.0), grad=False), T(6, 1, of="nonzero", grad=False))
+                .only(*INTEGRAL, FLOAT32, formats.FLOAT64),
+                S("all-sizes", T(24, of="wide"), T(6, 1, of="nonzero")).only(*INTEGRAL),
+            ],
+            errors=[
+                E("zero", RuntimeError, "ZeroDivisionError", T(data=[1, 2]), T(data=[1, 0]),
+                  dtype=INT64, trait="host_sync"),
+            ],
+        ),
+        call=call,
+    )  # fmt: skip
+
+
+def _toward_zero(x: Any, y: Any) -> Any:
+    if x.dtype.kind == "f":
+        return np.trunc(x / y)
+    y = np.asarray(y, x.dtype)
+    left = np.fmod(x, y)
+    return (x - left) // y
+
+
+def _exponents(x: Any, y: Any) -> Any:
+    return real(x) * 2.0**y
+
+
+# -- divisors --------------------------------------------------------------------------------
+def _divisor(name: str, reference: Callable[..., Any]) -> Op:
+    return binary(
+        name,
+        reference,
+        of=(-11.0, 11.0),
+        dtypes=INTEGRAL,
+        number=None,
+        wide=False,
+        gradient=False,
+        promotes=True,
+        family="pointwise",
+        keeps_order=False,
+        more=[S("zeros", T(data=[0, 0, 6, 4]), T(data=[0, 5, 0, 6]))],
+        errors=[
+            E("float", NotImplementedError, f"\"{name}_cpu\" not implemented for 'Float'", T(3),
+              T(3)),
+        ],
+    )  # fmt: skip
+
+
+OPS = [
+    _added("addcmul", _addcmul, "spread", dtypes=NUMBERS),
+    _added(
+        "addcdiv",
+        _addcdiv,
+        "positive",
+        dtypes=_FLOATS,
+        errors=[E("integers", RuntimeError, _INTEGER_DIVISION, T(3), T(3), T(3), dtype=INT64)],
+    ),
+    _op(
+        "lerp",
+        _lerp,
+        [
+            S("plain", T(3, 4), T(3, 4), 0.25),
+            S("beyond-half", T(3, 4), T(3, 4), 0.75),
+            S("end", T(3, 4), T(3, 4), 1.0),
+            S("extrapolated", T(3, 4), T(3, 4), -1.5),
+            S("tensor", T(3, 4), T(4), T(3, 1, of=(0.1, 0.4))),
+            S("tensor-beyond-half", T(3, 4), T(3, 4), T(3, 4, of=(0.6, 0.9))),
+            S("scalar", T(), T(of="positive"), 0.5),
+            S("empty", T(0, 3), T(0, 3), 0.5),
+        ],
+        dtypes=_FLOATS,
+        ulp=2,
+        scale=_ends,
+        keeps_order=False,
+        errors=[
+            E(
+                "dtypes",
+                RuntimeError,
+                "expected dtype float for `end` but got dtype double",
+                T(3),
+                T(3, dtype=formats.FLOAT64),
+                0.5,
+            ),
+            E(
+                "integers",
+                NotImplementedError,
+                "\"lerp_kernel_scalar\" not implemented for 'Long'",
+                T(3),
+                T(3),
+                0.5,
+                dtype=INT64,
+            ),
+            mismatch(0.5),
+        ],
+    ),
+    binary(
+        "float_power",
+        _float_power,
+        of="positive",
+        other="spread",
+        dtypes=ANY,
+        result=_double,
+        number=3,
+        edges=False,
+        wide=False,
+        ulp=4,
+        inplace=False,
+        promotes=True,
+        family="pointwise",
+    ),
+    _op(
+        "ldexp",
+        _exponents,
+        [
+            S("plain", T(3, 4), T(data=[-2, 0, 1, 5], dtype=INT64)),
+            S("scalar", T(), T(data=3, dtype=INT64)),
+            S("empty", T(0, 3), T(data=[1, 2, 3], dtype=INT64)),
+        ],
+        dtypes=REAL,
+        result="float",
+        ulp=0,
+    ),
+    _op(
+        "rsub",
+        lambda x, y, alpha=1: y - np.multiply(x, alpha, dtype=x.dtype),
+        [
+            S("plain", T(3, 4), T(4)),
+            S("alpha", T(3, 4), T(3, 4), alpha=2),
+            S("number", T(3, 4), 2),
+            S("number-alpha", T(3, 4), 2, alpha=3),
+            S("scalar", T(), T()),
+            S("empty", T(0, 3), T(3)),
+        ],
+        dtypes=NUMBERS,
+        ulp=1,
+        scale=lambda x, y, alpha=1: np.abs(y) + np.abs(alpha * x),
+        promotes=True,
+        errors=[
+            E(
+                "shapes",
+                RuntimeError,
+                r"The size of tensor a \(4\) must match the size of tensor b "
+                r"\(3\) at non-singleton dimension 1",
+                T(2, 3),
+                T(2, 4),
+            ),
+        ],
+    ),
+    _quotient("trunc", _toward_zero),
+    _quotient("floor", np.floor_divide),
+    _divisor("gcd", np.gcd),
+    _divisor("lcm", np.lcm),
+]
