@@ -263,7 +263,9 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """Add ``alpha * source`` to the slices at the places; every duplicate counts."""
     d = wrap_dim(dim, len(self._s))
     i = _add_places(self, d, index, source)
-    return _write_slices(self, d, i, source if alpha == 1 else source * alpha, "add")
+    if alpha != 1:
+        source = (source * alpha).to(self.dtype)  # a bool times a number is none
+    return _write_slices(self, d, i, source, "add")
 
 
 @public(out=True)
