@@ -160,7 +160,7 @@ def _rank_error(name: str) -> ErrorSample:
     return E("rank", RuntimeError, name + text, T(2, 2, 2))
 
 
-def _weights_error(variant: str, text: str, **weights: T) -> ErrorSample:
+def _weights_error(variant: str, text: str, **weights: Any) -> ErrorSample:
     return E(variant, RuntimeError, rf"cov\(\): {text}", T(2, 3), **weights)
 
 

@@ -193,7 +193,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
             f"\"histogram\" not implemented for '{input._k.dtype.legacy.removesuffix('Tensor')}'"
         )
     if bins <= 0:
-        raise RuntimeError(f"bins must be > 0, but got {bins}")
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     x = input.detach().reshape(-1)
     low, high = float(min), float(max)
     if low == high and x._s[0]:
@@ -201,7 +201,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     if low == high:
         low, high = low - 1, high + 1
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"range of [{low}, {high}] is not finite")
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
     k = x._k

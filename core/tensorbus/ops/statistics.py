@@ -7,7 +7,8 @@ from typing import Any
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
-from tensorbus.ops.arguments import check_tensors, not_implemented, scalar_name
+from tensorbus.ops.arguments import check_tensors, floating, not_implemented, scalar_name
+from tensorbus.ops.casting import to_kind
 from tensorbus.ops.complex_numbers import complex as complex_of
 from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.generate import core
@@ -140,6 +141,8 @@ def diff(
     from tensorbus.ops.joining import cat
 
     parts = [t for t in (prepend, input, append) if t is not None]
+    for t in parts:
+        _check_joined(input, t, d)
     x = cat(parts, d) if len(parts) > 1 else input
     if not n:
         return x.clone()
@@ -148,6 +151,20 @@ def diff(
         later, earlier = x.narrow(d, 1, extent - 1), x.narrow(d, 0, extent - 1)
         x = later ^ earlier if x._k.dtype is dtypes.bool else later - earlier
     return x
+
+
+def _check_joined(x: Tensor, t: Tensor, d: int) -> None:
+    """Refuse what cannot stand before or behind *x* along a dimension."""
+    check_tensors("diff", input=t)
+    if len(t._s) != len(x._s):
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    for i, (n, m) in enumerate(zip(x._s, t._s, strict=True)):
+        if i != d and n != m:
+            raise RuntimeError(
+                "diff expects the shape of tensor to prepend or append to match that of input "
+                f"except along the differencing dimension; input.size({i}) = {n}, but got "
+                f"tensor.size({i}) = {m}"
+            )
 
 
 @public()
@@ -172,8 +189,10 @@ def cov(
     weights: Any = None
     total: Any = n
     if fweights is not None:
+        check_tensors("cov", fweights=fweights)
         weights = _weights("fweights", fweights, n, dtypes.INTEGER, "integral")
     if aweights is not None:
+        check_tensors("cov", aweights=aweights)
         a = _weights("aweights", aweights, n, dtypes.FLOAT, "floating point")
         weights = a if weights is None else weights * a
     if weights is None:
@@ -195,7 +214,6 @@ def cov(
 
 def _weights(name: str, w: Tensor, n: int, category: int, kind: str) -> Tensor:
     """One weight for each of *n* observations."""
-    check_tensors("cov", **{name: w})
     expected = f"cov(): expected {name} to have"
     if len(w._s) > 1:
         raise RuntimeError(
@@ -235,16 +253,25 @@ def corrcoef(input: Tensor) -> Tensor:
 
 
 # -- areas -----------------------------------------------------------------------------------
-def _slabs(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
+def _slabs(name: str, y: Tensor, x: Tensor | None, dx: Any, d: int) -> Tensor:
     """The areas between neighbours."""
-    d = wrap_dim(dim, len(y._s))
     n = y._s[d]
+    bools = [t for t in (x, y) if isinstance(t, Tensor) and t._k.dtype is dtypes.bool]
+    if bools:
+        given = "`y`" if x is None else "`x` or `y`"
+        raise RuntimeError(f"{name}: received a bool input for {given}, but bool is not supported")
+    y = floating(y)
     heights = y.narrow(d, 1, n - 1) + y.narrow(d, 0, n - 1)
     if x is None:
         return heights * (dx * 0.5)
-    along = x if len(x._s) > 1 else x.reshape((-1,) + (1,) * (len(y._s) - d - 1))
-    place = d - len(y._s) if len(x._s) <= 1 else d
-    return heights * diff(along, dim=place) * 0.5
+    check_tensors(name, 2, x=x)
+    if len(x._s) == 1:
+        if x._s[0] != n:
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+        x = x.reshape((-1,) + (1,) * (len(y._s) - d - 1))
+    if not x._k.dtype.is_signed:  # falling points have negative steps
+        x = to_kind(x, x._k.of(dtypes.int64))
+    return heights * diff(x, dim=d - len(y._s)) * 0.5
 
 
 @public(method=False, aliases=("trapz",))
@@ -253,11 +280,14 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor
     check_tensors("trapezoid", y=y)
     if not y.size(dim):
         return y.sum(dim).to(y._k.dtype)
-    return _slabs(y, x, dx, dim).sum(dim)
+    return _slabs("trapezoid", y, x, dx, wrap_dim(dim, len(y._s))).sum(dim)
 
 
 @public(method=False)
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
     """The running integrals along a dimension by the trapezoidal rule."""
     check_tensors("cumulative_trapezoid", y=y)
-    return cumsum(_slabs(y, x, dx, dim), dim)
+    if not y.size(dim):
+        return floating(y).clone()
+    d = wrap_dim(dim, len(y._s))
+    return cumsum(_slabs("cumulative_trapezoid", y, x, dx, d), dim)
