@@ -166,6 +166,55 @@ def _divisor(name: str, reference: Callable[..., Any]) -> Op:
     )  # fmt: skip
 
 
+# -- the next number -------------------------------------------------------------------------
+def _steps(d: Dtype, x: Any, y: Any) -> Any:
+    """The numbers of a dtype after those of *x* towards those of *y*, by the order of bits."""
+    x, y = np.broadcast_arrays(x, y)
+    found = [_step(d, float(a), float(b)) for a, b in zip(x.flat, y.flat, strict=True)]
+    return np.array(found).reshape(x.shape)
+
+
+def _step(d: Dtype, a: float, b: float) -> float:
+    if np.isnan(a) or np.isnan(b):
+        return np.nan
+    if a == b:
+        return b
+    least = formats.smallest_subnormal(d)
+    if a == 0:
+        return float(np.copysign(least, b))
+    outward = (b > a) == (a > 0)
+    if np.isinf(a):
+        return float(np.copysign(formats.largest(d), a))
+    _, exponent = np.frexp(abs(a))
+    below = not outward and abs(a) == 2.0 ** (exponent - 1)
+    unit = max(2.0 ** (exponent - 1 - below) * 2 * formats.unit_roundoff(d), least)
+    return a + float(np.copysign(unit, b - a))
+
+
+def _nextafter(d: Dtype) -> Op:
+    def call(x: Any, y: Any) -> Any:
+        import tensorbus
+
+        return tensorbus.nextafter(x, y)
+
+    return replace(
+        binary(
+            "nextafter" if d is FLOAT32 else f"nextafter-{d.name}",
+            lambda x, y: _steps(d, x, y),
+            dtypes=(d,),
+            number=None,
+            ulp=0,
+            gradient=False,
+            family="pointwise",
+            errors=[
+                E("integers", NotImplementedError, "\"nextafter_cpu\" not implemented for 'Long'",
+                  T(3), T(3), dtype=INT64),
+            ],
+        ),
+        call=None if d is FLOAT32 else call,
+    )  # fmt: skip
+
+
 OPS = [
     _added("addcmul", _addcmul, "spread", dtypes=NUMBERS),
     _added(
@@ -270,4 +319,5 @@ OPS = [
     _quotient("floor", np.floor_divide),
     _divisor("gcd", np.gcd),
     _divisor("lcm", np.lcm),
+    *(_nextafter(d) for d in FLOATING),
 ]
