@@ -276,3 +276,76 @@ def test_a_raising_kernel_fails_its_cases_and_no_other() -> None:
     bad = {r.id for r in report.failures}
     assert bad == {"L1/floor/float32/contiguous"}
     assert "ZeroDivisionError: the kernel is broken" in report.failures[0].message
+
+
+class SilentlyOnTheHost(CPU):
+    """A backend that computes one op on the host and says nothing."""
+
+    def kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:
+        def tanh(x: Any, out: Any = None) -> Any:
+            made = self.from_host(np.tanh(self.to_host(x, dtype)), dtype, index)
+            if out is None:
+                return made
+            out[...] = made
+            return out
+
+        return tanh if op == "tanh" else super().kernel(op, dtype, index)
+
+
+def test_a_silent_fallback_is_caught() -> None:
+    report = run(SilentlyOnTheHost(), pattern="L1/tanh/float32/contiguous", gaps=())
+    assert [r.outcome for r in report.results] == ["fail"]
+    assert "reads its operands on the host" in report.results[0].message
+
+
+def on_rows(kernel: Kernel) -> Kernel:
+    """Right along the last dimension, and taken for it along any other."""
+    return lambda x, dim: kernel(x, x.ndim - 1)
+
+
+FUSED_MUTANTS = {
+    # name: (op, mutation, the case that catches it, one that passes all the same)
+    "fused-kernel-wrong-where-primitives-are-right": (
+        "softmax", on_rows, "L4/softmax/float32/dim0", "L4/softmax/float32/dim0/composed",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUSED_MUTANTS)
+def test_mutant_of_a_fused_kernel_is_caught(name: str) -> None:
+    op, mutate, caught, passed = FUSED_MUTANTS[name]
+    _only_this_case_fails(mutant(op, mutate), caught, passed)
+
+
+def _only_this_case_fails(backend: Backend, caught: str, passed: str) -> None:
+    for case, outcome in ((caught, "fail"), (passed, "pass")):
+        assert [r.outcome for r in run(backend, pattern=case, gaps=()).results] == [outcome]
+    assert [r.outcome for r in run("cpu", pattern=caught, gaps=()).results] == ["pass"]
+
+
+class FusedGradient(CPU):
+    """A backend whose fused derivative is a thousandth too large."""
+
+    def kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:
+        def softmax_backward(g: Any, y: Any, dim: int) -> Any:
+            gy = g * y
+            return (gy - y * gy.sum(axis=dim, keepdims=True)) * g.dtype.type(1.001)
+
+        return softmax_backward if op == "softmax_backward" else super().kernel(op, dtype, index)
+
+
+def test_an_error_in_the_gradient_of_a_fused_kernel_alone_is_caught() -> None:
+    case = "L3/softmax/float32/dim0/grad1"
+    _only_this_case_fails(FusedGradient(), case, "L4/softmax/float32/dim0")
+    _only_this_case_fails(FusedGradient(), case, "L3/softmax/float32/dim0/composed-grad1")
+
+
+class CloneShares(CPU):
+    """A backend whose copies are the original."""
+
+    def kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:
+        return (lambda x: x) if op == "clone" else super().kernel(op, dtype, index)
+
+
+def test_a_copy_that_shares_is_caught() -> None:
+    _only_this_case_fails(CloneShares(), "L4/clone/float32/plain", "L4/softmax/float32/dim0")
