@@ -29,14 +29,15 @@ def cases() -> Iterator[Case]:
 def _cases_of(op: Op) -> Iterator[Case]:
     dtype = formats.FLOAT32 if formats.FLOAT32 in op.dtypes else op.dtypes[0]
     family = op.family or "ops"
-    for sample in op.samples:
+    needed = op_values.needed(op, dtype)
+    for sample in (s for s in op.samples if s.takes(dtype)):
         stem = f"{op.name}/{dtype.name}/{sample.variant}"
         values = functools.partial(op_values.values, op, sample, dtype, "contiguous")
-        yield Case(f"L4/{stem}/composed", family, functools.partial(_composed, values), (dtype,))
+        yield Case(f"L4/{stem}/composed", family, functools.partial(_composed, values), needed)
         if op.gradient and dtype in formats.FLOATS and op_gradients.differentiable(sample):
             slopes = functools.partial(op_gradients.gradient, op, sample, dtype, "contiguous", 1)
             check = functools.partial(_composed, slopes)
-            yield Case(f"L3/{stem}/composed-grad1", family, check, (dtype,))
+            yield Case(f"L3/{stem}/composed-grad1", family, check, needed)
 
 
 def _composed(check: Callable[[Trial], Any], t: Trial) -> None:

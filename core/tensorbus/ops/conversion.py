@@ -77,10 +77,10 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         where = self._k.device.type
         return f"torch.{'' if where == 'cpu' else where + '.'}{self._k.dtype.legacy}"
     if isinstance(dtype, str):
-        wanted = dtype.rsplit(".", 1)[-1]
+        given, wanted = dtype, dtype.rsplit(".", 1)[-1]
         dtype = next((d for d in dtypes.ALL if d.legacy == wanted), None)
         if dtype is None:
-            raise ValueError(f"invalid type: '{wanted}'")
+            raise ValueError(f"invalid type: '{given}'")
     elif not isinstance(dtype, Dtype):
         from tensorbus.ops.legacy import tensortype
 

@@ -114,10 +114,13 @@ def refuse_overlap(x: Tensor) -> None:
 def rebase(x: Tensor, edge: Any) -> None:
     """*x* was overwritten with values whose history is *edge*."""
     base = x._b
-    if base is None or base is PERMUTED:
+    own = base is None or base is PERMUTED
+    if own and (edge is not None or x._e is None):
         x._e = edge
         return
-    if x._r is None:
+    if own:
+        base = x  # it still requires a gradient, which is zero
+    elif x._r is None:
         return
     n = CopySlices()
     n.q = next_sequence()
@@ -125,12 +128,13 @@ def rebase(x: Tensor, edge: Any) -> None:
     n.h = None
     n.e0 = base._e
     n.e1 = edge
-    n.recipe = x._r
+    n.recipe = None if own else x._r
     n.shape = base._s
     n.order = None if base._b is None else _memory_order(base)
     base._e = n
-    x._e = None
-    edge_of(x)
+    if not own:
+        x._e = None
+        edge_of(x)
 
 
 def _memory_order(x: Tensor) -> tuple[int, ...]:

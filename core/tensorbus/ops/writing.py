@@ -37,8 +37,12 @@ def write_values(self: Tensor, src: Any) -> Tensor:
 @public(function=False)
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write another tensor's values, of any dtype and device, which broadcast."""
-    if isinstance(src, Tensor) and src._s != self._s and len(src._s) <= len(self._s):
-        broadcast_shapes(tuple(self._s), tuple(src._s))
+    if isinstance(src, Tensor) and src._s != self._s:
+        shape = broadcast_shapes(tuple(self._s), tuple(src._s))
+        if shape != self._s:
+            raise RuntimeError(
+                f"output with shape {list(self._s)} doesn't match the broadcast shape {list(shape)}"
+            )
     return write_values(self, src)
 
 
