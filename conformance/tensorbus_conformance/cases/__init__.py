@@ -13,6 +13,7 @@ from tensorbus_conformance.cases import (
     dtype_rules,
     extents,
     host,
+    layer_behaviour,
     layers,
     matmul,
     movement,
@@ -22,6 +23,9 @@ from tensorbus_conformance.cases import (
     ordering,
     pointwise,
     promotion,
+    random_errors,
+    random_generators,
+    random_streams,
     reductions,
     scans,
     scattering,
@@ -35,7 +39,8 @@ MODULES = (
     pointwise, reductions, scans, matmul, movement, scattering, ordering, creation,
     extents,
     op_values, op_gradients, op_paths, promotion, dtype_rules,
-    layers,
+    random_streams, random_generators, random_errors,
+    layers, layer_behaviour,
 )  # fmt: skip
 
 
