@@ -88,7 +88,9 @@ def test_types_are_announced(wheel):
 
 def test_every_backend_folder_has_an_entry_point_and_every_entry_a_folder():
     folders = {Path(p).name for p in PACKAGES if p.startswith("backends/")}
-    assert set(BACKENDS.values()) == folders
+    # The suite's devices without hardware lie in its own package.
+    devices = {v for v in BACKENDS.values() if v.startswith("tensorbus_conformance.devices.")}
+    assert set(BACKENDS.values()) - devices == folders
 
 
 def test_every_entry_point_of_the_wheel_leads_to_a_file_in_it(wheel):
