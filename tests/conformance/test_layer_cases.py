@@ -1,0 +1,27 @@
+"""Every layer, optimiser, schedule and helper of training has cases in the suite."""
+
+from __future__ import annotations
+
+import inspect
+
+from tensorbus import nn
+from tensorbus_conformance import all_cases
+from tensorbus_conformance.cases import layer_behaviour
+from tensorbus_conformance.layer_samples import all_layers
+
+
+def test_every_layer_has_cases() -> None:
+    public = {
+        name
+        for name in nn.__all__
+        if inspect.isclass(getattr(nn, name)) and issubclass(getattr(nn, name), nn.Module)
+    }
+    have = {layer.name for layer in all_layers()} | set(layer_behaviour.LAYERS)
+    assert public - have == set()
+    assert have - public == set()
+
+
+def test_every_case_of_a_layer_says_what_it_needs() -> None:
+    found = [case for case in all_cases() if case.op.startswith("nn.") and case.level == "L5"]
+    assert len(found) > 1000
+    assert all(case.dtypes for case in found)
