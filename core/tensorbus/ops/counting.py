@@ -8,6 +8,7 @@ from typing import Any
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor, from_array
 from tensorbus.errors import device_error
+from tensorbus.ops.arguments import scalar_name
 from tensorbus.ops.casting import to_kind
 from tensorbus.ops.creation import tensor
 from tensorbus.ops.dims import wrap_dim, wrap_dims
@@ -91,10 +92,11 @@ def searchsorted(
         v = tensor(v, device=x._k.device)
     if v._k.device is not x._k.device:
         raise device_error(x._k.device, v._k.device)
-    if not x._s:
+    if not x._s or (len(x._s) > 1 and not v._s):
         raise RuntimeError(
             "torch.searchsorted(): input value can be a scalar only when boundaries tensor "
-            "dimension is 1, but we got boundaries tensor dim(0)"
+            f"dimension is 1, but we got boundaries tensor dim({len(x._s)}) and input value's "
+            f"dim({len(v._s)}) numel({v._s.numel()})"
         )
     if len(x._s) > 1 and (len(v._s) != len(x._s) or v._s[:-1] != x._s[:-1]):
         raise RuntimeError(
@@ -108,6 +110,15 @@ def searchsorted(
                 "torch.searchsorted(): boundary and sorter must have the same size, but got "
                 f"boundary tensor {list(x._s)} and got sorter tensor {list(sorter._s)}"
             )
+        if sorter._k.dtype is not dtypes.int64:
+            raise RuntimeError(
+                "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
+                f"{scalar_name(sorter._k.dtype)}"
+            )
+        if sorter._s.numel() and not (
+            sorter.amin().item() >= 0 and sorter.amax().item() < x._s[-1]
+        ):
+            raise RuntimeError("torch.searchsorted(): sorter index out of range")
         x = core("gather")(x, len(x._s) - 1, sorter)
     k = x._k.of(result_type(x, v)) if not scalar else x._k.of(result_type(x, v.reshape(1)))
     x, v = to_kind(x, k), to_kind(v.detach(), k)
@@ -164,7 +175,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
             f"\"bincount\" not implemented for '{input._k.dtype.legacy.removesuffix('Tensor')}'"
         )
     if minlength < 0:
-        raise RuntimeError(f"minlength should be >= 0, got {minlength}")
+        raise RuntimeError("minlength should be >= 0")
     if len(input._s) != 1:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is not None and weights._s != input._s:
