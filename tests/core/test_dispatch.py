@@ -46,7 +46,7 @@ def test_a_kernel_of_the_backend_comes_before_the_composition(plug: Any, boxed: 
     assert torch.ones(2, device=plug(Own())).sigmoid().tolist() == [7.0, 7.0]
     plain = boxed()
     assert torch.zeros(2, device=plug(plain)).sigmoid().tolist() == [0.5, 0.5]
-    assert "tanh" in plain.called
+    assert "exp" in plain.called
 
 
 def test_fallback_warns_once_for_each_op_at_the_users_line(plug: Any, boxed: Any) -> None:
