@@ -362,9 +362,9 @@ unary("atanh", doc="The inverse hyperbolic tangent", domain="float", aliases=("a
 # -- what a value is -------------------------------------------------------------------------
 unary("isnan", doc="Whether it is NaN", result="bool", composite=lambda F, x: F.ne(x, x))
 unary("isinf", doc="Whether it is infinite", result="bool",
-      composite=lambda F, x: F.eq(F.abs(x), math.inf) if F.is_float else F.ne(x, x))
+      composite=lambda F, x: of.isinf(F, x))
 unary("isfinite", doc="Whether it is neither NaN nor infinite", result="bool",
-      composite=lambda F, x: F.lt(F.abs(x), math.inf) if F.is_float else F.eq(x, x))
+      composite=lambda F, x: of.isfinite(F, x))
 unary("logical_not", doc="Whether it is zero", result="bool", composite=lambda F, x: F.eq(x, 0))
 unary("bitwise_not", doc="``~input``", aliases=("__invert__",), domain="integral",
       composite=lambda F, x: F.bitwise_xor(x, F.number(1 if F.dtype.category == 0 else -1)))

@@ -116,3 +116,25 @@ def atanh(F: Any, x: Any) -> Any:
 
 def sigmoid(F: Any, x: Any) -> Any:
     return F.reciprocal(F.add(F.exp(F.neg(x)), 1.0))
+
+
+def isinf(F: Any, x: Any) -> Any:
+    if F.dtype.is_complex:  # either part
+        k, parts = _parts(F, x)
+        return F.bool.amax(k.isinf(parts), (len(x.shape),))
+    return F.eq(F.abs(x), math.inf) if F.is_float else F.ne(x, x)
+
+
+def isfinite(F: Any, x: Any) -> Any:
+    if F.dtype.is_complex:  # both parts
+        k, parts = _parts(F, x)
+        return F.bool.amin(k.isfinite(parts), (len(x.shape),))
+    return F.lt(F.abs(x), math.inf) if F.is_float else F.eq(x, x)
+
+
+def _parts(F: Any, x: Any) -> tuple[Any, Any]:
+    """The kind of the real and imaginary parts, and a view of them along a new last dimension."""
+    k = F.of(F.dtype.to_real())
+    _, offset, strides = F.layout(x)
+    strides = (*(2 * s for s in strides), 1)
+    return k, F.backend.as_strided(x, (*x.shape, 2), strides, 2 * offset, F.dtype, k.dtype)
