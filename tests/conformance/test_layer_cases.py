@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 
-from tensorbus import nn
+from tensorbus import nn, optim
 from tensorbus_conformance import all_cases
-from tensorbus_conformance.cases import layer_behaviour
+from tensorbus_conformance.cases import layer_behaviour, optimizers
 from tensorbus_conformance.layer_samples import all_layers
+from tensorbus_conformance.optimizer_reference import ALGORITHMS
 
 
 def test_every_layer_has_cases() -> None:
@@ -25,3 +26,10 @@ def test_every_case_of_a_layer_says_what_it_needs() -> None:
     found = [case for case in all_cases() if case.op.startswith("nn.") and case.level == "L5"]
     assert len(found) > 1000
     assert all(case.dtypes for case in found)
+
+
+def test_every_optimiser_has_cases() -> None:
+    public = {name for name in optim.__all__ if inspect.isclass(getattr(optim, name))}
+    have = {case.op.removeprefix("optim.") for case in all_cases() if case.family == "optimisers"}
+    assert have == public - {"Optimizer"}
+    assert set(optimizers.OPTIONS) == set(ALGORITHMS)

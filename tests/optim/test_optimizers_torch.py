@@ -71,7 +71,9 @@ def check_same(ours, theirs):
         for key, value in entries.items():
             got = mine["state"][number][key]
             np.testing.assert_allclose(as_array(got), as_array(value), rtol=1e-6, atol=1e-12)
-            assert str(got.dtype) == str(value.dtype)
+            # PyTorch rounds these to float32, but not after a checkpoint: the way would fork.
+            exact = key in ("mu_product", "eta", "mu")
+            assert str(got.dtype) == ("torch.float64" if exact else str(value.dtype))
 
 
 @pytest.mark.parametrize("case", CASES, ids=label)

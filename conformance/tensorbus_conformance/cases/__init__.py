@@ -20,6 +20,7 @@ from tensorbus_conformance.cases import (
     op_gradients,
     op_paths,
     op_values,
+    optimizers,
     ordering,
     pointwise,
     promotion,
@@ -40,7 +41,7 @@ MODULES = (
     extents,
     op_values, op_gradients, op_paths, promotion, dtype_rules,
     random_streams, random_generators, random_errors,
-    layers, layer_behaviour,
+    layers, layer_behaviour, optimizers,
 )  # fmt: skip
 
 

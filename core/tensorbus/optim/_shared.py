@@ -36,6 +36,12 @@ def new_step() -> Tensor:
     return tensorbus.tensor(0.0, dtype=dtype, device="cpu")
 
 
+def new_coefficient(param: Tensor, value: float) -> Tensor:
+    """A number of a parameter's state, kept on the host; as precise as the parameter is."""
+    dtype = tensorbus.float64 if param.dtype is tensorbus.float64 else new_step().dtype
+    return tensorbus.tensor(value, dtype=dtype, device="cpu")
+
+
 def count_step(state: dict[str, Any]) -> float:
     """Counts a step of one parameter and returns how many there were."""
     step = state["step"]

@@ -15,6 +15,7 @@ from ._shared import (
     check_lr,
     check_not_negative,
     count_step,
+    new_coefficient,
     new_step,
 )
 from .optimizer import Optimizer, ParamsT
@@ -72,7 +73,7 @@ class NAdam(Optimizer):
             state = self.state[param]
             if not state:
                 state["step"] = new_step()
-                state["mu_product"] = new_step().fill_(1)
+                state["mu_product"] = new_coefficient(param, 1.0)
                 state["exp_avg"] = tensorbus.zeros_like(param)
                 state["exp_avg_sq"] = tensorbus.zeros_like(param)
             steps = count_step(state)

@@ -7,7 +7,14 @@ from typing import Any
 import tensorbus
 from tensorbus._tensor import Tensor
 
-from ._shared import add_product_, check_lr, check_not_negative, count_step, new_step
+from ._shared import (
+    add_product_,
+    check_lr,
+    check_not_negative,
+    count_step,
+    new_coefficient,
+    new_step,
+)
 from .optimizer import Optimizer, ParamsT
 
 
@@ -120,8 +127,8 @@ class ASGD(Optimizer):
             state = self.state[param]
             if not state:
                 state["step"] = new_step()
-                state["eta"] = new_step().fill_(lr)
-                state["mu"] = new_step().fill_(1)
+                state["eta"] = new_coefficient(param, lr)
+                state["mu"] = new_coefficient(param, 1.0)
                 state["ax"] = tensorbus.zeros_like(param)
             steps = count_step(state)
             eta, mu = state["eta"].item(), state["mu"].item()
