@@ -139,7 +139,9 @@ def run_case(case: Case, device: Device, gaps: Sequence[KnownGap] = ()) -> Resul
         missing = _kernels_used(case, device)
     reason = next((gap.reason for gap in gaps if gap.covers(case.id)), None)
     ulp = trial.ulp if trial.ulp is None or np.isfinite(trial.ulp) else None
-    return Result(case.id, case.family, outcome, message, ulp, seconds, reason, missing)
+    return Result(
+        case.id, case.family, outcome, message, ulp, seconds, reason, missing, trial.relative
+    )
 
 
 def _kernels_used(case: Case, device: Device) -> tuple[str, ...]:

@@ -90,6 +90,8 @@ class Trial:
         self.flushes = self.capabilities.details.get("subnormals") == "flush"
         self.ulp: float | None = None
         self.notes: list[str] = []
+        self.relative: float | None = None
+        """The time of a call over the CPU's, where both were taken."""
 
     # -- operands ----------------------------------------------------------------------------
     def place(self, values_: Any, dtype: dtype, layout: str = "contiguous") -> Placed:

@@ -19,7 +19,9 @@ from tensorbus_conformance.bench import Bench, Operand, expect_raises, flatten, 
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.op import ErrorSample, Op, Sample
+from tensorbus_conformance.profile import MAIN_DTYPES
 from tensorbus_conformance.samples import all_ops
+from tensorbus_conformance.timing import relative_to_cpu
 from tensorbus_conformance.trial import Trial
 
 LAID_OUT = (formats.FLOAT32, formats.INT64, formats.BOOL, formats.COMPLEX64)
@@ -81,6 +83,8 @@ def values(op: Op, sample: Sample, dtype: Dtype, layout: str, t: Trial) -> None:
     bench.check(got, want, op, dtype, scale_of(op, sample, placed))
     _memory(bench, op, got, placed)
     bench.untouched(placed)
+    if layout == "contiguous" and sample is next(iter(op.samples)) and dtype in MAIN_DTYPES:
+        t.relative = relative_to_cpu(op, sample, dtype, t)
 
 
 def scale_of(op: Op, sample: Sample, placed: list[Operand]) -> Any:
