@@ -25,7 +25,8 @@ def parts(x: np.ndarray, index: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
     used = sum(_dims(item) for item in items)
     at = next(place for place, item in enumerate(items) if item is Ellipsis)
     items[at : at + 1] = [slice(None)] * (x.ndim - used)
-    view, rest = x, []
+    view = x
+    rest: list[Any] = []
     for item in items:
         if _is_int(item):
             view = np.moveaxis(view, sum(_dims(r) for r in rest), 0)[int(item), ...]

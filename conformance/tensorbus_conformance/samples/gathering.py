@@ -54,7 +54,7 @@ def _put(x: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool 
 
 
 def _index_put(x: np.ndarray, indices: Any, values: np.ndarray, accumulate: bool = False) -> Any:
-    full = tuple(slice(None) if i is None else i for i in indices)
+    full: Any = tuple(slice(None) if i is None else i for i in indices)
     if not accumulate:
         return written(x, full, values)
     out = np.array(x)

@@ -201,7 +201,7 @@ OPS = [
     ),
     Op("getitem-own-mask", lambda x: x[x], [S("plain", T(3, 2))], dtypes=BOOL, ulp=0,
        call=lambda x: x[x], family="getitem"),
-    Op("membership", lambda x, value: bool((x == value).any()),
+    Op("Tensor.__contains__", lambda x, value: bool((x == value).any()),
        [S("absent", T(2, 3), 77), S("present", T(data=[[1, 0], [1, 1]]), 0)],
        dtypes=ANY, ulp=0, gradient=False, call=operator.contains, family="getitem"),
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus_conformance import formats
-from tensorbus_conformance.op import ANY, NUMBERS, E, I, M, Op, S, T
+from tensorbus_conformance.op import ANY, E, I, M, Op, S, T
 
 _ROWS = M([[True], [False], [True]])
 _PLAIN = M([[True, False, True], [False, False, True]])
@@ -41,13 +41,6 @@ def _nonzero(x: np.ndarray, *, as_tuple: bool = False) -> Any:
     return list(np.atleast_1d(x).nonzero())
 
 
-def _where_function(*args: Any) -> Any:
-    # By ``call``, since the method has the arguments in another order.
-    import tensorbus
-
-    return tensorbus.where(*args)
-
-
 def _where_into(condition: Any, x: Any, y: Any) -> Any:
     import tensorbus
 
@@ -68,42 +61,12 @@ def _op(name: str, reference: Any, samples: list[Any], errors: Any = (), **more:
 
 
 OPS = [
-    _op(
-        "where",
-        _where,
-        [
-            S("plain", _PLAIN, T(2, 3), T(2, 3)),
-            S("broadcast", _ROWS, T(2), T(3, 2)),
-            S("scalar", M(True), T(), T()),
-            S("number", _PLAIN, T(2, 3), 1).only(*NUMBERS),
-            S("number-first", _PLAIN, 0, T(2, 3)).only(*NUMBERS),
-            S("truth", _PLAIN, T(2, 3), True),
-            S("scalar-tensor", _PLAIN, T(), T(2, 3)),
-            S("bytes", T(data=[1, 0], dtype=formats.UINT8), T(2), T(2)),
-            S("wide", M(np.arange(24) % 3 == 0), T(24, of="wide", grad=False), T()),
-            S("empty", M(np.zeros((0, 2))), T(0, 2), T(2)),
-        ],
-        [
-            E("condition", RuntimeError,
-              "where expected condition to be a boolean tensor, but got a tensor with dtype Float",
-              T(2), T(2), T(2)),
-            E("shapes", RuntimeError,
-              r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton "
-              r"dimension 0", M([True, False]), T(2), T(3)),
-            E("text", TypeError,
-              r"where\(\): argument 'other' \(position 3\) must be Tensor, not str",
-              M([True]), T(1), "a"),
-        ],
-        call=_where_function,
-    ),
     _op("where-out", _where, [S("plain", _PLAIN, T(2, 3), T(2, 3))], call=_where_into,
         gradient=False),
     _op("where-of-dtypes", lambda c, x, y: np.where(c, x, y),
         [S("int64", M([True, False]), T(2), I([3, 4])), S("mixed", M([True, False]), T(2), 1.5)],
         dtypes=(formats.FLOAT16, formats.FLOAT32, formats.FLOAT64, formats.COMPLEX64),
         promotes=True, call=lambda c, x, y: x.where(c, y)),
-    _op("Tensor.where", lambda x, c, y: np.where(c, x, y),
-        [S("plain", T(2, 3), _PLAIN, T(2, 3)), S("number", T(2, 3), _PLAIN, 1).only(*NUMBERS)]),
     _op("where-places", _where,
         [S("matrix", T(2, 3, of="ties")), S("scalar", T(of="nonzero")), S("empty", T(0, 2))],
         result=formats.INT64, call=_where_alone, gradient=False),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +24,12 @@ def _reads(name: str) -> Callable[..., Any]:
         return found(*args, **kwargs) if callable(found) else found
 
     return read
+
+
+def _measures(name: str) -> Callable[[Any, Any], bool]:
+    """Whether a property or method tells the bytes of an element of a dtype."""
+    read = _reads(name)
+    return lambda x, d: bool(read(x) == d.itemsize)
 
 
 def _op(name: str, reference: Any, samples: list[Any] | None = None, **more: Any) -> Op:
@@ -123,8 +128,6 @@ OPS = [
     _op("Tensor.dim", np.ndim),
     _op("Tensor.ndimension", np.ndim),
     _op("Tensor.ndim", np.ndim),
-    _op("numel", np.size),
-    _op("nelement", np.size),
     _op("Tensor.numel", np.size),
     _op("Tensor.stride", lambda x, dim=None: _row_major(x.shape) if dim is None
         else _row_major(x.shape)[dim],
@@ -145,7 +148,7 @@ OPS = [
     ),
     *(
         _op(f"Tensor.{name}", lambda x, d: True, [S("plain", T(2, 3), DTYPE)],
-            call=lambda x, d, _read=_reads(name): _read(x) == d.itemsize)
+            call=_measures(name))
         for name in ("element_size", "itemsize")
     ),
     _op("Tensor.nbytes", lambda x, d: True, [S("plain", T(2, 3), DTYPE), S("empty", T(0), DTYPE)],
@@ -153,17 +156,6 @@ OPS = [
     _op("Tensor.dtype", lambda x, d: True, [S("plain", T(2, 3), DTYPE)],
         call=lambda x, d: x.dtype is d),
     _op("Tensor.device", lambda x: True, call=lambda x: x.device == x.new_empty(1).device),
-    _op("is_floating_point", _is(("f",))),
-    _op("is_complex", _is(("c",))),
-    _op("is_signed", _is(("i", "f", "c"))),
-    _op("is_same_size", lambda x, y: x.shape == y.shape,
-        [S("same", T(2, 3), T(2, 3)), S("other", T(2, 3), T(3, 2))]),
-    _op("is_tensor", lambda x: isinstance(x, np.ndarray), [S("yes", T(2)), S("no", [1, 2])]),
-    _op("is_nonzero", _truth, [S("scalar", T(of="nonzero")), S("zero", T(data=[0]))],
-        errors=[E("many", RuntimeError,
-                  "Boolean value of Tensor with more than one value is ambiguous", T(2)),
-                E("none", RuntimeError, "Boolean value of Tensor with no values is ambiguous",
-                  T(0))]),
     _op("Tensor.is_set_to", lambda x: [True, False, False],
         call=lambda x: [x.is_set_to(x.view(x.shape)), x.is_set_to(x.clone()),
                         x.is_set_to(x.unsqueeze(0))],
@@ -201,32 +193,32 @@ OPS = [
         call=lambda x, d: _host(x.numpy(force=True), d), dtypes=_READABLE),
     _op("Tensor.__array__", lambda x, d: (_shown(x), True), [S("matrix", T(2, 3), DTYPE)],
         call=lambda x, d: _host(np.asarray(x.cpu()), d), dtypes=_READABLE),
-    _op("bool", _truth, _ONE, call=bool,
+    _op("Tensor.__bool__", _truth, _ONE, call=bool,
         errors=[E("many", RuntimeError,
                   "Boolean value of Tensor with more than one value is ambiguous", T(2))]),
-    _op("int", lambda x: int(x.real.reshape(-1)[0]), _ONE, call=int, dtypes=(*REAL, *BOOL),
+    _op("Tensor.__int__", lambda x: int(x.real.reshape(-1)[0]), _ONE, call=int,
+        dtypes=(*REAL, *BOOL),
         errors=[E("many", ValueError,
                   "only one element tensors can be converted to Python scalars", T(2))]),
-    _op("float", lambda x: float(x.reshape(-1)[0]), _ONE, call=float, dtypes=(*REAL, *BOOL),
+    _op("Tensor.__float__", lambda x: float(x.reshape(-1)[0]), _ONE, call=float,
+        dtypes=(*REAL, *BOOL),
         errors=[E("many", ValueError,
                   "only one element tensors can be converted to Python scalars", T(2))]),
-    _op("complex-number", lambda x: complex(x.reshape(-1)[0]), _ONE, call=complex),
-    _op("index", lambda x: int(x.reshape(-1)[0]), [S("scalar", T()), S("matrix", T(1, 1))],
+    _op("Tensor.__complex__", lambda x: complex(x.reshape(-1)[0]), _ONE, call=complex),
+    _op("Tensor.__index__", lambda x: int(x.reshape(-1)[0]),
+        [S("scalar", T()), S("matrix", T(1, 1))],
         call=lambda x: x.__index__(), dtypes=(*INTEGRAL, *BOOL),
         errors=[E("float", TypeError,
                   "only integer tensors of a single element can be converted to an index", T()),
                 E("many", TypeError,
                   "only integer tensors of a single element can be converted to an index",
                   T(2), dtype=formats.INT64)]),
-    _op("len", len, [S("matrix", T(3, 2)), S("empty", T(0, 2))], call=len,
+    _op("Tensor.__len__", len, [S("matrix", T(3, 2)), S("empty", T(0, 2))], call=len,
         errors=[E("scalar", TypeError, r"len\(\) of a 0-d tensor", T())]),
-    _op("format", lambda x: format(x.item(), ".3f"), [S("scalar", T())],
+    _op("Tensor.__format__", lambda x: format(x.item(), ".3f"), [S("scalar", T())],
         call=lambda x: format(x, ".3f"), dtypes=formats.FLOATS),
-    _op("pickle", lambda x: x, [S("matrix", T(2, 3)), S("scalar", T())],
+    _op("Tensor.__reduce_ex__", lambda x: x, [S("matrix", T(2, 3)), S("scalar", T())],
         call=lambda x: pickle.loads(pickle.dumps(x)), layouts=("transposed", "expanded")),
-    _op("copy", lambda x: x, [S("matrix", T(2, 3))], call=copy.copy, view=True),
-    _op("deepcopy", lambda x: x, [S("matrix", T(2, 3))], call=copy.deepcopy,
-        layouts=("transposed",)),
     # -- tensors like this one -------------------------------------------------------------------
     _op("Tensor.new_zeros", lambda x, *shape: np.zeros(_sizes(shape), x.dtype),
         [S("ints", T(2), 2, 3), S("tuple", T(2), (3, 1)), S("scalar", T(2), ())]),

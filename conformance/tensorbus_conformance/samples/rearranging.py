@@ -78,7 +78,7 @@ def _triangle(lower: bool, row: int, col: int, offset: int = 0, **_: Any) -> np.
     return np.array(chosen, np.int64).reshape(-1, 2).T
 
 
-def _grid(*vectors: Any, indexing: str = "ij") -> list[np.ndarray]:
+def _grid(*vectors: Any, indexing: Any = "ij") -> list[np.ndarray]:
     given = vectors[0] if isinstance(vectors[0], (list, tuple)) else vectors
     return list(np.meshgrid(*given, indexing=indexing))
 

@@ -133,8 +133,8 @@ OPS = [
             E("dim", IndexError, out_of_range(2, 2), T(2, 3), 2),
         ],
     ),
-    _op("iteration", _unbound, [S("rows", T(3, 2)), S("vector", T(3))],
+    _op("Tensor.__iter__", _unbound, [S("rows", T(3, 2)), S("vector", T(3))],
         [E("scalar", TypeError, "iteration over a 0-d tensor", T())], call=list),
-    _op("reversed-iteration", lambda x: np.flip(x, 0), [S("rows", T(3, 2))], call=_backwards,
+    _op("Tensor.__reversed__", lambda x: np.flip(x, 0), [S("rows", T(3, 2))], call=_backwards,
         view=False),
 ]  # fmt: skip

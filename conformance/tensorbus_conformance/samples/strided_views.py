@@ -11,8 +11,6 @@ from tensorbus_conformance import formats
 from tensorbus_conformance.op import ANY, COMPLEX, E, Op, S, T
 from tensorbus_conformance.samples.views import out_of_range
 
-HAVE_COMPLEX = (formats.FLOAT32, formats.FLOAT64)
-
 
 def _narrowed(x: np.ndarray, dim: int, start: Any, length: int) -> np.ndarray:
     start = int(start) + (x.shape[dim] if int(start) < 0 else 0)
@@ -48,10 +46,6 @@ def _view(
 ) -> Op:
     more = {"dtypes": ANY, **more}
     return Op(name, reference, samples, ulp=0, view=True, errors=errors, family="views", **more)
-
-
-def _parts(x: np.ndarray) -> np.ndarray:
-    return np.stack([x.real, x.imag], -1)
 
 
 def _setting_part(name: str) -> Callable[[Any, Any], Any]:
@@ -165,25 +159,6 @@ OPS = [
         layouts=(),
         inplace=False,
     ),
-    _view("view_as_real", _parts,
-          [S("plain", T(2, 3)), S("scalar", T()), S("empty", T(0, 2))],
-          [E("real", RuntimeError, "view_as_real is only supported for complex tensors", T(2))],
-          dtypes=COMPLEX, result="real"),
-    _view("view_as_complex", lambda x: x[..., 0] + 1j * x[..., 1],
-          [S("plain", T(3, 2)), S("batch", T(2, 3, 2)), S("scalar", T(2))],
-          [
-              E("last", RuntimeError, "Tensor must have a last dimension of size 2", T(2, 3)),
-              E("integers", RuntimeError,
-                "view_as_complex is only supported for float and double tensors, but got a "
-                "tensor of scalar type: Int", T(2, 2), dtype=formats.INT32),
-              E("scalar", RuntimeError, "Input tensor must have one or more dimensions", T()),
-          ],
-          dtypes=HAVE_COMPLEX, result=lambda d: d.to_complex(), layouts=(), gradient=False),
-    _view("real", lambda x: x.real, [S("plain", T(2, 3)), S("scalar", T())], result="real"),
-    _view("imag", lambda x: x.imag, [S("plain", T(2, 3)), S("scalar", T())],
-          [E("real", RuntimeError,
-             r"imag is not implemented for tensors with non-complex dtypes\.", T(2))],
-          dtypes=COMPLEX, result="real"),
     _view("Tensor.real", lambda x: x.real, [S("plain", T(2, 3))], result="real",
           call=lambda x: x.real),
     _view("Tensor.imag", lambda x: x.imag, [S("plain", T(2, 3))], call=lambda x: x.imag,

@@ -188,6 +188,22 @@ OPS = [
           [E("vector", RuntimeError, "tensor.mT is only supported on matrices or batches of "
              "matrices. Got 1-D tensor.", T(3))],
           call=_property("mT")),
+    # Of complex numbers the adjoint is computed; of real ones it is a view.
+    *(
+        Op(name, lambda x: np.swapaxes(x, -2, -1).conj(), [S("matrix", T(2, 3)), *batch],
+           dtypes=ANY, ulp=0, fresh=False, family="views", call=call,
+           errors=[E("vector", RuntimeError, text, T(3))])
+        for name, batch, call, text in (
+            ("adjoint", [S("batch", T(2, 3, 2))], lambda x: x.adjoint(),
+             r"tensor\.adjoint\(\) is only supported on matrices or batches of matrices\. "
+             r"Got 1-D tensor\."),
+            ("Tensor.mH", [S("batch", T(2, 3, 2))], _property("mH"),
+             r"tensor\.mH is only supported on matrices or batches of matrices\. "
+             r"Got 1-D tensor\."),
+            ("Tensor.H", [], _property("H"),
+             r"tensor\.H is only supported on matrices \(2-D tensors\)\. Got 1-D tensor\."),
+        )
+    ),
     _view(
         "squeeze",
         _squeezed,
