@@ -12,7 +12,9 @@ from tensorbus_conformance.cases import (
     creation,
     dtype_rules,
     extents,
+    factories,
     host,
+    large,
     layer_behaviour,
     layers,
     matmul,
@@ -30,6 +32,7 @@ from tensorbus_conformance.cases import (
     reductions,
     scans,
     scattering,
+    schedules,
     storage,
     views,
 )
@@ -39,9 +42,10 @@ MODULES = (
     host, storage, copying, views,
     pointwise, reductions, scans, matmul, movement, scattering, ordering, creation,
     extents,
-    op_values, op_gradients, op_paths, promotion, dtype_rules,
+    op_values, op_gradients, op_paths, promotion, dtype_rules, factories,
     random_streams, random_generators, random_errors,
-    layers, layer_behaviour, optimizers,
+    layers, layer_behaviour, optimizers, schedules,
+    large,
 )  # fmt: skip
 
 

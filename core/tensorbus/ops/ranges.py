@@ -155,10 +155,14 @@ def _spread(k: Kind, start: Any, end: Any, n: int) -> Any:
     if n == 1:
         return k.full((1,), start)
     step = (end - start) / (n - 1)
-    i = k.arange(n, 0, 1)
+    real = k.of(k.dtype.to_real())
+    i, back = real.arange(n, 0, 1), real.arange(n, n - 1, -1)
+    first = real.lt(i, n // 2)
+    if real is not k:
+        i, back = k.cast(i, real), k.cast(back, real)
     rising = k.add(k.mul(i, step), start)
-    falling = k.add(k.mul(k.arange(n, n - 1, -1), -step), end)
-    return k.where(k.lt(i, n // 2), rising, falling)
+    falling = k.add(k.mul(back, -step), end)
+    return k.where(first, rising, falling)
 
 
 def _checked_steps(name: str, steps: Any) -> int:
