@@ -37,10 +37,18 @@ class Profile:
     purpose: str
     levels: tuple[str, ...]
     has: Callable[[Case], bool] = _chief
+    large: bool = False
+    """Whether it has the cases of more than 2**31 elements, and these alone."""
 
     def choose(self, cases: tuple[Case, ...]) -> list[Case]:
         """The cases that belong to it, in their order."""
-        return [case for case in cases if case.level in self.levels and self.has(case)]
+        return [
+            case
+            for case in cases
+            if case.level in self.levels
+            and (case.family == "large") == self.large
+            and self.has(case)
+        ]
 
 
 PROFILES = {
@@ -49,6 +57,7 @@ PROFILES = {
         Profile("core", "what inference needs", ("L0", "L1", "L2", "L4")),
         Profile("training", "core, derivatives, layers and optimisers", LEVELS),
         Profile("full", "every dtype and variant", LEVELS, lambda case: True),
+        Profile("large", "more than 2**31 elements", LEVELS, lambda case: True, large=True),
     )
 }
 
