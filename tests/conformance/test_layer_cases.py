@@ -6,7 +6,7 @@ import inspect
 
 from tensorbus import nn, optim
 from tensorbus_conformance import all_cases
-from tensorbus_conformance.cases import layer_behaviour, optimizers
+from tensorbus_conformance.cases import layer_behaviour, optimizers, schedules
 from tensorbus_conformance.layer_samples import all_layers
 from tensorbus_conformance.optimizer_reference import ALGORITHMS
 
@@ -33,3 +33,9 @@ def test_every_optimiser_has_cases() -> None:
     have = {case.op.removeprefix("optim.") for case in all_cases() if case.family == "optimisers"}
     assert have == public - {"Optimizer"}
     assert set(optimizers.OPTIONS) == set(ALGORITHMS)
+
+
+def test_every_schedule_has_cases() -> None:
+    assert {s.name for s in schedules.SCHEDULES} == set(optim.lr_scheduler.__all__) - {
+        "LRScheduler"
+    }
