@@ -159,6 +159,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "cumsum": [(Draw(2, 4), 1)],
     "cumprod": [(Draw(2, 4), 1)],
     "var": [(Draw(2, 4), (1,), 1), (Draw(2, 3, 2), (0, 2), 0)],
+    "std": [(Draw(2, 4), (1,), 1), (Draw(2, 3, 2), (0, 2), 0)],
     "logsumexp": [(Draw(2, 3, 2), (0, 2))],
     "vector_norm": [(Draw(2, 3), order, (1,)) for order in (2.0, 1.0, 3.0)],
     **{name: _unary() for name in [

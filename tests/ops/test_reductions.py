@@ -156,3 +156,29 @@ STATISTICS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", STATISTICS)
 def test_statistics(name: str, like_torch: Callable[..., None]) -> None:
     like_torch(STATISTICS[name], text=True)
+
+
+def _gradient(
+    f: Callable[[Any], Any], values: list[Any], dtype: str = "float32"
+) -> Callable[..., Any]:
+    def run(m: Any) -> Any:
+        x = m.tensor(values, dtype=getattr(m, dtype), requires_grad=True)
+        f(x).sum().backward()
+        return x.grad
+
+    return run
+
+
+GRADIENTS = {
+    "std of equal values": _gradient(lambda x: x.std(1), [[2.0, 2, 2], [1, 2, 5]]),
+    "std of halves whose variance is beyond float16": _gradient(
+        lambda x: x.std(), [0.0, 300.0, 900.0], "float16"
+    ),
+    "prod of nothing": _gradient(lambda x: x[:0].prod(0), [[1.0, 2.0]]),
+    "topk of none": _gradient(lambda x: x.topk(0).values, [1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_at_the_edges(name: str, like_torch: Callable[..., None]) -> None:
+    like_torch(GRADIENTS[name])

@@ -33,6 +33,9 @@ row("cummin", "x:T, dim")
 row("var", "x:T, dims, correction",
     composite=lambda F, x, dims, correction: _wider(_var, F, x, dims, correction),
     x=lambda F, g, x, dims, correction: _var_backward(F, g, x, dims, correction))
+row("std", "x:T, dims, correction",
+    composite=lambda F, x, dims, correction: _wider(_std, F, x, dims, correction),
+    x=lambda F, g, x, out, dims, correction: _std_backward(F, g, x, out, dims, correction))
 row("logsumexp", "x:T, dims", composite=lambda F, x, dims: _wider(_logsumexp, F, x, dims),
     x=lambda F, g, x, out, dims: F.mul(_keep(F, g, x.shape, dims),
                                        F.exp(F.sub(x, _keep(F, out, x.shape, dims)))))
@@ -134,6 +137,18 @@ def _var_backward(F: Any, g: Any, x: Any, dims: tuple[int, ...], correction: flo
     left = _count(x.shape, dims) - correction
     scale = 2.0 / left if left > 0 else math.nan
     return F.mul(d, _keep(F, F.mul(g, scale), x.shape, dims))
+
+
+def _std(F: Any, x: Any, dims: tuple[int, ...], correction: float) -> Any:
+    return F.sqrt(F.var(x, dims, correction))
+
+
+def _std_backward(
+    F: Any, g: Any, x: Any, out: Any, dims: tuple[int, ...], correction: float
+) -> Any:
+    """Zero where all elements are equal: the subgradient that has the least norm."""
+    share = F.where(F.eq(out, 0.0), F.number(0), F.div(g, F.mul(out, 2.0)))
+    return _var_backward(F, share, x, dims, correction)
 
 
 def _logsumexp(F: Any, x: Any, dims: tuple[int, ...]) -> Any:
@@ -294,15 +309,18 @@ def var(
     correction: Any = None,
 ) -> Tensor:
     """The variance, with Bessel's correction unless ``correction=0``."""
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    if input._k.dtype.category < dtypes.FLOAT:
+    return _spread_of("var", input, dim, keepdim, _correction(unbiased, correction))
+
+
+def _spread_of(name: str, x: Tensor, dim: Any, keepdim: bool, correction: Any) -> Tensor:
+    if isinstance(dim, bool):  # it stands where unbiased does
+        dim, correction = None, int(dim)
+    if x._k.dtype.category < dtypes.FLOAT:
         raise RuntimeError("std and var only support floating point and complex dtypes")
-    if input._k.dtype.is_complex:
-        correction = _correction(unbiased, correction)
-        parts = (input.real, input.imag)
-        return core("add")(*[var(p, dim, None, keepdim, correction=correction) for p in parts])
-    return _reduce("var", input, dim, keepdim, _correction(unbiased, correction))
+    if not x._k.dtype.is_complex:
+        return _reduce(name, x, dim, keepdim, correction)
+    both = core("add")(*[_reduce("var", p, dim, keepdim, correction) for p in (x.real, x.imag)])
+    return core("sqrt")(both) if name == "std" else both
 
 
 @public(out=True)
@@ -315,12 +333,7 @@ def std(
     correction: Any = None,
 ) -> Tensor:
     """The standard deviation, with Bessel's correction unless ``correction=0``."""
-    if input._k.dtype.category < dtypes.FLOAT:
-        raise RuntimeError("std and var only support floating point and complex dtypes")
-    if input._k.dtype.itemsize == 2:  # whose variance may not fit it
-        wide = to_kind(input, input._k.of(dtypes.float32))
-        return to_kind(std(wide, dim, unbiased, keepdim, correction=correction), input._k)
-    return core("sqrt")(var(input, dim, unbiased, keepdim, correction=correction))
+    return _spread_of("std", input, dim, keepdim, _correction(unbiased, correction))
 
 
 @public(out=True)
