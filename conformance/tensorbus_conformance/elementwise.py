@@ -116,6 +116,7 @@ def binary(
     spread operands are such that their values do not meet.
     """
     other = of if other is None else other
+    fields.setdefault("grad_ulp", 128)  # gradients of what broadcasts are sums, whose terms cancel
     lone = "positive" if other == "spread" else other
     samples = [
         S("plain", T(3, 4, of=of), T(4, of=other)),

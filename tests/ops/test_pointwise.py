@@ -257,3 +257,55 @@ def test_rounding_to_decimals(like_torch: Callable[..., None]) -> None:
     for decimals in (2, 0, -2):
         like_torch(lambda m, d=decimals: m.round(m.tensor([1.2345, -155.5, 2.5]), decimals=d))
     like_torch(lambda m: m.ones(2, dtype=m.int64).round(decimals=1), text=True)
+
+
+EDGES = {
+    "pow": ([0.0, 0.0, 2.0], [0.0, 2.0, 0.0]),
+    "atan2": ([0.0, 1.0, -1.0], [0.0, 0.0, 2.0]),
+    "logaddexp": ([math.inf, 1.0, -math.inf], [2.0, math.inf, 0.0]),
+    "logaddexp2": ([math.inf, 1.0, -math.inf], [2.0, math.inf, 0.0]),
+    "maximum": ([1.0, math.nan, 3.0], [1.0, 1.0, math.nan]),
+    "minimum": ([1.0, math.nan, 3.0], [1.0, 1.0, math.nan]),
+    "xlogy": ([0.0, 0.0, 2.0], [0.0, 1.0, 3.0]),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_gradients_where_formulas_meet_0_and_infinity(
+    name: str, like_torch: Callable[..., None]
+) -> None:
+    def gradients_at(m: Any) -> list[Any]:
+        a, b = (m.tensor(values).requires_grad_() for values in EDGES[name])
+        return list(m.autograd.grad(getattr(m, name)(a, b).sum(), (a, b)))
+
+    like_torch(gradients_at)
+
+
+def test_factors_of_sums_are_taken_in_the_dtype_of_the_result(
+    like_torch: Callable[..., None],
+) -> None:
+    like_torch(lambda m: m.add(m.tensor([1]), m.tensor([100], dtype=m.int8), alpha=2))
+    like_torch(lambda m: m.sub(m.tensor([1.0]), m.tensor([3]), alpha=0.5))
+    like_torch(lambda m: m.add(m.tensor([True, False]), m.tensor([True, False]), alpha=2))
+    like_torch(lambda m: m.tensor([1.0]).add_(m.tensor([3]), alpha=0.5))
+
+
+def test_bounds_that_integers_cannot_hold(like_torch: Callable[..., None]) -> None:
+    like_torch(lambda m: m.tensor([0, 5], dtype=m.uint8).clamp(-1, 3))
+    like_torch(lambda m: m.tensor([0, 5], dtype=m.uint8).clamp(0, 300), text=True)
+    like_torch(lambda m: m.tensor([True, False]).clamp(0, 2))
+
+
+def test_complex_numbers_keep_to_their_functions(
+    like_torch: Callable[..., None], device: str
+) -> None:
+    if device != "cpu":
+        pytest.skip("complex numbers are not claimed by every device")
+    like_torch(lambda m: m.tensor([3 + 4j, 0j]).abs())
+    like_torch(lambda m: m.sgn(m.tensor([3 + 4j, 0j])))
+    like_torch(lambda m: m.isclose(m.tensor([1 + 1j]), m.tensor([1 + 1.5j]), atol=0.6))
+    like_torch(lambda m: m.float_power(m.tensor([1j]), 2))
+    like_torch(lambda m: m.nan_to_num(m.tensor([complex(math.nan, math.inf)]), posinf=1.0))
+    for name in ("lgamma", "digamma", "erf", "logit", "isposinf"):
+        like_torch(lambda m, n=name: getattr(m, n)(m.tensor([1j])))
+    like_torch(lambda m: m.tensor([1j]).clamp(0), text=True)

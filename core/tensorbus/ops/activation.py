@@ -182,6 +182,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         if min is not None:
             input = FUNCTIONS["clamp_min"](input, min)
         return input if max is None else FUNCTIONS["clamp_max"](input, max)
+    if isinstance(min, complex) or isinstance(max, complex) or input._k.dtype.is_complex:
+        raise NotImplementedError("clamp is not supported for complex types")
     if not input._k.is_float:
         bounds = [bound for bound in (min, max) if bound is not None]
         input = to_kind(input, input._k.of(result_type(input, *bounds)))

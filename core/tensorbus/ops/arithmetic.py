@@ -9,11 +9,13 @@ from tensorbus import dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.ops import slow
 from tensorbus.ops.arguments import check_tensors, not_implemented
+from tensorbus.ops.casting import to_kind
 from tensorbus.ops.generate import core
 from tensorbus.ops.inplace import in_place
 from tensorbus.ops.layouts import broadcast_shapes
 from tensorbus.ops.linalg import c_name
 from tensorbus.ops.pointwise import FUNCTIONS, METHODS  # it declares what is taken from them
+from tensorbus.ops.promotion import result_type
 from tensorbus.ops.public import Lazy, public
 from tensorbus.ops.registry import ROWS, row
 
@@ -27,6 +29,17 @@ row(
     "binary",
     domain="number",
     composite=lambda F, x, y: F.floor_divide(x, y),
+    x=lambda F, g: F.mul(g, 0.0),
+    y=lambda F, g: F.mul(g, 0.0),
+)
+
+
+row(
+    "div_trunc",
+    "x:T, y:T",
+    "binary",
+    domain="ordered float",
+    composite=lambda F, x, y: F.trunc(F.div(x, y)),
     x=lambda F, g: F.mul(g, 0.0),
     y=lambda F, g: F.mul(g, 0.0),
 )
@@ -47,7 +60,13 @@ def _rounded(input: Any, other: Any, mode: str) -> Tensor:
         return slow.binary(ROWS["div_floor"], input, other)
     kinds = [x._k.dtype.category if isinstance(x, Tensor) else _category(x) for x in (input, other)]
     if max(kinds) >= dtypes.FLOAT:
-        return core("trunc")(_plain_div(input, other))
+        return slow.binary(ROWS["div_trunc"], input, other)
+    d = result_type(input, other)
+    if d is not dtypes.bool:  # which ``sub`` refuses beside any dtype
+        input, other = (
+            to_kind(x, x._k.of(d)) if isinstance(x, Tensor) and x._k.dtype is dtypes.bool else x
+            for x in (input, other)
+        )
     whole = FUNCTIONS["sub"](input, FUNCTIONS["fmod"](input, other))
     return FUNCTIONS["floor_divide"](whole, other)
 

@@ -155,6 +155,9 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
         return _plain_round(input)
     if input._k.dtype.category < dtypes.FLOAT:
         raise not_implemented("round_cpu", input)
+    d = input._k.dtype
+    if d.itemsize == 2:  # what is to be rounded may be beyond float16
+        return _as(round(_as(input, dtypes.float32), decimals=decimals), d)
     if decimals < 0:
         return _plain_round(input / 10.0**-decimals) * 10.0**-decimals
     return _plain_round(input * 10.0**decimals) / 10.0**decimals
@@ -239,9 +242,8 @@ def _integers(name: str, input: Any, other: Any) -> None:
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisors of integers, by Euclid's algorithm; the operands broadcast."""
     _integers("gcd", input, other)
-    a, b = FUNCTIONS["broadcast_tensors"](input, other)
-    kind = a._k.of(result_type(a, b))
-    a, b = to_kind(a, kind).abs(), to_kind(b, kind).abs()
+    kind = input._k.of(result_type(input, other))
+    a, b = FUNCTIONS["broadcast_tensors"](to_kind(input, kind).abs(), to_kind(other, kind).abs())
     while bool((b != 0).any()):
         rest = core("fmod")(a, b.masked_fill(b == 0, 1))
         a, b = core("where")(b != 0, b, a), rest.masked_fill(b == 0, 0)

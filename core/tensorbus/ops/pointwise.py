@@ -228,26 +228,25 @@ binary("remainder", doc="The remainder of division with the sign of *other*", op
        x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.floor(F.div(x, y)))))
 binary("pow", doc="``input ** exponent``", operator="pow", domain="number",
        x=lambda F, g, x, y, y_number: of.pow_base(F, g, x, y, y_number),
-       y=lambda F, g, x, out: F.mul(g, F.where(F.eq(out, 0.0), F.number(0),
-                                               F.mul(out, F.log(x)))))
+       y=lambda F, g, x, y, out: of.pow_exponent(F, g, x, y, out))
 binary("atan2", doc="The angle of the point (other, input)", domain="ordered float",
        aliases=("arctan2",),
        x=lambda F, g, x, y: of.over_square(F, F.mul(g, y), F.hypot(x, y)),
        y=lambda F, g, x, y: of.over_square(F, F.neg(F.mul(g, x)), F.hypot(x, y)))
 binary("maximum", doc="The larger of both, NaN where either is", domain="ordered",
-       x=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y),
-       y=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y))
-binary("minimum", doc="The smaller of both, NaN where either is", domain="ordered",
        x=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y),
        y=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y))
+binary("minimum", doc="The smaller of both, NaN where either is", domain="ordered",
+       x=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y),
+       y=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y))
 binary("hypot", doc="``sqrt(input**2 + other**2)`` without overflow", domain="ordered float",
        composite=lambda F, x, y: of.in_single(F, of.hypot, x, y),
        x=lambda F, g, x, out: F.mul(g, F.div(x, out)),
        y=lambda F, g, y, out: F.mul(g, F.div(y, out)))
 binary("logaddexp", doc="``log(exp(input) + exp(other))`` without overflow", domain="ordered float",
        composite=lambda F, x, y: of.in_single(F, of.logaddexp, x, y),
-       x=lambda F, g, x, out: F.mul(g, F.exp(F.sub(x, out))),
-       y=lambda F, g, y, out: F.mul(g, F.exp(F.sub(y, out))))
+       x=lambda F, g, x, y: F.mul(g, F.sigmoid(F.sub(x, y))),
+       y=lambda F, g, x, y: F.mul(g, F.sigmoid(F.sub(y, x))))
 
 # -- comparison and logic --------------------------------------------------------------------
 binary("eq", doc="``input == other``", operator="eq", reverse=False, inplace=False, result="bool")

@@ -28,10 +28,14 @@ def pow_base(F: Any, g: Any, x: Any, y: Any, number: Any) -> Any:
     return F.mul(g, F.where(F.eq(y, 0.0), F.number(0), F.mul(y, lower)))
 
 
-def share(F: Any, g: Any, wins: Any, x: Any, y: Any) -> Any:
-    """All of the gradient where this operand wins, half of it where both are equal."""
-    half = F.mul(g, F.cast(F.eq(x, y), F.bool))
-    return F.add(F.mul(g, F.cast(wins, F.bool)), F.mul(half, 0.5))
+def pow_exponent(F: Any, g: Any, x: Any, y: Any, out: Any) -> Any:
+    flat = F.bool.bitwise_and(F.eq(x, 0.0), F.ge(y, 0.0))
+    return F.mul(g, F.where(flat, F.number(0), F.mul(out, F.log(x))))
+
+
+def share(F: Any, g: Any, loses: Any, x: Any, y: Any) -> Any:
+    """The gradient but where this operand loses, half of it where both are equal."""
+    return F.where(loses, F.number(0), F.where(F.eq(x, y), F.mul(g, 0.5), g))
 
 
 def in_single(F: Any, function: Any, *operands: Any) -> Any:
@@ -52,6 +56,8 @@ def hypot(F: Any, x: Any, y: Any) -> Any:
 
 
 def over_square(F: Any, x: Any, length: Any) -> Any:
+    """``x / length**2``, 0 where the length is 0."""
+    length = F.where(F.eq(length, 0.0), F.number(math.inf), length)
     return F.div(F.div(x, length), length)
 
 

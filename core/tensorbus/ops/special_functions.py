@@ -50,8 +50,8 @@ row("logit", "x:T", "unary", domain="ordered float",
     x=lambda F, g, x: F.div(g, F.mul(x, F.sub(F.number(1.0), x))))
 binary("logaddexp2", doc="``log2(2**input + 2**other)`` without overflow", domain="ordered float",
        inplace=False, composite=lambda F, x, y: in_single(F, _logaddexp2, x, y),
-       x=lambda F, g, x, out: F.mul(g, F.exp2(F.sub(x, out))),
-       y=lambda F, g, y, out: F.mul(g, F.exp2(F.sub(y, out))))
+       x=lambda F, g, x, y: F.mul(g, F.sigmoid(F.mul(F.sub(x, y), math.log(2.0)))),
+       y=lambda F, g, x, y: F.mul(g, F.sigmoid(F.mul(F.sub(y, x), math.log(2.0)))))
 binary("xlogy", doc="``input * log(other)``, 0 where *input* is 0", domain="ordered float",
        composite=lambda F, x, y: _xlogy(F, x, F.log(y), y),
        x=lambda F, g, x, y, y_number: _xlogy_left(F, g, x, y, y_number),
