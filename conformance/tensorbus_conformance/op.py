@@ -262,8 +262,9 @@ class Op:
     family: str = ""
     inplace: bool = True
     """Whether the method ``NAME_`` and ``out=`` are tried where they exist."""
-    promotes: bool = False
-    """Whether operands of different dtypes are brought to one by the rules of promotion."""
+    promotes: bool | str = False
+    """Whether operands of different dtypes are brought to one by the rules of promotion; ``dims``
+    where they must have dimensions, so that neither 0-dim operands nor numbers are tried."""
 
     def function(self) -> Callable[..., Any]:
         """What the frontend has under the name."""

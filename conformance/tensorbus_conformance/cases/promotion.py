@@ -45,7 +45,8 @@ def _cases_of(op: Op) -> Iterator[Case]:
             continue
         stem = f"L2/{op.name}/{first.name}"
         seconds = formats.ALL
-        for how in ("dims", "scalar") if direct(sample) else ("dims",):
+        free_ranks = direct(sample) and op.promotes != "dims"
+        for how in ("dims", "scalar") if free_ranks else ("dims",):
             if op.name == _PAIRWISE:
                 for second in seconds:
                     check = functools.partial(_pairs, op, sample, first, (second,), how)
@@ -105,7 +106,7 @@ def direct(sample: Sample) -> bool:
 def takes_number(op: Op) -> bool:
     """Whether some sample has a Python number where the second operand stands."""
     sample = mixed_sample(op)
-    if not direct(sample):
+    if not direct(sample) or op.promotes == "dims":
         return False
     place = next(i for i, a in enumerate(sample.args) if a is free(sample)[1])
     return any(
@@ -155,8 +156,8 @@ def _call(
     """(arguments, keyword arguments, expected result, scale) for operands or Python numbers."""
     tensors, values = [], []
     result = op.result_dtypes(together, 1)[0]
-    if result in formats.FLOATS and together not in formats.COMPLEX:
-        together = result  # functions of integers compute in the floating point dtype
+    if _rounds(result) and (together in formats.COMPLEX) <= (result in formats.COMPLEX):
+        together = result  # it is converted once: to what the op computes in
     declared = sample.operands()
     for t, (d, host) in zip(declared, operands, strict=True):
         if d is None:

@@ -216,7 +216,7 @@ def _nextafter(d: Dtype) -> Op:
 
 
 OPS = [
-    _added("addcmul", _addcmul, "spread", dtypes=NUMBERS),
+    _added("addcmul", _addcmul, "spread", dtypes=NUMBERS, promotes=True),
     _added(
         "addcdiv",
         _addcdiv,

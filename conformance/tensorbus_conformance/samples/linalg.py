@@ -195,7 +195,7 @@ OPS = [
     product(
         "outer", _outer,
         [S("plain", T(3), T(4)), S("one", T(1), T(3)), S("empty", T(0), T(3))],
-        dtypes=ANY, ulp=1.0,
+        dtypes=ANY, ulp=1.0, promotes="dims",
         errors=[
             E("first-matrix", RuntimeError, "outer: Expected 1-D argument self, but got 2-D",
               T(2, 2), T(2)),
@@ -207,7 +207,7 @@ OPS = [
     ),
     product(
         "ger", _outer, [S("plain", T(3), T(4)), S("empty", T(0), T(3))], dtypes=ANY, ulp=1.0,
-        errors=[E("matrix", RuntimeError, "outer: Expected 1-D argument self, but got 2-D",
+        promotes="dims", errors=[E("matrix", RuntimeError, "outer: Expected 1-D argument self, but got 2-D",
                   T(2, 2), T(2))],
     ),
     product(

@@ -120,6 +120,7 @@ OPS = [
             S("input-row", T(4), T(3), T(4)),
             S("empty", T(0, 4), T(0), T(4)),
         ],
+        promotes="dims",
         errors=[
             E("input", RuntimeError, r"The expanded size of the tensor \(2\) must match the "
               r"existing size \(3\) at non-singleton dimension 0\.  Target sizes: \[2, 3\]\.  "
@@ -187,7 +188,7 @@ OPS = [
             S("scalar", T(), T(2, 2)),
             S("empty", T(0, 2), T(2, 2)),
         ],
-        dtypes=ANY, ulp=1.0,
+        dtypes=ANY, ulp=1.0, promotes="dims",
         errors=[E("number", TypeError, r"kron\(\): argument 'other' \(position 2\) must be Tensor, "
                   "not int", T(2), 2)],
     ),
@@ -205,6 +206,8 @@ OPS = [
             E("ranks", RuntimeError, r"linalg\.cross: inputs must have the same number of "
               r"dimensions\.", T(2, 3), T(3)),
             E("none", RuntimeError, "no dimension of size 3 in input", T(2, 2), T(2, 2)),
+            E("dtypes", RuntimeError, "expected scalar type Float but found Long",
+              T(3), T(3, dtype=INT64), 0),
             E("extent", RuntimeError, _APART.format(0, "2 and 2"), T(2, 3), T(2, 3), 0),
             E("range", IndexError, r"Dimension out of range \(expected to be in range of \[-2, 1\],"
               r" but got 5\)", T(2, 3), T(2, 3), 5),
@@ -348,6 +351,8 @@ OPS = [
               T(3), T(2, 3)),
             E("columns", RuntimeError, r"X1 and X2 must have the same number of columns\. X1: 3 "
               "X2: 2", T(2, 3), T(2, 2)),
+            E("dtypes", RuntimeError, "expected scalar type Float but found Half",
+              T(2, 3), T(2, 3, dtype=FLOAT16)),
             E("negative", RuntimeError, "cdist only supports non-negative p values",
               T(2, 3), T(2, 3), p=-1),
             E("mode", ValueError, "x is not a valid value for compute_mode",

@@ -151,10 +151,18 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return (x * y).reshape([a[d] * b[d] for d in range(rank)])
 
 
+def _same_dtype(a: Tensor, b: Tensor) -> None:
+    if a._k.dtype is not b._k.dtype:
+        raise RuntimeError(
+            f"expected scalar type {scalar_name(a._k.dtype)} but found {scalar_name(b._k.dtype)}"
+        )
+
+
 @public(name="linalg_cross", function=False, method=False, out=True)
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The vector product along a dimension of extent 3; the operands broadcast."""
     check_tensors("linalg_cross", input=input, other=other)
+    _same_dtype(input, other)
     if len(input._s) != len(other._s):
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     d = wrap_dim(dim, len(input._s))
@@ -337,6 +345,7 @@ def cdist(
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1._s[-1]} X2: {x2._s[-1]}"
         )
+    _same_dtype(x1, x2)
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     if compute_mode not in _CDIST_MODES:
