@@ -33,6 +33,7 @@ from tensorbus_conformance.cases import (
     scans,
     scattering,
     schedules,
+    serialization,
     storage,
     views,
 )
@@ -44,7 +45,7 @@ MODULES = (
     extents,
     op_values, op_gradients, op_paths, promotion, dtype_rules, factories,
     random_streams, random_generators, random_errors,
-    layers, layer_behaviour, optimizers, schedules,
+    layers, layer_behaviour, optimizers, schedules, serialization,
     large,
 )  # fmt: skip
 
