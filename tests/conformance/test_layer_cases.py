@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 
+import pytest
+
 from tensorbus import nn, optim
 from tensorbus_conformance import all_cases
-from tensorbus_conformance.cases import layer_behaviour, optimizers, schedules
+from tensorbus_conformance.cases import layer_behaviour, optimizers, schedules, training_helpers
 from tensorbus_conformance.layer_samples import all_layers
 from tensorbus_conformance.optimizer_reference import ALGORITHMS
 
@@ -40,3 +42,15 @@ def test_every_schedule_has_cases() -> None:
     assert {s.name for s in schedules.SCHEDULES} == set(optim.lr_scheduler.__all__) - {
         "LRScheduler"
     }
+
+
+@pytest.mark.parametrize("module", ["init", "utils"])
+def test_every_helper_has_cases(module: str) -> None:
+    home = getattr(nn, module)
+    public = {
+        name
+        for name, value in vars(home).items()
+        if inspect.isfunction(value) and not name.startswith("_")
+    }
+    table = {"init": training_helpers.INIT, "utils": training_helpers.UTILS}[module]
+    assert {name for name, _ in table} == public

@@ -35,6 +35,7 @@ from tensorbus_conformance.cases import (
     schedules,
     serialization,
     storage,
+    training_helpers,
     views,
 )
 from tensorbus_conformance.profile import find
@@ -45,7 +46,7 @@ MODULES = (
     extents,
     op_values, op_gradients, op_paths, promotion, dtype_rules, factories,
     random_streams, random_generators, random_errors,
-    layers, layer_behaviour, optimizers, schedules, serialization,
+    layers, layer_behaviour, training_helpers, optimizers, schedules, serialization,
     large,
 )  # fmt: skip
 
