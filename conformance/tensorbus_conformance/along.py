@@ -17,11 +17,12 @@ Reference = Callable[..., Any]
 def over(f: Callable[[np.ndarray], Any]) -> Reference:
     """A reduction over *dim* and *keepdim* from one of lines along the last axis.
 
-    *f* may give several results, in a tuple.
+    *f* may give several results, in a tuple. NumPy's names of both are taken too.
     """
 
-    def reference(x: np.ndarray, dim: Any = None, keepdim: bool = False, **_: Any) -> Any:
-        axes = reduced(x.ndim, dim)
+    def reference(x: np.ndarray, dim: Any = None, keepdim: bool = False, **named: Any) -> Any:
+        axes = reduced(x.ndim, named.get("axis", dim))
+        keepdim = named.get("keepdims", keepdim)
         rest = [d for d in range(x.ndim) if d not in axes]
         n = math.prod(x.shape[d] for d in axes)
         lines = x.transpose([*rest, *axes]).reshape([*(x.shape[d] for d in rest), n])
@@ -134,6 +135,7 @@ def many_dims() -> list[Sample]:
         S("keepdim-dims", T(2, 3, 2), dim=(0, -1), keepdim=True),
         S("no-dims", T(2, 3), ()),
         S("rank8", T(1, 2, 1, 3, 1, 2, 1, 2), (1, 4, 7)),
+        S("numpy-names", T(2, 3), axis=1, keepdims=True),
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import tensorbus
 from tensorbus_conformance import formats
 from tensorbus_conformance.along import (
     dim_errors,
@@ -211,8 +212,23 @@ def _by_name(sample: Sample) -> Sample:
     return replace(sample, args=(x,), kwargs={**named, **sample.kwargs})
 
 
+def _shared(op: Op) -> Op:
+    """Each value stands twice, and both places together have the whole gradient."""
+    f = getattr(tensorbus, op.name)
+    return replace(
+        op,
+        name=f"{op.name}-shared",
+        samples=[S("dim", T(3, 4), 1), S("all", T(3, 4)), S("first", T(3, 4), 0)],
+        dtypes=FLOATING,
+        errors=(),
+        call=lambda x, *dim: f(tensorbus.cat((x, x), *dim), *dim),
+    )
+
+
 OPS = [
     _AMAX,
+    _shared(_AMAX),
+    _shared(_MAX),
     _reversed(_AMAX, "amin", _value(_SMALLEST)),
     _MAX,
     _reversed(_MAX, "min", _extremes(_SMALLEST, np.minimum)),

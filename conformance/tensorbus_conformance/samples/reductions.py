@@ -139,6 +139,7 @@ _MEAN = replace(
     _SUM,
     name="mean",
     reference=over(mean),
+    samples=[*_SUM.samples, S("beyond", _BEYOND).only(*FLOATING)],
     dtypes=(*FLOATING, *COMPLEX),
     scale=over(_per_term(pairwise)),
     errors=[

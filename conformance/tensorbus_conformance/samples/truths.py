@@ -25,8 +25,11 @@ def _bytes_stay(dtype: Any) -> Any:
 def _truth(f: Callable[..., Any]) -> Callable[..., Any]:
     """An empty tuple of dimensions reduces nothing."""
 
-    def reference(x: np.ndarray, dim: Any = None, keepdim: bool = False) -> np.ndarray:
-        found = x != 0 if dim == () else over(lambda v: f(v != 0, axis=-1))(x, dim, keepdim)
+    def reference(
+        x: np.ndarray, dim: Any = None, keepdim: bool = False, **named: Any
+    ) -> np.ndarray:
+        reduce = over(lambda v: f(v != 0, axis=-1))
+        found = x != 0 if dim == () else reduce(x, dim, keepdim, **named)
         return np.asarray(found.astype(np.uint8) if x.dtype == np.uint8 else found)
 
     return reference
