@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -58,6 +59,10 @@ def _cases_of(op: Op) -> Iterator[Case]:
         if takes_number(op):
             check = functools.partial(_numbers, op, sample, first)
             yield Case(f"{stem}/promotion-numbers", family, check, (first,))
+        if op.name in _OPERATORS:
+            swapped = Sample("swapped", (free(sample)[1], free(sample)[0]))
+            check = functools.partial(_numbers, _reflected(op), swapped, first)
+            yield Case(f"{stem}/promotion-reflected", family, check, (first,))
         if not op.inplace or not direct(sample):
             continue
         if sample.args[0] in sample.operands()[:1] and _method(op) is not None:
@@ -66,6 +71,25 @@ def _cases_of(op: Op) -> Iterator[Case]:
         if first in _TARGETS and _takes_out(op):
             check = functools.partial(_out, op, sample, first)
             yield Case(f"{stem}/promotion-out", family, check, (first,))
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
+    "floor_divide": operator.floordiv, "remainder": operator.mod, "pow": operator.pow,
+    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
+    "lt": operator.lt, "ge": operator.ge, "eq": operator.eq,
+}  # fmt: skip
+
+
+def _reflected(op: Op) -> Op:
+    """The op of a tensor and a number as ``number OPERATOR tensor``."""
+    operate = _OPERATORS[op.name]
+    return dataclasses.replace(
+        op,
+        call=lambda x, y: operate(y, x),
+        reference=lambda x, y: op.reference(y, x),
+        scale=None if op.scale is None else (lambda x, y: op.scale(y, x)),  # type: ignore[misc]
+    )
 
 
 _TARGETS = (formats.BOOL, formats.INT64, formats.FLOAT32, formats.COMPLEX64)
@@ -276,6 +300,34 @@ def _in_place(op: Op, sample: Sample, first: Dtype, t: Trial) -> None:
             return f"{first.name} in place with {second.name}"
 
         _each(op, t, together, operands, check, text)
+    for number in NUMBERS if takes_number(op) else ():
+        _number_in_place(bench, op, sample, first, number)
+
+
+def _number_in_place(bench: Bench, op: Op, sample: Sample, first: Dtype, number: Any) -> None:
+    """A number of a higher category than the tensor's is refused, as a tensor of it would be."""
+    together = common([first], [], [promotion_rules.of_number(number)])
+    operands = _hosts(op, sample, first, first, "dims")
+    place = next(i for i, x in enumerate(sample.operands()) if x is free(sample)[1])
+    given = [(None, number) if i == place else o for i, o in enumerate(operands)]
+
+    def check() -> None:
+        result = op.result_dtypes(together, 1)[0]
+        args, kwargs, want, scale = _call(bench, op, sample, given, together)
+
+        def call() -> Any:
+            return getattr(args[0], f"{op.name}_")(*args[1:], **kwargs)
+
+        if can_cast(result, first):
+            call()
+            _converted(bench, op, args[0], want, (result, first), scale)
+        else:
+            _expect(call, _refused(result, first))
+
+    def text() -> str:
+        return f"{first.name} in place with the number {number!r}"
+
+    _each(op, bench.trial, together, given, check, text)
 
 
 def _out(op: Op, sample: Sample, target: Dtype, t: Trial) -> None:

@@ -66,7 +66,7 @@ OPS = [
     _op("where-of-dtypes", lambda c, x, y: np.where(c, x, y),
         [S("int64", M([True, False]), T(2), I([3, 4])), S("mixed", M([True, False]), T(2), 1.5)],
         dtypes=(formats.FLOAT16, formats.FLOAT32, formats.FLOAT64, formats.COMPLEX64),
-        promotes=True, call=lambda c, x, y: x.where(c, y)),
+        call=lambda c, x, y: x.where(c, y)),
     _op("where-places", _where,
         [S("matrix", T(2, 3, of="ties")), S("scalar", T(of="nonzero")), S("empty", T(0, 2))],
         result=formats.INT64, call=_where_alone, gradient=False),
