@@ -10,6 +10,7 @@ import weakref
 
 import pytest
 
+import tensorbus
 from tensorbus import discovery
 from tensorbus.discovery.metadata import BACKENDS, COMMANDS, OVERLAYS
 from tensorbus.plugin import hooks
@@ -85,12 +86,14 @@ def test_our_own_backends_are_found_like_any_other(fresh_discovery):
 
 def test_an_unknown_name_lists_those_that_exist(install):
     install("acme-npu", {BACKENDS: {"npu": "acme_npu"}})
-    with pytest.raises(RuntimeError, match="Expected one of cpu, cuda, npu, opencl device type"):
+    with pytest.raises(
+        RuntimeError, match="Expected one of cpu, cuda, npu, null, opencl, strict device type"
+    ):
         discovery.check_name("xyz")
     discovery.check_name("npu")
     assert state(BACKENDS, "npu") == "found"
     assert str(failure("xyz")).startswith(
-        "Expected one of cpu, cuda, npu, opencl device type at start of device string: xyz"
+        "Expected one of cpu, cuda, npu, null, opencl, strict device type at start of device string: xyz"
     )
 
 
@@ -295,6 +298,13 @@ def test_the_variable_leaves_out_overlays_that_it_does_not_name(install, monkeyp
     monkeypatch.setenv("TENSORBUS_PLUGINS", "cpu")
     discovery.reset()
     assert discovery.overlays("cpu") == []
+
+
+def test_what_a_program_plugs_in_itself_is_not_left_out(fresh_discovery, monkeypatch):
+    monkeypatch.setenv("TENSORBUS_PLUGINS", "cpu")
+    with discovery.plugged(type(discovery.backend("cpu"))()) as name:
+        assert tensorbus.ones(2, device=name).sum().item() == 2.0
+        discovery.check_name(name)
 
 
 def test_a_wrong_prefix_in_the_variable_is_told(fresh_discovery, monkeypatch):

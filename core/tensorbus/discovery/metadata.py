@@ -116,7 +116,10 @@ class Selection:
         return cls(text, frozenset(chosen))
 
     def admits(self, record: Record) -> bool:
-        """Whether the variable is unset or lists that plugin; commands are never left out."""
-        if not self.chosen or record.group in (COMMANDS, ""):
+        """Whether the variable is unset or lists that plugin.
+
+        Commands are never left out, nor is what a program plugged in itself.
+        """
+        if not self.chosen or record.group in (COMMANDS, "") or record.entry_point is None:
             return True
         return (record.group, record.name) in self.chosen
