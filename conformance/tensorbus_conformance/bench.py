@@ -37,6 +37,7 @@ class Bench:
     # -- operands ----------------------------------------------------------------------------
     def place(self, host: np.ndarray, dtype: Dtype, layout: str = "contiguous") -> Operand:
         """Values as a tensor on the device, laid out as told, among bytes that mean nothing."""
+        host = np.asarray(host, formats.value_dtype(dtype))
         repeats = tuple(s == 0 and n > 1 for s, n in zip(host.strides, host.shape, strict=True))
         length, strides, offset = layouts.plan(host.shape, layout, repeats)
         if layout == "contiguous":
