@@ -40,7 +40,7 @@ def cases() -> Iterator[Case]:
                         f"{stem}/{dtype.name}/{sample.variant}{suffix}",
                         family,
                         functools.partial(values, op, sample, dtype, layout),
-                        needed(op, dtype),
+                        tuple(dict.fromkeys([*needed(op, dtype), *fixed(sample)])),
                     )
         yield from _forms(op, stem, family)
         for error in op.errors:
@@ -48,7 +48,7 @@ def cases() -> Iterator[Case]:
                 f"{stem}/errors/{error.variant}",
                 family,
                 functools.partial(_raises, op, error),
-                (error.dtype,),
+                tuple(dict.fromkeys([*needed(op, error.dtype), *fixed(error)])),
             )
 
 
@@ -58,6 +58,12 @@ def needed(op: Op, dtype: Dtype) -> tuple[Dtype, ...]:
         return (dtype,)
     rules = len(op.result) if isinstance(op.result, tuple) else 1
     return tuple(dict.fromkeys([dtype, *op.result_dtypes(dtype, rules)]))
+
+
+def fixed(call: Sample | ErrorSample) -> Iterator[Dtype]:
+    """The dtypes of operands that have one of their own."""
+    operands = Sample(call.variant, call.args, call.kwargs).operands()
+    return (t.dtype for t in operands if t.dtype is not None)
 
 
 def level(op: Op) -> str:

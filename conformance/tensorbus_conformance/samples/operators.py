@@ -53,7 +53,7 @@ OPS = [
        family="operators"),
     Op("Tensor.__neg__", np.negative, [_ONE], dtypes=NUMBERS, ulp=0, keeps_order=True,
        family="operators"),
-    Op("Tensor.__abs__", np.abs, [_ONE], dtypes=NUMBERS, result="real", ulp=0.5,
+    Op("Tensor.__abs__", np.abs, [_ONE], dtypes=NUMBERS, result="real", ulp=2,
        keeps_order=True, family="operators"),
     Op(
         "Tensor.__invert__",

@@ -58,7 +58,7 @@ OPS = [
         np.abs,
         dtypes=NUMBERS,
         result="real",
-        ulp=0.5,
+        ulp=2,
         errors=[E("bool", NotImplementedError, "\"abs\" not implemented for 'Bool'", T(3),
                   dtype=formats.BOOL)],
     ),

@@ -75,7 +75,7 @@ OPS = [
         of="positive",
         ulp=4,
         wide=False,
-        scale=_at_least_1(scipy.special.digamma),
+        scale=lambda x: 3 * _at_least_1(scipy.special.digamma)(x),  # as large are its terms
         more=[S("negative", T(3, 4, of=(-4.9, -4.1), grad=False)).only(*FLOATING)],
     ),
     Op(

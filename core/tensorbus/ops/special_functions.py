@@ -60,10 +60,12 @@ binary("xlogy", doc="``input * log(other)``, 0 where *input* is 0", domain="orde
 
 
 def _widened(F: Any, x: Any, function: Any, *more: Any) -> Any:
-    """The function computed in float64 where the device has that: its steps cancel digits."""
-    if F.dtype is dtypes.float64 or dtypes.float64 not in F.backend.capabilities(F.index).dtypes:
+    """The function computed in float64, or else float32: its steps cancel digits."""
+    has_double = dtypes.float64 in F.backend.capabilities(F.index).dtypes
+    d = dtypes.float64 if has_double else dtypes.float32
+    if F.dtype is d or F.dtype is dtypes.float64:
         return function(F, x, *more)
-    wide = F.of(dtypes.float64)
+    wide = F.of(d)
     return F.cast(function(wide, wide.cast(x, F), *more), wide)
 
 
