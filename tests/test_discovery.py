@@ -93,7 +93,8 @@ def test_an_unknown_name_lists_those_that_exist(install):
     discovery.check_name("npu")
     assert state(BACKENDS, "npu") == "found"
     assert str(failure("xyz")).startswith(
-        "Expected one of cpu, cuda, npu, null, opencl, strict device type at start of device string: xyz"
+        "Expected one of cpu, cuda, npu, null, opencl, strict device type at start of device "
+        "string: xyz"
     )
 
 
