@@ -130,6 +130,60 @@ def test_it_conforms(pattern: str, backend: Any) -> None:
     assert report.counts()["pass"] > 600
 
 
+# No backend of ours has bfloat16, so that it is here that the suite's cases of it are tested.
+def _cut(x: Any) -> Any:
+    """float32 cut, not rounded, to bfloat16."""
+    torch = sys.modules["torch"]
+    return (x.float().view(torch.int32) >> 16).to(torch.int16).view(torch.bfloat16)
+
+
+def _narrow_product(a: Any, b: Any, dtype: Any) -> Any:
+    """A matrix product that rounds each partial sum to *dtype*."""
+    total = 0
+    for k in range(a.shape[-1]):
+        total = total + a[..., :, k : k + 1].to(dtype) * b[..., k : k + 1, :].to(dtype)
+    return total
+
+
+MUTANTS = {
+    "cut sums": ("add", lambda x, y: _cut(x.float() + y.float()), "fail", "contiguous"),
+    "cut powers": ("exp", lambda x: _cut(x.float().exp()), "quality", "contiguous"),
+    "half width": ("mul", lambda x, y: (x.half() * y.half()).bfloat16(), "fail", "edges"),
+    "narrow matmul": ("matmul", _narrow_product, "fail", "tiles"),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_the_suite_sees_a_wrong_bfloat16(
+    name: str, backend: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tensorbus_conformance import run
+
+    op, wrong, outcome, variant = MUTANTS[name]
+    made = backend.kernel
+    monkeypatch.setattr(backend, "kernel", lambda *args: wrong if args[0] == op else made(*args))
+    case = f"L1/{op}/bfloat16/{variant}"
+    (result,) = run(backend, level="L1", pattern=case, gaps=[]).results
+    assert (result.id, result.outcome) == (case, outcome)
+
+
+def test_the_suite_sees_a_cast_to_bfloat16_that_cuts(
+    backend: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tensorbus_conformance import run
+
+    made = backend.copy_
+
+    def copy_(dst: Any, dst_dtype: Any, src: Any, src_dtype: Any) -> None:
+        cuts = dst_dtype is tensorbus.bfloat16 and src_dtype is float32
+        made(dst, dst_dtype, _cut(src) if cuts else src, dst_dtype if cuts else src_dtype)
+
+    monkeypatch.setattr(backend, "copy_", copy_)
+    case = "L0/copy_/float32-bfloat16/contiguous"
+    (result,) = run(backend, level="L0", pattern=case, gaps=[]).results
+    assert (result.id, result.outcome) == (case, "fail")
+
+
 @pytest.fixture
 def no_fallback() -> Iterator[None]:
     """Ops that a device lacks are errors."""
