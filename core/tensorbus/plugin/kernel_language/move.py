@@ -115,7 +115,7 @@ def reshape(x: StridedArray, shape: tuple[int, ...]) -> StridedArray:
 
     shape = tuple(shape)
     strides, _ = row_major(shape)
-    if x.flat:
+    if x.flat or 0 in x.shape:  # of nothing, any order is row-major
         return StridedArray(x.storage, x.dtype, shape, strides, x.offset, True)
     result = [0] * len(shape)
     old = [(n, s) for n, s in zip(x.shape, x.strides, strict=True) if n != 1]
