@@ -176,6 +176,17 @@ _NANSUM = replace(
     ],
     dtypes=(*BOOL, *INTEGRAL, *FLOATING),
     scale=over(_present(pairwise)),
+    errors=[
+        *dims_errors(),
+        ErrorSample(
+            "complex",
+            (T(3),),
+            {},
+            RuntimeError,
+            "nansum on [A-Z0-9_]+ does not support complex inputs",
+            formats.COMPLEX64,
+        ),
+    ],
 )
 _NANMEAN = replace(
     _NANSUM,

@@ -295,10 +295,16 @@ def _unique(input: Tensor, dim: int | None, inverse: bool, counts: bool, consecu
         if not consecutive and x._s[0]:
             order = core("argsort")(x, 0)
         return _summary(x, order, inverse, counts, input._s, 0)
+    if not input._s:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     d = wrap_dim(dim, len(input._s))
-    x = core("clone")(input.detach().movedim(d, 0)) if input._s else input.detach().reshape(1)
+    x = core("clone")(input.detach().movedim(d, 0))
     n = x._s[0]
     order = None
+    if tuple(x._s).count(0) > 1:
+        raise RuntimeError(
+            "Number of zero sized dimensions is more than one, so unique cannot be applied "
+        )
     if not x._s.numel() and n:
         raise RuntimeError(
             "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"

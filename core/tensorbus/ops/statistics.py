@@ -106,6 +106,9 @@ def _without_nan(x: Tensor) -> Tensor:
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum with NaN counted as 0."""
     check_tensors("nansum", input=input)
+    if input._k.dtype.is_complex:
+        device = input._k.device.type.upper()
+        raise RuntimeError(f"nansum on {device} does not support complex inputs")
     x = _without_nan(input) if input._k.is_float else input
     return sum_of(x, dim, keepdim, dtype=dtype)
 
