@@ -1,14 +1,17 @@
-"""Operators with a number on the left, and the signs before a tensor."""
+"""Operators: between tensors, in place, with a number on the left, and signs before a tensor."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tensorbus_conformance.elementwise import real
 from tensorbus_conformance.op import BOOL, FLOATING, INTEGRAL, NUMBERS, REAL, E, Op, S, T
+from tensorbus_conformance.samples import comparisons, logic, pointwise_binary
 from tensorbus_conformance.samples.pointwise_binary import integers
 
 
@@ -30,6 +33,43 @@ def _left(
     )
 
 
+_BETWEEN = {
+    "add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "floor_divide": "floordiv",
+    "remainder": "mod", "pow": "pow", "bitwise_and": "and", "bitwise_or": "or",
+    "bitwise_xor": "xor", "lshift": "lshift", "rshift": "rshift",
+    "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
+}  # fmt: skip
+_COMPARE = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+def _operators() -> list[Op]:
+    """``x OPERATOR y``, and ``x OPERATOR= y`` where there is that: the functions' first samples."""
+    made = []
+    for op in (*pointwise_binary.OPS, *logic.OPS, *comparisons.OPS):
+        symbol = _BETWEEN.get(op.name)
+        if symbol is None:
+            continue
+        few: dict[str, Any] = {
+            "samples": tuple(op.samples)[:1],
+            "errors": (),
+            "layouts": (),
+            "family": "operators",
+        }
+        made.append(replace(op, name=f"Tensor.__{symbol}__", **few))
+        if symbol not in _COMPARE:
+            dtypes = op.dtypes if op.result == "same" else FLOATING
+            in_place = functools.partial(_write, f"__i{symbol}__")
+            made.append(
+                replace(op, name=f"Tensor.__i{symbol}__", call=in_place, dtypes=dtypes, **few)
+            )
+    return made
+
+
+def _write(method: str, x: Any, y: Any) -> Any:
+    """The in-place operator on a copy, for the operand is to stay as it is."""
+    return getattr(x.clone(), method)(y)
+
+
 def _true_quotient(x: Any, y: Any) -> Any:
     return real(x) / real(y)
 
@@ -37,6 +77,7 @@ def _true_quotient(x: Any, y: Any) -> Any:
 _ONE = S("plain", T(3, 4))
 
 OPS = [
+    *_operators(),
     _left("add", np.add, NUMBERS, ulp=0),
     _left("sub", np.subtract, NUMBERS, ulp=0),
     _left("mul", np.multiply, NUMBERS, ulp=0.5),

@@ -75,6 +75,14 @@ _MASK = (
     r" is not supported\. If you are trying to invert a mask, use the `~` or `logical_not\(\)` "
     r"operator instead\."
 )
+_INTO_INTEGERS = E(
+    "out",
+    RuntimeError,
+    "result type Float can't be cast to the desired output type Int",
+    T(3),
+    T(3),
+    out=T(3, dtype=formats.INT32),
+)
 _ALPHA = S("alpha", T(3, 4), T(3, 4), alpha=2)
 _ALPHAS = [
     E("alpha-float", RuntimeError, "For integral input tensors, argument alpha must not be a "
@@ -125,7 +133,15 @@ def _division(name: str, reference: Callable[..., Any], **fields: Any) -> Op:
 _DIV = _op("div", np.divide, other="positive", dtypes=ANY, result="float", ulp=1, number=3)
 
 OPS = [
-    _op("add", _add, dtypes=ANY, ulp=0, signed_zeros=True, more=[_ALPHA], errors=_ALPHAS),
+    _op(
+        "add",
+        _add,
+        dtypes=ANY,
+        ulp=0,
+        signed_zeros=True,
+        more=[_ALPHA],
+        errors=[*_ALPHAS, _INTO_INTEGERS],
+    ),
     _op(
         "sub",
         _sub,
