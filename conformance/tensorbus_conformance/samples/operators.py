@@ -60,7 +60,14 @@ def _operators() -> list[Op]:
             dtypes = op.dtypes if op.result == "same" else FLOATING
             in_place = functools.partial(_write, f"__i{symbol}__")
             made.append(
-                replace(op, name=f"Tensor.__i{symbol}__", call=in_place, dtypes=dtypes, **few)
+                replace(
+                    op,
+                    name=f"Tensor.__i{symbol}__",
+                    call=in_place,
+                    dtypes=dtypes,
+                    promotes=False,
+                    **few,
+                )
             )
     return made
 
