@@ -30,7 +30,7 @@ from tensorbus.dispatch import fallback_counts, get_fallback, set_fallback
 from tensorbus.dtypes import can_cast, dtype, finfo, iinfo, promote_types
 from tensorbus.ops import families as _families
 from tensorbus.ops import public as _public
-from tensorbus.ops.layouts import broadcast_shapes
+from tensorbus.ops.grids import broadcast_shapes
 from tensorbus.ops.promotion import result_type
 from tensorbus.size import Size
 from tensorbus.version import __version__

@@ -61,7 +61,7 @@ from tensorbus.formats import layout as layout
 from tensorbus.formats import memory_format as memory_format
 from tensorbus.formats import preserve_format as preserve_format
 from tensorbus.formats import strided as strided
-from tensorbus.ops.layouts import broadcast_shapes as broadcast_shapes
+from tensorbus.ops.grids import broadcast_shapes as broadcast_shapes
 from tensorbus.ops.legacy import tensortype
 from tensorbus.ops.promotion import result_type as result_type
 from tensorbus.random import Generator as Generator

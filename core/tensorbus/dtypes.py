@@ -182,6 +182,8 @@ class finfo:
     """
 
     def __init__(self, type: dtype | None = None):
+        if type is not None:
+            _check("finfo", type=type)
         type = (type or float32).to_real()
         if type.category != FLOAT:
             raise TypeError(

@@ -8,8 +8,9 @@ from tensorbus import dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.ops.arguments import check_tensors
 from tensorbus.ops.generate import core
-from tensorbus.ops.layouts import broadcast_shapes
+from tensorbus.ops.layouts import broadcast_shapes as broadcast
 from tensorbus.ops.public import public
+from tensorbus.size import Size
 
 
 def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
@@ -19,12 +20,39 @@ def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
     return list(tensors)
 
 
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that all broadcast to; a number is a shape of one dimension.
+
+    RuntimeError where there is none, ValueError for a negative extent.
+
+    >>> import tensorbus
+    >>> tensorbus.broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
+    given = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    common = [1] * max((len(s) for s in given), default=0)
+    for i, shape in enumerate(given):
+        for d in range(-1, -1 - len(shape), -1):
+            n = shape[d]
+            if n < 0:
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
+            if n not in (1, common[d]):
+                if common[d] != 1:
+                    raise RuntimeError(
+                        f"Attempting to broadcast a dimension of length {n} at {d}! Mismatching "
+                        f"argument at index {i} had {shape}; but expected shape should be "
+                        f"broadcastable to {common}"
+                    )
+                common[d] = n
+    return Size(common)
+
+
 @public(method=False)
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors expanded, without a copy, to the shape that they broadcast to."""
     given = _listed(tensors)
     check_tensors("broadcast_tensors", 1, **{f"tensors[{i}]": t for i, t in enumerate(given)})
-    shape = broadcast_shapes(*(tuple(t._s) for t in given))
+    shape = broadcast(*(tuple(t._s) for t in given))
     return tuple(core("expand")(t, tuple(shape)) for t in given)
 
 

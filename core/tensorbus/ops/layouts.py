@@ -16,12 +16,7 @@ Shape = tuple[int, ...]
 
 
 def broadcast_shapes(*shapes: Shape) -> Size:
-    """The shape that all broadcast to; RuntimeError with PyTorch's text where there is none.
-
-    >>> import tensorbus
-    >>> tensorbus.broadcast_shapes((2, 1), (3,))
-    torch.Size([2, 3])
-    """
+    """The shape that operands of an op broadcast to; RuntimeError where there is none."""
     result: Shape = ()
     for shape in shapes:
         if shape == result:
