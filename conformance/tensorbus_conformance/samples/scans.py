@@ -22,6 +22,7 @@ from tensorbus_conformance.along import (
 from tensorbus_conformance.op import (
     ANY,
     BOOL,
+    COMPLEX,
     DTYPE,
     FLOATING,
     INTEGRAL,
@@ -90,6 +91,9 @@ def _float(f: Lines) -> Lines:
 
 
 def _log_sums(v: np.ndarray) -> np.ndarray:
+    if v.dtype.kind == "c":
+        top = v.real.max(-1, keepdims=True, initial=-700)
+        return np.asarray(np.log(np.exp(v - top).cumsum(-1)) + top)
     return np.asarray(np.logaddexp.accumulate(v, -1)) if v.shape[-1] else v
 
 
@@ -245,13 +249,18 @@ OPS = [
         [
             *_samples(),
             S("far", T(data=[[-20.5, -21.0, 15], [-30, -31.25, -30], [15.0, -15.0, 15]]), 1),
-            S("large", T(data=[[800.5, 801, -5], [-900, -901, 1000]], grad=False), 1),
-            S("falling", T(data=[[900.0, 0.0, -900.0]], grad=False), 1),
-            S("nan", T(data=_NAN, grad=False), 1),
-            S("minus-infinity", T(data=[[-np.inf, -np.inf, 1], [1, -np.inf, 2]], grad=False), 1),
             S("long", T(2, 300, of=(0.5, 1.5), grad=False), 1),
+            *(
+                S(variant, T(data=data, grad=False), 1).only(*FLOATING)
+                for variant, data in (
+                    ("large", [[800.5, 801, -5], [-900, -901, 1000]]),
+                    ("falling", [[900.0, 0.0, -900.0]]),
+                    ("nan", _NAN),
+                    ("minus-infinity", [[-np.inf, -np.inf, 1], [1, -np.inf, 2]]),
+                )
+            ),
         ],
-        FLOATING,
+        (*FLOATING, *COMPLEX),
         ulp=4,
         scale=scan(lambda v: np.maximum(np.abs(_log_sums(v)), 1)),
         errors=[

@@ -58,7 +58,25 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     d = wrap_dim(dim, len(input._s))
     if not input._s or not input._s.numel():
         return input.clone()
+    if input._k.dtype.is_complex:
+        return _complex_logcumsumexp(input, d)
     return core("logcumsumexp")(input, d)
+
+
+def _complex_logcumsumexp(x: Tensor, d: int) -> Tensor:
+    """By doubling, as for real numbers; the larger of two is the one with the larger real part."""
+    from tensorbus.ops.joining import cat
+
+    n, reach = x._s[d], 1
+    while reach < n:
+        a, b = x.narrow(d, reach, n - reach), x.narrow(d, 0, n - reach)
+        first = a.real >= b.real
+        high, low = core("where")(first, a, b), core("where")(first, b, a)
+        added = high + ((low - high).exp() + 1).log()
+        # Where both are log(0) their difference is no number.
+        x = cat((x.narrow(d, 0, reach), core("where")(high.real == -math.inf, high, added)), d)
+        reach *= 2
+    return x.clone()
 
 
 def _moments(name: str, input: Tensor, spread: Any, args: Any) -> tuple[Tensor, Tensor]:
