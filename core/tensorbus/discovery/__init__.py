@@ -13,13 +13,15 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from tensorbus.devices import device as Device
     from tensorbus.discovery.loader import Loader
     from tensorbus.discovery.metadata import Record
     from tensorbus.plugin.backend import Backend
-    from tensorbus.plugin.hooks import OverlaySpec
+    from tensorbus.plugin.comm import Comm, CommContext
+    from tensorbus.plugin.hooks import CommSpec, OverlaySpec
 
 _lock = threading.RLock()
 _loader: Loader | None = None
@@ -70,6 +72,27 @@ def overlays(backend_type: str, op: str | None = None) -> list[OverlaySpec]:
     """
     with _lock:
         return _get().overlays(backend_type, op)
+
+
+def comm(name: str) -> Callable[[CommContext], Comm]:
+    """What makes the comm of that name from a context, loaded on first use.
+
+    ``RuntimeError`` as `backend`.
+    """
+    with _lock:
+        return _get().comm(name)
+
+
+def comm_spec(name: str) -> CommSpec:
+    """What a comm says of itself, without its vendor library; ``RuntimeError`` as `backend`."""
+    with _lock:
+        return _get().comm_spec(name)
+
+
+def comm_names() -> list[str]:
+    """The comms that plugins here declare, usable or not, sorted; loads none of them."""
+    with _lock:
+        return _get().comm_names()
 
 
 def command(name: str) -> object:

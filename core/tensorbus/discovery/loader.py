@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import cached_property
 from itertools import combinations
 from typing import Any, TypeVar
@@ -10,12 +11,13 @@ from typing import Any, TypeVar
 import pluggy
 
 from tensorbus.discovery import metadata
-from tensorbus.discovery.metadata import BACKENDS, COMMANDS, OVERLAYS, Record, Selection
+from tensorbus.discovery.metadata import BACKENDS, COMMANDS, COMMS, OVERLAYS, Record, Selection
 from tensorbus.plugin import hooks
 from tensorbus.plugin.backend import Backend
-from tensorbus.plugin.hooks import BackendSpec, OverlaySpec
+from tensorbus.plugin.comm import Comm, CommContext
+from tensorbus.plugin.hooks import BackendSpec, CommSpec, OverlaySpec
 
-Spec = TypeVar("Spec", BackendSpec, OverlaySpec)
+Spec = TypeVar("Spec", BackendSpec, CommSpec, OverlaySpec)
 
 
 class Loader:
@@ -26,6 +28,8 @@ class Loader:
         self._manager = pluggy.PluginManager(hooks.PROJECT)
         self._manager.add_hookspecs(hooks)
         self._backends: dict[str, Backend] = {}
+        self._comm_specs: dict[str, CommSpec] = {}
+        self._comms: dict[str, Callable[[CommContext], Comm]] = {}
         self._commands: dict[str, object] = {}
         self._overlays: list[OverlaySpec] | None = None
 
@@ -51,6 +55,46 @@ class Loader:
             if loaded is None:
                 raise RuntimeError(_unusable("device type", record)) from record.exception
             self._backends[name] = loaded
+        return loaded
+
+    def comm_names(self) -> list[str]:
+        return self._names(COMMS)
+
+    def comm_spec(self, name: str) -> CommSpec:
+        """The spec alone: no vendor library is imported."""
+        spec = self._comm_specs.get(name)
+        if spec is None:
+            record = self._sole(COMMS, name)
+            if record.state != "failed":
+                try:
+                    spec = self._spec(record, "tensorbus_comm", CommSpec)
+                except BaseException as e:
+                    _keep(record, e)
+            if spec is None:
+                raise RuntimeError(_unusable("comm", record)) from record.exception
+            self._comm_specs[name] = spec
+        return spec
+
+    def comm(self, name: str) -> Callable[[CommContext], Comm]:
+        loaded = self._comms.get(name)
+        if loaded is None:
+            spec, record = self.comm_spec(name), self._sole(COMMS, name)
+            if record.state != "failed":
+                try:
+                    spec.probe()
+                    loaded = spec.load()
+                    if not callable(loaded):
+                        raise TypeError(
+                            f"load() of comm {name!r} returned {type(loaded).__name__}, not a "
+                            f"subclass of tensorbus.plugin.Comm"
+                        )
+                    record.state = "loaded"
+                except BaseException as e:
+                    _keep(record, e, spec.install)
+                    loaded = None
+            if loaded is None:
+                raise RuntimeError(_unusable("comm", record)) from record.exception
+            self._comms[name] = loaded
         return loaded
 
     def command(self, name: str) -> object:

@@ -9,6 +9,7 @@ import pluggy
 
 from tensorbus.dtypes import dtype
 from tensorbus.plugin.backend import API, Backend, Kernel
+from tensorbus.plugin.comm import HOST, Comm, CommContext, Launch
 
 PROJECT = "tensorbus"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -52,6 +53,32 @@ class OverlaySpec:
     api: int = API
 
 
+@dataclass(frozen=True, slots=True)
+class CommSpec:
+    """What discovery knows of a communication plugin before any vendor library is imported."""
+
+    name: str
+    """What ``init_process_group(backend=...)`` calls it; equals the entry point's name."""
+    load: Callable[[], Callable[[CommContext], Comm]]
+    """Imports what is needed and returns the class, or what else makes a comm from a context."""
+    devices: tuple[str, ...] = (HOST,)
+    """The device types it is a choice for where the user names no comm; ``"host"``: for any."""
+    priority: int = 0
+    """Among the choices for a device, the highest is taken; below 0: only when it is named."""
+    launched_by: Callable[[], Launch | None] = lambda: None
+    """Whether this process was started by the comm's own launcher, read from the environment."""
+    needs_store: bool = True
+    """Whether its ranks find each other through the store."""
+    probe: Callable[[], None] = lambda: None
+    """Raises, with a sentence for the user, where the library or the hardware is missing."""
+    api: int = API
+    """The contract's version this comm was written for."""
+    requires: tuple[str, ...] = ()
+    """Python distributions the comm needs, as pip names them."""
+    install: str = ""
+    """The command that brings what is missing."""
+
+
 @hookspec(firstresult=True)
 def tensorbus_backend() -> BackendSpec:  # type: ignore[empty-body]
     """The backend this plugin offers (entry-point group ``tensorbus.backends``)."""
@@ -60,3 +87,8 @@ def tensorbus_backend() -> BackendSpec:  # type: ignore[empty-body]
 @hookspec(firstresult=True)
 def tensorbus_overlay() -> OverlaySpec:  # type: ignore[empty-body]
     """The kernels this plugin adds to a backend (entry-point group ``tensorbus.overlays``)."""
+
+
+@hookspec(firstresult=True)
+def tensorbus_comm() -> CommSpec:  # type: ignore[empty-body]
+    """The way to communicate this plugin offers (entry-point group ``tensorbus.comms``)."""

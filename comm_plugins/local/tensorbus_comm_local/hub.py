@@ -1,0 +1,67 @@
+"""Where the threads of one group meet: arrays laid out for the others, and messages."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+import weakref
+from collections import deque
+from typing import Any
+
+from tensorbus.plugin import CommContext, CommError, CommTimeout, PeerLost
+from tensorbus.plugin.wire import Deadline
+
+_hubs: weakref.WeakValueDictionary[str, Hub] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+class Hub:
+    """One group's meeting place, shared by the comms of all its ranks."""
+
+    def __init__(self, size: int):
+        self.changed = threading.Condition()
+        self.messages: dict[tuple[int, int], deque[tuple[int, Any]]] = {}
+        self.left: set[int] = set()
+        self._rounds: dict[int, list[Any]] = {}
+        self._places: list[int] = [0] * size
+
+    def meet(self, context: CommContext, item: Any, deadline: Deadline) -> list[Any]:
+        """Lay *item* out and return what all ranks laid out, when all have."""
+        with self.changed:
+            self._places[context.rank] += 1
+            place = self._places[context.rank]
+            shown = self._rounds.setdefault(place, [None] * context.size)
+            shown[context.rank] = item
+            self.changed.notify_all()
+            while min(self._places) < place:
+                late = [r for r, p in enumerate(self._places) if p < place]
+                for rank in late:
+                    if rank in self.left:
+                        raise PeerLost(f"{context.peer(rank)} has left", [context.ranks[rank]])
+                self.wait(context, late, deadline)
+            # All are here, so all have read what was laid out the time before.
+            self._rounds.pop(place - 1, None)
+            return shown
+
+    def wait(self, context: CommContext, late: list[int], deadline: Deadline) -> None:
+        """Wait for a change; ``CommTimeout`` naming *late*."""
+        if context.rank in self.left:
+            raise CommError("the group was destroyed while an operation was running")
+        try:
+            self.changed.wait(deadline.left())
+        except TimeoutError:
+            names = ", ".join(context.peer(r) for r in late) or "any rank"
+            ranks = [context.ranks[r] for r in late]
+            raise CommTimeout(f"{names} did not come in time", ranks) from None
+
+
+def hub_of(context: CommContext) -> Hub:
+    """The hub of a context's group: the first rank makes it, the store tells the others."""
+    if context.store is None:
+        raise CommError("the local comm needs a store, where its ranks find each other")
+    with _lock:
+        key = context.store.compare_set("local", "", uuid.uuid4().hex).decode()
+        hub = _hubs.get(key)
+        if hub is None:
+            hub = _hubs[key] = Hub(context.size)
+        return hub

@@ -1,0 +1,130 @@
+"""Processes that compute together: ranks, collectives, messages, by PyTorch's names.
+
+>>> import tensorbus.distributed as dist
+>>> def rank():
+...     x = tensorbus.ones(2) * dist.get_rank()
+...     dist.all_reduce(x)
+...     return x.tolist()
+>>> dist.local.run(rank, 3)
+[[3.0, 3.0], [3.0, 3.0], [3.0, 3.0]]
+
+What moves the bytes is a plugin of the entry-point group ``tensorbus.comms``.
+"""
+
+from tensorbus.distributed import local
+from tensorbus.distributed.collectives import (
+    all_gather,
+    all_gather_into_tensor,
+    all_reduce,
+    all_to_all,
+    all_to_all_single,
+    barrier,
+    broadcast,
+    reduce_scatter,
+    reduce_scatter_tensor,
+)
+from tensorbus.distributed.debug import DebugLevel, get_debug_level, set_debug_level
+from tensorbus.distributed.durations import DEFAULT as default_pg_timeout
+from tensorbus.distributed.errors import (
+    DistBackendError,
+    DistError,
+    DistNetworkError,
+    DistStoreError,
+)
+from tensorbus.distributed.file_store import FileStore
+from tensorbus.distributed.lifecycle import (
+    destroy_process_group,
+    get_backend,
+    get_default_backend_for_device,
+    get_global_rank,
+    get_group_rank,
+    get_node_local_rank,
+    get_process_group_ranks,
+    get_rank,
+    get_world_size,
+    init_process_group,
+    is_available,
+    is_backend_available,
+    is_initialized,
+    new_group,
+    split_group,
+)
+from tensorbus.distributed.object_collectives import (
+    all_gather_object,
+    broadcast_object_list,
+    gather_object,
+    recv_object_list,
+    scatter_object_list,
+    send_object_list,
+)
+from tensorbus.distributed.point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
+from tensorbus.distributed.process_group import GroupMember, ProcessGroup, group
+from tensorbus.distributed.reduce_op import ReduceOp, reduce_op
+from tensorbus.distributed.rooted import gather, monitored_barrier, reduce, scatter
+from tensorbus.distributed.store import HashStore, PrefixStore, Store
+from tensorbus.distributed.tcp_store import TCPStore
+from tensorbus.distributed.work import Future, Work
+
+__all__ = [
+    "DebugLevel",
+    "DistBackendError",
+    "DistError",
+    "DistNetworkError",
+    "DistStoreError",
+    "FileStore",
+    "Future",
+    "GroupMember",
+    "HashStore",
+    "P2POp",
+    "PrefixStore",
+    "ProcessGroup",
+    "ReduceOp",
+    "Store",
+    "TCPStore",
+    "Work",
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_object",
+    "all_reduce",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "batch_isend_irecv",
+    "broadcast",
+    "broadcast_object_list",
+    "default_pg_timeout",
+    "destroy_process_group",
+    "gather",
+    "gather_object",
+    "get_backend",
+    "get_debug_level",
+    "get_default_backend_for_device",
+    "get_global_rank",
+    "get_group_rank",
+    "get_node_local_rank",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_size",
+    "group",
+    "init_process_group",
+    "irecv",
+    "is_available",
+    "is_backend_available",
+    "is_initialized",
+    "isend",
+    "local",
+    "monitored_barrier",
+    "new_group",
+    "recv",
+    "recv_object_list",
+    "reduce",
+    "reduce_op",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "scatter",
+    "scatter_object_list",
+    "send",
+    "send_object_list",
+    "set_debug_level",
+    "split_group",
+]

@@ -1,0 +1,73 @@
+"""Who has which rank: agreed in a store, with clear words for those who do not fit."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+
+from tensorbus.distributed.errors import DistStoreError
+from tensorbus.distributed.store import Store
+
+
+def agree(store: Store, rank: int, world_size: int, timeout: float, where: str = "") -> int:
+    """Take a place in the job (the next free one where *rank* is -1) and wait for the others.
+
+    ``DistStoreError`` on the ranks concerned for a wrong world size, a rank that is taken, a job
+    that is complete, and for ranks that do not come.
+    """
+    me = f"process {os.getpid()} on {socket.gethostname()}"
+    where = where or "this address"
+    agreed = int(store.compare_set("world_size", "", str(world_size)))
+    if agreed != world_size:
+        _refuse(
+            store,
+            f"{me} was started with world_size {world_size}, but the job at {where} has "
+            f"world_size {agreed}: start all ranks with the same number, or two jobs apart",
+        )
+    if rank < 0:
+        rank = store.add("next_rank", 1) - 1
+        if rank >= world_size:
+            raise DistStoreError(_full(me, where, world_size))
+    elif store.add(f"taken/{rank}", 1) > 1:
+        if store.check(["ready"]):
+            raise DistStoreError(f"rank {rank}: " + _full(me, where, world_size))
+        other = store.get(f"who/{rank}").decode()
+        _refuse(
+            store,
+            f"rank {rank} was started twice, as {other} and as {me}, or two jobs use {where}: give "
+            f"each process a rank of its own, and each job a place of its own",
+        )
+    store.set(f"who/{rank}", me)
+    if store.add("joined", 1) == world_size:
+        store.set("ready", "1")
+    _await(store, rank, world_size, timeout)
+    return rank
+
+
+def _full(me: str, where: str, world_size: int) -> str:
+    return (
+        f"{me} comes too late: the job at {where} has all its {world_size} ranks already. Two jobs "
+        f"may use the same place, or one that crashed has left it behind: choose another"
+    )
+
+
+def _refuse(store: Store, text: str) -> None:
+    """Raise here, and on the ranks that still wait for others."""
+    if not store.check(["ready"]):
+        store.set("refused", text)
+    raise DistStoreError(text)
+
+
+def _await(store: Store, rank: int, world_size: int, timeout: float) -> None:
+    end = time.monotonic() + timeout
+    while not store._wait(["ready"], max(0.001, min(0.25, end - time.monotonic()))):
+        if store.check(["refused"]):
+            raise DistStoreError(f"rank {rank} stops: {store.get('refused').decode()}")
+        if time.monotonic() >= end:
+            missing = [r for r in range(world_size) if not store.check([f"who/{r}"])]
+            names = ", ".join(map(str, missing))
+            raise DistStoreError(
+                f"rank {rank} waited {timeout:g} seconds for the others, but of {world_size} ranks "
+                f"{len(missing)} did not come: {names}. Start them, or give a longer timeout"
+            )

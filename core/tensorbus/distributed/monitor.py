@@ -1,0 +1,176 @@
+"""Finds out who is at fault when an operation fails, so that every rank names the same one.
+
+Each rank has a thread that waits for events in the store. An event says that a rank died (the
+store publishes it when that rank's connection breaks), left, asks the others what they are doing
+because an operation of its own timed out, or has found who is at fault.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from tensorbus.distributed.errors import DistError, DistNetworkError
+from tensorbus.distributed.store import PrefixStore, Store
+from tensorbus.distributed.tcp_store import TCPStore
+from tensorbus.plugin.comm import CommError, CommTimeout, PeerLost
+
+if TYPE_CHECKING:
+    from tensorbus.distributed.process_group import ProcessGroup
+    from tensorbus.distributed.world import World
+
+_EVENTS = "events"
+_PATIENCE = 2.0
+"""Seconds for other ranks to answer, and for better news than a broken connection."""
+
+
+class Monitor:
+    """The events of one rank's job."""
+
+    def __init__(self, world: World, store: Store, rank: int, size: int):
+        self._world, self._rank, self._size = world, rank, size
+        self._store, self._asking, self._alive = store.clone(), store.clone(), store.clone()
+        for own in (self._store, self._asking, self._alive):
+            if isinstance(own, PrefixStore) and isinstance(own.underlying_store, TCPStore):
+                own.underlying_store.patience = _PATIENCE
+        self._closed = False
+        self._left: set[int] = set()
+        self._dead: set[int] = set()
+        self._alive.last_will(_EVENTS, self._event("dead"))
+        self._thread = threading.Thread(target=self._listen, name="tensorbus-events", daemon=True)
+        self._thread.start()
+
+    def _event(self, kind: str, **more: Any) -> str:
+        return json.dumps({"kind": kind, "rank": self._rank, **more})
+
+    # -- listening ---------------------------------------------------------------------------
+    def _listen(self) -> None:
+        number = 1
+        while not self._closed:
+            try:
+                if self._store._wait([f"{_EVENTS}/{number}"], 1.0):
+                    event = json.loads(self._store._read(f"{_EVENTS}/{number}"))
+                    number += 1
+                    self._handle(event)
+            except DistNetworkError:
+                if not self._closed:
+                    self._server_lost()
+                return
+            except DistError:
+                return  # the store was closed
+
+    def _server_lost(self) -> None:
+        if 0 not in self._left:
+            self._died(0, "rank 0, which serves the store, died, hangs or was cut off")
+
+    def _handle(self, event: dict[str, Any]) -> None:
+        kind, rank = event["kind"], event["rank"]
+        if kind == "dead":
+            self._died(rank, f"rank {rank} died: its process ended without leaving the job")
+        elif kind == "left":
+            self._left.add(rank)
+            for name, done in event["done"].items():
+                group = self._world.groups.get(name)
+                if group is not None and rank in group.ranks and rank != self._rank:
+                    group.has_left(rank, done)
+        elif kind == "ask":
+            answer = self._state(event["group"])
+            self._store.set(f"answers/{event['id']}/{self._rank}", json.dumps(answer))
+        elif kind == "verdict":
+            group = self._world.groups.get(event["group"])
+            if group is not None:
+                group.fail(event["text"], tuple(event["ranks"]))
+
+    def _died(self, rank: int, text: str) -> None:
+        if rank == self._rank or rank in self._left:
+            return
+        self._dead.add(rank)
+        for group in list(self._world.groups.values()):
+            if rank in group.ranks:
+                group.fail(text, (rank,))
+
+    def _state(self, name: str) -> list[Any]:
+        group = self._world.groups.get(name)
+        if group is None:
+            return [0, None]
+        return [group.done, group.running]
+
+    # -- diagnosis ---------------------------------------------------------------------------
+    def diagnose(self, group: ProcessGroup, error: CommError, number: int, call: str) -> None:
+        """Find who is at fault and tell all; ``group.failure`` is set after it."""
+        text, ranks = str(error), error.ranks
+        try:
+            if isinstance(error, PeerLost) and group.failed.wait(_PATIENCE):
+                return
+            if isinstance(error, CommTimeout):
+                text, ranks = self._ask_all(group, error, number, call)
+            if group.failure is None:
+                event = self._event("verdict", group=group.group_name, text=text, ranks=ranks)
+                self._asking.publish(_EVENTS, event)
+        except DistError:
+            text, ranks = "rank 0, which serves the store, died, hangs or was cut off", (0,)
+        group.fail(text, tuple(ranks))
+
+    def _ask_all(
+        self, group: ProcessGroup, error: CommError, number: int, call: str
+    ) -> tuple[str, tuple[int, ...]]:
+        ask = uuid.uuid4().hex
+        self._asking.publish(_EVENTS, self._event("ask", group=group.group_name, id=ask))
+        end = time.monotonic() + _PATIENCE
+        silent, late = [], []
+        for rank in group.ranks:
+            key = f"answers/{ask}/{rank}"
+            left = max(end - time.monotonic(), 0.01)
+            if rank in self._dead or not self._asking._wait([key], left):
+                silent.append(rank)
+                continue
+            done, running = json.loads(self._asking._read(key))
+            if (running[0] if running else done) < number:
+                late.append((rank, done))
+        after = f"within {group.timeout:g} seconds"
+        if silent:
+            names = _names(silent)
+            return f"{names} hangs or was cut off: no answer {after}", tuple(silent)
+        if late:
+            parts = "; ".join(f"rank {r} has ended number {done}" for r, done in late)
+            ranks = [r for r, _ in late]
+            return f"{_names(ranks)} did not call {call} number {number} {after} ({parts})", tuple(
+                ranks
+            )
+        return f"{error} ({after}; every rank is in the operation)", error.ranks
+
+    # -- leaving -----------------------------------------------------------------------------
+    def publish_death(self) -> None:
+        """Say that this rank is dead: for threads, whose end breaks no connection."""
+        with contextlib.suppress(DistError):
+            self._asking.publish(_EVENTS, self._event("dead"))
+
+    def leave(self, orderly: bool = True) -> None:
+        """Say that this rank leaves, and stop listening."""
+        done = {name: g.done for name, g in self._world.groups.items()}
+        self._closed = True
+        with contextlib.suppress(DistError):
+            if orderly:
+                self._asking.publish(_EVENTS, self._event("left", done=done))
+                self._alive.last_will(_EVENTS, "")
+                self._asking.add("gone", 1)
+        for own in (self._store, self._asking, self._alive):
+            if isinstance(own, PrefixStore) and isinstance(own.underlying_store, TCPStore):
+                own.close()
+
+    def await_others(self, seconds: float) -> None:
+        """Wait until all ranks that are alive have left: for the rank that serves the store."""
+        end = time.monotonic() + seconds
+        with contextlib.suppress(DistError):
+            while self._world.store is not None and time.monotonic() < end:
+                if int(self._world.store.add("gone", 0)) + len(self._dead) >= self._size:
+                    return
+                time.sleep(0.005)
+
+
+def _names(ranks: list[int]) -> str:
+    return ("rank " if len(ranks) == 1 else "ranks ") + ", ".join(str(r) for r in ranks)

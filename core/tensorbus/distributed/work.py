@@ -1,0 +1,179 @@
+"""Operations that run beside the program, in order."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus.distributed.durations import Duration, seconds
+from tensorbus.distributed.errors import DistBackendError
+
+_IDLE = 5.0
+"""Seconds after which a thread that has nothing to do ends."""
+
+
+class Work:
+    """An operation that was started with ``async_op=True``, ``isend`` or ``irecv``.
+
+    >>> import tensorbus.distributed as dist
+    >>> def rank():
+    ...     x = tensorbus.ones(2)
+    ...     work = dist.all_reduce(x, async_op=True)
+    ...     return work.wait(), x.tolist()
+    >>> dist.local.run(rank, 2)
+    [(True, [2.0, 2.0]), (True, [2.0, 2.0])]
+    """
+
+    def __init__(self, run: Callable[[], Any], title: str):
+        self._run: Callable[[], Any] | None = run
+        self._title = title
+        self._done = threading.Event()
+        self._lock = threading.Lock()
+        self._callbacks: list[Callable[[], None]] = []
+        self._value: Any = None
+        self._error: BaseException | None = None
+
+    def _execute(self) -> None:
+        run, self._run = self._run, None
+        try:
+            self._value = run() if run is not None else None
+        except BaseException as e:
+            self._error = e
+        finally:
+            with self._lock:
+                self._done.set()
+                callbacks, self._callbacks = self._callbacks, []
+            for callback in callbacks:
+                callback()
+
+    def wait(self, timeout: Duration = None) -> bool:
+        """Wait until it is done and raise what went wrong; True.
+
+        ``DistBackendError`` after *timeout*: the operation itself goes on.
+        """
+        limit = None if timeout is None else seconds(timeout, 0.0)
+        if not self._done.wait(limit):
+            raise DistBackendError(f"{self._title} is not done after {limit:g} seconds")
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def is_completed(self) -> bool:
+        """Whether it is done, well or not."""
+        return self._done.is_set()
+
+    def is_success(self) -> bool:
+        """Whether it is done and nothing went wrong."""
+        return self._done.is_set() and self._error is None
+
+    def exception(self) -> BaseException | None:
+        """What went wrong."""
+        return self._error
+
+    def result(self) -> list[Any]:
+        """The tensors that hold the result, once it is done."""
+        self.wait()
+        value = self._value
+        return list(value) if isinstance(value, (list, tuple)) else [value]
+
+    def source_rank(self) -> int:
+        """For a receive from any source: the global rank that sent."""
+        self.wait()
+        if not isinstance(self._value, int):
+            raise RuntimeError("source_rank is for receives")
+        return self._value
+
+    def synchronize(self) -> None:
+        """``wait()``."""
+        self.wait()
+
+    def get_future(self) -> Future:
+        """The result as a future."""
+        return Future(self)
+
+
+class Future:
+    """The result of a ``Work``: ``wait()``, ``value()``, ``then(f)``, ``done()``."""
+
+    def __init__(self, work: Work):
+        self._work = work
+
+    def wait(self) -> Any:
+        """The tensors, when the work is done."""
+        return self._work.result()
+
+    value = wait
+
+    def done(self) -> bool:
+        """Whether the work is done."""
+        return self._work.is_completed()
+
+    def then(self, callback: Callable[[Future], Any]) -> Future:
+        """A future of what *callback* returns, called with this one when it is done."""
+        following = Work(lambda: callback(self), "a callback")
+        self.add_done_callback(lambda _: following._execute())
+        return Future(following)
+
+    def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
+        """Call back when it is done, at once where it is."""
+        with self._work._lock:
+            if not self._work._done.is_set():
+                self._work._callbacks.append(lambda: callback(self))
+                return
+        callback(self)
+
+
+class Lane:
+    """Runs one operation at a time, in the order given: here, or in a thread of its own."""
+
+    def __init__(self, name: str):
+        self._name = name
+        self._changed = threading.Condition()
+        self._queue: deque[Work] = deque()
+        self._running = False
+        self._thread: threading.Thread | None = None
+
+    def run(self, f: Callable[[], Any], title: str) -> Any:
+        """Run *f* after all that was given before, and return what it does."""
+        with self._changed:
+            inline = not self._running and not self._queue
+            if inline:
+                # In the caller's thread: handing over to another costs more than a small message.
+                self._running = True
+        if not inline:
+            work = Work(f, title)
+            self.submit(work)
+            work.wait()
+            return work._value
+        try:
+            return f()
+        finally:
+            with self._changed:
+                self._running = False
+                self._changed.notify()
+
+    def submit(self, work: Work) -> Work:
+        """Run it in the lane's thread."""
+        with self._changed:
+            self._queue.append(work)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
+                self._thread.start()
+            self._changed.notify()
+        return work
+
+    def _loop(self) -> None:
+        while True:
+            with self._changed:
+                while self._running or not self._queue:
+                    if not self._changed.wait(_IDLE) and not self._queue and not self._running:
+                        self._thread = None
+                        return
+                work = self._queue.popleft()
+                self._running = True
+            work._execute()
+            del work
+            with self._changed:
+                self._running = False

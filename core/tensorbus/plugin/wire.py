@@ -1,0 +1,158 @@
+"""Sockets between processes of one job: proof of its secret, and exact reads.
+
+Both sides prove that they know the secret without sending it: HMAC-SHA256 over both sides' fresh
+nonces, with a word for each side, so that no answer can be played back to its author. A
+stranger sees a fixed word and a random number, and is cut off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import os
+import select
+import socket
+import time
+
+MAGIC = b"TBUS\x01"
+_NONCE = 32
+
+
+class Refused(ConnectionError):
+    """The other side could not prove that it belongs to this job."""
+
+
+class Deadline:
+    """A moment after which waiting is over.
+
+    >>> from tensorbus.plugin.wire import Deadline
+    >>> Deadline(60.0).left() > 59
+    True
+    """
+
+    __slots__ = ("at",)
+
+    def __init__(self, seconds: float):
+        self.at = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Seconds to go; ``TimeoutError`` where there are none."""
+        left = self.at - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the time is over")
+        return left
+
+
+def read_exactly(sock: socket.socket, size: int, deadline: Deadline) -> bytes:
+    """The next *size* bytes; ``ConnectionError`` where the other side ends before."""
+    data = bytearray(size)
+    view = memoryview(data)
+    while view.nbytes:
+        sock.settimeout(deadline.left())
+        count = sock.recv_into(view)
+        if not count:
+            raise ConnectionResetError("the other side closed the connection")
+        view = view[count:]
+    return bytes(data)
+
+
+def write_all(sock: socket.socket, data: bytes | memoryview, deadline: Deadline) -> None:
+    """Send everything."""
+    sock.settimeout(deadline.left())
+    sock.sendall(data)
+
+
+def _proof(secret: bytes, side: bytes, first: bytes, second: bytes) -> bytes:
+    return hmac.digest(secret or b"\0", side + first + second, hashlib.sha256)
+
+
+def welcome(sock: socket.socket, secret: bytes, deadline: Deadline) -> None:
+    """The listening side's half of the proof; ``Refused`` where the other does not know it."""
+    mine = os.urandom(_NONCE)
+    write_all(sock, MAGIC + mine, deadline)
+    answer = read_exactly(sock, 2 * _NONCE, deadline)
+    theirs, proof = answer[:_NONCE], answer[_NONCE:]
+    if not hmac.compare_digest(proof, _proof(secret, b"connects", mine, theirs)):
+        raise Refused("a stranger connected: it does not know the job's secret")
+    write_all(sock, _proof(secret, b"listens", theirs, mine), deadline)
+
+
+def introduce(sock: socket.socket, secret: bytes, deadline: Deadline) -> None:
+    """The connecting side's half of the proof; ``Refused`` where the other does not know it."""
+    greeting = read_exactly(sock, len(MAGIC) + _NONCE, deadline)
+    if not greeting.startswith(MAGIC):
+        raise Refused("what listens there is no tensorbus job of this version")
+    theirs, mine = greeting[len(MAGIC) :], os.urandom(_NONCE)
+    write_all(sock, mine + _proof(secret, b"connects", theirs, mine), deadline)
+    try:
+        proof = read_exactly(sock, _NONCE, deadline)
+    except ConnectionError as e:
+        raise Refused(
+            "the job there refused this process: its secret is another one (set "
+            "TENSORBUS_JOB_SECRET to the same value on all ranks)"
+        ) from e
+    if not hmac.compare_digest(proof, _proof(secret, b"listens", mine, theirs)):
+        raise Refused(
+            "what listens there does not know this job's secret (set TENSORBUS_JOB_SECRET to "
+            "the same value on all ranks)"
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address or name stands for this machine alone."""
+    if host in ("localhost", "ip6-localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]").split("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def listen(host: str, port: int = 0, backlog: int = 128) -> socket.socket:
+    """A listening socket on one interface; port 0 takes a free one."""
+    family, kind, proto, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    sock = socket.socket(family, kind, proto)
+    try:
+        if os.name == "posix":
+            # Elsewhere this option would let a second process take a port that is in use.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(address)
+        sock.listen(backlog)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def connect(host: str, port: int, secret: bytes, deadline: Deadline) -> socket.socket:
+    """A connection to a listener of this job, proven on both sides; tries until the deadline.
+
+    A refused proof is final (``Refused``); an absent listener is waited for (``TimeoutError``).
+    """
+    last: Exception | None = None
+    while True:
+        try:
+            # One attempt may be lost where the listener comes up meanwhile, so none takes long.
+            sock = socket.create_connection((host, port), timeout=min(deadline.left(), 5.0))
+        except TimeoutError as e:
+            last = last or e
+        except OSError as e:
+            last = e
+        else:
+            try:
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                introduce(sock, secret, deadline)
+                return sock
+            except Refused:
+                sock.close()
+                raise
+            except OSError as e:
+                # It went away before the proof: a listener that is just closing, or too busy.
+                sock.close()
+                last = e
+        if deadline.at - time.monotonic() <= 0.05:
+            raise TimeoutError(f"nothing of this job answers at {host} port {port}: {last}")
+        select.select([], [], [], 0.05)
