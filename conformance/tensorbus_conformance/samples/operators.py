@@ -54,6 +54,7 @@ def _operators() -> list[Op]:
             "errors": (),
             "layouts": (),
             "family": "operators",
+            "promotes": False,  # as the functions do
         }
         made.append(replace(op, name=f"Tensor.__{symbol}__", **few))
         if symbol not in _COMPARE:
@@ -65,7 +66,6 @@ def _operators() -> list[Op]:
                     name=f"Tensor.__i{symbol}__",
                     call=in_place,
                     dtypes=dtypes,
-                    promotes=False,
                     **few,
                 )
             )
