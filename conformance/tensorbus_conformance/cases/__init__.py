@@ -8,6 +8,9 @@ from fnmatch import fnmatchcase
 
 from tensorbus_conformance.case import LEVELS, Case
 from tensorbus_conformance.cases import (
+    aliasing,
+    aliasing_errors,
+    aliasing_gradients,
     copying,
     creation,
     dtype_rules,
@@ -45,6 +48,7 @@ MODULES = (
     host, storage, copying, views,
     pointwise, reductions, scans, matmul, movement, scattering, ordering, creation,
     extents,
+    aliasing, aliasing_gradients, aliasing_errors,
     op_values, op_gradients, op_paths, promotion, dtype_rules, properties, factories,
     random_streams, random_generators, random_errors,
     layers, layer_behaviour, training_helpers, optimizers, schedules, serialization,

@@ -61,7 +61,7 @@ def to_kind(x: Tensor, kind: Kind, copy: bool = False, keep_layout: bool = True)
     o._e = None
     o._b = None if x._b is None or kind.is_contiguous(o._a) else PERMUTED
     if (
-        x._e is not None
+        (x._e if x._b is None else edge_of(x)) is not None
         and kind.differentiable
         and source.differentiable
         and (GRAD.on or THREAD.on)

@@ -211,7 +211,7 @@ def assign_at(at: Indexed, value: Any, op: str = "set") -> None:
         if at.mask is not None and op == "set" and value._s.numel() == 1:
             value = value.reshape(())
         value = _same_kind(x, value, converts=at.mask is not None)
-        if not value._s and value._e is None and op == "set" and x._k.device.type == "cpu":
+        if not value._s and edge_of(value) is None and op == "set" and x._k.device.type == "cpu":
             value = value.item()
     if at.mask is not None and op == "set" and not (isinstance(value, Tensor) and value._s):
         _fill_mask(at, value)
@@ -322,12 +322,21 @@ class IndexPutBackward0(Node):
         return self.e0, kept, self.e1, written
 
 
+def apart(source: Tensor, x: Tensor) -> Tensor:
+    """A source of a write into *x*; a copy where both share a storage."""
+    shared = source._c is not None and source._c is x._c
+    return core("clone")(source) if shared else source
+
+
 def put_into(x: Tensor, dim: int, i: Tensor, src: Any, op: str, wrap: bool) -> None:
     """Write *src* (a number, or a tensor with extent ``len(i)`` in *dim*) into whole slices."""
     k = x._k
     given = isinstance(src, Tensor)
+    if given:
+        src = apart(src, x)
+    i = apart(i, x)
     recording = (GRAD.on or THREAD.on) and (
-        x._e is not None or edge_of(x) is not None or (given and src._e is not None)
+        x._e is not None or edge_of(x) is not None or (given and edge_of(src) is not None)
     )
     if GRAD.on or THREAD.on:
         check_leaf(x)

@@ -24,7 +24,7 @@ def in_place(
     recording = GRAD.on or THREAD.on
     if recording:
         check_leaf(x)
-    snapshot = _snapshot(x) if recording and x._e is not None else x
+    snapshot = _snapshot(x) if recording and edge_of(x) is not None else x
     y = f(snapshot, *args, **(kwargs or {}))
     if y is NotImplemented:
         return y
@@ -223,7 +223,7 @@ def write_out(y: Any, out: Any, name: str = "out") -> Any:
 def _check_out(y: Tensor, out: Any, name: str) -> None:
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if (GRAD.on or THREAD.on) and (y._e is not None or out._e is not None):
+    if (GRAD.on or THREAD.on) and (edge_of(y) is not None or edge_of(out) is not None):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
             "but one of the arguments requires grad."

@@ -94,7 +94,9 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     d = wrap_dim(dim, len(first))
     _check_extents(parts, given, d)
     o = from_array(k.concatenate([x._a for x in parts], d), k)
-    if (GRAD.on or THREAD.on) and any(x._e is not None for x in parts):
+    if (GRAD.on or THREAD.on) and any(
+        (x._e if x._b is None else edge_of(x)) is not None for x in parts
+    ):
         n = CatBackward0()
         n.q = next_sequence()
         n.k = k

@@ -20,6 +20,7 @@ from tensorbus.ops.random import (
     draw_uniform,
 )
 from tensorbus.ops.random_choices import draw_bernoulli
+from tensorbus.ops.slow import edge_of
 
 
 def _write(t: Tensor, array: Any) -> Tensor:
@@ -28,7 +29,7 @@ def _write(t: Tensor, array: Any) -> Tensor:
     refuse_overlap(t)
     t._k.copy_(t._a, array)
     bump(t)
-    if t._e is not None and (GRAD.on or THREAD.on):
+    if (GRAD.on or THREAD.on) and edge_of(t) is not None:
         rebase(t, None)
     return t
 

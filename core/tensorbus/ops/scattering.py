@@ -11,6 +11,7 @@ from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.errors import device_error, type_error
 from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.generate import core
+from tensorbus.ops.index_tensors import apart
 from tensorbus.ops.indexing import check_fits
 from tensorbus.ops.inplace import check_leaf, in_place, refuse_overlap
 from tensorbus.ops.primitives import narrowed, narrowed_but
@@ -149,14 +150,14 @@ def _write(x: Tensor, d: int, i: Tensor, src: Any, op: str) -> Tensor:
     """The in-place form: straight into the memory where nothing records."""
     given = isinstance(src, Tensor)
     if (GRAD.on or THREAD.on) and (
-        x._e is not None or edge_of(x) is not None or (given and src._e is not None)
+        x._e is not None or edge_of(x) is not None or (given and edge_of(src) is not None)
     ):
         return in_place(x, lambda t: _apply(t, d, i, src, op), ())
     if GRAD.on or THREAD.on:
         check_leaf(x)
     refuse_overlap(x)
-    target = _vector(x)
-    _scattered(x._k, target._a, d, i._a, _source(x, i, src)._a, op)
+    target, source = _vector(x), apart(_source(x, i, src), x)
+    _scattered(x._k, target._a, d, apart(i, x)._a, source._a, op)
     bump(x)
     return x
 

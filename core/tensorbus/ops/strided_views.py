@@ -9,6 +9,8 @@ from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.generate import core
 from tensorbus.ops.layouts import contiguous_strides
 from tensorbus.ops.public import public
+from tensorbus.ops.recipes import recipe
+from tensorbus.ops.registry import ROWS
 
 
 @public()
@@ -76,8 +78,21 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: Any = None
     if own or input._b is not None:
         laid = tuple(input._k.layout(input._a)[2])
         if own or laid != contiguous_strides(tuple(input._s)):
-            return core("restrided")(input, shape, strides, offset, (own, laid))
+            made = core("restrided")(input, shape, strides, offset, (own, laid))
+            return _of_base(made, shape, strides, offset)
     return core("strided")(input, shape, strides, offset)
+
+
+def _of_base(made: Tensor, shape: Any, strides: Any, offset: int) -> Tensor:
+    """The view as one of its base: it may reach places that the view between them has not."""
+    base, how = made._b, made._r
+    if isinstance(base, Tensor) and how is not None:
+        start, laid = base._k.layout(base._a)[1:]
+        if not start and tuple(laid) == contiguous_strides(tuple(base._s)):
+            made._r = recipe(ROWS["strided"], (shape, strides, offset), None)
+        else:
+            made._r = recipe(ROWS["restrided"], (shape, strides, offset, (start, laid)), None)
+    return made
 
 
 @public()

@@ -21,11 +21,13 @@ def write_values(self: Tensor, src: Any) -> Tensor:
     y = to_kind(src, self._k)
     if y._s != self._s:
         y = y.expand(self._s)
-    recording = (GRAD.on or THREAD.on) and (self._e is not None or y._e is not None)
+    recording = (GRAD.on or THREAD.on) and (edge_of(self) is not None or edge_of(y) is not None)
     if recording:
         check_leaf(self)
         if y is src or y._b is not None:
             y = core("clone")(y)
+    elif y._c is not None and y._c is self._c:
+        y = core("clone")(y)  # one storage: no value may be overwritten before it is read
     refuse_overlap(self)
     self._k.copy_(self._a, y._a)
     bump(self)
