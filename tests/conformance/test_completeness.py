@@ -1,6 +1,6 @@
-"""The full profile on ``cpu``, and what of the library its cases run: nothing public is left out.
+"""Nothing public is without a case.
 
-What has no case is found by introspection: while the suite runs, every Python function that is
+What has none is found by introspection: while the suite runs, every Python function that is
 called is recorded, and each public function, method, layer, optimiser and derivative rule has to
 be among them.
 """
@@ -8,6 +8,7 @@ be among them.
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator
 from types import CodeType
@@ -18,40 +19,44 @@ import pytest
 import tensorbus
 import tensorbus.linalg
 import tensorbus.nn.functional
+from tensorbus import discovery
 from tensorbus.ops.public import FUNCTIONS, METHODS
 from tensorbus.ops.registry import ROWS
-from tensorbus_conformance import Report, run
+from tensorbus_conformance import Case, Device, run_case, select
 
 pytestmark = pytest.mark.slow
 
 
+def _one_dtype_each() -> list[Case]:
+    """Every variant in one dtype: float32 where it has that, in the levels above the kernels."""
+    chosen: dict[tuple[str, str, str], Case] = {}
+    for case in select(("L2", "L3", "L4", "L5")):
+        level, op, dtype, *variant = case.id.split("/")
+        key = level, op, "/".join(variant)
+        laid_out = re.search("-(transposed|strided|expanded)", key[2]) or "composed" in key[2]
+        if dtype != "bfloat16" and not laid_out and (key not in chosen or dtype == "float32"):
+            chosen[key] = case
+    return list(chosen.values())
+
+
 @pytest.fixture(scope="module")
-def recorded() -> tuple[Report, set[CodeType]]:
-    called: set[CodeType] = set()
+def called() -> set[CodeType]:
+    """The code of every Python function that the suite calls."""
+    found: set[CodeType] = set()
 
     def record(frame: Any, event: str, _: Any) -> None:
         if event == "call":
-            called.add(frame.f_code)
+            found.add(frame.f_code)
 
+    device = Device(discovery.backend("cpu"))
     before = sys.getprofile()
     sys.setprofile(record)
     try:
-        report = run("cpu")
+        bad = [r for case in _one_dtype_each() if (r := run_case(case, device)).bad]
     finally:
         sys.setprofile(before)
-    return report, called
-
-
-def test_cpu_passes_the_full_profile(recorded: tuple[Report, set[CodeType]]) -> None:
-    report, _ = recorded
-    assert report.ok, [f"{r.id}: {r.message}" for r in report.failures[:10]]
-    assert not [r.id for r in report.results if r.stale], "exceptions that are needed no more"
-    assert {r.level for r in report.results} == {"L0", "L1", "L2", "L3", "L4", "L5"}
-    # A skip is not a pass: what this device lacks is bfloat16 and a second device, nothing else.
-    lacking = {r.id for r in report.results if r.outcome == "not supported"}
-    others = {id for id in lacking if "bfloat16" not in id}
-    assert others <= {"L0/copy_/devices"}, sorted(others)[:10]
-    assert report.counts()["pass"] > 40_000
+    assert not bad, bad[:3]
+    return found
 
 
 def _code(function: Any) -> CodeType | None:
@@ -90,20 +95,20 @@ def _missing(named: Iterator[tuple[str, Any]], called: set[CodeType]) -> list[st
     ids=["functions", "methods", "nn.functional", "linalg", "nn.init", "Tensor"],
 )
 def test_every_public_function_has_a_case(
-    recorded: tuple[Report, set[CodeType]], named: Callable[[], Iterator[tuple[str, Any]]]
+    called: set[CodeType], named: Callable[[], Iterator[tuple[str, Any]]]
 ) -> None:
-    assert _missing(named(), recorded[1]) == []
+    assert _missing(named(), called) == []
 
 
-def test_every_rule_and_composite_has_a_case(recorded: tuple[Report, set[CodeType]]) -> None:
+def test_every_rule_and_composite_has_a_case(called: set[CodeType]) -> None:
     rules = (
         (f"{row.name}: derivative of {argument}", rule)
         for row in ROWS.values()
         for argument, rule in row.rules.items()
     )
     composites = ((row.name, row.composite) for row in ROWS.values() if row.composite)
-    assert _missing(rules, recorded[1]) == []
-    assert _missing(composites, recorded[1]) == []
+    assert _missing(rules, called) == []
+    assert _missing(composites, called) == []
 
 
 def _classes(module: Any, base: type) -> Iterator[type]:
@@ -113,7 +118,7 @@ def _classes(module: Any, base: type) -> Iterator[type]:
             yield found
 
 
-def test_every_layer_and_optimiser_has_a_case(recorded: tuple[Report, set[CodeType]]) -> None:
+def test_every_layer_and_optimiser_has_a_case(called: set[CodeType]) -> None:
     layers = ((c.__name__, c.__init__) for c in _classes(tensorbus.nn, tensorbus.nn.Module))
     optimisers = (
         (c.__name__, c.step) for c in _classes(tensorbus.optim, tensorbus.optim.Optimizer)
@@ -122,6 +127,6 @@ def test_every_layer_and_optimiser_has_a_case(recorded: tuple[Report, set[CodeTy
         (c.__name__, c.get_lr)
         for c in _classes(tensorbus.optim.lr_scheduler, tensorbus.optim.lr_scheduler.LRScheduler)
     )
-    assert _missing(layers, recorded[1]) == []
-    assert _missing(optimisers, recorded[1]) == []
-    assert _missing(schedulers, recorded[1]) == []
+    assert _missing(layers, called) == []
+    assert _missing(optimisers, called) == []
+    assert _missing(schedulers, called) == []
