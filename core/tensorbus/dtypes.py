@@ -182,9 +182,12 @@ class finfo:
     """
 
     def __init__(self, type: dtype | None = None):
-        if type is not None:
-            _check("finfo", type=type)
-        type = (type or float32).to_real()
+        if type is None:
+            from tensorbus.defaults import get_default_dtype
+
+            type = get_default_dtype()
+        _check("finfo", type=type)
+        type = type.to_real()
         if type.category != FLOAT:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "

@@ -110,9 +110,12 @@ def _default(d: Dtype, t: Trial) -> None:
             "a new tensor of a float": whole.new_tensor([1.5], dtype=d),
         }
         number = tensorbus.result_type(whole, 1j)
+        info = tensorbus.finfo()
     for what, made in found.items():
         _same(made.dtype, d, f"with {d.name} as default, the dtype of {what}")
     _same(number, pair, f"with {d.name} as default, result_type of an integer and 1j")
+    if info.dtype != d.name:
+        raise Mismatch(f"with {d.name} as default, finfo() is of {info.dtype}")
     if formats.COMPLEX64 not in t.capabilities.dtypes or pair not in t.capabilities.dtypes:
         return
     with _default_dtype(d):

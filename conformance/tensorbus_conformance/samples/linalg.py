@@ -123,6 +123,8 @@ OPS = [
             E("scalar", RuntimeError, "both arguments to matmul need to be at least 1D, but they "
               "are 0D and 1D", T(), T(3)),
             E("dtypes", RuntimeError, _WORD + "float != long int", T(2, 3), T(3, 2, dtype=INT64)),
+            E("bool", NotImplementedError, "\"matmul\" not implemented for 'Bool'",
+              T(2, 3), T(3, 2), dtype=BOOL),
             E("number", TypeError, r"matmul\(\): argument 'other' \(position 2\) must be Tensor, "
               "not int", T(2, 3), 2),
         ],

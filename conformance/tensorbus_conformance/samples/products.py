@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus_conformance.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT64
+from tensorbus_conformance.formats import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT64
 from tensorbus_conformance.op import ANY, COMPLEX, FLOATING, NUMBERS, E, Op, S, T
 from tensorbus_conformance.samples.linalg import affine, magnitude, product, whole
 
@@ -224,6 +224,8 @@ OPS = [
         scale=_LINALG_CROSS_SIZE, ulp=2.0,
         errors=[
             E("extent", RuntimeError, _APART.format(-1, "2 and 3"), T(3, 2), T(2, 3)),
+            E("bool", NotImplementedError, "\"cross\" not implemented for 'Bool'",
+              T(3), T(3), dtype=BOOL),
             E("broadcast", RuntimeError, r"The size of tensor a \(2\) must match the size of "
               r"tensor b \(4\) at non-singleton dimension 0", T(2, 3), T(4, 3)),
         ],
@@ -366,6 +368,8 @@ OPS = [
         [S("square", T(3, 3)), S("wide", T(2, 4)), S("tall", T(4, 2)), S("empty", T(0, 3))],
         dtypes=NUMBERS, result="sum", ulp=2.0, scale=lambda x: np.trace(np.abs(x)), family="matmul",
         errors=[E("vector", RuntimeError, "trace: expected a matrix, but got tensor with dim 1",
-                  T(2))],
+                  T(2)),
+                E("bool", NotImplementedError, "\"trace\" not implemented for 'Bool'",
+                  T(2, 2), dtype=BOOL)],
     ),
 ]  # fmt: skip

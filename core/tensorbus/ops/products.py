@@ -163,6 +163,8 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The vector product along a dimension of extent 3; the operands broadcast."""
     check_tensors("linalg_cross", input=input, other=other)
     _same_dtype(input, other)
+    if input._k.dtype is dtypes.bool:
+        raise not_implemented("cross", input)
     if len(input._s) != len(other._s):
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     d = wrap_dim(dim, len(input._s))
