@@ -90,6 +90,23 @@ OPS = [
         ulp=0,
         errors=[
             E(
+                "overflow",
+                RuntimeError,
+                "value cannot be converted to type uint8_t without overflow",
+                T(3),
+                0,
+                300,
+                dtype=formats.UINT8,
+            ),
+            E(
+                "complex",
+                NotImplementedError,
+                "clamp is not supported for complex types",
+                T(3),
+                0,
+                dtype=formats.COMPLEX64,
+            ),
+            E(
                 "neither",
                 ValueError,
                 r"clamp\(\): At least one of 'min' or 'max' must not be None",
@@ -123,6 +140,15 @@ OPS = [
         keeps_order=False,
         call=_choose,
         errors=[
+            E(
+                "shapes",
+                RuntimeError,
+                r"The size of tensor a \(3\) must match the size of tensor b "
+                r"\(4\) at non-singleton dimension 1",
+                M([[True, False, True]]),
+                T(2, 4),
+                T(2, 4),
+            ),
             E(
                 "condition",
                 RuntimeError,
@@ -168,6 +194,15 @@ OPS = [
         ulp=0,
         edges=False,
         gradient=False,
+        errors=[
+            E(
+                "dtypes",
+                RuntimeError,
+                r"heaviside is not yet implemented for tensors with different dtypes\.",
+                T(3),
+                T(3, dtype=formats.INT64),
+            ),
+        ],
         family="pointwise",
     ),
 ]

@@ -76,7 +76,10 @@ OPS = [
         ulp=4,
         wide=False,
         scale=lambda x: 3 * _at_least_1(scipy.special.digamma)(x),  # as large are its terms
-        more=[S("negative", T(3, 4, of=(-4.9, -4.1), grad=False)).only(*FLOATING)],
+        more=[
+            S("negative", T(3, 4, of=(-4.9, -4.1), grad=False)).only(*FLOATING),
+            S("poles", T(data=[0.0, -0.0, -1.0, -3.0, np.inf, np.nan], grad=False)).only(*FLOATING),
+        ],
     ),
     Op(
         "polygamma",
@@ -86,6 +89,7 @@ OPS = [
             S("digamma", 0, T(3, 4, of="positive")),
             S("second", 2, T(3, 4, of="above one")),
             S("crossing", 0, T(data=[1.25, 1.4375, 1.5, 1.75])),
+            S("pole", 1, T(data=[0.0, np.inf, np.nan], grad=False)).only(*FLOATING),
             S("fifth", 5, T(3, 4, of="above one")),
             S("scalar", 1, T(of="positive")),
             S("empty", 1, T(0, 3)),
