@@ -118,7 +118,8 @@ def cases() -> Iterator[Case]:
         checks["state"] = functools.partial(_state, name)
         yield from _named(name, checks)
     searches = {"fixed": _lbfgs, "short-history": functools.partial(_lbfgs, history=2)}
-    yield from _named("LBFGS", {**searches, "strong-wolfe": _strong_wolfe})
+    conditions = {f"wolfe-{lr:g}": functools.partial(_wolfe, lr=lr) for lr in (0.01, 1, 60)}
+    yield from _named("LBFGS", {**searches, **conditions, "strong-wolfe": _strong_wolfe})
 
 
 def _named(name: str, checks: dict[str, Any]) -> Iterator[Case]:
@@ -327,3 +328,23 @@ def _strong_wolfe(t: Trial, *, dtype: Dtype) -> None:
     error = np.abs(got - _CENTRE).max()
     if not error < 1e-4:
         raise Mismatch(f"the minimum was missed by {error}: {got}")
+
+
+def _wolfe(t: Trial, *, dtype: Dtype, lr: float) -> None:
+    """One search from a first step that is too short, right or too long: both conditions hold."""
+    bench = Bench(t)
+    parts, optimizer, closure = _minimiser(
+        bench, dtype, lr=lr, line_search_fn="strong_wolfe", max_iter=1, max_eval=30
+    )
+    start = np.array([0.5, 0.25, -0.5, 1.0])
+    optimizer.step(closure)
+    got = np.concatenate([bench.read(p) for p in parts]).astype(np.float64)
+    (before, g), (after, h) = _bowl(start), _bowl(got)
+    length = float(np.linalg.norm(got - start) / np.linalg.norm(g))
+    if not np.allclose(got, start - length * g, rtol=1e-5):
+        raise Mismatch(f"{got} does not lie along the gradient")
+    slope = -float(g @ g)
+    if not after <= before + 1e-4 * length * slope:
+        raise Mismatch(f"the loss went from {before} to {after} by a step of {length}")
+    if not abs(float(h @ g)) <= 0.9 * abs(slope):
+        raise Mismatch(f"the slope went from {slope} to {-float(h @ g)} by a step of {length}")

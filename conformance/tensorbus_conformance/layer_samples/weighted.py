@@ -71,7 +71,7 @@ CONVOLUTIONS = [
     _conv("Conv2d", "reflect", T(1, 1, 4, 5), (1, 2, 3), padding=2, padding_mode="reflect"),
     _conv("Conv2d", "replicate", T(1, 1, 4, 5), (1, 2, 3), padding=1, padding_mode="replicate"),
     _conv(
-        "Conv2d", "same-circular", T(1, 1, 4, 5), (1, 1, 3), padding="same", padding_mode="circular"
+        "Conv2d", "same-circular", T(1, 1, 4, 5), (1, 1, 2), padding="same", padding_mode="circular"
     ),
     _conv("ConvTranspose1d", "plain", T(2, 2, 4), (2, 3, 3)),
     _conv("ConvTranspose1d", "strided", T(1, 2, 4), (2, 2, 3), stride=2, padding=1),
