@@ -209,7 +209,8 @@ OPS = [
     ),
     product(
         "ger", _outer, [S("plain", T(3), T(4)), S("empty", T(0), T(3))], dtypes=ANY, ulp=1.0,
-        promotes="dims", errors=[E("matrix", RuntimeError, "outer: Expected 1-D argument self, but got 2-D",
+        promotes="dims",
+        errors=[E("matrix", RuntimeError, "outer: Expected 1-D argument self, but got 2-D",
                   T(2, 2), T(2))],
     ),
     product(
