@@ -47,7 +47,9 @@ def cases(draw: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
         elif kind == "tensor":
             own = draw(st.sampled_from([common, common[-1:], (1,)]))
             index.append(draw(hnp.arrays(np.int64, own, elements=st.integers(-n, n - 1))))
-        elif not any(_is_array(part) for part in index):
+        elif any(_is_array(part) for part in index):
+            continue  # no mask beside index arrays; the dimension is still to come
+        else:
             rank = 1 if kind == "mask" else min(2, x.ndim - dim)
             index.append(draw(hnp.arrays(bool, x.shape[dim : dim + rank])))
             dim += rank - 1
