@@ -108,8 +108,8 @@ OPS = [
             ),
             E(
                 "neither",
-                ValueError,
-                r"clamp\(\): At least one of 'min' or 'max' must not be None",
+                RuntimeError,
+                r"torch\.clamp: At least one of 'min' or 'max' must not be None",
                 T(3),
             ),
         ],

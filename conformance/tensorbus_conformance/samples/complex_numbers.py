@@ -35,7 +35,7 @@ def _conj(name: str) -> Op:
         fresh=False,
         inplace=False,
         ulp=0,
-        errors=[not_a_tensor("conj")],
+        errors=[not_a_tensor(name)],
     )
 
 

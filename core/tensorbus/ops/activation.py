@@ -177,7 +177,7 @@ def _wrapped(x: Tensor, bound: Any) -> Any:
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """The values cut to [min, max]; either may be missing, a number or a tensor."""
     if min is None and max is None:
-        raise ValueError("clamp(): At least one of 'min' or 'max' must not be None")
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         if min is not None:
             input = FUNCTIONS["clamp_min"](input, min)

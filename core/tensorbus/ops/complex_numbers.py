@@ -112,6 +112,7 @@ def sgn(input: Tensor) -> Tensor:
 @public(out=True)
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor itself."""
+    check_tensors("conj_physical", input=input)
     return conj(input)
 
 
