@@ -181,7 +181,8 @@ from tensorbus import discovery
 names = discovery.backend_names()
 import importlib
 for package in {[p.name for p in PLUGINS]}:
-    importlib.import_module(package).tensorbus_backend()
+    module = importlib.import_module(package)
+    getattr(module, "tensorbus_comm" if "_comm_" in package else "tensorbus_backend")()
 """
     loaded = loaded_after(program)
     assert {p.name for p in PLUGINS} <= loaded

@@ -196,7 +196,7 @@ class TcpComm(Comm):
 
 
 def _bytes(array: np.ndarray) -> memoryview:
-    return memoryview(array.view(np.uint8).reshape(-1)) if array.size else memoryview(b"")
+    return array.view(np.uint8).reshape(-1).data if array.size else memoryview(b"")
 
 
 def _blocks(array: np.ndarray, count: int) -> list[np.ndarray]:

@@ -166,7 +166,8 @@ def _wait(links: Links, out: Out | None, into: In | None, deadline: Deadline) ->
     """Wait until a stream can go on; the rank that is waited for."""
     peer = into.peer if into is not None else out.peer if out is not None else 0
     try:
-        wait_ready(into and into.sock, out and out.sock, deadline.left())
+        reading = None if into is None else into.sock
+        wait_ready(reading, None if out is None else out.sock, deadline.left())
         deadline.left()
     except TimeoutError:
         if links.error is not None:

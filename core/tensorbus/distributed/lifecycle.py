@@ -63,12 +63,12 @@ def init_process_group(
     """Join the job: find the other ranks and make the group of all of them.
 
     *backend* names the comm, or one for each device type (``"cpu:tcp,cuda:other"``); None lets the
-    way the process was started and the devices decide. *init_method* is ``tcp://HOST:PORT`` (rank 0
-    listens), ``tcp://[GROUP]:PORT`` of IP multicast, ``file:///PATH`` or ``env://`` (the default:
-    ``MASTER_ADDR``, ``MASTER_PORT``, ``RANK``, ``WORLD_SIZE``); *store* takes its place. With a file
-    or multicast *world_size* is enough. *timeout*, a timedelta or seconds, holds for every operation
-    (default: 30 minutes). ``ValueError`` for what is missing, ``DistStoreError`` and
-    ``DistNetworkError`` where the ranks do not come together.
+    way the process was started and the devices decide. *init_method* is ``tcp://HOST:PORT`` (rank
+    0 listens), ``tcp://[GROUP]:PORT`` of IP multicast, ``file:///PATH`` or ``env://`` (the
+    default: ``MASTER_ADDR``, ``MASTER_PORT``, ``RANK``, ``WORLD_SIZE``); *store* takes its place.
+    With a file or multicast *world_size* is enough. *timeout*, a timedelta or seconds, holds for
+    every operation (default: 30 minutes). ``ValueError`` for what is missing, ``DistStoreError``
+    and ``DistNetworkError`` where the ranks do not come together.
 
     >>> import tensorbus.distributed as dist
     >>> dist.init_process_group("tcp", "tcp://127.0.0.1:29511", rank=0, world_size=1)
@@ -120,7 +120,7 @@ def _enter(
         atexit.register(_at_exit)
 
 
-def destroy_process_group(group: ProcessGroup | None = None) -> None:
+def destroy_process_group(group: Any = None) -> None:
     """Leave the job, or one group of it, and free connections, threads and ports.
 
     >>> import tensorbus.distributed as dist
@@ -128,12 +128,12 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     False
     """
     world = current()
-    if group is GroupMember.NON_GROUP_MEMBER:
+    if group == GroupMember.NON_GROUP_MEMBER:
         return
     if group is None or group is world.default:
         world.default_group()
         _leave_all(world)
-    elif group.group_name in world.groups:
+    elif isinstance(group, ProcessGroup) and world.groups.get(group.group_name) is group:
         world.groups.pop(group.group_name).close()
     else:
         raise ValueError("Invalid process group specified or has been destroyed.")
@@ -264,10 +264,7 @@ def new_group(
     """
     world = current()
     default = world.default_group()
-    if ranks is None:
-        members = list(default.ranks)
-    else:
-        members = sorted(ranks)
+    members = list(default.ranks) if ranks is None else sorted(ranks)
     if not members:
         raise ValueError("a group needs at least one rank")
     if len(set(members)) != len(members):

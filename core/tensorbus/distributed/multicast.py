@@ -135,6 +135,6 @@ def _find_store(said: Announcements, world_size: int, secret: bytes, timeout: fl
             return TCPStore(address, told["port"], timeout=timeout, secret=secret)
     raise DistNetworkError(
         f"{len(found)} of {world_size} processes met at the multicast group within {timeout:g} "
-        f"seconds: start the others, with the same TENSORBUS_JOB_SECRET, on networks that multicast "
-        f"reaches"
+        f"seconds: start the others, with the same TENSORBUS_JOB_SECRET, on networks that "
+        f"multicast reaches"
     )

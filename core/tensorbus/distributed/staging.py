@@ -37,8 +37,8 @@ def _find_route(group: ProcessGroup, kind: Kind) -> tuple[Comm, bool]:
     )
     raise RuntimeError(
         f"the comm {comm.name!r} cannot move {kind.dtype.name} tensors of device "
-        f"{kind.device.type!r}; it takes {known}. Convert the tensor, or name another comm for this "
-        f"device: init_process_group('{kind.device.type}:NAME')"
+        f"{kind.device.type!r}; it takes {known}. Convert the tensor, or name another comm for "
+        f"this device: init_process_group('{kind.device.type}:NAME')"
     )
 
 
@@ -47,8 +47,8 @@ def _tell(comm: Comm, kind: Kind) -> None:
     if pair not in _told:
         _told.add(pair)
         warnings.warn(
-            f"the comm {comm.name!r} cannot take memory of device {kind.device.type!r}: its tensors "
-            f"go through host memory",
+            f"the comm {comm.name!r} cannot take memory of device {kind.device.type!r}: its "
+            f"tensors go through host memory",
             UserWarning,
             stacklevel=2,
         )
