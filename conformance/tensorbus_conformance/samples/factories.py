@@ -266,6 +266,7 @@ OPS = [
         ]),
     factory("arange-fractions", _arange,
         [S("tenths", 0.0, 1.0, 0.1, **HERE), S("down", 1.0, -1.0, -0.3, **HERE),
+         S("many", 1.0, 41.0, 0.1, **HERE),
          S("halves", -2.5, 2.5, **HERE), S("uneven", 0, 2, 0.75, **HERE)],
         dtypes=FLOATING, ulp=2.0, scale=_places, call=tensorbus.arange),
     factory("range", _range,
