@@ -97,6 +97,10 @@ def _float_power(x: Any, y: Any) -> Any:
     return np.power(np.asarray(x, wide), np.asarray(y, wide))
 
 
+def _float_power_in_place(x: Any, y: Any) -> Any:
+    return x.clone().float_power_(y)
+
+
 def _quotient(name: str, round_: Callable[..., Any]) -> Op:
     """Division by a rounding mode."""
 
@@ -164,6 +168,22 @@ def _divisor(name: str, reference: Callable[..., Any]) -> Op:
               T(3)),
         ],
     )  # fmt: skip
+
+
+# -- what has no derivative ------------------------------------------------------------------
+def _without_derivative(name: str) -> Op:
+    """A function that may be recorded, but not differentiated."""
+
+    def call(x: Any, y: Any) -> Any:
+        import tensorbus
+
+        x.requires_grad_()
+        y.requires_grad_()
+        return getattr(tensorbus, name)(x, y).sum().backward()
+
+    text = f"derivative for aten::{name} is not implemented"
+    errors = [E("backward", RuntimeError, text, T(3), T(3))]
+    return _op(f"{name}-derivative", np.equal, [], errors=errors, call=call)
 
 
 # -- the next number -------------------------------------------------------------------------
@@ -278,6 +298,24 @@ OPS = [
         family="pointwise",
     ),
     _op(
+        "Tensor.float_power_",
+        _float_power,
+        [S("plain", T(3, 4, of="positive"), T(4)), S("number", T(3, 4, of="positive"), 2.5)],
+        dtypes=(formats.FLOAT64, formats.COMPLEX128),
+        ulp=4,
+        call=_float_power_in_place,
+        errors=[
+            E(
+                "dtype",
+                RuntimeError,
+                "the base given to float_power_ has dtype Float but the "
+                "operation's result requires dtype Double",
+                T(3),
+                2.0,
+            ),
+        ],
+    ),
+    _op(
         "ldexp",
         _exponents,
         [
@@ -320,4 +358,5 @@ OPS = [
     _divisor("gcd", np.gcd),
     _divisor("lcm", np.lcm),
     *(_nextafter(d) for d in FLOATING),
+    *(_without_derivative(name) for name in ("floor_divide", "heaviside", "nextafter")),
 ]

@@ -158,6 +158,7 @@ OPS = [
     _told("numel", _size),
     _told("nelement", _size),
     _told("is_nonzero", lambda x: bool(x), S("one", T(1, 1, of="nonzero")), S("scalar", T(data=0))),
+    _told("Tensor.__nonzero__", lambda x: bool(x), S("one", T(1, of="nonzero"))),
     _told(
         "is_same_size",
         lambda x, y: x.shape == y.shape,

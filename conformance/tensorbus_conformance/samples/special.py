@@ -110,6 +110,14 @@ OPS = [
             )
         ],
     ),
+    Op(
+        "Tensor.polygamma",
+        lambda x, n: _polygamma(n, x),
+        [S("method", T(3, 4, of="positive"), 1)],
+        ulp=4,
+        keeps_order=True,
+        family="special",
+    ),
     _function(
         "sinc",
         np.sinc,
