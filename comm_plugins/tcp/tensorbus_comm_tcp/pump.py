@@ -34,11 +34,11 @@ class Out:
         self.sock, self.peer = sock, peer
         self.sent = -len(header)
         self.total = sum(p.nbytes for p in parts)
-        if self.total <= _SMALL:
-            joined = b"".join([header, *parts])
-            self._parts = [memoryview(joined)]
-        else:
-            self._parts = [memoryview(header), *(p for p in parts if p.nbytes)]
+        parts = [p for p in parts if p.nbytes]
+        if parts and parts[0].nbytes <= _SMALL:
+            # One system call and one packet. Later parts may still change until they are sent.
+            header += parts.pop(0)
+        self._parts = [memoryview(header), *parts]
         self._next = 0
         self._at = 0
 
