@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import tensorbus
+from tensorbus import discovery
 from tensorbus.plugin import dtype as Dtype
 from tensorbus_conformance import compare, formats, layouts, values
 from tensorbus_conformance.compare import Mismatch
@@ -170,6 +171,14 @@ class Bench:
         if 0 in tensor.shape or not operand.buffer.size:
             return False
         return bool(tensor.untyped_storage() == operand.flat.untyped_storage())
+
+
+def needs_of_cpu(*dtypes: Dtype) -> None:
+    """Declare a case that goes by way of the CPU unsupported where that lacks a dtype."""
+    found = discovery.backend("cpu").capabilities(0).dtypes
+    missing = sorted({d.name for d in dtypes} - {d.name for d in found})
+    if missing:
+        raise Unsupported(f"the CPU, by way of which this goes, has no {', '.join(missing)}")
 
 
 def flatten(result: Any) -> list[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus_conformance import formats
+from tensorbus_conformance.bench import needs_of_cpu
 from tensorbus_conformance.op import ANY, DEVICE, DTYPE, E, Op, S, T
 
 _DTYPES = {
@@ -65,6 +66,11 @@ def _same(x: np.ndarray, *_: Any, **__: Any) -> np.ndarray:
     return x
 
 
+def _by_the_cpu(x: Any, device: Any) -> Any:
+    needs_of_cpu(x.dtype)
+    return x.cpu().to(device)
+
+
 def _plain(**more: Any) -> T:
     return T(2, 3, **more)
 
@@ -104,7 +110,7 @@ OPS = [
     _op("to-copies", _same, [S("dtype", _plain(), DTYPE), S("device", _plain(), DEVICE)],
         fresh=True, call=lambda x, *args: x.to(*args, copy=True)),
     _op("Tensor.cpu", _same, [S("there-and-back", _plain(), DEVICE), S("scalar", T(), DEVICE)],
-        call=lambda x, device: x.cpu().to(device)),
+        call=_by_the_cpu),
     _op("Tensor.type_as", lambda x, y: cast(x, formats.FLOAT32),
         [S("plain", _plain(of=(0, 100), grad=False), T(1, dtype=formats.FLOAT32))],
         result=formats.FLOAT32),

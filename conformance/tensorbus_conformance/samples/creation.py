@@ -9,6 +9,7 @@ import numpy as np
 import tensorbus
 from tensorbus.plugin import dtype as Dtype
 from tensorbus_conformance import formats
+from tensorbus_conformance.bench import needs_of_cpu
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.op import ANY, BOOL, COMPLEX, DEVICE, DTYPE, FLOATING, REAL, E, Op, S, T
 from tensorbus_conformance.samples.factories import HERE, factory
@@ -29,6 +30,7 @@ def _typed(d: Dtype) -> Op:
     constructor = getattr(tensorbus, d.legacy)
 
     def call(data: Any, device: Any) -> list[Any]:
+        needs_of_cpu(d)
         made, sized = constructor(data), constructor(2, 3)
         if not isinstance(made, constructor) or tuple(sized.shape) != (2, 3):
             raise Mismatch(f"{d.legacy}(2, 3) has shape {tuple(sized.shape)}")
