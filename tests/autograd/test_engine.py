@@ -268,7 +268,7 @@ def test_threads_run_their_own_graphs_over_shared_leaves() -> None:
     assert not errors
 
 
-@pytest.mark.parametrize("op", ["floor_divide", "nextafter", "heaviside"])
+@pytest.mark.parametrize("op", ["floor_divide", "heaviside"])
 def test_ops_without_a_derivative_say_so_in_backward(op: str) -> None:
     x = leaf(3.0)
     y = getattr(tb, op)(x, tb.tensor([2.0]))

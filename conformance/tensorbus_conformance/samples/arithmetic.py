@@ -224,7 +224,6 @@ def _nextafter(d: Dtype) -> Op:
             dtypes=(d,),
             number=None,
             ulp=0,
-            gradient=False,
             family="pointwise",
             errors=[
                 E("integers", NotImplementedError, "\"nextafter_cpu\" not implemented for 'Long'",
@@ -358,5 +357,5 @@ OPS = [
     _divisor("gcd", np.gcd),
     _divisor("lcm", np.lcm),
     *(_nextafter(d) for d in FLOATING),
-    *(_without_derivative(name) for name in ("floor_divide", "heaviside", "nextafter")),
+    *(_without_derivative(name) for name in ("floor_divide", "heaviside")),
 ]

@@ -29,7 +29,7 @@ binary("copysign", doc="The size of *input* with the sign of *other*", domain="o
        y=lambda F, g: F.mul(g, 0.0))
 binary("nextafter", doc="The next number after *input* towards *other*",
        composite=lambda F, x, y: _nextafter(F, _array(F, x), _array(F, y)),
-       **no_derivative("nextafter"))
+       x=lambda F, g, x, y: F.where(F.eq(x, y), F.number(0), g), y=lambda F, g: F.mul(g, 0.0))
 binary("heaviside", doc="0 below 0, 1 above, *values* at 0", domain="ordered", inplace=True,
        composite=lambda F, x, y: F.where(F.eq(x, 0), y, F.cast(F.gt(x, 0), F.bool)),
        **no_derivative("heaviside"))
