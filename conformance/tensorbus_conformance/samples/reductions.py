@@ -158,6 +158,7 @@ _PROD = Op(
         *special(),
         S("wraps", T(6, 12, of="wide", grad=False), 0).only(*BOOL, *INTEGRAL),
         S("zeros", T(data=[[1.5, 0, 2.5], [0, 0, 1.5], [1.5, -2, 0.5], [0, 0, 0]]), 1),
+        S("beyond", T(data=[[1024.0, 1000, 2**-10, 2**-9]], grad=False), 1).only(*FLOATING),
     ],
     ANY,
     "sum",

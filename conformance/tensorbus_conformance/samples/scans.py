@@ -135,6 +135,7 @@ _CUMSUM = _scan_op(
         *_samples(),
         *_long(),
         S("nan", T(data=_NAN, grad=False), 1).only(*FLOATING),
+        S("beyond", T(data=[[40000.0, 40000, -40000, -30000]], grad=False), 1).only(*FLOATING),
         S("wide", T(4, 12, of="wide", grad=False), 0).only(*BOOL, *INTEGRAL),
     ],
 )
@@ -146,6 +147,7 @@ _CUMPROD = _scan_op(
         *_samples(),
         S("zeros", T(data=[[1.5, 0, 2.5, 2], [0, 0, 1.5, 1], [1.5, -2, 0.5, 0], [0] * 4]), 1),
         S("nan", T(data=_NAN, grad=False), 1).only(*FLOATING),
+        S("beyond", T(data=[[1024.0, 1000, 2**-10, 2**-9]], grad=False), 1).only(*FLOATING),
         S("long", T(2, 300, of=(1.0, 1.02), grad=False), 1).only(*BOOL, *REAL),
         S("wide", T(4, 12, of="wide", grad=False), 0).only(*BOOL, *INTEGRAL),
     ],
