@@ -53,7 +53,7 @@ _TRUTHS = [
     S("one-true", T(data=[[0, 0, 0, 1], [1, 0, 0, 0], [0, 0, 0, 0]]), 1),
     S("one-false", T(data=[[1, 1, 1, 0], [0, 1, 1, 1], [1, 1, 1, 1]]), 1),
     S("wide", T(4, 12, of="wide"), 0),
-    S("holes", T(4, 5, of="holes"), 1),
+    S("nan", T(data=[[0, np.nan], [1, np.nan], [0, 0]]), 1).only(*FLOATING, *COMPLEX),
     S("negative-zero", T(data=[-0.0, 0.0])),
     S("imaginary", T(data=[[0, 1j], [0, 0]]), 1).only(*COMPLEX),
 ]
