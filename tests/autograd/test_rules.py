@@ -172,7 +172,8 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "xlogy": [(Draw(2, 3), Draw(3, of=POSITIVE))],
     "copysign": [(Draw(2, 3), Draw(2, 3, of=POSITIVE)), (Draw(2, 3), -2.0)],
     **{name: [(Draw(2, 3), Draw(2, 3, of=POSITIVE))] for name in ["fmax", "fmin"]},
-    "div_floor": [(Draw(2, 3), Draw(2, 3, of=POSITIVE))],
+    **{name: [(Draw(2, 3), Draw(2, 3, of=POSITIVE))]
+       for name in ["div_floor", "div_trunc", "nextafter"]},
     "nan_to_num": _unary(REAL, 0.0, 1.0, -1.0),
     "tril": [(Draw(3, 4), 1), (Draw(2, 3, 3), -1)],
     "triu": [(Draw(3, 4), 1), (Draw(2, 3, 3), -1)],

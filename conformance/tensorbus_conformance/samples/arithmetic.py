@@ -259,7 +259,6 @@ OPS = [
         dtypes=_FLOATS,
         ulp=2,
         scale=_ends,
-        keeps_order=False,
         errors=[
             E(
                 "dtypes",

@@ -137,7 +137,6 @@ OPS = [
         ulp=0,
         signed_zeros=True,
         promotes=True,
-        keeps_order=False,
         call=_choose,
         errors=[
             E(
@@ -183,7 +182,6 @@ OPS = [
         [S("plain", T(3, 4), _CHOICE, T(4)), S("number", T(3, 4), _CHOICE, 2).only(*NUMBERS)],
         dtypes=ANY,
         ulp=0,
-        keeps_order=False,
     ),
     binary(
         "heaviside",

@@ -72,7 +72,7 @@ def _namespace(row: Row) -> dict[str, Any]:
         "sequence": nodes.next_sequence, "Node": nodes.Node, "FREED": nodes.FREED,
         "stale": nodes.stale, "stale_result": nodes.stale_result,
         "slow": slow.binary, "failed": slow.failed, "rare": slow.rare, "edge_of": slow.edge_of,
-        "pointwise": slow.pointwise, "finish": slow.saved_result,
+        "pointwise": slow.pointwise, "laid_out": slow.laid_out, "finish": slow.saved_result,
         **{f"rule_{name}": rule for name, rule in row.rules.items()},
     }  # fmt: skip
 
@@ -212,8 +212,8 @@ def _general(row: Row) -> list[str]:
     lines += [
         "    if not r.shape:",
         f"        r = {kind}.as_array(r)",
-        *_row_major(row, kind),
-        *_result(kind, "    ", size="SIZES[r.shape]"),
+        *(_laid_out(row, kind) if row.keeps_order else _row_major(row, kind)),
+        *_result(kind, "    ", "SIZES[r.shape]", "base" if row.keeps_order else "None"),
     ]
     if row.rules:
         lines += record_text(row)
@@ -302,6 +302,15 @@ def _row_major(row: Row, kind: str) -> list[str]:
         # Kernels give row-major results for row-major inputs; compositions may give views.
         test = f"({' or '.join(f'{t}._b is not None' for t in row.tensors)}) and {test}"
     return [f"    if {test}:", f"        r = {kind}.clone(r)"]
+
+
+def _laid_out(row: Row, kind: str) -> list[str]:
+    """Lines that give a result the layout of the operands."""
+    return [
+        "    base = None",
+        f"    if {' or '.join(f'{t}._b is not None' for t in row.tensors)}:",
+        f"        r, base = laid_out({kind}, r, {', '.join(row.tensors)})",
+    ]
 
 
 def _result(kind: str, indent: str, size: str = "s", base: str = "None") -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from tensorbus.ops.registry import row
 
 # fmt: off
-row("where", "c:T, x:T, y:T",
+row("where", "c:T, x:T, y:T", keeps_order=True,
     x=lambda F, g, c, x_shape: F.sum_to(F.where(c, g, F.number(0)), tuple(x_shape)),
     y=lambda F, g, c, y_shape: F.sum_to(F.where(c, F.number(0), g), tuple(y_shape)))
 row("matmul", "x:T, y:T", domain="number",

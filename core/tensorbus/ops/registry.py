@@ -57,6 +57,8 @@ class Row:
     """What to call with the operands where the common case raised: another way, or the error."""
     outside: Callable[..., Any] | None = None
     """What to call with a tensor of a dtype outside the domain, where it is not just converted."""
+    keeps_order: bool = False
+    """Whether a ``general`` op is pointwise all the same: its result has its operands' layout."""
     node_name: str = ""
     tensors: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
@@ -104,7 +106,7 @@ def row(name: str, signature: str, form: str = "general", **fields: Any) -> Row:
 
     ``row("exp", "x:T", "unary", x=lambda F, g, out: F.mul(g, out))`` is a whole op.
     """
-    known = {"result", "composite", "node_name", "domain", "otherwise", "outside"}
+    known = {"result", "composite", "node_name", "domain", "otherwise", "outside", "keeps_order"}
     rules = {k: fields.pop(k) for k in list(fields) if k not in known}
     made = Row(name, signature, form, rules=rules, **fields)
     unknown = set(rules) - set(made.tensors)

@@ -51,6 +51,19 @@ def pointwise(row: Row, k: Kind, *operands: Any) -> tuple[Any, Size, Any]:
     return out, size_of(shape), None if strides == contiguous_strides(shape) else PERMUTED
 
 
+def laid_out(k: Kind, r: Any, *tensors: Tensor) -> tuple[Any, Any]:
+    """(array, base mark) of a pointwise result, in the layout that its operands ask for."""
+    shape = tuple(r.shape)
+    strides = pointwise_strides(
+        shape, *((tuple(t._s), tuple(t._k.layout(t._a)[2])) for t in tensors)
+    )
+    if tuple(k.layout(r)[2]) != strides:
+        out = empty_in_layout(k, shape, strides)
+        k.copy_(out, r)
+        r = out
+    return r, None if strides == contiguous_strides(shape) else PERMUTED
+
+
 # -- promotion -------------------------------------------------------------------------------
 def binary(row: Row, a: Any, b: Any) -> Any:
     """A pointwise op on two operands of any kinds, one of which may be a number."""
