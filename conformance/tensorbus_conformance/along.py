@@ -190,11 +190,3 @@ def out_of_range(low: int, high: int, given: int) -> str:
     """The text of the error for a dimension that a tensor does not have."""
     allowed = rf"\[{low}, {high}\]"
     return rf"Dimension out of range \(expected to be in range of {allowed}, but got {given}\)"
-
-
-def not_implemented(op: str, dtype: str) -> str:
-    """The text of the error for a dtype that a kernel does not take."""
-    return (
-        rf'"{op}" not implemented for \'{dtype}\' on device \S+\. '
-        r"Convert the tensor with \.to\(dtype\) first\."
-    )

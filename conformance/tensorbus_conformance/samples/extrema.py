@@ -16,7 +16,6 @@ from tensorbus_conformance.along import (
     each_line,
     magnitudes,
     many_dims,
-    not_implemented,
     one_dim,
     over,
 )
@@ -111,14 +110,6 @@ _AMAX = Op(
         *dims_errors(),
         *empty_errors("amax"),
         _empty_error("amax"),
-        E(
-            "complex",
-            NotImplementedError,
-            not_implemented("amax", "ComplexFloat"),
-            T(2),
-            0,
-            dtype=formats.COMPLEX64,
-        ),
     ],
     family="reductions",
 )

@@ -16,7 +16,6 @@ from tensorbus_conformance.along import (
     each_line,
     exactly,
     narrowed,
-    not_implemented,
     scan,
 )
 from tensorbus_conformance.op import (
@@ -167,17 +166,7 @@ _CUMMAX = Op(
     (*BOOL, *REAL),
     ("same", formats.INT64),
     ulp=0,
-    errors=[
-        *dim_errors(),
-        E(
-            "complex",
-            NotImplementedError,
-            not_implemented("cummax", "ComplexFloat"),
-            T(3),
-            0,
-            dtype=formats.COMPLEX64,
-        ),
-    ],
+    errors=dim_errors(),
     family="scans",
 )
 
