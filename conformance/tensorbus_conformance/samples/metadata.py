@@ -93,6 +93,12 @@ def _base_of_views(x: Any) -> bool:
     return x[1:]._base is x and x[1:].t()._base is x
 
 
+def _of_a_subclass(x: Any, cls: Any = None) -> Any:
+    made = type("Marked", (type(x),), {}) if cls is None else cls
+    found = x.as_subclass(made)
+    return found if type(found) is made else None
+
+
 def _host(array: np.ndarray, d: Any) -> tuple[str, bool]:
     return _shown(array), array.dtype == formats.value_dtype(d)
 
@@ -219,6 +225,12 @@ OPS = [
         call=lambda x: format(x, ".3f"), dtypes=formats.FLOATS),
     _op("Tensor.__reduce_ex__", lambda x: x, [S("matrix", T(2, 3)), S("scalar", T())],
         call=lambda x: pickle.loads(pickle.dumps(x)), layouts=("transposed", "expanded")),
+    _op("Tensor.__array_wrap__", lambda x: np.ones(2), [S("plain", T(2))],
+        dtypes=(formats.FLOAT32,),
+        call=lambda x: x.__array_wrap__(np.ones(2, np.float32)).to(x.device)),
+    _op("Tensor.as_subclass", lambda x: x, [S("plain", T(2, 3))], view=True, call=_of_a_subclass,
+        errors=[E("no-subclass", TypeError,
+                  r"as_subclass\(\): <class 'int'> is not a subclass of Tensor", T(2), int)]),
     # -- tensors like this one -------------------------------------------------------------------
     _op("Tensor.new_zeros", lambda x, *shape: np.zeros(_sizes(shape), x.dtype),
         [S("ints", T(2), 2, 3), S("tuple", T(2), (3, 1)), S("scalar", T(2), ())]),

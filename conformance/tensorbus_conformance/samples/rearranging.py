@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus_conformance import formats
-from tensorbus_conformance.op import ANY, DEVICE, DTYPE, E, I, Op, S, T
+from tensorbus_conformance.op import ANY, E, I, Op, S, T
 from tensorbus_conformance.samples.views import extents, out_of_range
 
 REPEATED = [
@@ -68,14 +68,6 @@ def _chosen(x: np.ndarray, r: int = 2, with_replacement: bool = False) -> np.nda
     if r == 0:
         return np.zeros((0,), x.dtype)
     return np.array(rows, x.dtype).reshape(len(rows), r)
-
-
-def _triangle(lower: bool, row: int, col: int, offset: int = 0, **_: Any) -> np.ndarray:
-    if lower:
-        chosen = [(i, j) for i in range(row) for j in range(col) if j <= i + offset]
-    else:
-        chosen = [(i, j) for i in range(row) for j in range(col) if j >= i + offset]
-    return np.array(chosen, np.int64).reshape(-1, 2).T
 
 
 def _grid(*vectors: Any, indexing: Any = "ij") -> list[np.ndarray]:
@@ -205,21 +197,6 @@ OPS = [
                T(3))],
         )
         for name, reference in (("tril", np.tril), ("triu", np.triu))
-    ),
-    *(
-        _op(
-            f"{name}_indices",
-            lambda *args, _lower=name == "tril", **kwargs: _triangle(_lower, *args, **kwargs),
-            [
-                S("plain", 3, 4, device=DEVICE).only(formats.INT64),
-                S("above", 3, 4, 1, dtype=DTYPE, device=DEVICE),
-                S("below", 3, 2, -1, dtype=DTYPE, device=DEVICE),
-                S("empty", 0, 3, dtype=DTYPE, device=DEVICE),
-            ],
-            [E("rows", RuntimeError, "row must be non-negative, got-1", -1, 2, device=DEVICE)],
-            dtypes=(formats.INT64, formats.INT32),
-        )
-        for name in ("tril", "triu")
     ),
     _op(
         "diag",
