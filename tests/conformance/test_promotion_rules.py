@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
+
 from tensorbus_conformance import formats, promotion_rules
 from tensorbus_conformance.cases import promotion
 from tensorbus_conformance.samples import all_ops

@@ -214,7 +214,8 @@ OPS = [
     factory("full-overflow", np.full, [], call=_with_dtype(tensorbus.full), errors=[
         E(f"{d.name}-{n}", RuntimeError, _OVERFLOW.format(c), DTYPE, (2,), value, dtype=d,
           device=DEVICE)
-        for d, c, values in ((UINT8, "uint8_t", (256, -256)), (formats.INT8, "int8_t", (-129, 1e9)),
+        for d, c, values in ((UINT8, "uint8_t", (256, -256, -0.5)),
+                             (formats.INT8, "int8_t", (-129, 1e9, 127.5)),
                              (INT32, "int", (2**31,)), (INT64, "int64_t", (np.inf, 2**63)),
                              (FLOAT32, "float", (1e300, 1j)))
         for n, value in enumerate(values)

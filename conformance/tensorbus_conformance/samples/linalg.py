@@ -218,7 +218,7 @@ OPS = [
         [
             S("plain", T(2, 4), T(2, 3), T(3, 4)),
             S("factors", T(2, 4), T(2, 3), T(3, 4), beta=2, alpha=3),
-            S("fractions", T(2, 4), T(2, 3), T(3, 4), beta=0.5, alpha=-1.25),
+            S("fractions", T(2, 4), T(2, 3), T(3, 4), beta=0.5, alpha=1.75),
             S("without-input", T(2, 4, grad=False), T(2, 3), T(3, 4), beta=0),
             S("input-row", T(4), T(2, 3), T(3, 4)),
             S("input-column", T(2, 1), T(2, 3), T(3, 4)),

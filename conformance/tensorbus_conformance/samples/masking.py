@@ -83,7 +83,7 @@ OPS = [
         ],
         [
             E("mask", RuntimeError,
-              "masked_fill_ only supports boolean masks, but got mask with dtype Long",
+              "masked_fill_ only supports boolean masks, but got mask with dtype long int",
               T(2), I([1, 0]), 1.0),
             E("value", RuntimeError,
               "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with 1 "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -87,39 +86,11 @@ def host_array(data: Any, dtype: Dtype | None) -> tuple[np.ndarray, Dtype]:
 
 
 def _check_range(array: np.ndarray, d: Dtype) -> None:
-    """RuntimeError where Python numbers do not fit an integer dtype; uint8 takes -255 too."""
+    """RuntimeError where Python numbers do not fit an integer dtype; whole ones wrap into uint8."""
     limits = dtypes.iinfo(d)
-    least = -limits.max if d is dtypes.uint8 else limits.min
-    if array.dtype.kind == "f":
-        good = (np.trunc(array) >= least) & (array < limits.max + 1)
-    else:
-        good = (array >= least) & (array <= limits.max)
-    if not good.all():
+    least = -limits.max if d is dtypes.uint8 and array.dtype.kind != "f" else limits.min
+    if not ((array >= least) & (array <= limits.max)).all():
         raise RuntimeError(f"value cannot be converted to type {d.name} without overflow")
-
-
-_C_NAMES = {
-    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
-    "float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
-}  # fmt: skip
-
-
-def check_fill(value: Any, d: Dtype) -> None:
-    """RuntimeError where a number that fills a tensor does not fit the dtype."""
-    if isinstance(value, complex) and not d.is_complex:
-        fits, value = not value.imag, value.real
-    else:
-        fits = True
-    if d.category == dtypes.INTEGER:
-        limits = dtypes.iinfo(d)
-        least = -limits.max if d is dtypes.uint8 else limits.min
-        fits = fits and math.isfinite(value) and least <= int(value) <= limits.max
-    elif d.name == "float32" and math.isfinite(value):
-        fits = fits and abs(value) <= dtypes.finfo(d).max
-    if not fits:
-        raise RuntimeError(
-            f"value cannot be converted to type {_C_NAMES.get(d.name, d.name)} without overflow"
-        )
 
 
 def dtype_of_host(array: np.ndarray) -> Dtype:

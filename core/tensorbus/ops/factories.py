@@ -8,7 +8,8 @@ from tensorbus import dtypes
 from tensorbus._tensor import Tensor, wrap_like
 from tensorbus.errors import type_error
 from tensorbus.kinds import Kind
-from tensorbus.ops.creation import check_fill, finished, inferred, kind_for
+from tensorbus.ops.arguments import check_fill
+from tensorbus.ops.creation import finished, inferred, kind_for
 from tensorbus.ops.dims import shape_argument
 from tensorbus.ops.inplace import write_out
 from tensorbus.ops.layouts import (

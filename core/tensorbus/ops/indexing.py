@@ -15,6 +15,7 @@ import numpy as np
 from tensorbus import dtypes
 from tensorbus._tensor import PERMUTED, Tensor, bump, make
 from tensorbus.modes import RARE
+from tensorbus.ops.arguments import check_fill
 from tensorbus.ops.creation import tensor
 from tensorbus.ops.generate import core, shortcut
 from tensorbus.ops.index_tensors import Indexed, assign_at, take_at
@@ -259,26 +260,7 @@ def _assigned(x: Tensor, value: Any) -> Any:
 
 def check_fits(x: Tensor, value: Any) -> None:
     """RuntimeError for a number that the tensor's dtype cannot hold."""
-    d = x._k.dtype
-    if isinstance(value, complex) and not d.is_complex:
-        fits = value.imag == 0
-        value = value.real
-    else:
-        fits = True
-    if d.category == dtypes.INTEGER and not isinstance(value, complex):
-        bits = d.bits - 1 if d.is_signed else d.bits
-        # Negative numbers wrap around in unsigned dtypes, as in C.
-        fits = fits and -(2**bits) <= value < 2**bits and value == value
-    if not fits:
-        raise RuntimeError(
-            f"value cannot be converted to type {_C_NAMES.get(d.name, d.name)} without overflow"
-        )
-
-
-_C_NAMES = {
-    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
-    "float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16",
-}  # fmt: skip
+    check_fill(value, x._k.dtype)
 
 
 # -- from the written index to views and tensors ---------------------------------------------

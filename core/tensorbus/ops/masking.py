@@ -14,6 +14,7 @@ from tensorbus.ops.index_tensors import places, unravel
 from tensorbus.ops.indexing import check_fits
 from tensorbus.ops.inplace import in_place, refuse_overlap
 from tensorbus.ops.layouts import broadcast_shapes
+from tensorbus.ops.linalg import c_name
 from tensorbus.ops.promotion import result_type
 from tensorbus.ops.public import public
 from tensorbus.ops.slow import edge_of, operand
@@ -119,7 +120,8 @@ def _on(mask: Tensor, x: Tensor) -> Tensor:
 def _fill_value(x: Tensor, mask: Tensor, value: Any) -> None:
     if mask._k.dtype is not dtypes.bool:
         raise RuntimeError(
-            f"masked_fill_ only supports boolean masks, but got mask with dtype {_scalar(mask)}"
+            "masked_fill_ only supports boolean masks, but got mask with dtype "
+            + c_name(mask._k.dtype)
         )
     if not isinstance(value, Tensor):
         check_fits(x, value)
@@ -161,7 +163,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         raise RuntimeError(
             f"Number of elements of source < number of ones in mask: {source._s.numel()} < {needed}"
         )
-    if not needed:
+    if not source._s.numel():
         return core("clone")(x)
     at = core("maximum")(core("sub")(count, 1), 0)
     values = core("take")(source.reshape(-1), 0, at, False)

@@ -10,8 +10,8 @@ from tensorbus import defaults, dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.errors import type_error
 from tensorbus.kinds import Kind
-from tensorbus.ops.arguments import scalar_name
-from tensorbus.ops.creation import check_fill, finished, kind_for
+from tensorbus.ops.arguments import check_fill, scalar_name
+from tensorbus.ops.creation import finished, kind_for
 from tensorbus.ops.inplace import write_out
 from tensorbus.ops.linalg import c_name
 from tensorbus.ops.public import public

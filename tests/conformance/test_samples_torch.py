@@ -1,0 +1,177 @@
+"""The suite's references, dtype rules and error texts beside PyTorch's own.
+
+What differs on purpose is in ``OTHERWISE``, with the reason; a difference that is not there is a
+mistake of the suite, or of the library that passes it.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorbus
+from tensorbus_conformance import formats
+from tensorbus_conformance.bench import Bench, flatten
+from tensorbus_conformance.op import Op, Sample, wide
+from tensorbus_conformance.samples import all_ops
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle here")
+
+DTYPES = (formats.FLOAT64, formats.INT64, formats.UINT8, formats.BOOL, formats.COMPLEX64)
+
+TIES = "PyTorch's order of equal elements is unspecified; ours is stable"
+NAN = "the places of NaN differ from PyTorch's, which are unspecified"
+OTHERWISE: dict[tuple[str, str], str] = {
+    ("sort", "*"): TIES,
+    ("argsort", "*"): TIES,
+    ("topk", "*"): TIES,
+    ("kthvalue", "*"): TIES,
+    ("mode", "long"): TIES,
+    ("nanmedian", "nan"): NAN,
+    ("searchsorted", "nan*"): NAN,
+    ("bucketize", "nan*"): NAN,
+    ("var_mean", "infinite"): "the mean is infinite; PyTorch's one-pass mean is NaN",
+    ("std_mean", "infinite"): "the mean is infinite; PyTorch's one-pass mean is NaN",
+    ("trapezoid", "points*"): "distances of uint8 do not wrap",
+    ("cumulative_trapezoid", "points*"): "distances of uint8 do not wrap",
+    ("nn.functional.pixel_unshuffle", "empty"): "PyTorch leaves an empty tensor's shape as it was",
+    ("nn.functional.pad", "re*"): "truth values are padded in every mode",
+    ("view_as_complex", "empty"): "an empty tensor has no strides to refuse",
+    ("index_put", "skipped"): "None stands for a whole dimension, as in x[None, i]",
+    ("logsumexp", "no-dims"): "an empty list of dimensions means all, as in the other reductions",
+    ("searchsorted", "values-keyword"): "the argument has its documented name",
+    ("atan2", "number"): "numbers are taken",
+    ("atan2", "fraction"): "numbers are taken",
+    ("Tensor.to", "number"): "an argument that is none of the documented ones is refused",
+    ("take_along_dim", "beyond"): "indices out of range are always an error",
+    ("zeros", "keyword"): "the unknown keyword is named",
+    ("ones", "keyword"): "the unknown keyword is named",
+    ("masked_scatter", "*"): "the numbers are told",
+    ("norm", "*dtype*"): "PyTorch's binding takes the fifth argument for out",
+    ("norm", "narrowing"): "PyTorch's binding takes the fifth argument for out",
+    ("nanmedian", "empty-*"): "the function is named, not the one it is made of",
+    ("repeat_interleave", "floats"): "the text of PyTorch's other overload says what is wanted",
+    ("meshgrid", "rank"): "the shape is told instead of the values",
+    ("sign", "complex"): "the text is that of every op without complex numbers",
+    ("dropout", "p"): "the same exception as nn.functional.dropout's",
+    ("cummax", "dim-scalar"): "the text of every dimension out of range",
+    ("cummin", "dim-scalar"): "the text of every dimension out of range",
+}
+
+_OUTSIDE = re.compile(r"ind(ex|ices).* out of|out of range: tried to access", re.I)
+
+
+def known(op: str, variant: str) -> bool:
+    """Whether a difference is there on purpose."""
+    from fnmatch import fnmatchcase
+
+    return any(op == name and fnmatchcase(variant, glob) for name, glob in OTHERWISE)
+
+
+def theirs(name: str) -> Any:
+    try:
+        return operator.attrgetter(name)(torch)
+    except AttributeError:
+        return None
+
+
+def translated(value: Any) -> Any:
+    return getattr(torch, value.name) if isinstance(value, tensorbus.dtype) else value
+
+
+def call(op: Op, sample: Sample, d: Any) -> tuple[Any, list[np.ndarray]]:
+    """PyTorch's results for a sample, and the operands as the reference gets them."""
+    hosts: list[np.ndarray] = []
+
+    def make(t: Any) -> Any:
+        kind = t.dtype or d
+        host = t.make(d, op.name, sample.variant, len(hosts))
+        hosts.append(wide(host, kind))
+        return torch.from_numpy(np.array(host)).to(getattr(torch, kind.name))
+
+    args, kwargs = sample.replace(make, dtype=getattr(torch, d.name), device="cpu")
+    given = {k: translated(v) for k, v in kwargs.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return theirs(op.name)(*map(translated, args), **given), hosts
+
+
+OPS = [op for op in all_ops() if op.call is None and theirs(op.name) is not None]
+
+
+def different(op: Op, sample: Sample, d: Any) -> str | None:
+    """What PyTorch's results for a sample have that the suite would not accept."""
+    try:
+        results, hosts = call(op, sample, d)
+    except Exception as error:
+        return f"raises {type(error).__name__}: {str(error)[:100]}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = flatten(Bench.reference(op, sample, hosts))
+    found = [results] if isinstance(results, torch.Size) else flatten(results)
+    if len(found) != len(expected):
+        return f"gives {len(found)} results, expected {len(expected)}"
+    for g, w, kind in zip(found, expected, op.result_dtypes(d, len(expected)), strict=True):
+        if not isinstance(w, (np.ndarray, np.generic)):
+            continue
+        if g.dtype is not getattr(torch, kind.name) or tuple(g.shape) != np.shape(w):
+            return f"gives {g.dtype}{list(g.shape)}, expected {kind.name}{list(np.shape(w))}"
+        values = g.detach().resolve_conj().resolve_neg().numpy()
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wanted = np.asarray(w).astype(values.dtype)
+        exact = values.dtype.kind in "iub"
+        close = 0 if exact else 1e-9 if kind is formats.FLOAT64 else 2e-5
+        if not np.allclose(values, wanted, rtol=close, atol=close / 100, equal_nan=True):
+            return f"gives {values.reshape(-1)[:4]}..., expected {wanted.reshape(-1)[:4]}..."
+    return None
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_references_and_dtypes_are_pytorchs(part: int) -> None:
+    wrong = []
+    for op in OPS[part::4]:
+        for d in (x for x in DTYPES if x in op.dtypes):
+            for sample in op.samples:
+                if sample.takes(d) and not known(op.name, sample.variant):
+                    text = different(op, sample, d)
+                    if text:
+                        wrong.append(f"{op.name} of {d.name}, {sample.variant}: PyTorch {text}")
+    assert not wrong, "\n".join(wrong)
+
+
+def plain(text: str) -> str:
+    """A message without the name of the kernel: ``"exp_vml_cpu" not implemented for ...``."""
+    return re.sub(r'^"\w+" not implemented', '"" not implemented', text)
+
+
+def test_error_texts_are_pytorchs() -> None:
+    wrong = []
+    for op in OPS:
+        for error in op.errors:
+            if known(op.name, error.variant):
+                continue
+            said = f"{op.name}, {error.variant}: PyTorch"
+            try:
+                call(op, Sample(error.variant, error.args, error.kwargs), error.dtype)
+            except Exception as raised:
+                first = str(raised).partition("\n")[0]
+                if "received an invalid combination of arguments" in first:
+                    continue  # a list of signatures, which say less than our own words
+                if _OUTSIDE.search(first) and issubclass(error.error, IndexError):
+                    continue  # each function has words of its own; ours are the same everywhere
+                if "not implemented for" in first and plain(first).split(" on ")[0] in plain(
+                    error.text.replace("\\", "")
+                ):
+                    continue
+                if not isinstance(raised, error.error) or not re.fullmatch(error.text, first):
+                    kind = type(raised).__name__
+                    wrong.append(f"{said} says {kind}: {first}\n    the suite {error.text}")
+            else:
+                wrong.append(f"{said} raises nothing")
+    assert not wrong, "\n".join(wrong)
