@@ -103,6 +103,40 @@ def _stale_here(write: Callable[[np.ndarray], Any]) -> Program:
     return program
 
 
+def _constant_scaled(x: Any, w: Any) -> Any:
+    """Constants that become a product keep what they were for the gradient of the factor."""
+    b = 0 * x + 2 if isinstance(x, np.ndarray) else tensorbus.full_like(x, 2.0)
+    b *= w
+    b[1] *= x[0]
+    return b * b
+
+
+def _constant_view_scaled(x: Any, w: Any) -> Any:
+    b = 0 * x + 2 if isinstance(x, np.ndarray) else tensorbus.full_like(x, 2.0)
+    v = b[1:]
+    v[0] *= w
+    v *= x[1:]
+    return b * b
+
+
+def _constant_power(x: Any, w: Any) -> Any:
+    if isinstance(x, np.ndarray):
+        return (0 * x + 2) ** w
+    return tensorbus.full_like(x, 2.0).pow_(w)
+
+
+def _constant_product_here(x: Any, w: Any) -> Any:
+    b = 0 * w + 2
+    b[[0, 2]] *= w[:2]
+    return b * b
+
+
+def _constant_product(x: Any, w: Any) -> Any:
+    b = tensorbus.full_like(w, 2.0)
+    b.scatter_(0, on(x, [0, 2]), w[:2], reduce="multiply")
+    return b * b
+
+
 def _zeroed(v: np.ndarray) -> None:
     v[...] = 0
 
@@ -272,6 +306,10 @@ PROGRAMS: dict[str, Any] = {
     "scatter-into-old-view": (
         _stale_method(lambda v: v.scatter_(1, on(v, [[2]]), 0.0)), _stale_here(_corner_zeroed)),
     "multiply-old-view": (_stale_method(lambda v: v.mul_(0)), _stale_here(_zeroed)),
+    "constant-scaled": _constant_scaled,
+    "constant-view-scaled": _constant_view_scaled,
+    "constant-power": _constant_power,
+    "constant-scattered": (_constant_product, _constant_product_here),
     "old-view-joined": (_old_view(lambda v: tensorbus.cat([v])), _old_row),
     "old-view-stacked": (_old_view(lambda v: tensorbus.stack([v])[0]), _old_row),
     "old-view-cast": (

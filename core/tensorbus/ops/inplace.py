@@ -21,11 +21,13 @@ def in_place(
     x: Tensor, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
 ) -> Tensor:
     """Write ``f(x, *args)`` into *x*; nothing changes where the result does not fit."""
-    recording = GRAD.on or THREAD.on
-    if recording:
+    source = x
+    if GRAD.on or THREAD.on:
         check_leaf(x)
-    snapshot = _snapshot(x) if recording and edge_of(x) is not None else x
-    y = f(snapshot, *args, **(kwargs or {}))
+        operands = (x, *args, *kwargs.values()) if kwargs else (x, *args)
+        if any(isinstance(o, Tensor) and edge_of(o) is not None for o in operands):
+            source = _snapshot(x)  # backward may need the values that are overwritten
+    y = f(source, *args, **(kwargs or {}))
     if y is NotImplemented:
         return y
     return assign(x, y)

@@ -152,7 +152,7 @@ def _write(x: Tensor, d: int, i: Tensor, src: Any, op: str) -> Tensor:
     if (GRAD.on or THREAD.on) and (
         x._e is not None or edge_of(x) is not None or (given and edge_of(src) is not None)
     ):
-        return in_place(x, lambda t: _apply(t, d, i, src, op), ())
+        return in_place(x, lambda t, s: _apply(t, d, i, s, op), (src,))
     if GRAD.on or THREAD.on:
         check_leaf(x)
     refuse_overlap(x)
