@@ -20,7 +20,7 @@ from tensorbus.devices import device as Device
 from tensorbus.dtypes import BOOL, FLOAT, INTEGER
 from tensorbus.kinds import Kind, kind_of
 from tensorbus.ops import raw_views
-from tensorbus.plugin.backend import PRIMITIVES, REDUCTIONS
+from tensorbus.plugin.backend import PRIMITIVES
 
 Entry = Callable[..., Any]
 
@@ -32,7 +32,7 @@ _TRUTHS = {"add": "bitwise_or", "mul": "bitwise_and"}
 """Primitives that mean another one on bool, where no kernel of theirs is due."""
 
 _DIVISIONS = ("floor_divide", "fmod", "remainder", "div_floor")
-_BACKEND_NAMES = {"view": "reshape"}
+_BACKEND_NAMES = {"view": "reshape", "sum_long": "sum"}
 
 
 class WrongDomain(Exception):
@@ -85,7 +85,7 @@ def _guarded(kind: Kind, row: Any, entry: Entry) -> Entry:
                 return entry(kind.as_array(x), *params)
 
         return view
-    if row.form == "general" and row.name in REDUCTIONS:
+    if row.form == "general" and row.name in raw_views.FOLDS:
         target = {"int64": kind.i64, "bool": kind.bool}.get(row.result, kind)
 
         def reduction(*args: Any, **out: Any) -> Any:
@@ -166,9 +166,11 @@ def _entry(kind: Kind, name: str, kernel: Entry) -> Entry:
     token = kind.token
     if not kind.backend.traits.python_scalars:
         kernel = raw_views.suit_numbers(kind, name, kernel)
-    if name in PRIMITIVES:
+    if name in PRIMITIVES or name == "sum_long":
         kernel = raw_views.suit_traits(kind, name, kernel)
-    if name in _CONVERTING:
+    if name == "sum_long":
+        token = kind.i64.token
+    if name in (*_CONVERTING, "sum_long"):
 
         def converting(x: Any, dims: Any, out: Any = None) -> Any:
             return kernel(x, dims, token) if out is None else kernel(x, dims, token, out=out)

@@ -81,6 +81,9 @@ DEFAULTS: dict[str, Callable[..., Any]] = {
 _WITHOUT_IDENTITY = ("amax", "amin", "argmax", "argmin")
 _FROM_NOTHING = ("arange", "random_bits")
 
+FOLDS = (*REDUCTIONS, "sum_long")
+"""The entries that take dimensions away; ``sum_long`` is the kernel of ``sum`` with int64."""
+
 
 def suit_traits(kind: Any, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """An entry that takes any shapes, sizes and layouts, for a kernel that may not."""
@@ -185,7 +188,7 @@ def _empty_shape(name: str, operands: tuple[Any, ...], arrays: list[Any]) -> Sha
     if name in POINTWISE:
         return tuple(broadcast_shapes(*(tuple(x.shape) for x in arrays)))
     x: Any = arrays[0] if arrays else None
-    if name in REDUCTIONS:
+    if name in FOLDS:
         dims = operands[1] if isinstance(operands[1], tuple) else (operands[1],)
         return tuple(n for d, n in enumerate(x.shape) if d not in dims)
     if name in SCANS or name == "argsort":
