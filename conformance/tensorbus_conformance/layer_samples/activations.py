@@ -7,9 +7,9 @@ from typing import Any
 
 from tensorbus_conformance.layer import Layer, plain, weighted
 from tensorbus_conformance.op import S, T
-from tensorbus_conformance.samples.activations import OPS
+from tensorbus_conformance.samples import activations, activations_along
 
-_FUNCTIONS = {op.name: op.reference for op in OPS}
+_FUNCTIONS = {op.name: op.reference for op in (*activations.OPS, *activations_along.OPS)}
 
 
 def function(name: str) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Activation functions: elementwise, and those that work along a dimension."""
+"""Activation functions of one operand, element by element."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from scipy import special
 
 from tensorbus_conformance.compare import Mismatch
-from tensorbus_conformance.formats import FLOAT32, FLOAT64, INT64
-from tensorbus_conformance.op import FLOATING, REAL, E, I, Op, S, T
+from tensorbus_conformance.formats import COMPLEX64, FLOAT32, FLOAT64
+from tensorbus_conformance.op import FLOATING, REAL, E, Op, S, T
 
 _F = "nn.functional."
 _SELU = (1.0507009873554804934193349852946, 1.6732632423543772848170429916717)
@@ -94,17 +94,6 @@ def _hardsigmoid(x: np.ndarray) -> np.ndarray:
     return np.clip(x + 3, 0, 6) / 6
 
 
-def _prelu(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    if weight.size > 1:
-        weight = weight.reshape(-1, *(1,) * (x.ndim - 2))
-    return np.where(x > 0, x, x * weight).reshape(x.shape)
-
-
-def _glu(x: np.ndarray, dim: int = -1) -> np.ndarray:
-    a, b = np.split(x, 2, axis=dim)
-    return a * special.expit(b)
-
-
 _MODERATE = T(data=[0.0, -0.0, np.inf, np.nan, 6e4, -11.0, 11.0, 1e-3, -1e-3], grad=False)
 """Values and edges but those where the sigmoid underflows: it may be 0 there, or subnormal."""
 _KINKS = T(data=[[-4.1, -3.4, -2.3, -0.7], [0.3, 1.9, 2.6, 3.7], [5.3, 6.6, 9.0, -1.2]])
@@ -163,7 +152,21 @@ POINTWISE = [
     _activation("softsign", lambda x: x / (1 + np.abs(x)), ulp=2),
     # The derivative 1 - (1 - tanh(x)^2) cancels near 0.
     _activation("tanhshrink", lambda x: x - np.tanh(x), ulp=2, scale=_magnitude, grad_ulp=128),
-    _activation("hardshrink", _hardshrink, S("lambd", T(3, 4), 0.9), ulp=0.5),
+    _activation(
+        "hardshrink",
+        _hardshrink,
+        S("lambd", T(3, 4), 0.9),
+        ulp=0.5,
+        errors=[
+            E(
+                "complex",
+                NotImplementedError,
+                "\"hardshrink_cpu\" not implemented for 'ComplexFloat'",
+                T(3),
+                dtype=COMPLEX64,
+            ),
+        ],
+    ),
     _activation(
         "softshrink",
         _softshrink,
@@ -200,7 +203,7 @@ POINTWISE = [
         [S("plain", T(3, 4), 1, 7), S("empty", T(0, 3), 1, 7)],
         dtypes=tuple(d for d in REAL if d not in FLOATING),
         ulp=0,
-        call=lambda *args: _functional("threshold")(*args),
+        call=lambda *args: functional("threshold")(*args),
         family="nn",
     ),
     _activation("hardsigmoid", _hardsigmoid, x=_KINKS, ulp=2),
@@ -211,7 +214,7 @@ POINTWISE = [
 ]
 
 
-def _functional(name: str) -> Callable[..., Any]:
+def functional(name: str) -> Callable[..., Any]:
     import tensorbus.nn.functional
 
     found: Callable[..., Any] = getattr(tensorbus.nn.functional, name)
@@ -224,7 +227,7 @@ def _in_place(op: Op) -> Op:
 
     def call(x: Any, *args: Any, **kwargs: Any) -> Any:
         target = x.clone()
-        result = _functional(name)(target, *args, inplace=True, **kwargs)
+        result = functional(name)(target, *args, inplace=True, **kwargs)
         if result is not target:
             raise Mismatch(f"{name}(inplace=True) returned another tensor than its own")
         return result
@@ -248,149 +251,8 @@ IN_PLACE = [
     "hardswish".split()
 ]
 
-# -- with a weight, or along a dimension -----------------------------------------------------
-
-
-def _softmax(x: np.ndarray, dim: int) -> np.ndarray:
-    shifted = np.exp(x - x.max(axis=dim, keepdims=True, initial=-np.inf))
-    return np.asarray(shifted / shifted.sum(axis=dim, keepdims=True))
-
-
-def _log_softmax(x: np.ndarray, dim: int) -> np.ndarray:
-    shifted = x - x.max(axis=dim, keepdims=True, initial=-np.inf)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True)))
-
-
-def _softmin(x: np.ndarray, dim: int) -> np.ndarray:
-    return _softmax(-x, dim)
-
-
-def _along(name: str, reference: Callable[..., Any], **settings: Any) -> Op:
-    """A function of the softmax family."""
-    errors = [
-        E(
-            "dim",
-            IndexError,
-            r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)",
-            T(3, 4),
-            2,
-        )
-    ]
-    return Op(
-        name,
-        reference,
-        [
-            S("dim0", T(3, 4), 0),
-            S("last", T(2, 3, 4), -1),
-            S("middle", T(2, 3, 4), 1),
-            S("keyword", T(3, 4), dim=1),
-            S("one", T(3, 1), 1),
-            S("scalar", T(), 0),
-            S("empty", T(0, 3), 1),
-            S("large", T(data=[[200.0, -150.0, 199.0], [-300.0, -301.0, -302.5]]), 1),
-        ],
-        errors=errors,
-        family="nn",
-        **settings,
-    )
-
-
-def _of_integers(name: str, reference: Callable[..., Any], ulp: float) -> Op:
-    """The function of an int64 operand with ``dtype=``."""
-
-    def call(x: Any, dim: int) -> Any:
-        return _functional(name)(x, dim, dtype=FLOAT32)
-
-    samples = [S("plain", I([[1, 5, -2], [0, 3, 4]]), 1)]
-    return Op(
-        f"{_F}{name}-dtype",
-        lambda x, dim: reference(x.astype(np.float64), dim),
-        samples,
-        dtypes=(INT64,),
-        result=FLOAT32,
-        ulp=ulp,
-        measure="norm",
-        gradient=False,
-        call=call,
-        family="nn",
-    )
-
-
-def _normalize(x: np.ndarray, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> np.ndarray:
-    length = np.sum(np.abs(x) ** p, axis=dim, keepdims=True) ** (1 / p)
-    return np.asarray(x / np.maximum(length, eps))
-
-
-ALONG = [
-    _along(name, reference, ulp=ulp, measure="norm")
-    for prefix in ("", _F)
-    for name, reference, ulp in (
-        (f"{prefix}softmax", _softmax, 4),
-        (f"{prefix}log_softmax", _log_softmax, 3),
-        (f"{prefix}softmin", _softmin, 4),
-    )
-    if name != "softmin"
-]
-
 OPS = [
     *POINTWISE,
     *IN_PLACE,
     dataclasses.replace(POINTWISE[0], name="relu"),
-    *ALONG,
-    _of_integers("softmax", _softmax, 4),
-    _of_integers("log_softmax", _log_softmax, 3),
-    _of_integers("softmin", _softmin, 4),
-    Op(
-        _F + "prelu",
-        _prelu,
-        [
-            S("one", T(3, 4), T(1, of="positive")),
-            S("channels", T(2, 3, 4), T(3)),
-            S("vector", T(5), T(1)),
-            S("scalar", T(), T(1)),
-            S("empty", T(0, 3), T(3)),
-        ],
-        ulp=1,
-        errors=[
-            E(
-                "channels",
-                RuntimeError,
-                r"Mismatch of parameter numbers and input channel size\. Found parameter numbers = "
-                r"4 and channel size = 3\.",
-                T(2, 3),
-                T(4),
-            )
-        ],
-        family="nn",
-    ),
-    Op(
-        _F + "glu",
-        _glu,
-        [S("last", T(3, 4)), S("dim0", T(4, 3), 0), S("vector", T(6)), S("empty", T(0, 4))],
-        ulp=4,
-        errors=[
-            E(
-                "odd",
-                RuntimeError,
-                "Halving dimension must be even, but dimension 1 is size 3",
-                T(2, 3),
-            )
-        ],
-        family="nn",
-    ),
-    Op(
-        _F + "normalize",
-        _normalize,
-        [
-            S("plain", T(3, 4)),
-            S("p1", T(3, 4), 1.0, 0),
-            S("p3", T(2, 3, 4), 3.0, -1),
-            S("eps", T(3, 4), eps=5.0),
-            S("zeros", T(data=np.zeros((2, 3)), grad=False), eps=0.01),
-            S("empty", T(0, 3)),
-        ],
-        ulp=4,
-        measure="norm",
-        family="nn",
-    ),
 ]

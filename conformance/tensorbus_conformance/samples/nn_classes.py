@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus_conformance.formats import FLOAT32, INT64
+from tensorbus_conformance.formats import COMPLEX64, FLOAT32, INT64
 from tensorbus_conformance.op import E, I, Op, S, T
 
 _F = "nn.functional."
@@ -153,7 +153,19 @@ OPS = [
         ulp=3,
         scale=lambda x, *args, **kwargs: np.abs(_nll(-np.abs(x), *args, **kwargs)),
         grad_ulp=8,
-        errors=[_OUT_OF_BOUNDS, _BATCH, _FLOAT],
+        errors=[
+            _OUT_OF_BOUNDS,
+            _BATCH,
+            _FLOAT,
+            E(
+                "complex",
+                NotImplementedError,
+                "\"nll_loss_out_frame\" not implemented for 'ComplexFloat'",
+                T(2, 3),
+                I([0, 1]),
+                dtype=COMPLEX64,
+            ),
+        ],
         family="nn",
     ),
     Op(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from tensorbus_conformance.formats import COMPLEX64
 from tensorbus_conformance.op import E, ErrorSample, Op, S, Sample, T
 
 _F = "nn.functional."
@@ -171,6 +172,16 @@ VALUES = [
         S("batch", T(2, 3, 4), T(2, 3, 4, of="unit")),
         scale=_squared,
         weighted_mean=True,
+        errors=[
+            E(
+                "complex",
+                NotImplementedError,
+                "\"mse_cpu\" not implemented for 'ComplexFloat'",
+                T(3),
+                T(3),
+                dtype=COMPLEX64,
+            ),
+        ],
     ),
     loss_op(
         "l1_loss",

@@ -213,8 +213,8 @@ PRODUCTS = [
                 "dtype",
                 RuntimeError,
                 "Expected tensor for argument #1 'indices' to have one of the following scalar "
-                r"types: Long, Int; but got torch\.(\w+\.)?FloatTensor instead \(while checking arguments "
-                r"for embedding\)",
+                r"types: Long, Int; but got torch\.(\w+\.)?FloatTensor instead "
+                r"\(while checking arguments for embedding\)",
                 T(3),
                 T(3, 4),
             ),

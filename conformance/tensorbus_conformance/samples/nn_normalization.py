@@ -182,6 +182,16 @@ OPS = [
         scale=_batch(True),
         errors=[
             E(
+                "complex",
+                NotImplementedError,
+                "\"batch_norm\" not implemented for 'ComplexFloat'",
+                T(4, 3),
+                None,
+                None,
+                training=True,
+                dtype=formats.COMPLEX64,
+            ),
+            E(
                 "running-mean",
                 RuntimeError,
                 "running_mean should contain 3 elements not 2",
@@ -249,6 +259,14 @@ OPS = [
         scale=_layer(True),
         errors=[
             E(
+                "complex",
+                NotImplementedError,
+                "\"LayerNormKernelImpl\" not implemented for 'ComplexFloat'",
+                T(3, 4),
+                (4,),
+                dtype=formats.COMPLEX64,
+            ),
+            E(
                 "shape",
                 RuntimeError,
                 r"Given normalized_shape=\[3\], expected input with shape \[\*, 3\], but got input "
@@ -281,13 +299,21 @@ OPS = [
         scale=_group(True),
         errors=[
             E(
+                "complex",
+                NotImplementedError,
+                "\"GroupNormKernelImpl\" not implemented for 'ComplexFloat'",
+                T(2, 4),
+                2,
+                dtype=formats.COMPLEX64,
+            ),
+            E(
                 "groups",
                 RuntimeError,
                 r"Expected number of channels in input to be divisible by num_groups, but got "
                 r"input of shape \[2, 4, 3\] and num_groups=3",
                 T(2, 4, 3),
                 3,
-            )
+            ),
         ],
         **_SETTINGS,
     ),

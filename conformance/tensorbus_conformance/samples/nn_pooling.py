@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus_conformance.formats import INT64
+from tensorbus_conformance.formats import COMPLEX64, INT64
 from tensorbus_conformance.op import REAL, E, Op, S, T
 
 _F = "nn.functional."
@@ -277,6 +277,14 @@ MEANS = [
         errors=[
             _SMALL,
             _PAD,
+            E(
+                "complex",
+                NotImplementedError,
+                "\"avg_pool2d\" not implemented for 'ComplexFloat'",
+                T(1, 2, 2),
+                2,
+                dtype=COMPLEX64,
+            ),
             E(
                 "divisor",
                 RuntimeError,

@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
+from tensorbus.nn.functional.domains import refuse_complex
 from tensorbus.ops.activation import dropout as _dropout
 from tensorbus.ops.activation import log_softmax, masked, softmax
 from tensorbus.ops.generate import core
@@ -103,6 +104,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The values outside [-lambd, lambd], else 0."""
+    refuse_complex("hardshrink_cpu", input)
     return input * (input.abs() > lambd).to(input.dtype)
 
 
@@ -155,6 +157,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """One half times the sigmoid of the other half."""
+    refuse_complex("glu_cpu", input)
     n = input.shape[dim]
     if n % 2:
         raise RuntimeError(

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from tensorbus._tensor import Tensor
+from tensorbus.nn.functional.domains import refuse_complex
 from tensorbus.ops.generate import core
 from tensorbus.ops.layouts import broadcast_shapes
 
@@ -79,6 +80,7 @@ def mse_loss(
     """The mean of squared differences."""
     reduction = chosen(reduction, size_average, reduce)
     a, b = _pair(input, target)
+    refuse_complex("mse_cpu", a)
     return _weighted((a - b).square(), weight, input, reduction)
 
 

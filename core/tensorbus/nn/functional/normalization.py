@@ -7,6 +7,7 @@ from typing import Any
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.autograd.grad_mode import no_grad
+from tensorbus.nn.functional.domains import refuse_complex
 from tensorbus.ops.generate import core
 
 
@@ -29,6 +30,7 @@ def batch_norm(
 
     While training the statistics are the batch's and update the running ones in place.
     """
+    refuse_complex("batch_norm", input)
     for name, t in (
         ("running_mean", running_mean),
         ("running_var", running_var),
@@ -79,6 +81,7 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """The last dimensions with mean 0 and variance 1, then scaled."""
+    refuse_complex("LayerNormKernelImpl", input)
     shape = tuple(normalized_shape)
     if not shape or tuple(input.shape[-len(shape) :]) != shape:
         raise RuntimeError(
@@ -118,6 +121,7 @@ def group_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Groups of channels with mean 0 and variance 1 for each sample, then scaled by channel."""
+    refuse_complex("GroupNormKernelImpl", input)
     if input.dim() < 2:
         raise RuntimeError(
             f"Expected at least 2 dimensions for input tensor but received {input.dim()}"

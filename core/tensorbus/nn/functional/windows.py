@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._tensor import Tensor
+from tensorbus.nn.functional.domains import refuse_complex
 from tensorbus.ops.convolution import out_size
 from tensorbus.ops.generate import core
 from tensorbus.ops.pooling import pooled_size
@@ -289,6 +290,7 @@ def avg_pool2d(
     kernel, stride, padding, _ = _pool_settings(
         "avg_pool2d", input, kernel_size, stride, padding, 1, ceil_mode
     )
+    refuse_complex("avg_pool2d", input)
     x = _planes(input)
     y = core("avg_pool2d")(
         x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -328,6 +330,7 @@ def _adaptive_size(output_size: Any, x: Tensor, spatial: int) -> tuple[int, ...]
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The mean over windows chosen so that the result has a given size."""
+    refuse_complex("adaptive_avg_pool2d", input)
     oh, ow = _adaptive_size(output_size, input, 2)
     h, w = input.shape[-2:]
     if h % oh == 0 and w % ow == 0:
