@@ -369,7 +369,7 @@ def _converted(
     result, target = dtypes
     if target is not result:
         # Rounded twice: to the result's dtype, then to the target's, which may be the coarser.
-        want = formats.round_to(want, result) if _rounds(result) else want
+        want = formats.round_to(want, result)
         if not _rounds(target):
             want = np.asarray(want).astype(formats.value_dtype(target))
     bound = op.ulp

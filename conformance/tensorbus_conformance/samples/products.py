@@ -115,12 +115,12 @@ OPS = [
         "addr", _addr,
         [
             S("plain", T(3, 4), T(3), T(4)),
-            S("factors", T(3, 4), T(3), T(4), beta=2, alpha=-3),
+            S("factors", T(3, 4), T(3), T(4), beta=2, alpha=-3).only(*NUMBERS),
             S("without-input", T(3, 4, grad=False), T(3), T(4), beta=0),
             S("input-row", T(4), T(3), T(4)),
             S("empty", T(0, 4), T(0), T(4)),
         ],
-        promotes="dims",
+        dtypes=ANY, promotes="dims",
         errors=[
             E("input", RuntimeError, r"The expanded size of the tensor \(2\) must match the "
               r"existing size \(3\) at non-singleton dimension 0\.  Target sizes: \[2, 3\]\.  "
