@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 import uuid
-import weakref
 from collections import deque
 from typing import Any
 
 from tensorbus.plugin import CommContext, CommError, CommTimeout, PeerLost
 from tensorbus.plugin.wire import Deadline
 
-_hubs: weakref.WeakValueDictionary[str, Hub] = weakref.WeakValueDictionary()
+_gathering: dict[str, Hub] = {}
+"""Hubs to which not all ranks have come: one may send and leave before another comes."""
 _lock = threading.Lock()
 
 
@@ -22,6 +22,7 @@ class Hub:
         self.changed = threading.Condition()
         self.messages: dict[tuple[int, int], deque[tuple[int, Any]]] = {}
         self.left: set[int] = set()
+        self.came = 0
         self._rounds: dict[int, list[Any]] = {}
         self._places: list[int] = [0] * size
 
@@ -61,7 +62,10 @@ def hub_of(context: CommContext) -> Hub:
         raise CommError("the local comm needs a store, where its ranks find each other")
     with _lock:
         key = context.store.compare_set("local", "", uuid.uuid4().hex).decode()
-        hub = _hubs.get(key)
+        hub = _gathering.get(key)
         if hub is None:
-            hub = _hubs[key] = Hub(context.size)
+            hub = _gathering[key] = Hub(context.size)
+        hub.came += 1
+        if hub.came == context.size:
+            del _gathering[key]
         return hub

@@ -196,7 +196,7 @@ class TcpComm(Comm):
 
 
 def _bytes(array: np.ndarray) -> memoryview:
-    return array.view(np.uint8).reshape(-1).data if array.size else memoryview(b"")
+    return array.view(np.uint8).reshape(-1).data if array.size else memoryview(bytearray())
 
 
 def _blocks(array: np.ndarray, count: int) -> list[np.ndarray]:

@@ -67,7 +67,9 @@ def _await(store: Store, rank: int, world_size: int, timeout: float) -> None:
         if time.monotonic() >= end:
             missing = [r for r in range(world_size) if not store.check([f"who/{r}"])]
             names = ", ".join(map(str, missing))
-            raise DistStoreError(
+            text = (
                 f"rank {rank} waited {timeout:g} seconds for the others, but of {world_size} ranks "
                 f"{len(missing)} did not come: {names}. Start them, or give a longer timeout"
             )
+            store.set("refused", text)
+            raise DistStoreError(text)

@@ -42,6 +42,8 @@ class Announcements:
         self.own = os.urandom(16).hex()
         self._said: dict[str, Any] = {"id": self.own}
         self._closed = threading.Event()
+        self._networks = [0]
+        """The networks to announce on; 0 is the system's choice."""
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         interface = os.environ.get("TENSORBUS_INTERFACE", "")
         self._target = socket.getaddrinfo(host, port, family, socket.SOCK_DGRAM)[0][4]
@@ -50,10 +52,7 @@ class Announcements:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             self._socket.bind(("", port))
             if family == socket.AF_INET6:
-                index = self._target[3] if len(self._target) > 3 else 0
-                member = socket.inet_pton(family, host.split("%")[0]) + struct.pack("@I", index)
-                self._socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, member)
-                self._socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_LOOP, 1)
+                self._networks = self._join_ipv6(host)
             else:
                 local = socket.inet_aton(interface or "0.0.0.0")
                 member = socket.inet_aton(host) + local
@@ -69,6 +68,32 @@ class Announcements:
             ) from e
         threading.Thread(target=self._announce, daemon=True).start()
 
+    def _join_ipv6(self, host: str) -> list[int]:
+        """Join on every network that takes a datagram; on loopback where there is no other."""
+        group = socket.inet_pton(socket.AF_INET6, host.split("%")[0])
+        self._socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_LOOP, 1)
+        joined, last = [], OSError("there is no network")
+        names = sorted(socket.if_nameindex(), key=lambda pair: pair[1].startswith("lo"))
+        for index, name in names:
+            if joined and name.startswith("lo"):
+                break
+            try:
+                member = group + struct.pack("@I", index)
+                self._socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, member)
+                self._send(b"", [index])
+                joined.append(index)
+            except OSError as e:
+                last = e
+        if not joined:
+            raise last
+        return joined
+
+    def _send(self, data: bytes, networks: list[int]) -> None:
+        for index in networks:
+            if index:
+                self._socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
+            self._socket.sendto(data, self._target)
+
     def say(self, **more: Any) -> None:
         """Announce this besides the number."""
         self._said = self._said | more
@@ -77,7 +102,7 @@ class Announcements:
         while not self._closed.is_set():
             body = json.dumps(self._said).encode()
             with contextlib.suppress(OSError):
-                self._socket.sendto(self._proof(body) + body, self._target)
+                self._send(self._proof(body) + body, self._networks)
             self._closed.wait(_EVERY)
 
     def _proof(self, body: bytes) -> bytes:
@@ -128,11 +153,11 @@ def _find_store(said: Announcements, world_size: int, secret: bytes, timeout: fl
         if leader == said.own and served is None:
             address = found[said.own][1]
             served = TCPStore(address, 0, is_master=True, timeout=timeout, secret=secret)
-            said.say(port=served.port)
+            said.say(port=served.port, host=address)
             return served
-        told, address = found[leader]
+        told = found[leader][0]
         if leader != said.own and "port" in told:
-            return TCPStore(address, told["port"], timeout=timeout, secret=secret)
+            return TCPStore(told["host"], told["port"], timeout=timeout, secret=secret)
     raise DistNetworkError(
         f"{len(found)} of {world_size} processes met at the multicast group within {timeout:g} "
         f"seconds: start the others, with the same TENSORBUS_JOB_SECRET, on networks that "

@@ -135,7 +135,7 @@ class ProcessGroup:
         """Raise why the group can't be used."""
         if self.failure is not None:
             raise DistBackendError(
-                f"{self.failure} (the group can't be used any more: call "
+                f"[rank {self.me}] {self.failure} (the group can't be used any more: call "
                 f"destroy_process_group() and start the job again)",
                 self.failure.ranks,
             )

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import secrets
+import time
 from dataclasses import dataclass
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
@@ -20,6 +21,8 @@ from tensorbus.plugin.comm import Launch
 INTERFACE = "TENSORBUS_INTERFACE"
 """The address of this machine at which the other ranks reach it, where it is not loopback."""
 _JOB = "job"
+_LAST_WORDS = 0.6
+"""Seconds for the other ranks to read why the job does not come about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,8 @@ def _joined(store: TCPStore, rank: int, world_size: int, timeout: float, secret:
     try:
         rank = agree(job, rank, world_size, timeout, f"{store.host} port {store.port}")
     except BaseException:
+        if store.is_server:
+            time.sleep(_LAST_WORDS)
         store.close()
         raise
     address = os.environ.get(INTERFACE) or store.address

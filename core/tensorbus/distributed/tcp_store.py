@@ -257,7 +257,8 @@ class TCPStore(Store):
         body = b"".join(_LENGTH.pack(len(a)) + a for a in arguments)
         if len(body) > LIMIT:
             raise ValueError(f"a store takes at most {LIMIT} bytes at once, not {len(body)}")
-        deadline = Deadline(waits + self.patience)
+        # Who waits for little wants to know soon that the server hangs.
+        deadline = Deadline(waits + min(self.patience, waits + 1.0 if waits else self.patience))
         with self._lock:
             try:
                 write_all(

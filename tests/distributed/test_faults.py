@@ -1,0 +1,234 @@
+"""A rank that dies, hangs, leaves or is elsewhere is named by every survivor, in time."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pytest
+
+import tensorbus as torch
+import tensorbus.distributed as dist
+
+HANDLE = """
+def survive(f):
+    begun = time.monotonic()
+    try:
+        f()
+    except dist.DistBackendError as e:
+        print("TOLD", sorted(e.ranks), f"{time.monotonic() - begun:.2f}", e, flush=True)
+        try:
+            dist.all_reduce(torch.ones(1))
+        except dist.DistBackendError as again:
+            assert "can't be used any more" in str(again), again
+            dist.destroy_process_group()
+            sys.exit(0)
+    sys.exit("nothing was raised")
+"""
+
+
+def told(ended, rank):
+    """What a survivor told: the ranks it blames, the seconds it took, the text."""
+    lines = [line for line in ended[rank].out.splitlines() if line.startswith("TOLD")]
+    assert ended[rank].code == 0 and len(lines) == 1, (ended[rank].out, ended[rank].err)
+    ranks, _, rest = lines[0].removeprefix("TOLD ").partition("] ")
+    seconds, _, text = rest.partition(" ")
+    return [int(r) for r in ranks.strip("[").split(",")], float(seconds), text
+
+
+@pytest.mark.parametrize("victim", [0, 2])
+def test_a_rank_that_is_killed_in_the_middle_is_named_by_all(start_job, victim):
+    job = start_job(
+        HANDLE
+        + f"""
+start(timeout=20)
+dist.all_reduce(torch.ones(1))
+def go():
+    x = torch.ones(2_000_000)
+    for i in range(1000):
+        if RANK == {victim} and i == 3:
+            work = dist.all_reduce(x, async_op=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+        dist.all_reduce(x)
+survive(go)
+""",
+        size=4,
+    )
+    ended = job.end(20)
+    assert ended[victim].code == -signal.SIGKILL
+    for rank in {0, 1, 2, 3} - {victim}:
+        ranks, seconds, text = told(ended, rank)
+        assert ranks == [victim] and f"rank {victim}" in text and f"[rank {rank}]" in text
+        assert seconds < 8
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_rank_that_is_stopped_is_named_after_the_timeout(start_job, victim):
+    job = start_job(
+        HANDLE
+        + f"""
+start(timeout=1)
+dist.all_reduce(torch.ones(1))
+if RANK == {victim}:
+    os.kill(os.getpid(), signal.SIGSTOP)
+survive(lambda: dist.all_reduce(torch.ones(100_000)))
+""",
+        size=3,
+    )
+    survivors = [p for r, p in enumerate(job.processes) if r != victim]
+    stop = time.monotonic() + 20
+    for process in survivors:
+        process.wait(timeout=max(stop - time.monotonic(), 0.1))
+    job.kill()
+    ended = job.end(5)
+    for rank in {0, 1, 2} - {victim}:
+        ranks, seconds, text = told(ended, rank)
+        assert ranks == [victim], text
+        assert "hangs or was cut off" in text and 0.9 < seconds < 8
+
+
+def survive(f):
+    """What a rank in a thread is told: the ranks to blame, the text."""
+    with pytest.raises(dist.DistBackendError) as first:
+        f()
+    with pytest.raises(dist.DistBackendError, match="can't be used any more"):
+        dist.all_reduce(torch.ones(1))
+    return first.value.ranks, str(first.value)
+
+
+BACKENDS = pytest.mark.parametrize("backend", ["local", "tcp"])
+
+
+@BACKENDS
+def test_a_rank_that_is_busy_elsewhere_is_told_from_those_that_wait(backend):
+    def rank():
+        dist.barrier()
+        if dist.get_rank() == 1:
+            time.sleep(0.8)
+        return survive(lambda: dist.all_reduce(torch.ones(100_000)))
+
+    for number, (ranks, text) in enumerate(dist.local.run(rank, 3, backend=backend, timeout=0.4)):
+        assert ranks == (1,), text
+        assert "rank 1 did not call all_reduce number 2 within 0.4 seconds" in text
+        assert "rank 1 has ended number 1" in text and f"[rank {number}]" in text
+
+
+@BACKENDS
+def test_a_rank_that_leaves_early_is_told(backend):
+    def rank():
+        dist.all_reduce(torch.ones(1))
+        if dist.get_rank() == 2:
+            return None
+        return survive(lambda: [dist.all_reduce(torch.ones(50_000)) for _ in range(2)])
+
+    for ranks, text in dist.local.run(rank, 3, backend=backend, timeout=10)[:2]:
+        assert ranks == (2,)
+        assert "rank 2 has left the job after its collective number 1" in text
+
+
+@BACKENDS
+def test_different_operations_are_told_on_every_rank(backend):
+    def rank():
+        dist.barrier()
+        x = torch.ones(40_000)
+        return survive(
+            lambda: dist.broadcast(x, 0) if dist.get_rank() else dist.reduce_scatter(x, [x] * 2)
+        )
+
+    for _, text in dist.local.run(rank, 2, backend=backend, timeout=10):
+        assert "reduce_scatter" in text and "broadcast" in text
+
+
+@BACKENDS
+def test_different_sizes_are_told_on_every_rank(backend):
+    def rank():
+        return survive(lambda: dist.all_reduce(torch.ones(3 + dist.get_rank())))
+
+    for _, text in dist.local.run(rank, 2, backend=backend, timeout=10):
+        assert "of 12" in text and "of 16" in text
+
+
+@BACKENDS
+def test_an_error_in_one_thread_ends_the_others(backend):
+    def rank():
+        dist.barrier()
+        if dist.get_rank() == 1:
+            raise LookupError("mine")
+        return survive(dist.barrier)
+
+    begun = time.monotonic()
+    with pytest.raises(LookupError, match="mine"):
+        dist.local.run(rank, 3, backend=backend, timeout=30)
+    assert time.monotonic() - begun < 8
+
+
+@BACKENDS
+def test_work_that_runs_when_the_group_fails_raises_too(backend):
+    def rank():
+        if dist.get_rank() == 0:
+            time.sleep(0.7)
+            return None
+        works = [dist.all_reduce(torch.ones(5), async_op=True) for _ in range(3)]
+        errors = []
+        for work in works:
+            with pytest.raises(dist.DistBackendError) as caught:
+                work.wait()
+            assert work.is_completed() and not work.is_success()
+            assert work.exception() is caught.value
+            errors.append(caught.value.ranks)
+        return errors
+
+    assert dist.local.run(rank, 2, backend=backend, timeout=0.3)[1] == [(0,)] * 3
+
+
+def test_rendezvous_names_those_that_do_not_come(start_job):
+    program = """
+try:
+    start(timeout=1)
+except dist.DistStoreError as e:
+    print(e)
+"""
+    ended = start_job(program, size=3, ranks=[0, 2]).end(15)
+    for one in ended:
+        assert "of 3 ranks 1 did not come: 1" in one.out, (one.out, one.err)
+
+
+def test_a_rank_killed_in_rendezvous_leaves_no_one_waiting(start_job):
+    program = """
+from tensorbus.distributed import agreement
+if RANK == 1:
+    agreement._await = lambda *a: os.kill(os.getpid(), signal.SIGKILL)
+try:
+    start(timeout=2)
+    dist.all_reduce(torch.ones(1))
+    sys.exit("nothing was raised")
+except dist.DistError as e:
+    print(type(e).__name__, e)
+"""
+    ended = start_job(program, size=2).end(15)
+    assert ended[0].code == 0 and ended[1].code == -signal.SIGKILL, ended[0].err
+    assert "rank 1" in ended[0].out or "did not come: 1" in ended[0].out
+
+
+def test_nothing_is_left_behind(run_job):
+    ended = run_job(
+        """
+import threading
+start()
+dist.all_reduce(torch.ones(10))
+dist.all_reduce(torch.ones(10), async_op=True).wait()
+dist.send(torch.ones(1), 1) if RANK == 0 else dist.recv(torch.ones(1), 0)
+dist.destroy_process_group()
+time.sleep(1.2)
+import gc
+gc.collect()
+files = [os.path.join("/proc/self/fd", f) for f in os.listdir("/proc/self/fd")]
+print("SOCKETS", [f for f in files if os.path.exists(f) and "socket" in os.readlink(f)])
+print("THREADS", sorted({t.name for t in threading.enumerate()} - {"MainThread", "tensorbus-0"}))
+start()
+dist.barrier()
+dist.destroy_process_group()
+"""
+    )
+    for one in ended:
+        assert "SOCKETS []" in one.out and "THREADS []" in one.out, one.out

@@ -1,0 +1,273 @@
+"""How ranks meet, who may, and what they are told who do not fit."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import stat
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import tensorbus as torch
+import tensorbus.distributed as dist
+from tensorbus.distributed import agreement, multicast, rendezvous, secret
+from tensorbus.distributed.file_store import FileStore
+
+SUM = """
+x = torch.tensor([1.0 + dist.get_rank()])
+dist.all_reduce(x)
+print(dist.get_rank(), dist.get_world_size(), x.item(), dist.get_backend())
+dist.destroy_process_group()
+"""
+
+
+def in_threads(*calls):
+    """What each call returns or raises, run at the same time."""
+    results = [None] * len(calls)
+
+    def run(i, call):
+        try:
+            results[i] = call()
+        except Exception as e:
+            results[i] = e
+
+    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(calls)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(20)
+    return results
+
+
+# -- the ways to meet ------------------------------------------------------------------------
+def test_by_file_ranks_are_agreed_and_the_file_is_gone(start_job, tmp_path):
+    path = tmp_path / "a job"
+    program = f"dist.init_process_group(init_method='file://{path}', world_size=3, timeout=10)"
+    env = {"TENSORBUS_JOB_SECRET": ""}
+    ended = start_job(
+        program + "\nassert not os.path.exists(" + repr(str(path)) + ")" + SUM, 3, **env
+    )
+    outs = sorted(e.out.split() for e in ended.end(30))
+    assert outs == [[str(r), "3", "6.0", "tcp"] for r in range(3)]
+    assert not path.exists()
+
+
+def test_by_environment(start_job):
+    program = f"""
+os.environ.update(RANK=str(RANK), WORLD_SIZE=str(SIZE), MASTER_ADDR="localhost",
+                  MASTER_PORT=str(PORT), LOCAL_RANK=str(RANK + 5))
+dist.init_process_group(timeout=10)
+assert dist.get_node_local_rank() == RANK + 5
+{SUM}"""
+    assert [e.out.split()[:3] for e in start_job(program, 2).end(30)] == [
+        ["0", "2", "3.0"],
+        ["1", "2", "3.0"],
+    ]
+
+
+def test_by_a_store_of_the_users_own(tmp_path):
+    store = dist.FileStore(str(tmp_path / "store"), 1)
+    dist.init_process_group("tcp", store=store, rank=0, world_size=1)
+    x = torch.ones(2)
+    dist.all_reduce(x)
+    dist.destroy_process_group()
+    assert not dist.is_initialized()
+    store.close()
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"init_method": "tcp://127.0.0.1", "rank": 0, "world_size": 1}, "port number missing"),
+        ({"init_method": "tcp://127.0.0.1:1", "world_size": 1}, "rank parameter missing"),
+        ({"init_method": "tcp://127.0.0.1:1", "rank": 0}, "world size parameter missing"),
+        ({"init_method": "tcp://127.0.0.1:1", "rank": 2, "world_size": 2}, "ranks go from 0 to"),
+        ({"init_method": "file://", "world_size": 1}, "path missing"),
+        ({"init_method": "mailto:me"}, "No rendezvous handler for mailto://"),
+        ({}, "environment variable RANK expected, but not set"),
+        ({"init_method": "x", "store": dist.HashStore()}, "Cannot specify both"),
+        ({"backend": "cpu:tcp,cpu:local"}, "Duplicate device type cpu"),
+        ({"backend": "cpu:tcp:x"}, "custom backend string argument is invalid"),
+        ({"backend": "nothing"}, "no plugin declares 'nothing' in tensorbus.comms: local, tcp"),
+        ({"timeout": datetime.timedelta(seconds=-1)}, "a timeout must be positive"),
+        ({"timeout": "1"}, "Expected timeout argument to be of type datetime.timedelta, got 1"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_told(arguments, text, monkeypatch):
+    for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises((ValueError, RuntimeError, TypeError)) as caught:
+        dist.init_process_group(**arguments)
+    assert text in str(caught.value)
+    assert not dist.is_initialized()
+
+
+def test_calls_before_init_say_so():
+    for call in (dist.get_rank, dist.get_world_size, dist.barrier, dist.destroy_process_group):
+        with pytest.raises(ValueError, match="Default process group has not been initialized"):
+            call()
+    with pytest.raises(ValueError, match="make sure to call init_process_group"):
+        dist.all_reduce(torch.ones(1))
+    assert dist.group.WORLD is None and dist.GroupMember.WORLD is None
+
+
+def test_init_twice_is_refused():
+    def rank():
+        with pytest.raises(ValueError, match="initialize the default process group twice!"):
+            dist.init_process_group("local", store=dist.HashStore(), rank=0, world_size=1)
+
+    dist.local.run(rank, 1)
+
+
+# -- those who do not fit --------------------------------------------------------------------
+def test_a_wrong_world_size_is_told_to_both():
+    store = dist.HashStore()
+    first, second = in_threads(
+        lambda: agreement.agree(store, 0, 2, 5.0, "here"),
+        lambda: (store.wait(["who/0"]), agreement.agree(store, 1, 3, 5.0, "here")),
+    )
+    for error in (first, second):
+        assert isinstance(error, dist.DistStoreError)
+        assert "started with world_size 3, but the job at here has world_size 2" in str(error)
+
+
+def test_a_rank_that_is_taken_is_told_to_both():
+    store = dist.HashStore()
+    first, second = in_threads(
+        lambda: agreement.agree(store, 1, 3, 5.0, "here"),
+        lambda: (store.wait(["who/1"]), agreement.agree(store, 1, 3, 5.0, "here")),
+    )
+    for error in (first, second):
+        assert "rank 1 was started twice, as process" in str(error) and "two jobs" in str(error)
+
+
+@pytest.mark.parametrize("rank", [-1, 0])
+def test_a_late_rank_is_refused_and_the_job_goes_on(rank):
+    store = dist.HashStore()
+    assert agreement.agree(store, rank, 1, 5.0, "here") == 0
+    with pytest.raises(dist.DistStoreError, match=r"too late: the job at here has all its 1 ranks"):
+        agreement.agree(store, rank, 1, 5.0, "here")
+    assert not store.check(["refused"])
+
+
+def test_two_jobs_on_one_file(tmp_path):
+    url = f"file://{tmp_path}/job"
+    outcomes = in_threads(*[lambda: rendezvous.meet(url, -1, 2, 3.0)] * 3)
+    met = [m for m in outcomes if isinstance(m, rendezvous.Meeting)]
+    refused = [e for e in outcomes if isinstance(e, Exception)]
+    assert sorted(m.rank for m in met) == [0, 1] and len(refused) == 1
+    assert isinstance(refused[0], dist.DistStoreError)
+    for meeting in met:
+        meeting.store.close()
+    assert os.listdir(tmp_path) in ([], ["job"])  # the third may have begun a job of its own
+
+
+def test_a_file_that_a_crashed_job_left_is_told(tmp_path):
+    left = FileStore(str(tmp_path / "job"), 2)
+    for key in ("world_size", "joined", "next_rank"):
+        left.set(f"job/{key}", "2")
+    left.set("job/ready", "1")
+    with pytest.raises(dist.DistStoreError, match="one that crashed has left it behind"):
+        rendezvous.meet(f"file://{tmp_path}/job", -1, 2, 2.0)
+    left.close()
+
+
+def test_a_port_in_use_is_told():
+    server = dist.TCPStore("127.0.0.1", 0, is_master=True)
+    with pytest.raises(dist.DistNetworkError, match="failed to listen .* another rank 0"):
+        dist.TCPStore("127.0.0.1", server.port, is_master=True)
+    server.close()
+
+
+def test_nobody_listens():
+    with pytest.raises(dist.DistNetworkError, match="timed out after 300ms"):
+        dist.TCPStore("127.0.0.1", 1, timeout=0.3)
+
+
+# -- secrets ---------------------------------------------------------------------------------
+def test_an_address_that_others_reach_needs_a_secret(monkeypatch):
+    monkeypatch.delenv(secret.VARIABLE, raising=False)
+    for host in ("10.0.0.1", "example.org", "0.0.0.0", "::"):
+        with pytest.raises(RuntimeError, match="needs a secret: set TENSORBUS_JOB_SECRET"):
+            secret.job_secret(host)
+    for host in ("127.0.0.1", "127.3.2.1", "localhost", "::1"):
+        assert secret.job_secret(host) == b""
+    monkeypatch.setenv(secret.VARIABLE, "s")
+    assert secret.job_secret("example.org") == b"s"
+
+
+def test_another_secret_is_refused_at_once_and_the_job_goes_on():
+    server = dist.TCPStore("127.0.0.1", 0, is_master=True, secret=b"right")
+    with pytest.raises(dist.DistNetworkError, match="its secret is another one"):
+        dist.TCPStore("127.0.0.1", server.port, secret=b"wrong")
+    friend = dist.TCPStore("127.0.0.1", server.port, secret=b"right")
+    friend.set("a", "b")
+    assert server.get("a") == b"b"
+    friend.close()
+    server.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
+def test_the_file_is_its_owners_only(tmp_path):
+    path = tmp_path / "job"
+    path.touch(0o644)
+    store = dist.FileStore(str(path))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    store.close(remove=True)
+    assert not path.exists()
+
+
+# -- multicast -------------------------------------------------------------------------------
+def test_what_is_a_multicast_group():
+    groups = ["239.1.2.3", "224.0.0.1", "ff15::7:1"]
+    assert [multicast.is_group(h) for h in [*groups, "10.0.0.1", "::1", "localhost"]] == [
+        True, True, True, False, False, False,
+    ]  # fmt: skip
+
+
+NETWORK = (
+    "ip link set lo up && ip link set lo multicast on && ip route add 224.0.0.0/4 dev lo && "
+    "ip -6 route add multicast ff15::/16 dev lo table local && "
+)
+ECHO = """
+import socket, struct, sys
+v6 = ":" in sys.argv[1]
+s = socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 29700))
+if v6:
+    member = socket.inet_pton(socket.AF_INET6, sys.argv[1]) + struct.pack("@I", 1)
+    s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, member)
+    s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, 1)
+else:
+    member = socket.inet_aton(sys.argv[1]) + bytes(4)
+    s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)
+s.settimeout(1)
+s.sendto(b"x", (sys.argv[1], 29700))
+s.recv(10)
+"""
+
+
+@pytest.mark.parametrize("group", ["239.7.7.7", "ff15::7:1"])
+def test_by_multicast_in_a_network_of_its_own(tmp_path, group):
+    """Nothing of this leaves the machine: the processes run in a namespace with loopback only."""
+
+    def inside(script: str) -> subprocess.CompletedProcess[str]:
+        command = ["unshare", "-rn", "sh", "-c", NETWORK + script]
+        env = os.environ | {"TENSORBUS_JOB_SECRET": "together"}
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=40)
+
+    (tmp_path / "echo.py").write_text(ECHO)
+    if inside(f"{sys.executable} {tmp_path}/echo.py {group}").returncode:
+        pytest.skip("no network namespace can be made here in which this multicast comes back")
+    host = f"[{group}]" if ":" in group else group
+    (tmp_path / "rank.py").write_text(
+        "import tensorbus as torch, tensorbus.distributed as dist\n"
+        f"dist.init_process_group(None, 'tcp://{host}:29700', world_size=3, timeout=10)" + SUM
+    )
+    done = inside(f"for i in 0 1 2; do {sys.executable} {tmp_path}/rank.py & done; wait")
+    lines = sorted(line.split() for line in done.stdout.splitlines())
+    assert lines == [[str(r), "3", "6.0", "tcp"] for r in range(3)], done.stderr
