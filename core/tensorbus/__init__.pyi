@@ -15,6 +15,7 @@ from tensorbus import demo as demo
 from tensorbus import devices as devices
 from tensorbus import discovery as discovery
 from tensorbus import dispatch as dispatch
+from tensorbus import distributed as distributed
 from tensorbus import dtypes as dtypes
 from tensorbus import errors as errors
 from tensorbus import float_warnings as float_warnings
@@ -100,6 +101,11 @@ int8: dtype
 long: dtype
 short: dtype
 uint8: dtype
+e: _float
+inf: _float
+nan: _float
+pi: _float
+newaxis: None
 BFloat16Tensor: tensortype
 BoolTensor: tensortype
 ByteTensor: tensortype

@@ -78,6 +78,9 @@ def package_stub() -> str:
     file.imports["tensorbus"] = {f"{n} as {n}" for n in submodules - set(FUNCTIONS)}
     file.lines += ["__version__: str", ""]
     file.lines += [f"{n}: {file.annotation('dtype')}" for n in sorted(types)]
+    constants = {n: v for n, v in vars(tensorbus).items() if isinstance(v, float)}
+    file.lines += [f"{n}: {file.annotation('float')}" for n in sorted(constants)]
+    file.lines += ["newaxis: None"]
     for name, f in sorted(FUNCTIONS.items()):
         if isinstance(f, type):
             file.lines.append(f"{name}: {file.name(type(f).__name__)}")
