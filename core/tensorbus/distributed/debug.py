@@ -39,11 +39,11 @@ def level() -> DebugLevel:
     """The level that is set, from ``TENSORBUS_DISTRIBUTED_DEBUG`` at first."""
     global _level
     if _level is None:
-        text = os.environ.get(VARIABLE, "0").upper()
+        text = os.environ.get(VARIABLE, "0")
         known = {"": 0, "0": 0, "OFF": 0, "1": 1, "INFO": 1, "2": 2, "DETAIL": 2}
-        if text not in known:
+        if text.upper() not in known:
             raise ValueError(f"{VARIABLE}={text}: it may be 0 or OFF, 1 or INFO, 2 or DETAIL")
-        _level = DebugLevel(known[text])
+        _level = DebugLevel(known[text.upper()])
     return _level
 
 

@@ -1,0 +1,323 @@
+"""What the frontend adds to a comm: order, staging, autograd's rules, checks, debug mode."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import tensorbus as torch
+import tensorbus.distributed as dist
+from tensorbus import discovery
+from tensorbus.discovery.metadata import COMMS
+from tensorbus.distributed import ReduceOp, choice, staging
+from tensorbus.dtypes import ALL
+from tensorbus_conformance.devices.strict import StrictBackend
+
+SOURCE = """
+from tensorbus.plugin import CommSpec, Launch, hookimpl
+
+@hookimpl
+def tensorbus_comm():
+    return CommSpec("{name}", {arguments})
+"""
+
+
+@pytest.fixture
+def debug():
+    dist.set_debug_level(1)
+    yield
+    dist.set_debug_level(0)
+
+
+# -- order -----------------------------------------------------------------------------------
+@pytest.mark.parametrize("backend", ["local", "tcp"])
+def test_asynchronous_collectives_keep_their_order_among_synchronous_ones(backend):
+    def rank():
+        x = torch.full((20_000,), dist.get_rank() + 1.0)
+        works = []
+        for _ in range(5):
+            works.append(dist.all_reduce(x, async_op=True))
+            works.append(dist.broadcast(x, 1, async_op=True))
+        dist.all_reduce(x)
+        assert all(w.is_completed() for w in works)
+        assert (x == 3.0 * 2**5).all()
+        first = works[0]
+        assert first.result()[0] is x and first.get_future().done() and first.exception() is None
+        assert first.get_future().then(lambda f: f.value()[0].sum().item()).wait() == [
+            x.sum().item()
+        ]
+
+    dist.local.run(rank, 2, backend=backend)
+
+
+def test_waiting_for_work_can_time_out_while_it_goes_on():
+    def rank():
+        x = torch.ones(1)
+        if dist.get_rank():
+            time.sleep(0.3)
+        work = dist.all_reduce(x, async_op=True)
+        if not dist.get_rank():
+            with pytest.raises(
+                dist.DistBackendError, match="all_reduce number 1 .* not done after 0.1"
+            ):
+                work.wait(0.1)
+        assert work.wait() and x.item() == 2
+
+    dist.local.run(rank, 2)
+
+
+# -- autograd --------------------------------------------------------------------------------
+def test_collectives_write_outside_autograd_and_count_as_writes():
+    def rank():
+        leaf = torch.ones(3, requires_grad=True)
+        dist.all_reduce(leaf)
+        assert leaf.tolist() == [2, 2, 2] and leaf.is_leaf and leaf.grad_fn is None
+        out = [torch.zeros(3, requires_grad=True) for _ in range(2)]
+        dist.all_gather(out, leaf)
+        assert out[1].tolist() == [2, 2, 2] and out[1].grad_fn is None
+        saved = torch.full((2,), 3.0, requires_grad=True)
+        y = saved.exp()
+        dist.all_reduce(y)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.sum().backward()
+        dist.broadcast(saved, 0, async_op=True).wait()
+
+    dist.local.run(rank, 2)
+
+
+# -- devices ---------------------------------------------------------------------------------
+def test_tensors_of_any_device_go_through_the_host_and_it_is_told_once():
+    staging._told.clear()
+    with discovery.plugged(StrictBackend(dtypes=ALL)) as device, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `simplefilter` is every thread's: the count comes below
+
+        def rank():
+            me = dist.get_rank()
+            for dtype in ("float32", "bfloat16", "bool", "int64", "complex64"):
+                x = torch.ones(4, 3, device=device).to(getattr(torch, dtype))
+                dist.all_reduce(x.t()[1:])
+                assert x.device.type == device and x.dtype == getattr(torch, dtype)
+                want = np.ones((4, 3))
+                want[:, 1:] = 1 if dtype == "bool" else 2
+                assert np.array_equal(x.to(torch.float64).cpu().numpy(), want), dtype
+            outs = [torch.zeros(2, device=device) for _ in range(2)]
+            dist.all_gather(outs, torch.full((2,), float(me), device=device))
+            assert [t.tolist() for t in outs] == [[0, 0], [1, 1]]
+            (dist.send if me else dist.recv)(outs[me], 1 - me)
+            assert outs[me].tolist() == [1, 1]
+            flat = torch.zeros(2, device=device)
+            dist.all_to_all_single(flat, torch.tensor([10.0 + me, 20.0 + me], device=device))
+            assert flat.tolist() == [[10, 11], [20, 21]][me]
+            half = torch.full((3,), 1.5, device=device).bfloat16()
+            dist.all_reduce(half, ReduceOp.AVG)
+            assert half.float().tolist() == [1.5] * 3
+
+        dist.local.run(rank, 2, backend="tcp")
+        assert staging._told == {("tcp", device)}
+
+
+def test_a_dtype_that_the_comm_lacks_is_an_error_with_ways_out(install):
+    source = """
+from tensorbus_comm_local.comm import LocalComm
+from tensorbus.plugin import CommSpec, float32, hookimpl
+class Small(LocalComm):
+    name = "small"
+    def capabilities(self):
+        return {"host": frozenset({float32})}
+@hookimpl
+def tensorbus_comm():
+    return CommSpec("small", lambda: Small)
+"""
+    install("acme-small", {COMMS: {"small": "acme_small"}}, {"acme_small": source})
+
+    def rank():
+        with pytest.raises(
+            RuntimeError, match=r"'small' cannot move int64 .* host memory: float32"
+        ):
+            dist.all_reduce(torch.ones(1, dtype=torch.int64))
+        x = torch.ones(1)
+        dist.all_reduce(x)
+        return x.item()
+
+    assert dist.local.run(rank, 2, backend="small") == [2, 2]
+
+
+# -- arguments -------------------------------------------------------------------------------
+def test_what_collectives_refuse():
+    def rank():
+        f, i, c = torch.ones(2), torch.ones(2, dtype=torch.int64), torch.ones(2) + 0j
+        tensor, lists = "Expected parameter `tensor` of type torch.Tensor", r"List\[torch.Tensor\]"
+        band, maximum = ReduceOp.BAND, ReduceOp.MAX
+        for error, text, call in [
+            (TypeError, tensor, lambda: dist.all_reduce(1)),
+            (TypeError, lists, lambda: dist.all_gather([1], f)),
+            (ValueError, "different dtypesFound", lambda: dist.all_gather([i], f)),
+            (ValueError, "for each of the group's 1 ranks", lambda: dist.all_gather([], f)),
+            (ValueError, "equally many", lambda: dist.all_gather([torch.ones(3)], f)),
+            (ValueError, "ReduceOp.MAX on complex", lambda: dist.all_reduce(c, maximum)),
+            (RuntimeError, "BAND with non-integral", lambda: dist.all_reduce(f, band)),
+            (TypeError, "op must be a ReduceOp", lambda: dist.all_reduce(f, "sum")),
+            (ValueError, "specified on destination rank", lambda: dist.gather(f)),
+            (ValueError, "specified on source rank", lambda: dist.scatter(f)),
+            (ValueError, "world_size times", lambda: dist.all_gather_into_tensor(c[:0], c)),
+            (ValueError, "Number of tensor splits", lambda: dist.all_to_all_single(f, f, [1, 1])),
+            (ValueError, "doesn't match", lambda: dist.all_to_all_single(f, f, [1], [2])),
+            (ValueError, "duplicate entries", lambda: dist.new_group([0, 0])),
+            (ValueError, "Valid ranks are 0 to 0", lambda: dist.new_group([-1])),
+            (ValueError, "split_ranks cannot be None or empty", lambda: dist.split_group()),
+            (ValueError, "Can't specify both", lambda: dist.broadcast(f, 0, group_src=0)),
+        ]:  # fmt: skip
+            with pytest.raises(error, match=text):
+                call()
+        dist.all_reduce(f)
+        assert f.tolist() == [1, 1]
+
+    dist.local.run(rank, 1)
+
+
+def test_a_destroyed_group_says_so():
+    def rank():
+        group = dist.new_group()
+        dist.destroy_process_group(group)
+        with pytest.raises(ValueError, match="process group '1' was destroyed"):
+            dist.barrier(group)
+        with pytest.raises(ValueError, match="Invalid process group specified"):
+            dist.destroy_process_group(group)
+        dist.barrier()
+
+    dist.local.run(rank, 2)
+
+
+@pytest.mark.parametrize("backend", ["local", "tcp"])
+def test_the_monitored_barrier_names_who_is_missing_and_the_group_lives(backend):
+    def rank():
+        me = dist.get_rank()
+        dist.monitored_barrier()
+        if me == 2:
+            time.sleep(0.5)
+        elif me == 0:
+            with pytest.raises(
+                dist.DistBackendError, match="Rank 2 failed to pass monitoredBarrier in 200 ms"
+            ):
+                dist.monitored_barrier(timeout=0.2, wait_all_ranks=True)
+        else:
+            with pytest.raises(dist.DistBackendError, match="Please check rank 0 logs for faulty"):
+                dist.monitored_barrier(timeout=0.2)
+
+    dist.local.run(rank, 3, backend=backend)
+
+
+# -- debug -----------------------------------------------------------------------------------
+@pytest.mark.parametrize("backend", ["local", "tcp"])
+def test_debug_mode_tells_both_sides_before_anything_is_sent(backend, debug):
+    def rank():
+        me, x = dist.get_rank(), torch.ones(4)
+        pairs = [
+            (lambda: dist.all_reduce(x), lambda: dist.broadcast(x, 0), "all_reduce", "broadcast"),
+            (lambda: dist.all_reduce(x), lambda: dist.all_reduce(x[:3]), r"\\(4,\\)", r"\\(3,\\)"),
+            (lambda: dist.all_reduce(x), lambda: dist.all_reduce(x.int()), "float32", "int32"),
+            (lambda: dist.all_reduce(x), lambda: dist.all_reduce(x, ReduceOp.MAX), "SUM", "MAX"),
+            (lambda: dist.broadcast(x, 0), lambda: dist.broadcast(x, 1), "from 0", "from 1"),
+        ]
+        for zero, one, first, second in pairs:
+            with pytest.raises(dist.DistBackendError, match="do not agree") as caught:
+                (one if me else zero)()
+            text = str(caught.value)
+            zeros, ones = text.split("rank 0 calls")[1].split("; rank 1 calls")
+            assert first.replace("\\\\", "") in zeros and second.replace("\\\\", "") in ones
+        dist.all_reduce(x)
+        assert x.tolist() == [2] * 4
+        outs = [torch.zeros(1), torch.zeros(2)]
+        dist.all_gather(outs, torch.ones(me + 1))
+        dist.barrier()
+
+    dist.local.run(rank, 2, backend=backend)
+
+
+def test_the_debug_level_comes_from_the_environment(monkeypatch):
+    from tensorbus.distributed import debug as module
+
+    for text, level in [("", 0), ("OFF", 0), ("1", 1), ("detail", 2)]:
+        monkeypatch.setattr(module, "_level", None)
+        monkeypatch.setenv(module.VARIABLE, text)
+        assert dist.get_debug_level() == level
+    monkeypatch.setattr(module, "_level", None)
+    monkeypatch.setenv(module.VARIABLE, "loud")
+    with pytest.raises(ValueError, match="TENSORBUS_DISTRIBUTED_DEBUG=loud: it may be 0 or OFF"):
+        dist.get_debug_level()
+    monkeypatch.setattr(module, "_level", module.DebugLevel.OFF)
+
+
+# -- plugins ---------------------------------------------------------------------------------
+def test_comms_are_listed_without_being_loaded_and_fail_alone(install, monkeypatch):
+    def module(name, arguments):
+        return SOURCE.format(name=name, arguments=arguments)
+
+    install("acme-a", {COMMS: {"broken": "acme_a"}}, {"acme_a": "raise OSError('no library')"})
+    probe = "def probe(): raise RuntimeError('no hardware here')\n"
+    arguments = "None, ('host', 'npu'), 9, probe=probe, install='pip install it'"
+    source = {"acme_b": probe + module("absent", arguments)}
+    install("acme-b", {COMMS: {"absent": "acme_b"}}, source)
+    install(
+        "acme-c",
+        {COMMS: {"odd": "acme_c"}},
+        {"acme_c": module("odd", "load=lambda: 3, priority=-1")},
+    )
+    assert {"broken", "absent", "odd", "tcp", "local"} <= set(discovery.comm_names())
+    assert {r.state for r in discovery.records(COMMS)} == {"found"}
+    with pytest.raises(RuntimeError, match="comm 'broken' of acme-a 1.0 can't be used: OSError"):
+        discovery.comm("broken")
+    with pytest.raises(RuntimeError, match="no hardware here. What to do: pip install it"):
+        discovery.comm("absent")
+    with pytest.raises(
+        RuntimeError, match=r"returned int, not a subclass of tensorbus.plugin.Comm"
+    ):
+        discovery.comm("odd")
+    assert choice.for_host() == "tcp" and choice.for_device("npu") is None
+    assert dist.get_default_backend_for_device("npu:1") == "tcp"
+    assert dist.is_backend_available("cpu:tcp,npu:local") and not dist.is_backend_available(
+        "absent"
+    )
+    discovery.reset()
+    monkeypatch.setenv("TENSORBUS_PLUGINS", "cpu,comm:local")
+    assert discovery.comm_names() == ["local"]
+    with pytest.raises(RuntimeError, match="left out by TENSORBUS_PLUGINS"):
+        discovery.comm("tcp")
+
+
+def test_the_launcher_of_a_comm_gives_rank_and_size(install):
+    source = """
+from tensorbus_comm_local.comm import LocalComm
+from tensorbus.plugin import Comm, CommSpec, Launch, float32, uint8, hookimpl
+class Born(Comm):
+    name = "born"
+    def capabilities(self): return {"host": frozenset({float32, uint8})}
+    def broadcast(self, *a): pass
+    def all_reduce(self, *a): pass
+    def barrier(self, *a): pass
+@hookimpl
+def tensorbus_comm():
+    return CommSpec("born", lambda: Born, needs_store=False, launched_by=lambda: Launch(0, 1, 3))
+"""
+    install("acme-born", {COMMS: {"born": "acme_born"}}, {"acme_born": source})
+    dist.init_process_group(timeout=5)
+    assert (dist.get_rank(), dist.get_world_size(), dist.get_backend()) == (0, 1, "born")
+    assert dist.get_node_local_rank() == 3
+    dist.all_reduce(torch.ones(1))
+    dist.destroy_process_group()
+
+
+def test_threads_that_are_no_ranks_see_the_process():
+    seen = []
+
+    def rank():
+        thread = threading.Thread(target=lambda: seen.append(dist.is_initialized()))
+        thread.start()
+        thread.join()
+        return dist.is_initialized()
+
+    assert dist.local.run(rank, 2) == [True, True] and seen == [False, False]

@@ -1,0 +1,183 @@
+"""Strangers who connect learn nothing and join nothing, and the job goes on."""
+
+from __future__ import annotations
+
+import random
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+import tensorbus as torch
+import tensorbus.distributed as dist
+from tensorbus.plugin import wire
+from tensorbus_comm_tcp import frames, links
+
+
+def noise(seed):
+    """What a stranger may send: nothing, random bytes, headers that promise a lot."""
+    rng = random.Random(seed)
+    choices = [
+        b"",
+        rng.randbytes(rng.randrange(1, 5000)),
+        wire.MAGIC + rng.randbytes(32),
+        struct.pack("!Q", 2**63) * 40,
+        frames.Header(1, 1, 2**62).pack() * 3,
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    ]
+    return choices[seed % len(choices)]
+
+
+def visit(port, seed):
+    """Connect, say something, and return all that is heard before the other side hangs up."""
+    heard = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=8) as s:
+        try:
+            s.sendall(noise(seed))
+            if seed % 3 == 0:
+                s.shutdown(socket.SHUT_WR)
+            while part := s.recv(65536):
+                heard += part
+        except ConnectionError:
+            pass
+    return heard
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Strangers that say too little are cut off sooner than in earnest."""
+    monkeypatch.setattr("tensorbus.distributed.tcp_store._PROOF_TIME", 0.5)
+    monkeypatch.setattr(links, "_PROOF_TIME", 0.5)
+
+
+def test_strangers_at_the_store(quick):
+    server = dist.TCPStore("127.0.0.1", 0, is_master=True, secret=b"a secret")
+    server.set("key", "hidden")
+    nonces = set()
+    for seed in range(30):
+        heard = visit(server.port, seed)
+        assert heard == b"" or (heard.startswith(wire.MAGIC) and len(heard) == len(wire.MAGIC) + 32)
+        nonces.add(heard)
+    assert len(nonces) > 20  # a fresh number each time
+    friend = dist.TCPStore("127.0.0.1", server.port, secret=b"a secret", timeout=3)
+    assert friend.get("key") == b"hidden"
+    friend.close()
+    server.close()
+
+
+def test_strangers_at_the_ports_of_a_running_job(quick):
+    ports, barrier = [None] * 2, threading.Barrier(2)
+
+    def rank():
+        me = dist.get_rank()
+        comm = dist.group.WORLD.comm_for("cpu")
+        ports[me] = comm._links._listener.getsockname()[1]
+        barrier.wait()
+        strangers = [
+            threading.Thread(target=visit, args=(port, seed)) for port in ports for seed in range(8)
+        ]
+        for t in strangers:
+            t.start()
+        for i in range(30):
+            x = torch.full((1000 * i,), float(me + 1))
+            dist.all_reduce(x)
+            assert (x == 3).all()
+            (dist.send if me else dist.recv)(x, 1 - me)
+        for t in strangers:
+            t.join()
+        dist.barrier()
+
+    dist.local.run(rank, 2, backend="tcp", timeout=15)
+
+
+def test_more_strangers_than_are_heard_at_once():
+    server = dist.TCPStore("127.0.0.1", 0, is_master=True, secret=b"s", timeout=10)
+    silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(80)]
+    time.sleep(0.2)
+    server.set("still", "there")
+    for s in silent:
+        s.close()
+    friend = dist.TCPStore("127.0.0.1", server.port, secret=b"s", timeout=8)
+    assert friend.get("still") == b"there"
+    friend.close()
+    server.close()
+
+
+def pair(connecting, listening):
+    """What both sides of a proof come to."""
+    a, b = socket.socketpair()
+    outcomes = [None, None]
+
+    def run(i, f, s):
+        try:
+            f(s)
+            outcomes[i] = "proven"
+        except OSError as e:
+            outcomes[i] = type(e).__name__
+            s.close()
+
+    threads = [
+        threading.Thread(target=run, args=(0, connecting, a)),
+        threading.Thread(target=run, args=(1, listening, b)),
+    ]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(5)
+    a.close()
+    b.close()
+    return outcomes
+
+
+def test_both_sides_prove_the_secret():
+    def introduce(secret):
+        return lambda s: wire.introduce(s, secret, wire.Deadline(2))
+
+    def welcome(secret):
+        return lambda s: wire.welcome(s, secret, wire.Deadline(2))
+
+    assert pair(introduce(b"k"), welcome(b"k")) == ["proven", "proven"]
+    assert pair(introduce(b""), welcome(b"")) == ["proven", "proven"]
+    assert pair(introduce(b"k"), welcome(b"l")) == ["Refused", "Refused"]
+    assert pair(introduce(b""), welcome(b"l")) == ["Refused", "Refused"]
+
+    def impostor(s):
+        """Listens without the secret, and plays the other's own proof back."""
+        s.sendall(wire.MAGIC + bytes(32))
+        s.sendall(s.recv(64)[32:])
+
+    assert pair(introduce(b"k"), impostor)[0] == "Refused"
+
+
+def test_a_member_that_speaks_nonsense_is_a_broken_connection_for_others_only():
+    """Proven, but with lengths that lie: its connection ends, the store lives."""
+    server = dist.TCPStore("127.0.0.1", 0, is_master=True, secret=b"s")
+    for body in (
+        b"\xff" * 7,
+        struct.pack("!BHI", 0, 9, 2**31),
+        struct.pack("!BHI", 0, 2, 4) + b"\xff" * 4,
+    ):
+        s = wire.connect("127.0.0.1", server.port, b"s", wire.Deadline(3))
+        s.sendall(body)
+        s.shutdown(socket.SHUT_WR)
+        s.settimeout(3)
+        assert s.recv(100) == b""
+        s.close()
+    s = wire.connect("127.0.0.1", server.port, b"s", wire.Deadline(3))
+    s.sendall(struct.pack("!BHI", 99, 0, 0))
+    assert s.recv(100)[0] == 1  # an error in words
+    s.close()
+    server.set("alive", "yes")
+    server.close()
+
+
+@pytest.mark.parametrize(
+    "data", [b"\0" * frames.SIZE, b"TBCM" + b"\xff" * (frames.SIZE - 4)], ids=["zeros", "ones"]
+)
+def test_bytes_that_are_no_header(data):
+    with pytest.raises(RuntimeError, match="no header: the stream is out of step"):
+        frames.unpack(data)
+    header = frames.Header(3, -7, 12)
+    assert frames.unpack(header.pack()) == header and len(header.pack()) == frames.SIZE
