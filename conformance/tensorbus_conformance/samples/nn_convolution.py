@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus_conformance.op import E, Op, S, T
+from tensorbus_conformance.op import E, I, Op, S, T
 
 _F = "nn.functional."
 
@@ -148,6 +148,14 @@ OPS = [
                 T(3, 2, 3, 3),
             ),
             E(
+                "weight-dtype",
+                RuntimeError,
+                r"Input type \(torch\.(\w+\.)?FloatTensor\) and weight type "
+                r"\(torch\.(\w+\.)?LongTensor\) should be the same",
+                T(1, 1, 2, 2),
+                I([[[[1]]]]),
+            ),
+            E(
                 "channels",
                 RuntimeError,
                 r"Given groups=1, weight of size \[3, 2, 3, 3\], expected input\[1, 3, 4, 4\] to "
@@ -228,6 +236,14 @@ OPS = [
             S("no-batch", T(0, 2, 3, 3), T(2, 1, 2, 2)),
         ],
         [
+            E(
+                "weight-dtype",
+                RuntimeError,
+                r"Input type \(torch\.(\w+\.)?FloatTensor\) and weight type "
+                r"\(torch\.(\w+\.)?LongTensor\) should be the same",
+                T(1, 1, 2, 2),
+                I([[[[1]]]]),
+            ),
             E(
                 "channels",
                 RuntimeError,

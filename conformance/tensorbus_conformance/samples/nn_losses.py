@@ -41,6 +41,7 @@ def loss_op(
     grad_ulp: float = 16,
     scale: Callable[..., np.ndarray] | None = None,
     weighted_mean: bool = False,
+    promotes: bool = False,
 ) -> Op:
     """A loss whose elements *each* gives; every reduction of *operands*, and *more* samples."""
 
@@ -71,6 +72,7 @@ def loss_op(
         ulp=ulp,
         scale=magnitude,
         grad_ulp=grad_ulp,
+        promotes=promotes,
         errors=[wrong, *(errors or ())],
         family="nn",
     )
@@ -170,6 +172,7 @@ VALUES = [
         S("empty", T(0, 3), T(0, 3), reduction="sum"),
         S("empty-mean", T(0, 3), T(0, 3)),
         S("batch", T(2, 3, 4), T(2, 3, 4, of="unit")),
+        promotes=True,
         scale=_squared,
         weighted_mean=True,
         errors=[
@@ -190,6 +193,7 @@ VALUES = [
         S("weight", *apart(), weight=T(3, 4, of="positive", grad=False), reduction="none"),
         S("scalar", T(), T(of=(3.0, 4.0))),
         S("empty", T(0, 3), T(0, 3), reduction="none"),
+        promotes=True,
         scale=_absolute,
         weighted_mean=True,
     ),
@@ -200,6 +204,7 @@ VALUES = [
         S("beta", *_two(), beta=0.4),
         S("beta-zero", *_two(), beta=0.0),
         S("scalar", T(), T()),
+        promotes=True,
         scale=lambda x, y, beta=1.0: _absolute(x, y) * 2 / max(min(beta, 1), 0.4),
         errors=[
             E(

@@ -173,12 +173,27 @@ PRODUCTS = [
         grad_ulp=8,
         errors=[
             E(
+                "bias-dtype",
+                RuntimeError,
+                "self and mat2 must have the same dtype, but got Long and Float",
+                T(3, 4),
+                T(2, 4),
+                I([0, 1]),
+            ),
+            E(
+                "weight-dtype",
+                RuntimeError,
+                "expected m1 and m2 to have the same dtype, but got: float != long int",
+                T(3, 4),
+                I([[1, 2, 3, 4]]),
+            ),
+            E(
                 "shapes",
                 RuntimeError,
                 r"mat1 and mat2 shapes cannot be multiplied \(3x4 and 5x2\)",
                 T(3, 4),
                 T(2, 5),
-            )
+            ),
         ],
         family="nn",
     ),

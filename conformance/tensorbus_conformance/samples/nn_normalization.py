@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorbus_conformance import formats
 from tensorbus_conformance.op import E, Op, S, T
+from tensorbus_conformance.samples.activations import functional
 
 _F = "nn.functional."
 
@@ -28,7 +29,7 @@ def _channels(values: np.ndarray | None, rank: int, default: float) -> Any:
     return default if values is None else values.reshape(1, -1, *(1,) * (rank - 2))
 
 
-def _batch(size: bool) -> Callable[..., Any]:
+def batch(size: bool) -> Callable[..., Any]:
     def reference(
         x: np.ndarray,
         running_mean: np.ndarray | None,
@@ -64,13 +65,13 @@ def batch_norm_running(
     dims = tuple(d for d in range(x.ndim) if d != 1)
     mean = (1 - momentum) * running_mean + momentum * x.mean(dims)
     var = (1 - momentum) * running_var + momentum * x.var(dims, ddof=1)
-    y = _batch(False)(x, None, None, weight, bias, True, 0.0, eps)
+    y = batch(False)(x, None, None, weight, bias, True, 0.0, eps)
     return y, mean, var
 
 
 def _running_size(x: np.ndarray, mean: np.ndarray, var: np.ndarray, *rest: Any, **_: Any) -> Any:
     weights = rest[:2] if len(rest) > 1 else ()
-    y = _batch(True)(x, None, None, *weights, training=True)
+    y = batch(True)(x, None, None, *weights, training=True)
     dims = tuple(d for d in range(x.ndim) if d != 1)
     return y, np.abs(mean) + np.abs(x).max(dims), var + (np.abs(x).max(dims)) ** 2
 
@@ -79,7 +80,7 @@ def _call_running(
     x: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, momentum: float = 0.1
 ) -> tuple[Any, ...]:
     mean, var = mean.clone(), var.clone()
-    y = _functional("batch_norm")(x, mean, var, weight, bias, True, momentum)
+    y = functional("batch_norm")(x, mean, var, weight, bias, True, momentum)
     return y, mean, var
 
 
@@ -94,10 +95,10 @@ def _instance_running(
 
 def _call_instance_running(x: Any, mean: Any, var: Any, momentum: float = 0.1) -> tuple[Any, ...]:
     mean, var = mean.clone(), var.clone()
-    return _functional("instance_norm")(x, mean, var, momentum=momentum), mean, var
+    return functional("instance_norm")(x, mean, var, momentum=momentum), mean, var
 
 
-def _layer(size: bool) -> Callable[..., Any]:
+def layer(size: bool) -> Callable[..., Any]:
     def reference(
         x: np.ndarray,
         normalized_shape: Sequence[int],
@@ -112,7 +113,7 @@ def _layer(size: bool) -> Callable[..., Any]:
     return reference
 
 
-def _group(size: bool) -> Callable[..., Any]:
+def group(size: bool) -> Callable[..., Any]:
     def reference(
         x: np.ndarray,
         num_groups: int,
@@ -140,8 +141,8 @@ def _instance(size: bool) -> Callable[..., Any]:
         eps: float = 1e-5,
     ) -> Any:
         if not use_input_stats:
-            return _batch(size)(x, running_mean, running_var, weight, bias, eps=eps)
-        return _group(size)(x, x.shape[1], weight, bias, eps)
+            return batch(size)(x, running_mean, running_var, weight, bias, eps=eps)
+        return group(size)(x, x.shape[1], weight, bias, eps)
 
     return reference
 
@@ -166,7 +167,7 @@ _MEAN = T(3, grad=False)
 OPS = [
     Op(
         _F + "batch_norm",
-        _batch(False),
+        batch(False),
         [
             S("plain", T(4, 3), None, None, T(3), T(3), True),
             S("planes", T(2, 3, 2, 2), None, None, T(3), T(3), True),
@@ -179,7 +180,7 @@ OPS = [
             S("eval-plain", T(4, 3), _MEAN, _POSITIVE),
             S("eval-empty", T(0, 3), _MEAN, _POSITIVE),
         ],
-        scale=_batch(True),
+        scale=batch(True),
         errors=[
             E(
                 "complex",
@@ -245,7 +246,7 @@ OPS = [
     ),
     Op(
         _F + "layer_norm",
-        _layer(False),
+        layer(False),
         [
             S("plain", T(3, 4), (4,), T(4), T(4)),
             S("two-dims", T(2, 3, 4), (3, 4), T(3, 4), T(3, 4)),
@@ -256,7 +257,7 @@ OPS = [
             S("offset", T(2, 6, of=(99.0, 101.0), grad=False), (6,)),
             S("empty", T(0, 4), (4,), T(4), T(4)),
         ],
-        scale=_layer(True),
+        scale=layer(True),
         errors=[
             E(
                 "complex",
@@ -288,7 +289,7 @@ OPS = [
     ),
     Op(
         _F + "group_norm",
-        _group(False),
+        group(False),
         [
             S("plain", T(2, 4, 3), 2, T(4), T(4)),
             S("one-group", T(2, 4), 1, T(4), T(4)),
@@ -296,7 +297,7 @@ OPS = [
             S("bare", T(2, 4, 2), 2, eps=0.2),
             S("no-weight", T(2, 4, 2), 2, None, T(4)),
         ],
-        scale=_group(True),
+        scale=group(True),
         errors=[
             E(
                 "complex",
@@ -358,13 +359,7 @@ OPS = [
         # The machine precision of what halves are computed in; float64 has one of its own.
         dtypes=(formats.FLOAT16, formats.BFLOAT16, formats.FLOAT32),
         gradient=False,
-        call=lambda x: _functional("rms_norm")(x, (4,)),
+        call=lambda x: functional("rms_norm")(x, (4,)),
         **_SETTINGS,
     ),
 ]
-
-
-def _functional(name: str) -> Any:
-    import tensorbus.nn.functional
-
-    return getattr(tensorbus.nn.functional, name)

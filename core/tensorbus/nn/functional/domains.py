@@ -1,12 +1,58 @@
-"""What functions without a meaning for complex numbers say of them."""
+"""Which dtypes operands may have: beside one another, and at all.
+
+Rows take operands of one kind: what differs is brought to one, or refused, before they are called.
+"""
 
 from __future__ import annotations
 
+from tensorbus import dtypes
 from tensorbus._tensor import Tensor
-from tensorbus.ops.arguments import not_implemented
+from tensorbus.errors import device_error
+from tensorbus.ops.arguments import not_implemented, scalar_name
+from tensorbus.ops.casting import to_kind
+from tensorbus.ops.registry import ROWS
+from tensorbus.ops.slow import common_kind
+
+_HALF_WIDTHS = (dtypes.float16, dtypes.bfloat16)
 
 
 def refuse_complex(kernel: str, input: Tensor) -> None:
     """NotImplementedError, under PyTorch's name of the kernel, for a complex tensor."""
     if input._k.dtype.is_complex:
         raise not_implemented(kernel, input)
+
+
+def promoted(row: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in the dtype that the rules of promotion give for them."""
+    if a._k is b._k:
+        return a, b
+    kind = common_kind(ROWS[row], a, b)
+    return to_kind(a, kind), to_kind(b, kind)
+
+
+def check_parameter(name: str, t: Tensor | None, input: Tensor) -> None:
+    """Raise unless a parameter of a norm has the input's dtype, or float32 beside a half width."""
+    if t is None or t._k is input._k:
+        return
+    if t._k.device is not input._k.device:
+        raise device_error(input._k.device, t._k.device)
+    if input.dtype not in _HALF_WIDTHS or t.dtype is not dtypes.float32:
+        raise RuntimeError(
+            f"mixed dtype: expect {name} to have scalar type of {scalar_name(input._k.dtype)}, as "
+            f"the input has, but found {scalar_name(t._k.dtype)}"
+        )
+
+
+def as_input(name: str, t: Tensor | None, input: Tensor) -> Tensor | None:
+    """A parameter of a norm in the input's dtype."""
+    check_parameter(name, t, input)
+    return t if t is None else to_kind(t, input._k)
+
+
+def check_same_kind(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    """Raise unless a convolution's operands have one dtype, on one device."""
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._k is not input._k:
+            raise RuntimeError(
+                f"Input type ({input.type()}) and {name} type ({t.type()}) should be the same"
+            )

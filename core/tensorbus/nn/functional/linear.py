@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
+from tensorbus.errors import device_error
+from tensorbus.ops.arguments import scalar_name
 from tensorbus.ops.generate import core
+from tensorbus.ops.linalg import check_operands
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``: (..., in) with (out, in) gives (..., out)."""
     k = input._k
     if weight._k is not k or (bias is not None and bias._k is not k):
-        from tensorbus.ops.linalg import check_operands
-
-        check_operands("linear", input, weight)
+        _refuse_mixed(input, weight, bias)
     a, w = input._s, weight._s
     if len(w) != 2 or not a or a[-1] != w[1]:
         if len(w) == 1:
@@ -27,6 +28,17 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias is not None and len(bias._s) != 1:
         return core("linear")(input, weight, None) + bias
     return core("linear")(input, weight, bias)
+
+
+def _refuse_mixed(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    """The error for operands of several devices or dtypes."""
+    check_operands("linear", input, weight)
+    if bias is None:
+        return
+    if bias._k.device is not input._k.device:
+        raise device_error(input._k.device, bias._k.device)
+    names = f"{scalar_name(bias._k.dtype)} and {scalar_name(input._k.dtype)}"
+    raise RuntimeError(f"self and mat2 must have the same dtype, but got {names}")
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

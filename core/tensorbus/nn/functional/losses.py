@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from tensorbus._tensor import Tensor
-from tensorbus.nn.functional.domains import refuse_complex
+from tensorbus.nn.functional.domains import promoted, refuse_complex
 from tensorbus.ops.generate import core
 from tensorbus.ops.layouts import broadcast_shapes
 
@@ -79,7 +79,7 @@ def mse_loss(
 ) -> Tensor:
     """The mean of squared differences."""
     reduction = chosen(reduction, size_average, reduce)
-    a, b = _pair(input, target)
+    a, b = _pair(*promoted("sub", input, target))
     refuse_complex("mse_cpu", a)
     return _weighted((a - b).square(), weight, input, reduction)
 
@@ -94,7 +94,7 @@ def l1_loss(
 ) -> Tensor:
     """The mean of absolute differences."""
     reduction = chosen(reduction, size_average, reduce)
-    a, b = _pair(input, target)
+    a, b = _pair(*promoted("sub", input, target))
     return _weighted((a - b).abs(), weight, input, reduction)
 
 
@@ -110,7 +110,7 @@ def smooth_l1_loss(
     reduction = chosen(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    a, b = _pair(input, target)
+    a, b = _pair(*promoted("smooth_l1", input, target))
     return reduced(core("smooth_l1")(a, b, float(beta)), reduction)
 
 
@@ -124,7 +124,7 @@ def huber_loss(
     """``smooth_l1_loss`` times *delta*."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    a, b = _pair(input, target)
+    a, b = _pair(*promoted("smooth_l1", input, target))
     loss = core("smooth_l1")(a, b, float(delta)) * delta
     if weight is not None:
         _check_weight(weight, input)
@@ -169,7 +169,7 @@ def binary_cross_entropy_with_logits(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
     if pos_weight is None:
-        loss = core("bce_logits")(input, target)
+        loss = core("bce_logits")(*promoted("bce_logits", input, target))
     else:
         log_weight = (pos_weight - 1) * target + 1
         loss = (1 - target) * input - log_weight * core("log_sigmoid")(input)
@@ -227,7 +227,7 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """The distance itself for target 1, what it lacks of the margin for -1."""
     reduction = chosen(reduction, size_average, reduce)
-    positive = input.masked_fill(target != 1, 0)
+    positive = input.masked_fill(target == -1, 0)
     negative = (margin - input).clamp(min=0).masked_fill(target == 1, 0)
     return reduced(positive + negative, reduction)
 
@@ -321,7 +321,7 @@ def triplet_margin_loss(
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
-        far = core("minimum")(far, pairwise_distance(positive, negative, p, eps))
+        far = far.minimum(pairwise_distance(positive, negative, p, eps))
     return reduced((near - far + margin).clamp(min=0), reduction)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.autograd.grad_mode import no_grad
-from tensorbus.nn.functional.domains import refuse_complex
+from tensorbus.nn.functional.domains import as_input, check_parameter, refuse_complex
 from tensorbus.ops.generate import core
 
 
@@ -38,13 +38,15 @@ def batch_norm(
         ("bias", bias),
     ):
         _running_shape(input, name, t)
+        check_parameter(name, t, input)
     rank = input.dim()
     dims = tuple(d for d in range(rank) if d != 1)
     if not training:
         if running_mean is None or running_var is None:
             missing = "running_mean" if running_mean is None else "running_var"
             raise RuntimeError(f"{missing} must be defined in evaluation mode")
-        return _with_constants(input, running_mean, running_var, weight, bias, eps)
+        y = _with_constants(input, running_mean, running_var, weight, bias, eps)
+        return y.to(input.dtype)
     n = input.numel() // max(input.shape[1], 1)
     if n == 1:
         raise ValueError(
@@ -57,6 +59,7 @@ def batch_norm(
             running_mean.mul_(1 - momentum).add_(mean * momentum)
         if running_var is not None:
             running_var.mul_(1 - momentum).add_(var * (momentum * n / (n - 1)))
+    weight, bias = as_input("weight", weight, input), as_input("bias", bias, input)
     return core("normalize")(input, mean, var, weight, bias, dims, (1,), eps)
 
 
@@ -94,6 +97,7 @@ def layer_norm(
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
                 f"{list(t.shape)} and normalized_shape = {list(shape)}"
             )
+    weight, bias = as_input("weight", weight, input), as_input("bias", bias, input)
     dims = tuple(range(input.dim() - len(shape), input.dim()))
     with no_grad():
         mean = core("mean")(input, dims)
@@ -110,7 +114,7 @@ def rms_norm(
         wide = input.dtype is dtypes.float64
         eps = dtypes.finfo(dtypes.float64 if wide else dtypes.float32).eps
     y = input * ((input * input).mean(dims, keepdim=True) + eps).rsqrt()
-    return y if weight is None else y * weight
+    return y if weight is None else (y * weight).to(input.dtype)
 
 
 def group_norm(
@@ -132,6 +136,7 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
+    weight, bias = as_input("weight", weight, input), as_input("bias", bias, input)
     grouped = input.reshape(n * num_groups, -1)
     with no_grad():
         mean = core("mean")(grouped, (1,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._tensor import Tensor
-from tensorbus.nn.functional.domains import refuse_complex
+from tensorbus.nn.functional.domains import check_same_kind, refuse_complex
 from tensorbus.ops.convolution import out_size
 from tensorbus.ops.generate import core
 from tensorbus.ops.pooling import pooled_size
@@ -49,10 +49,7 @@ def _check_conv(
             f"Given weight of size {list(w.shape)}, expected bias to be 1-dimensional with "
             f"{w.shape[0]} elements, but got bias of size {list(b.shape)} instead"
         )
-    if x._k is not w._k:
-        raise RuntimeError(
-            f"Input type ({x.type()}) and weight type ({w.type()}) should be the same"
-        )
+    check_same_kind(x, w, b)
 
 
 def _padding(padding: Any, kernel: Pair, stride: Pair, dilation: Pair) -> tuple[Pair, Pair]:
@@ -146,6 +143,7 @@ def conv_transpose2d(
             f"{list(input.shape)} to have {weight.shape[0]} channels, but got "
             f"{input.shape[1] if input.dim() > 1 else 1} channels instead"
         )
+    check_same_kind(input, weight, bias)
     name = "conv_transpose2d"
     stride, dilation = _pair(stride, name, "stride"), _pair(dilation, name, "dilation")
     around, extra = _pair(padding, name, "padding"), _pair(output_padding, name, "output_padding")
