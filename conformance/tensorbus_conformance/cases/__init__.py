@@ -11,6 +11,7 @@ from tensorbus_conformance.cases import (
     aliasing,
     aliasing_errors,
     aliasing_gradients,
+    backward,
     copying,
     creation,
     dtype_rules,
@@ -53,7 +54,7 @@ MODULES = (
     op_values, op_gradients, op_in_place, op_paths, promotion, dtype_rules, properties, factories,
     random_streams, random_generators, random_errors,
     layers, layer_behaviour, training_helpers, optimizers, schedules, serialization,
-    large,
+    large, backward,
 )  # fmt: skip
 
 

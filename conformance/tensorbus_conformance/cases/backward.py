@@ -1,0 +1,129 @@
+"""Level 3: what happens around derivatives: accumulation, hooks, gradients that are kept.
+
+And how a tensor is printed, which tells of its gradient too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tensorbus
+from tensorbus_conformance import formats
+from tensorbus_conformance.bench import expect_raises
+from tensorbus_conformance.case import Case
+from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.trial import Trial
+
+FAMILY = "backward"
+
+
+def cases() -> Iterator[Case]:
+    for name, check in _CHECKS.items():
+        level, op, variant = name.split("/")
+        yield Case(
+            f"{level}/{op}/float32/{variant}",
+            FAMILY,
+            functools.partial(_run, check),
+            (formats.FLOAT32,),
+        )
+
+
+def _run(check: Callable[[Any, Any], None], t: Trial) -> None:
+    x = tensorbus.tensor([1.0, -2.0, 3.0], device=t.device.type, requires_grad=True)
+    check(x, (x * x).sum())
+
+
+def _equal(what: str, got: Any, want: Any) -> None:
+    if got != want:
+        raise Mismatch(f"{what}: got {got}, expected {want}")
+
+
+def _accumulates(x: Any, y: Any) -> None:
+    y.backward(retain_graph=True)
+    first = x.grad
+    y.backward()
+    _equal("gradients of two passes", x.grad.tolist(), [4.0, -8.0, 12.0])
+    _equal("accumulated in place", x.grad is first, True)
+    _equal("the gradient's device", x.grad.device, x.device)
+
+
+def _twice(x: Any, y: Any) -> None:
+    y.backward()
+    raised = expect_raises(y.backward, RuntimeError)
+    _equal(
+        "the message",
+        str(raised).startswith("Trying to backward through the graph a second time"),
+        True,
+    )
+
+
+def _replaced(x: Any, y: Any) -> None:
+    seen: list[Any] = []
+    handle = x.register_hook(lambda g: seen.append(g.tolist()) or g * 10)
+    y.backward(retain_graph=True)
+    handle.remove()
+    _equal("what the hook saw", seen, [[2.0, -4.0, 6.0]])
+    _equal("what it gave", x.grad.tolist(), [20.0, -40.0, 60.0])
+    y.backward()
+    _equal("after its removal", x.grad.tolist(), [22.0, -44.0, 66.0])
+
+
+def _after_accumulation(x: Any, y: Any) -> None:
+    seen: list[Any] = []
+    x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.tolist()))
+    y.backward(retain_graph=True)
+    y.backward()
+    _equal("what the hook saw", seen, [[2.0, -4.0, 6.0], [4.0, -8.0, 12.0]])
+    expect_raises(lambda: y.register_post_accumulate_grad_hook(print), RuntimeError)
+
+
+def _kept(x: Any, y: Any) -> None:
+    z = x * 3
+    _equal("before", z.retains_grad, False)
+    z.retain_grad()
+    _equal("after", z.retains_grad, True)
+    (z * z).sum().backward()
+    _equal("the gradient of a result", z.grad.tolist(), [6.0, -12.0, 18.0])
+    _equal("the leaf's", x.grad.tolist(), [18.0, -36.0, 54.0])
+
+
+def _not_recorded(x: Any, y: Any) -> None:
+    with tensorbus.no_grad():
+        _equal("under no_grad", (x * 2).requires_grad, False)
+    _equal("detached", x.detach().requires_grad, False)
+    mixed = x * 2 + (x * 5).detach()
+    mixed.sum().backward()
+    _equal("the gradient", x.grad.tolist(), [2.0, 2.0, 2.0])
+
+
+def _part(x: Any, y: Any) -> None:
+    x[1:].mul(4).sum().backward()
+    _equal("the gradient of a part", x.grad.tolist(), [0.0, 4.0, 4.0])
+
+
+def _printed(x: Any, y: Any) -> None:
+    where = "" if x.device.type == "cpu" else f", device='{x.device}'"
+    _equal("repr", repr(x.detach()), f"tensor([ 1., -2.,  3.]{where})")
+    _equal("repr of a leaf", repr(x), f"tensor([ 1., -2.,  3.]{where}, requires_grad=True)")
+
+
+def _to_cuda(x: Any, y: Any) -> None:
+    if tensorbus.accelerator.is_available("cuda"):
+        _equal("moved", x.detach().cuda().tolist(), [1.0, -2.0, 3.0])
+    else:
+        expect_raises(lambda: x.detach().cuda(), RuntimeError)
+
+
+_CHECKS: dict[str, Callable[[Any, Any], None]] = {
+    "L3/backward/accumulates": _accumulates,
+    "L3/backward/twice": _twice,
+    "L3/backward/part": _part,
+    "L3/register_hook/replaces": _replaced,
+    "L3/register_post_accumulate_grad_hook/sees": _after_accumulation,
+    "L3/retain_grad/result": _kept,
+    "L3/no_grad/unrecorded": _not_recorded,
+    "L2/repr/leaf": _printed,
+    "L2/cuda/moves": _to_cuda,
+}
