@@ -180,6 +180,10 @@ OPS = [
         [
             E("beyond", IndexError, beyond(3, 0, 3), T(3, 2), 0, I([3])),
             E("negative", IndexError, beyond(-1, 1, 2), T(3, 2), 1, I([-1])),
+            E("scalar", RuntimeError,
+              r"index_select\(\): Index to scalar can have only 1 value, got 2 value\(s\)",
+              T(), 0, I([0, 0])),
+            E("empty", IndexError, beyond(0, 1, 0), T(2, 0), 1, I([0])),
             E("rank", IndexError, r"index_select\(\): Index is supposed to be a vector",
               T(3), 0, I([[0]])),
             E("dtype", RuntimeError,
@@ -253,6 +257,7 @@ OPS = [
         ],
         [
             E("beyond", IndexError, beyond(4, 0, 3), T(3, 2), 0, I([4]), 1),
+            E("empty", IndexError, beyond(1, 0, 0), T(0, 2), 0, I([1]), 1),
             E("value", RuntimeError,
               "index_fill_ only supports a 0-dimensional value tensor, but got tensor with 1 "
               r"dimension\(s\)\.", T(3), 0, I([1]), T(2)),

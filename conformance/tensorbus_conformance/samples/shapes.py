@@ -90,6 +90,11 @@ OPS = [
               r"unflatten: Provided sizes \[4, 2\] don't multiply up to the size of dim 1 \(6\) in "
               r"the input tensor", T(2, 6), 1, (4, 2)),
             E("dim", IndexError, out_of_range(2, 2), T(2, 6), 2, (2, 3)),
+            E("no-sizes", RuntimeError, "unflatten: sizes must be non-empty", T(2, 6), 1, ()),
+            E("two-inferred", RuntimeError, "only one dimension can be inferred",
+              T(2, 6), 1, (-1, -1)),
+            E("scalar", IndexError, "Dimension specified as 0 but tensor has no dimensions",
+              T(), 0, (1, 1)),
         ],
     ),
     _shape_op("ravel", lambda x: x.reshape(-1),

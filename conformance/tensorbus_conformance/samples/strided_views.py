@@ -144,6 +144,7 @@ OPS = [
             S("column-major", T(2, 6), (4, 3), (1, 4)),
             S("scalar", T(5), (), (), 3),
             S("nothing", T(5), (0, 2), (2, 1)),
+            S("nothing-beyond", T(2), (0, 2), (2, 1), 7),
         ],
         [
             E("beyond", RuntimeError,

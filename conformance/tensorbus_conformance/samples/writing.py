@@ -94,6 +94,10 @@ OPS = [
             E("matrix", RuntimeError,
               r"fill_ only supports 0-dimension value tensor but got tensor with 1 dimensions\.",
               T(2), T(1)),
+            E("byte", RuntimeError, "value cannot be converted to type uint8_t without overflow",
+              T(2), 300, dtype=formats.UINT8),
+            E("complex", RuntimeError, "value cannot be converted to type float without overflow",
+              T(2), 1j),
         ],
     ),
     _op("fill_-in-window", _spread(_full), [S("number", T(3, 2), 1), S("tensor", T(3, 2), T())],
@@ -132,6 +136,7 @@ OPS = [
             S("tall", T(5, 2), 1),
             S("wrapped", T(7, 2), 1, True),
             S("cube", T(2, 2, 2), 0),
+            S("empty", T(3, 0), 1, True),
         ],
         [
             E("rank", RuntimeError, "dimensions must larger than 1", T(3), 1),

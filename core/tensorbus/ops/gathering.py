@@ -115,6 +115,10 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if len(i._s) > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     d = wrap_dim(dim, len(input._s))
+    if not input._s and i._s.numel() != 1:
+        raise RuntimeError(
+            f"index_select(): Index to scalar can have only 1 value, got {i._s.numel()} value(s)"
+        )
     x = _vector(input)
     _filled(x, d, i)
     r = core("take")(x, d, _vector(i), False)
@@ -249,9 +253,10 @@ def _copy_places(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
 
 
 def _write_slices(x: Tensor, d: int, i: Tensor, source: Any, op: str) -> Tensor:
+    target = _vector(x)
+    _filled(target, d, i)
     if not i._s[0] or not x._s.numel():
         return x
-    target = _vector(x)
     if isinstance(source, Tensor):
         source = _vector(source)
     put_into(target, d, i, source, op, False)

@@ -214,7 +214,8 @@ def atleast_3d(*tensors: Any) -> Any:
 @public(method=False)
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
-    given = [_with_rank(t, 2) for t in _listed(tensors)]
+    listed = _listed(tensors)
+    given = [_with_rank(t, 2) for t in listed]
     for i, t in enumerate(given):
         if len(t._s) > 2:
             raise RuntimeError(
@@ -226,7 +227,7 @@ def block_diag(*tensors: Any) -> Tensor:
 
     out = zeros(
         (sum(t._s[0] for t in given), sum(t._s[1] for t in given)),
-        dtype=result_type(*given),
+        dtype=result_type(*listed),
         device=given[0]._k.device,
     )
     row = column = 0

@@ -9,6 +9,7 @@ from tensorbus import dtypes
 from tensorbus._tensor import Tensor, bump, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.errors import device_error, type_error
+from tensorbus.ops.arguments import not_implemented
 from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.generate import core
 from tensorbus.ops.index_tensors import apart
@@ -241,6 +242,8 @@ def scatter_reduce(
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
+    if input._k.dtype.is_complex and reduce in ("amax", "amin"):
+        raise not_implemented(f"scatter_reduce_{reduce}", input)
     d, i = _checked("scatter_reduce", input, dim, index, src)
     if i is None:
         return core("clone")(input)
@@ -251,9 +254,10 @@ def scatter_reduce(
     if reduce != "mean":
         return r
     k = x._k
-    start = k.full(tuple(x._s), 1 if include_self else 0)
-    count = _apply(from_array(start, k), d, i, 1, "add")
-    count = core("maximum")(count, operand(1, k))
+    counts = k.of(k.dtype.to_real()) if k.dtype.is_complex else k
+    start = counts.full(tuple(x._s), 1 if include_self else 0)
+    count = _apply(from_array(start, counts), d, i, 1, "add")
+    count = operand(core("maximum")(count, operand(1, counts)), k)
     return core("floor_divide" if k.dtype.category < dtypes.FLOAT else "div")(r, count)
 
 

@@ -206,7 +206,13 @@ def ravel(input: Tensor) -> Tensor:
 @public()
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension split into several; one of the sizes may be -1."""
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
     d = wrap_dim(dim, len(input._s))
+    if not input._s:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if list(sizes).count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred")
     shape = tuple(input._s)
     known = math.prod(n for n in sizes if n != -1)
     filled = tuple(shape[d] // max(known, 1) if n == -1 else n for n in sizes)

@@ -75,6 +75,8 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: Any = None
             f"and itemsize {itemsize} requiring a storage size of {(last + 1) * itemsize} are out "
             f"of bounds for storage of size {available * itemsize}"
         )
+    if 0 in shape:
+        offset = own  # no element lies there, so that it may be anywhere
     if own or input._b is not None:
         laid = tuple(input._k.layout(input._a)[2])
         if own or laid != contiguous_strides(tuple(input._s)):

@@ -155,6 +155,8 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
         raise RuntimeError("dimensions must larger than 1")
     if rank > 2 and len(set(self._s)) != 1:
         raise RuntimeError("all dimensions of input must be of equal length")
+    if not self._s.numel():
+        return self
     strides = self._k.layout(self._a)[2]
     n, step = min(self._s), sum(strides)
     places = [0]

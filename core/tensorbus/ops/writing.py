@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorbus import dtypes
 from tensorbus._tensor import Tensor, bump, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.ops.casting import to_kind
@@ -48,6 +49,18 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return write_values(self, src)
 
 
+def _fitting(x: Tensor, value: Any) -> Any:
+    """A number as the dtype takes it; RuntimeError where it can't."""
+    from tensorbus.ops.indexing import check_fits
+
+    if x._k.dtype.is_complex:
+        return value
+    if x._k.dtype is dtypes.bool:
+        return bool(value)
+    check_fits(x, value)
+    return value.real
+
+
 @public(function=False)
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one value everywhere."""
@@ -58,6 +71,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
                 f"{len(value._s)} dimensions."
             )
         return copy_(self, value)
+    if self._k.dtype.category == dtypes.INTEGER or isinstance(value, complex):
+        value = _fitting(self, value)
     if (GRAD.on or THREAD.on) and edge_of(self) is not None:
         return copy_(self, value)
     self._k.copy_(self._a, value)
