@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
-from tensorbus.nn.functional.domains import refuse_complex
+from tensorbus.nn.functional.domains import check_device, refuse_complex
 from tensorbus.nn.functional.losses import chosen, reduced
 from tensorbus.ops.generate import core
 
@@ -41,6 +41,7 @@ def _class_loss(
     reduction: str,
 ) -> Tensor:
     refuse_complex("nll_loss_out_frame", input)
+    check_device(input, target)
     if target.dtype is not dtypes.int64:
         if target._k.dtype.category != dtypes.INTEGER:
             found = target._k.dtype.legacy.removesuffix("Tensor")

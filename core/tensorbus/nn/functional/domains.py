@@ -22,6 +22,12 @@ def refuse_complex(kernel: str, input: Tensor) -> None:
         raise not_implemented(kernel, input)
 
 
+def check_device(input: Tensor, other: Tensor) -> None:
+    """Raise unless both tensors are on one device."""
+    if other._k.device is not input._k.device:
+        raise device_error(input._k.device, other._k.device)
+
+
 def promoted(row: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Both in the dtype that the rules of promotion give for them."""
     if a._k is b._k:
@@ -34,8 +40,7 @@ def check_parameter(name: str, t: Tensor | None, input: Tensor) -> None:
     """Raise unless a parameter of a norm has the input's dtype, or float32 beside a half width."""
     if t is None or t._k is input._k:
         return
-    if t._k.device is not input._k.device:
-        raise device_error(input._k.device, t._k.device)
+    check_device(input, t)
     if input.dtype not in _HALF_WIDTHS or t.dtype is not dtypes.float32:
         raise RuntimeError(
             f"mixed dtype: expect {name} to have scalar type of {scalar_name(input._k.dtype)}, as "

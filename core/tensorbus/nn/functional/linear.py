@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
-from tensorbus.errors import device_error
+from tensorbus.nn.functional.domains import check_device
 from tensorbus.ops.arguments import scalar_name
 from tensorbus.ops.generate import core
 from tensorbus.ops.linalg import check_operands
@@ -35,8 +35,7 @@ def _refuse_mixed(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     check_operands("linear", input, weight)
     if bias is None:
         return
-    if bias._k.device is not input._k.device:
-        raise device_error(input._k.device, bias._k.device)
+    check_device(input, bias)
     names = f"{scalar_name(bias._k.dtype)} and {scalar_name(input._k.dtype)}"
     raise RuntimeError(f"self and mat2 must have the same dtype, but got {names}")
 
@@ -66,6 +65,7 @@ def embedding(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
             f"Long, Int; but got {input.type()} instead (while checking arguments for embedding)"
         )
+    check_device(input, weight)
     n = weight.shape[0]
     if padding_idx is not None:
         if not -n <= padding_idx < n:
