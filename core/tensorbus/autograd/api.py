@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._tensor import Tensor, from_array, wrap_like
-from tensorbus.autograd import engine
+from tensorbus.autograd import early, engine
 from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.ops.slow import edge_of
 
@@ -41,15 +41,21 @@ def backward(
         if not given:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         wanted = {_edge(t) for t in given}
-    found = engine.run(_roots(outputs, grad_tensors, create_graph), keep, create_graph, wanted)
-    if inputs is not None:
-        for t in given:
-            edge = _edge(t)
-            if not isinstance(edge, AccumulateGrad) and edge in found:
-                g = found.pop(edge)
-                g = g if create_graph else wrap_like(g, edge.k, None)
-                t._g = g if t.grad is None else t.grad + g
-    engine.store(found, create_graph)
+    try:
+        found = engine.run(_roots(outputs, grad_tensors, create_graph), keep, create_graph, wanted)
+        if inputs is not None:
+            for t in given:
+                edge = _edge(t)
+                if not isinstance(edge, AccumulateGrad) and edge in found:
+                    g = found.pop(edge)
+                    g = g if create_graph else wrap_like(g, edge.k, None)
+                    t._g = g if t.grad is None else t.grad + g
+        engine.store(found, create_graph)
+    except BaseException:
+        early.drop_callbacks()
+        raise
+    if early.CALLBACKS:
+        early.run_callbacks()
 
 
 def grad(

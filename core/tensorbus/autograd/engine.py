@@ -2,7 +2,7 @@
 
 Gradients travel as arrays and the rules run on kernels; only under ``create_graph`` do they travel
 as tensors. Contributions to a node are summed as they meet; a leaf's gradient is stored when all
-have come.
+have come: at the end, or earlier where a hook waits for it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from sys import getrefcount
 from typing import Any
 
 from tensorbus._tensor import PERMUTED, Tensor, from_array, wrap_like
+from tensorbus.autograd.early import EARLY, count
 from tensorbus.autograd.grad_mode import enable_grad, no_grad
 from tensorbus.autograd.node import AccumulateGrad, Node
 from tensorbus.float_warnings import silence
@@ -30,6 +31,9 @@ def run(
     silence()
     with enable_grad() if create_graph else no_grad():
         if wanted is None and not create_graph:
+            pending = count(node for node, _ in roots) if EARLY else None
+            if pending:
+                return _run_general(roots, keep_graph, False, None, pending)
             return _run_arrays(roots, keep_graph)
         return _run_general(roots, keep_graph, create_graph, wanted)
 
@@ -90,8 +94,13 @@ def _meet(edge: Any, g: Any, waiting: dict[Any, Any], leaves: dict[Any, Any], he
 
 
 def _run_general(
-    roots: Roots, keep_graph: bool, create_graph: bool, wanted: set[Any] | None
+    roots: Roots,
+    keep_graph: bool,
+    create_graph: bool,
+    wanted: set[Any] | None,
+    pending: dict[AccumulateGrad, int] | None = None,
 ) -> dict[Any, Any]:
+    """Every case; leaves in *pending* are stored when as many edges have been passed."""
     useful = None if wanted is None else _leading_to(wanted, [node for node, _ in roots])
     heap: list[tuple[int, Node]] = []
     waiting: dict[Any, Any] = {}
@@ -129,7 +138,21 @@ def _run_general(
         for i in range(0, len(pairs), 2):
             if pairs[i] is not None:
                 meet(pairs[i], pairs[i + 1])
+        if pending:
+            g = pairs = None  # so that nobody but the leaf holds its gradient
+            _store_complete(node, found, pending)
     return found
+
+
+def _store_complete(node: Node, found: dict[Any, Any], pending: dict[AccumulateGrad, int]) -> None:
+    """Store the gradients of leaves to which *node* was the last that leads."""
+    for edge in node.edges():
+        if edge in pending:
+            pending[edge] -= 1
+            if not pending[edge]:
+                del pending[edge]
+                if edge in found:
+                    store({edge: found.pop(edge)}, False)
 
 
 def _leading_to(wanted: set[Any], roots: Iterable[Any]) -> set[Any]:

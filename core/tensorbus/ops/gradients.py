@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
 from tensorbus.autograd.api import backward as _backward
+from tensorbus.autograd.early import hear_early
 from tensorbus.autograd.node import AccumulateGrad, Node, hooks_of
 from tensorbus.ops.public import METHODS, public
 from tensorbus.ops.slow import edge_of
@@ -125,10 +126,11 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandl
 def register_post_accumulate_grad_hook(
     self: Tensor, hook: Callable[[Tensor], Any]
 ) -> RemovableHandle:
-    """Call ``hook(tensor)`` after this leaf's ``.grad`` was updated."""
+    """Call ``hook(tensor)`` as soon as this leaf's ``.grad`` was updated in a backward pass."""
     edge = edge_of(self)
     if class_of(edge) is not AccumulateGrad:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    hear_early(edge)
     return hooks_of(edge).add("post_accumulate", hook)
 
 
