@@ -68,3 +68,27 @@ def test_an_index_outside_has_one_text_on_every_device(name: str, device: str) -
     with pytest.raises(IndexError) as raised:
         call(x, torch.tensor([0, 9]).to(device)).cpu()
     assert str(raised.value) == text
+
+
+NOTHING: dict[str, Callable[[Any], Any]] = {
+    "gather": lambda x: x.gather(0, torch.zeros(0, 4, dtype=torch.int64).to(x.device)),
+    "index_select": lambda x: x.index_select(1, torch.zeros(0, dtype=torch.int64).to(x.device)),
+    "take": lambda x: x.take(torch.zeros(0, dtype=torch.int64).to(x.device)),
+    "indices": lambda x: x[torch.zeros(0, dtype=torch.int64).to(x.device)],
+    "mask": lambda x: x[x.detach() > 100],
+    "masked_select": lambda x: x.masked_select(x.detach() > 100),
+    "slice": lambda x: x[2:2],
+    "diag": lambda x: torch.diagflat(x[:0]),
+    "cat": lambda x: torch.cat([x[:0], x[:0]]),
+    "repeat": lambda x: x.repeat(0, 1),
+    "repeat_interleave": lambda x: x.repeat_interleave(0, 0),
+    "combinations": lambda x: torch.combinations(x[0, :1], 2),
+}
+
+
+@pytest.mark.parametrize("device", ["cpu", "strict"])
+@pytest.mark.parametrize("name", NOTHING)
+def test_a_choice_of_nothing_still_has_a_gradient(name: str, device: str) -> None:
+    x = torch.arange(12.0).reshape(3, 4).to(device).requires_grad_()
+    NOTHING[name](x).sum().backward()
+    assert x.grad.cpu().tolist() == [[0.0] * 4] * 3

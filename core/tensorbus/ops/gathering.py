@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus import dtypes
-from tensorbus._tensor import Tensor, from_array
-from tensorbus.errors import device_error, type_error
+from tensorbus._tensor import Tensor
+from tensorbus.errors import type_error
+from tensorbus.ops.arguments import check_device
 from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.generate import core
 from tensorbus.ops.index_tensors import Indexed, assign_at, put_into
@@ -27,8 +28,7 @@ def _index(name: str, index: Any, x: Tensor) -> Tensor:
         raise type_error(name, "index", 2, "Tensor", index)
     if index._k.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
-    if index._k.device is not x._k.device:
-        raise device_error(x._k.device, index._k.device)
+    check_device(x, index)
     return index if index._k.dtype is dtypes.int64 else index.to(dtypes.int64)
 
 
@@ -47,7 +47,8 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     if len(i._s) != len(input._s) and i._s.numel():
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     if not i._s.numel():
-        return from_array(input._k.empty(tuple(i._s)), input._k)
+        nothing = core("slice")(input.reshape(-1), 0, 0, 0, 1)
+        return core("view")(core("clone")(nothing), tuple(i._s))
     x, i = _vector(input), _vector(i)
     for at, (n, m) in enumerate(zip(i._s, x._s, strict=True)):
         if at != d and n > m:
@@ -99,6 +100,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at places of the flattened tensor; negative ones count from the end."""
     if index._k.dtype is not dtypes.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {_scalar(index)}")
+    check_device(input, index)
     flat = input.reshape(-1)
     if index._s.numel() and not flat._s[0]:
         raise IndexError("take(): tried to take from an empty tensor")
@@ -160,6 +162,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     """Write *source* at places of the flattened tensor; negative ones count from the end."""
     if index._k.dtype is not dtypes.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {_scalar(index)}")
+    check_device(self, index, source)
     if source._k.dtype is not self._k.dtype:
         raise RuntimeError(
             "put_(): self and source expected to have the same dtype, but got self.dtype = "
@@ -206,6 +209,7 @@ def _add_places(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
             f"{name}(): self ({_scalar(x)}) and source ({_scalar(source)}) must have the same "
             "scalar type"
         )
+    check_device(x, source)
     extent = source._s[d] if len(source._s) > d else 1
     if i._s[0] != extent:
         raise RuntimeError(
@@ -230,6 +234,7 @@ def _copy_places(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
             f"{name}(): self and source expected to have the same dtype, but got (self) "
             f"{_scalar(x)} and (source) {_scalar(source)}"
         )
+    check_device(x, source)
     if x._s and source._s and len(x._s) != len(source._s):
         raise IndexError(
             f"{name}(): When source and destination are not scalars, their dimensionality must "

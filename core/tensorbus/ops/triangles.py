@@ -117,8 +117,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     for d in sorted((a, b)):
         shape.insert(d, n)
     out = zeros(tuple(shape), dtype=input._k.dtype, device=input._k.device)
-    if input._s.numel():
-        diagonal(out, offset, a, b).copy_(input)
+    diagonal(out, offset, a, b).copy_(input)
     return out
 
 
