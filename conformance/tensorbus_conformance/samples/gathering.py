@@ -301,6 +301,8 @@ OPS = [
         ],
         [
             E("beyond", IndexError, beyond(6, 0, 6), T(3, 2), I([6]), T(1)),
+            E("empty", IndexError, r"put_\(\): Tried to put elements into an empty tensor",
+              T(0), I([0]), T(1)),
             E("count", IndexError,
               r"put_\(\): Expected source and index to have the same number of elements, but got "
               r"source\.numel\(\) = 1, index\.numel\(\) = 2", T(3), I([0, 1]), T(1)),

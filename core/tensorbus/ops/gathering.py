@@ -175,6 +175,8 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         )
     if not index._s.numel():
         return self
+    if not self._s.numel():
+        raise IndexError("put_(): Tried to put elements into an empty tensor")
     whole = self if self._k.is_contiguous(self._a) else core("clone")(self)
     flat = core("view")(whole, (self._s.numel(),))
     op = "add" if accumulate else "set"
