@@ -228,9 +228,10 @@ def _fallback(kind: Kind, name: str) -> Entry:
     from tensorbus.ops.registry import ROWS
 
     backend = kind.backend
-    where = f"{name} on {backend.name}"
+    kernel = _BACKEND_NAMES.get(name, name)
+    where = f"{kernel} on {backend.name}"
     missing = (
-        f"no kernel for {name} with {kind.dtype.name} on device {kind.device} "
+        f"no kernel for {kernel} with {kind.dtype.name} on device {kind.device} "
         f"({type(backend).__module__}): tried overlays, the backend and a composition"
     )
     if backend.name == "cpu":

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorbus
+import tensorbus.nn.functional
 from tensorbus_conformance import formats
 from tensorbus_conformance.bench import expect_raises
 from tensorbus_conformance.case import Case
@@ -103,6 +104,17 @@ def _part(x: Any, y: Any) -> None:
     _equal("the gradient of a part", x.grad.tolist(), [0.0, 4.0, 4.0])
 
 
+def _third_order(x: Any, y: Any) -> None:
+    """Derivatives of derivatives of a pool's gradient: each time at the largest of a window."""
+    leaf = tensorbus.tensor([[[1.0, 2.0, -1.0, 0.0]]], device=x.device, requires_grad=True)
+    pooled = tensorbus.nn.functional.max_pool1d(leaf, 2)
+    g = (pooled**3).sum()
+    for want in ([0, 12, 0, 0], [0, 288, 0, 0], [0, 7776 * 32, 0, 0]):
+        (g,) = tensorbus.autograd.grad(g, leaf, create_graph=True)
+        _equal("a derivative", g.tolist(), [[[float(v) for v in want]]])
+        g = (g * g).sum()
+
+
 def _printed(x: Any, y: Any) -> None:
     where = "" if x.device.type == "cpu" else f", device='{x.device}'"
     _equal("repr", repr(x.detach()), f"tensor([ 1., -2.,  3.]{where})")
@@ -120,6 +132,7 @@ _CHECKS: dict[str, Callable[[Any, Any], None]] = {
     "L3/backward/accumulates": _accumulates,
     "L3/backward/twice": _twice,
     "L3/backward/part": _part,
+    "L3/nn.functional.max_pool1d/third-order": _third_order,
     "L3/register_hook/replaces": _replaced,
     "L3/register_post_accumulate_grad_hook/sees": _after_accumulation,
     "L3/retain_grad/result": _kept,

@@ -90,6 +90,8 @@ _GRIDS = [
 ]
 
 OPS = [
+    product("Tensor.__matmul__", lambda a, b: _matmul(a, b), _GRIDS),
+    product("Tensor.__rmatmul__", lambda b, a: _matmul(a, b), [S("matrices", T(3, 4), T(2, 3))]),
     product(
         "matmul",
         _matmul,
