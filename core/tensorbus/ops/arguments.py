@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorbus import defaults, dtypes
 from tensorbus._tensor import Tensor
-from tensorbus.errors import type_error
+from tensorbus.errors import device_error, type_error
 from tensorbus.ops.casting import to_kind
 
 
@@ -21,6 +21,13 @@ def check_tensors(function: str, first: int = 1, **arguments: Any) -> None:
 def scalar_name(d: dtypes.dtype) -> str:
     """A dtype as error texts call it: ``Float``, ``Long``."""
     return d.legacy.removesuffix("Tensor")
+
+
+def check_device(x: Tensor, *others: Tensor) -> None:
+    """RuntimeError unless all tensors are on the device of the first."""
+    for t in others:
+        if t._k.device is not x._k.device:
+            raise device_error(x._k.device, t._k.device)
 
 
 def not_implemented(kernel: str, x: Tensor) -> NotImplementedError:

@@ -9,6 +9,7 @@ from tensorbus._tensor import Tensor, bump, from_array
 from tensorbus.errors import device_error, type_error
 from tensorbus.kinds import kind_of
 from tensorbus.modes import RARE
+from tensorbus.ops.arguments import check_device
 from tensorbus.ops.generate import core
 from tensorbus.ops.index_tensors import places, unravel
 from tensorbus.ops.indexing import check_fits
@@ -154,6 +155,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         raise RuntimeError(
             "masked_scatter_ only supports boolean masks, but got mask with dtype " + _scalar(mask)
         )
+    check_device(input, source)
     shape = broadcast_shapes(input._s, mask._s)
     x = input.expand(shape)
     mask = _on(mask, input).expand(shape)

@@ -8,6 +8,7 @@ from typing import Any
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor, from_array
+from tensorbus.ops.arguments import check_device
 from tensorbus.ops.dims import shape_argument, wrap_dim
 from tensorbus.ops.generate import core
 from tensorbus.ops.joining import cat
@@ -65,6 +66,7 @@ def repeat_interleave(
         raised = core("unsqueeze")(x, d + 1)
         spread = raised.expand((*x._s[: d + 1], repeats, *x._s[d + 1 :]))
         return core("clone")(spread).reshape((*x._s[:d], n * repeats, *x._s[d + 1 :]))
+    check_device(x, repeats)
     if len(repeats._s) > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     if repeats._s.numel() == 1:

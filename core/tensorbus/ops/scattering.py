@@ -8,8 +8,8 @@ from typing import Any
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor, bump, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
-from tensorbus.errors import device_error, type_error
-from tensorbus.ops.arguments import not_implemented
+from tensorbus.errors import type_error
+from tensorbus.ops.arguments import check_device, not_implemented
 from tensorbus.ops.dims import wrap_dim
 from tensorbus.ops.generate import core
 from tensorbus.ops.index_tensors import apart
@@ -102,9 +102,8 @@ def _checked(name: str, x: Tensor, dim: int, index: Tensor, src: Any) -> tuple[i
         raise type_error(name, "index", 2, "Tensor", index)
     if index._k.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
-    if index._k.device is not x._k.device:
-        raise device_error(x._k.device, index._k.device)
     given = isinstance(src, Tensor)
+    check_device(x, index, *([src] if given else ()))
     if given and src._k.dtype is not x._k.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     shape, own = tuple(index._s) or (1,), tuple(x._s) or (1,)

@@ -6,8 +6,9 @@ from typing import Any
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
-from tensorbus.nn.functional.domains import check_device, refuse_complex
+from tensorbus.nn.functional.domains import refuse_complex
 from tensorbus.nn.functional.losses import chosen, reduced
+from tensorbus.ops.arguments import check_device
 from tensorbus.ops.generate import core
 
 

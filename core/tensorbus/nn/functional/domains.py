@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
-from tensorbus.errors import device_error
-from tensorbus.ops.arguments import not_implemented, scalar_name
+from tensorbus.ops.arguments import check_device, not_implemented, scalar_name
 from tensorbus.ops.casting import to_kind
 from tensorbus.ops.registry import ROWS
 from tensorbus.ops.slow import common_kind
@@ -20,12 +19,6 @@ def refuse_complex(kernel: str, input: Tensor) -> None:
     """NotImplementedError, under PyTorch's name of the kernel, for a complex tensor."""
     if input._k.dtype.is_complex:
         raise not_implemented(kernel, input)
-
-
-def check_device(input: Tensor, other: Tensor) -> None:
-    """Raise unless both tensors are on one device."""
-    if other._k.device is not input._k.device:
-        raise device_error(input._k.device, other._k.device)
 
 
 def promoted(row: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tensorbus import dtypes
 from tensorbus._tensor import Tensor
-from tensorbus.nn.functional.domains import check_device
-from tensorbus.ops.arguments import scalar_name
+from tensorbus.ops.arguments import check_device, scalar_name
 from tensorbus.ops.generate import core
 from tensorbus.ops.linalg import check_operands
 
