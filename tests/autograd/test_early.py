@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 import tensorbus as tb
 from tensorbus.autograd import early
 
@@ -82,6 +83,7 @@ def test_grad_and_create_graph_give_the_same_as_ever() -> None:
 
 def test_dead_leaves_are_forgotten() -> None:
     x = leaf(1.0)
+    gc.collect()
     before = len(early.EARLY)
     x.register_post_accumulate_grad_hook(lambda t: None)
     assert len(early.EARLY) == before + 1
@@ -99,6 +101,19 @@ def test_callbacks_run_once_when_everything_is_stored() -> None:
     (x * 4 * y).sum().backward()
     (x * 4 * y).sum().backward()
     assert log == [8.0, 16.0]
+
+
+def test_a_callback_may_queue_another() -> None:
+    x = leaf(1.0)
+    log: list[str] = []
+
+    def first() -> None:
+        log.append("first")
+        early.queue_callback(lambda: log.append("second"))
+
+    x.register_post_accumulate_grad_hook(lambda t: early.queue_callback(first))
+    x.sum().backward()
+    assert log == ["first", "second"]
 
 
 def test_callbacks_of_a_failed_pass_are_dropped_and_threads_have_their_own() -> None:

@@ -52,9 +52,13 @@ def queue_callback(callback: Callable[[], None]) -> None:
 
 
 def run_callbacks() -> None:
-    """Call what this thread has queued."""
-    for callback in CALLBACKS.pop(threading.get_ident(), ()):
-        callback()
+    """Call what this thread has queued, and what is queued meanwhile."""
+    me = threading.get_ident()
+    try:
+        for callback in CALLBACKS.get(me, ()):
+            callback()
+    finally:
+        CALLBACKS.pop(me, None)
 
 
 def drop_callbacks() -> None:
