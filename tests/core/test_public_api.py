@@ -21,6 +21,7 @@ from tensorbus.ops.public import METHODS, Lazy
 MODULES = (
     "tensorbus",
     "tensorbus.autograd",
+    "tensorbus.distributed",
     "tensorbus.linalg",
     "tensorbus.nn",
     "tensorbus.nn.functional",

@@ -232,3 +232,27 @@ dist.destroy_process_group()
     )
     for one in ended:
         assert "SOCKETS []" in one.out and "THREADS []" in one.out, one.out
+
+
+def test_a_forked_child_does_not_hide_its_parents_death(start_job):
+    """Such as a DataLoader's worker, which outlives the rank for a moment."""
+    ended = start_job(
+        HANDLE
+        + """
+import warnings
+warnings.simplefilter("ignore")
+start(timeout=20)
+dist.all_reduce(torch.ones(1))
+if RANK == 1:
+    child = os.fork()
+    if child == 0:
+        assert not dist.is_initialized()
+        os.close(1), os.close(2)
+        time.sleep(4)
+        os._exit(0)
+    os.kill(os.getpid(), signal.SIGKILL)
+survive(lambda: dist.all_reduce(torch.ones(1000)))
+"""
+    ).end(20)
+    ranks, seconds, text = told(ended, 0)
+    assert ranks == [1] and "rank 1 died" in text and seconds < 3

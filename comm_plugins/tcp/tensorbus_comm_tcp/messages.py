@@ -19,6 +19,8 @@ from tensorbus_comm_tcp.polling import wait_ready
 KEPT_LIMIT = 256 << 20
 """Bytes of one sender's messages that are kept unasked; then it has to wait."""
 _FOREVER = 10.0**9
+_SMALL = 2048
+"""Bytes up to which a message goes out with its header in one call."""
 
 
 class _Wanted:
@@ -57,7 +59,8 @@ class Messages:
         try:
             sock = self.links.outgoing(dst, deadline)
             sock.setblocking(False)
-            for part in (memoryview(header), view):
+            small = view.nbytes <= _SMALL
+            for part in [memoryview(header + view)] if small else [memoryview(header), view]:
                 while part.nbytes:
                     try:
                         part = part[sock.send(part) :]

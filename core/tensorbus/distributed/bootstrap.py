@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 
 import numpy as np
 
@@ -19,8 +20,12 @@ _SIZE = 256
 
 
 def suits(spec: CommSpec, table: dict[str, str]) -> bool:
-    """Whether the comm needs no store to begin with, and is among those wanted."""
-    return not spec.needs_store and (not table or spec.name in table.values())
+    """Whether the comm can bring the ranks together: it needs no store to begin with.
+
+    So other comms can be named under its launcher too, unless the environment leads elsewhere.
+    """
+    wanted = not table or spec.name in table.values() or "MASTER_ADDR" not in os.environ
+    return not spec.needs_store and wanted
 
 
 def meet(spec: CommSpec, launch: Launch, timeout: float) -> Meeting:
@@ -33,7 +38,9 @@ def meet(spec: CommSpec, launch: Launch, timeout: float) -> Meeting:
     comm = discovery.comm(spec.name)(context)
     told = np.zeros(_SIZE, np.uint8)
     store = None
-    address = os.environ.get(INTERFACE, "127.0.0.1")
+    alone = launch.local_size in (0, launch.size)
+    name = "127.0.0.1" if alone else socket.gethostbyname(socket.gethostname())
+    address = os.environ.get(INTERFACE, name)
     try:
         if launch.rank == 0:
             secret = secrets.token_hex(32).encode()

@@ -71,7 +71,7 @@ def init_process_group(
     and ``DistNetworkError`` where the ranks do not come together.
 
     >>> import tensorbus.distributed as dist
-    >>> dist.init_process_group("tcp", "tcp://127.0.0.1:29511", rank=0, world_size=1)
+    >>> dist.init_process_group("tcp", store=dist.HashStore(), rank=0, world_size=1)
     >>> dist.get_rank(), dist.get_world_size(), dist.get_backend()
     (0, 1, 'tcp')
     >>> dist.destroy_process_group()

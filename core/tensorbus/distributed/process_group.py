@@ -164,6 +164,10 @@ class ProcessGroup:
                 return body(self.timeout)
             except CommError as e:
                 raise self._diagnose(e, number, call) from e
+            except (KeyboardInterrupt, SystemExit):
+                # Half of a stream may have been sent: nothing after it would be understood.
+                self.fail(f"rank {self.me} was interrupted in {call} number {number}", (self.me,))
+                raise
             finally:
                 self.running, self.done = None, number
 

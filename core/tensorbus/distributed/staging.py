@@ -11,6 +11,7 @@ from tensorbus._tensor import Tensor, bump
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.distributed.process_group import ProcessGroup
 from tensorbus.kinds import Kind
+from tensorbus.ops.inplace import refuse_overlap
 from tensorbus.plugin.comm import HOST, Comm
 
 _told: set[tuple[str, str]] = set()
@@ -88,6 +89,7 @@ class Buffer:
 
     def finish(self) -> None:
         """The array was written: write the tensor, where it is not the same memory."""
+        refuse_overlap(self.tensor)
         if self._packed is not None and self._host:
             kind = self.kind
             array = kind.backend.from_host(self._packed, kind.dtype, kind.index)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,6 +36,17 @@ class World:
 
 _process = World()
 _thread: contextvars.ContextVar[World | None] = contextvars.ContextVar("world", default=None)
+
+
+def _forget() -> None:
+    """A forked child is no rank: its parent is."""
+    global _process
+    _process = World()
+    _thread.set(None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 def current() -> World:

@@ -70,6 +70,9 @@ class Launch:
     rank: int
     size: int
     local_rank: int = 0
+    """The process's number on its machine."""
+    local_size: int = 0
+    """How many ranks this machine has, where the launcher says."""
 
 
 @dataclass(frozen=True, slots=True)

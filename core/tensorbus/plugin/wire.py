@@ -14,9 +14,11 @@ import os
 import select
 import socket
 import time
+import weakref
 
 MAGIC = b"TBUS\x01"
 _NONCE = 32
+_open: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
 
 class Refused(ConnectionError):
@@ -44,6 +46,22 @@ class Deadline:
         return left
 
 
+def own(sock: socket.socket) -> socket.socket:
+    """Keep a socket out of forked children: held there, it would outlive this process, and its
+    peers would not notice when this process dies."""
+    _open.add(sock)
+    return sock
+
+
+def _close_in_child() -> None:
+    for sock in list(_open):
+        sock.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)
+
+
 def read_exactly(sock: socket.socket, size: int, deadline: Deadline) -> bytes:
     """The next *size* bytes; ``ConnectionError`` where the other side ends before."""
     data = bytearray(size)
@@ -69,6 +87,7 @@ def _proof(secret: bytes, side: bytes, first: bytes, second: bytes) -> bytes:
 
 def welcome(sock: socket.socket, secret: bytes, deadline: Deadline) -> None:
     """The listening side's half of the proof; ``Refused`` where the other does not know it."""
+    own(sock)
     mine = os.urandom(_NONCE)
     write_all(sock, MAGIC + mine, deadline)
     answer = read_exactly(sock, 2 * _NONCE, deadline)
@@ -114,7 +133,7 @@ def listen(host: str, port: int = 0, backlog: int = 128) -> socket.socket:
     family, kind, proto, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
-    sock = socket.socket(family, kind, proto)
+    sock = own(socket.socket(family, kind, proto))
     try:
         if os.name == "posix":
             # Elsewhere this option would let a second process take a port that is in use.
@@ -136,7 +155,7 @@ def connect(host: str, port: int, secret: bytes, deadline: Deadline) -> socket.s
     while True:
         try:
             # One attempt may be lost where the listener comes up meanwhile, so none takes long.
-            sock = socket.create_connection((host, port), timeout=min(deadline.left(), 5.0))
+            sock = own(socket.create_connection((host, port), timeout=min(deadline.left(), 5.0)))
         except TimeoutError as e:
             last = last or e
         except OSError as e:
