@@ -1,0 +1,32 @@
+"""The launcher: ``python -m tensorbus.distributed.run --nproc 4 train.py``, or ``tensorbus run``.
+
+It starts the ranks of a job on this machine, passes their output on line by line, hands on
+signals, and ends all of them when one fails. The options are torchrun's.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from tensorbus.distributed.run import options
+from tensorbus.distributed.run.agent import Agent
+from tensorbus.distributed.run.plan import Plan
+
+__all__ = ["Agent", "Plan", "add_arguments", "main", "run"]
+
+add_arguments = options.add_arguments
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the job; the exit status of the rank that failed first, or 0."""
+    return Agent(options.plan(args)).run()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """What ``torchrun`` is to PyTorch: the command line without the word ``run``."""
+    import sys
+
+    from tensorbus import cli
+
+    return cli.main(["run", *(sys.argv[1:] if argv is None else argv)])

@@ -1,0 +1,7 @@
+"""``python -m tensorbus.distributed.run``."""
+
+import sys
+
+from tensorbus.distributed.run import main
+
+sys.exit(main())

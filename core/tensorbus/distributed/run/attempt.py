@@ -1,0 +1,177 @@
+"""One attempt: the ranks of this node from their start to their common end."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from tensorbus.distributed.run.console import Console
+from tensorbus.distributed.run.nodes import Failure, Nodes
+from tensorbus.distributed.run.plan import Job, Plan
+from tensorbus.distributed.run.process import Ended, Rank, Watchdog
+
+_HAND_ON = {"SIGUSR1", "SIGUSR2", "SIGCONT"}
+_LINGER = 6.0
+"""Seconds that a rank whose traceback came first may take to end by itself: leaving the job in
+order takes it a moment, in which others fail because of it."""
+_RECENT = 10.0
+_DRAIN = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """The event that somebody sent this launcher a signal."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The event that the launcher's own output can't be written any more."""
+
+    error: OSError
+
+
+Events = queue.SimpleQueue[Any]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How an attempt ended: well, by a failure, by a signal, or without a reader."""
+
+    failure: Failure | None = None
+    signal: int | None = None
+    closed: OSError | None = None
+
+
+class Attempt:
+    """The ranks of one attempt."""
+
+    def __init__(
+        self, plan: Plan, job: Job, console: Console, events: Events, watchdog: Watchdog,
+        nodes: Nodes,
+    ):  # fmt: skip
+        self.plan, self.job, self.console, self.events = plan, job, console, events
+        self.watchdog, self.nodes = watchdog, nodes
+        self.ranks: list[Rank] = []
+
+    def run(self) -> Outcome:
+        """Start the ranks and wait; nothing of them is left afterwards."""
+        outcome = Outcome()
+        try:
+            for local in range(self.plan.nproc):
+                self.ranks.append(
+                    Rank(self.plan, self.job, local, self.console, self.watchdog, self.events.put)
+                )
+            outcome = self._watch()
+        finally:
+            self._end(outcome)
+        if outcome.failure is not None and outcome.failure.node == self.plan.node_rank:
+            outcome.failure = self._first_failure()
+        return outcome
+
+    def _watch(self) -> Outcome:
+        told = False
+        while True:
+            if not told and not any(rank.alive for rank in self.ranks):
+                told = True
+                self.nodes.succeeded(self.job)
+            if told and self.nodes.all_succeeded:
+                return Outcome()
+            event = self._next(None)
+            if isinstance(event, Ended) and event.rank.code:
+                return Outcome(failure=Failure.of(event.rank, self.plan.node_rank))
+            if isinstance(event, Failure) and event.attempt in (self.job.attempt, None):
+                return Outcome(failure=event)
+            if isinstance(event, Signal):
+                if signal.Signals(event.number).name not in _HAND_ON:
+                    return Outcome(signal=event.number)
+                self._hand_on(event.number)
+            if isinstance(event, Closed):
+                return Outcome(closed=event.error)
+
+    def _next(self, until: float | None) -> Any:
+        """The next event; None when the time is over."""
+        while True:
+            left = self.plan.interval if until is None else until - time.monotonic()
+            try:
+                # Never for long: on some systems a signal does not wake who waits.
+                return self.events.get(timeout=min(max(left, 0.0), self.plan.interval))
+            except queue.Empty:
+                if until is not None and time.monotonic() >= until:
+                    return None
+
+    def _hand_on(self, number: int) -> None:
+        for rank in self.ranks:
+            rank.tell(number)
+
+    # -- the end -----------------------------------------------------------------------------
+    def _end(self, outcome: Outcome) -> None:
+        """Ask the ranks to end, then end what is left of them and of what they started."""
+        patient = outcome.failure is None
+        if outcome.failure is not None:
+            self._let_the_first_finish()
+        number = outcome.signal or signal.SIGTERM
+        for rank in self.ranks:
+            rank.ask_to_end(number)
+        self._await_all(time.monotonic() + self.plan.grace, self.ranks)
+        if patient and number != signal.SIGTERM and any(rank.alive for rank in self.ranks):
+            for rank in self.ranks:
+                rank.ask_to_end(signal.SIGTERM)
+            self._await_all(time.monotonic() + 1.0, self.ranks)
+        for rank in self.ranks:
+            if rank.alive:
+                rank.kill()
+        self._await_all(time.monotonic() + 30.0, self.ranks)
+        self._sweep()
+        for rank in self.ranks:
+            rank.drained(_DRAIN)
+            rank.forget()
+        self.console.close()
+
+    def _let_the_first_finish(self) -> None:
+        """End all but those that began to fail before the first one that ended."""
+        ended = [rank for rank in self.ranks if rank.code]
+        for rank in ended:
+            rank.drained(0.3)
+        first = min((rank.failed_at for rank in ended), default=0.0)
+        suspects = [r for r in self.ranks if r.alive and first - _RECENT < r.failed_at < first]
+        for rank in self.ranks:
+            if rank not in suspects:
+                rank.ask_to_end(signal.SIGTERM)
+        self._await_all(time.monotonic() + _LINGER, suspects)
+
+    def _await_all(self, until: float, ranks: list[Rank]) -> None:
+        """Wait for their ends; a second signal ends them at once."""
+        while any(rank.alive for rank in ranks):
+            event = self._next(until)
+            if event is None:
+                return
+            if isinstance(event, Signal) and signal.Signals(event.number).name not in _HAND_ON:
+                for rank in self.ranks:
+                    rank.kill()
+
+    def _sweep(self) -> None:
+        """End what ended ranks left running."""
+        left = [rank for rank in self.ranks if rank.tell_group(0)]
+        stop = time.monotonic() + 1.0
+        while left and time.monotonic() < stop:
+            time.sleep(0.01)
+            left = [rank for rank in left if rank.tell_group(0)]
+        for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+            stop = time.monotonic() + 1.0
+            for rank in left:
+                rank.tell_group(number)
+            while left and time.monotonic() < stop:
+                time.sleep(0.01)
+                left = [rank for rank in left if rank.tell_group(0)]
+
+    def _first_failure(self) -> Failure:
+        """Whose end began first, of those that were not asked to end."""
+        failed = [rank for rank in self.ranks if rank.code and not rank.asked_to_end]
+        first = min(failed, key=lambda rank: rank.failed_at)
+        also = [rank.number for rank in failed if rank is not first]
+        return Failure.of(first, self.plan.node_rank, self.job.attempt, also)

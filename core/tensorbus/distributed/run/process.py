@@ -1,0 +1,176 @@
+"""One rank's process: how it is started, told things, and what is known of its end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from tensorbus.distributed.run import guard
+from tensorbus.distributed.run.console import Console
+from tensorbus.distributed.run.plan import ERR, OUT, Job, Plan, environment
+from tensorbus.distributed.run.stream import Stream
+
+_GUARD = str(Path(guard.__file__))
+_PYTHON = (sys.executable, "-I", "-S", _GUARD)
+"""Without site-packages and the user's settings: it starts in some milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The event that a rank's process has ended."""
+
+    rank: Rank
+
+
+class Watchdog:
+    """The process that ends the ranks if this one is killed."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [*_PYTHON, "watch"], stdin=subprocess.PIPE, start_new_session=True
+        )
+
+    def tell(self, text: str) -> None:
+        """``+ID`` and ``-ID``: process groups that it ends, or no more."""
+        with contextlib.suppress(OSError):
+            assert_pipe(self._process.stdin).write(f"{text}\n".encode())
+            assert_pipe(self._process.stdin).flush()
+
+    def close(self) -> None:
+        """Let it end."""
+        with contextlib.suppress(OSError):
+            assert_pipe(self._process.stdin).close()
+        self._process.wait()
+
+
+def assert_pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    """A pipe that was asked for, for the type checker."""
+    if pipe is None:
+        raise RuntimeError("the process was started without this pipe")
+    return pipe
+
+
+class Rank:
+    """One running rank."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        job: Job,
+        local: int,
+        console: Console,
+        watchdog: Watchdog,
+        on_end: Callable[[Ended], None],
+    ):
+        self.local, self.number = local, job.first_rank + local
+        self.code: int | None = None
+        self.ended_at = float("inf")
+        self.asked_to_end = False
+        self._watchdog = watchdog
+        self.started = time.monotonic()
+        attached = local == plan.attached
+        command = [*_PYTHON, "start", str(os.getpid()), *plan.command]
+        self.process = subprocess.Popen(
+            command if os.name == "posix" else plan.command,
+            env=environment(plan, job, local),
+            stdin=None if local == 0 and not _terminal(0) else subprocess.DEVNULL,
+            stdout=None if attached else subprocess.PIPE,
+            stderr=None if attached else subprocess.PIPE,
+            # A group of its own, so that Ctrl-C reaches it once, from us, and so that all it
+            # started can be ended with it.
+            start_new_session=True,
+        )
+        watchdog.tell(f"+{self.process.pid}")
+        self.streams: dict[int, Stream] = {}
+        if not attached:
+            for fd, pipe in ((OUT, self.process.stdout), (ERR, self.process.stderr)):
+                shown = None if plan.silent.get(local, 0) & fd else console
+                log = _log(plan, job, local, fd)
+                self.streams[fd] = Stream(assert_pipe(pipe), self.number, fd, shown, log)
+        for stream in self.streams.values():
+            stream.start()
+        threading.Thread(target=self._wait, args=(on_end,), daemon=True).start()
+
+    def _wait(self, on_end: Callable[[Ended], None]) -> None:
+        code = self.process.wait()
+        self.ended_at, self.code = time.monotonic(), code
+        on_end(Ended(self))
+
+    @property
+    def alive(self) -> bool:
+        """Whether its end was not seen yet."""
+        return self.code is None
+
+    def tell(self, number: int) -> None:
+        """Send a signal to the rank itself, which has helpers of its own to care for."""
+        if self.alive:
+            self.process.send_signal(number)
+
+    def ask_to_end(self, number: int) -> None:
+        """Send a signal that is to end it."""
+        if self.alive:
+            self.asked_to_end = True
+            self.tell(number)
+
+    def tell_group(self, number: int) -> bool:
+        """Send a signal to the rank and to all it started; whether there is anything left."""
+        return guard.tell(self.process.pid, number)
+
+    def kill(self) -> None:
+        """End it and all it started, at once."""
+        self.asked_to_end = self.asked_to_end or self.alive
+        self.tell_group(getattr(signal, "SIGKILL", signal.SIGTERM))
+
+    def forget(self) -> None:
+        """Nothing of it is left: its number may soon be another's."""
+        self._watchdog.tell(f"-{self.process.pid}")
+
+    # -- its last words ----------------------------------------------------------------------
+    def drained(self, seconds: float) -> None:
+        """Wait until what it printed was read."""
+        stop = time.monotonic() + seconds
+        for stream in self.streams.values():
+            stream.join(max(0.0, stop - time.monotonic()))
+
+    @property
+    def failed_at(self) -> float:
+        """When it began to fail: the traceback comes first, and leaving the job takes a while."""
+        said = self.streams[ERR].traceback_at if ERR in self.streams else float("inf")
+        if self.code is not None and self.code < 0:
+            return self.ended_at
+        return min(said, self.ended_at)
+
+    def last_words(self, lines: int = 25) -> list[str]:
+        """The end of its last traceback, else of its error output."""
+        if ERR not in self.streams:
+            return []
+        stream = self.streams[ERR]
+        found = stream.traceback or list(stream.kept)[-10:]
+        if len(found) > lines:
+            found = [*found[:1], b"  ...", *found[2 - lines :]]
+        return [line.decode(errors="replace") for line in found]
+
+
+def _terminal(fd: int) -> bool:
+    try:
+        return os.isatty(fd)
+    except OSError:
+        return True
+
+
+def _log(plan: Plan, job: Job, local: int, fd: int) -> Path | None:
+    if plan.log_dir is None or not plan.logged.get(local, 0) & fd:
+        return None
+    name = "".join(c if c.isalnum() or c in "-_." else "_" for c in plan.run_id)
+    folder = plan.log_dir / name / f"attempt_{job.attempt}" / str(job.first_rank + local)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / ("stdout.log" if fd == OUT else "stderr.log")
