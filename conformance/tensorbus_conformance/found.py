@@ -102,7 +102,7 @@ def _values(texts: Sequence[Any], shape: Sequence[int], d: Dtype) -> np.ndarray:
     if kind.kind == "f":
         read = [float.fromhex(v) for v in texts]
     elif kind.kind == "c":
-        read = [complex(float.fromhex(r), float.fromhex(i)) for r, i in texts]  # type: ignore[misc]
+        read = [complex(float.fromhex(r), float.fromhex(i)) for r, i in texts]
     else:
         read = list(texts)
     return np.array(read, kind).reshape(tuple(shape))

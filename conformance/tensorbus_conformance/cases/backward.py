@@ -108,7 +108,7 @@ def _third_order(x: Any, y: Any) -> None:
     """Derivatives of derivatives of a pool's gradient: each time at the largest of a window."""
     leaf = tensorbus.tensor([[[1.0, 2.0, -1.0, 0.0]]], device=x.device, requires_grad=True)
     pooled = tensorbus.nn.functional.max_pool1d(leaf, 2)
-    g = (pooled**3).sum()
+    g: Any = (pooled**3).sum()
     for want in ([0, 12, 0, 0], [0, 288, 0, 0], [0, 7776 * 32, 0, 0]):
         (g,) = tensorbus.autograd.grad(g, leaf, create_graph=True)
         _equal("a derivative", g.tolist(), [[[float(v) for v in want]]])

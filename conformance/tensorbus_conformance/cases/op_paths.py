@@ -34,10 +34,14 @@ def _cases_of(op: Op) -> Iterator[Case]:
         stem = f"{op.name}/{dtype.name}/{sample.variant}"
         values = functools.partial(op_values.values, op, sample, dtype, "contiguous")
         yield Case(f"L4/{stem}/composed", family, functools.partial(_composed, values), needed)
-        if op.gradient and dtype in formats.FLOATS and op_gradients.differentiable(sample):
-            slopes = functools.partial(op_gradients.gradient, op, sample, dtype, "contiguous", 1)
+        if not (op.gradient and dtype in formats.FLOATS and op_gradients.differentiable(sample)):
+            continue
+        for order in (1, 2) if op.second else (1,):
+            slopes = functools.partial(
+                op_gradients.gradient, op, sample, dtype, "contiguous", order
+            )
             check = functools.partial(_composed, slopes)
-            yield Case(f"L3/{stem}/composed-grad1", family, check, needed)
+            yield Case(f"L3/{stem}/composed-grad{order}", family, check, needed)
 
 
 def _composed(check: Callable[[Trial], Any], t: Trial) -> None:
