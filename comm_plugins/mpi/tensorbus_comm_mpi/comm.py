@@ -1,0 +1,155 @@
+"""``MpiComm``: the contract's calls on a communicator of MPI; buffers only, never pickles."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+
+from mpi4py import MPI
+
+from tensorbus.plugin import HOST, Array, Comm, CommContext, CommError, bfloat16, dtype
+from tensorbus.plugin.wire import Deadline
+from tensorbus_comm_mpi import device, groups, runtime
+from tensorbus_comm_mpi.messages import Messages
+from tensorbus_comm_mpi.progress import Progress, spread
+from tensorbus_comm_mpi.reductions import SEGMENT, Reductions
+from tensorbus_comm_mpi.runtime import guard
+from tensorbus_comm_mpi.tables import DTYPES
+
+_PARTS = 3
+"""The tag of the parts of ``all_to_all``, beside those of messages."""
+_FLUSH = 1.0
+
+
+class MpiComm(Comm):
+    """One rank of a group whose members were started by mpiexec."""
+
+    name = "mpi"
+
+    def __init__(self, context: CommContext):
+        super().__init__(context)
+        self._progress = Progress(context)
+        self.world_ranks = groups.world_ranks(context)
+        self._comm = groups.make(context, self.world_ranks, self._progress)
+        self._messages = Messages(context, self._comm, self._progress)
+        self._progress.idle = self._messages.make_room
+        self._reductions = Reductions(context, self._comm, self._progress)
+        self._closed = False
+        if context.size > 1:
+            runtime.watch(self, f"rank {context.ranks[context.rank]}")
+
+    def capabilities(self) -> Mapping[str, frozenset[dtype]]:
+        if runtime.takes_cuda():
+            return {HOST: DTYPES, "cuda": DTYPES - {bfloat16}}
+        return {HOST: DTYPES}
+
+    # -- point to point ----------------------------------------------------------------------
+    def send(self, array: Array, dtype: dtype, dst: int, tag: int, timeout: float) -> None:
+        self._messages.send(array, dst, tag, timeout)
+
+    def recv(self, array: Array, dtype: dtype, src: int | None, tag: int, timeout: float) -> int:
+        return self._messages.recv(array, src, tag, timeout)
+
+    # -- collectives -------------------------------------------------------------------------
+    def broadcast(self, array: Array, dtype: dtype, src: int, timeout: float) -> None:
+        self._begin(array)
+        deadline = Deadline(timeout)
+        step = max(SEGMENT // dtype.itemsize, 1)
+        with self._progress.calling("broadcast"):
+            parts = [array[at : at + step] for at in range(0, array.size, step)]
+            requests = [self._comm.Ibcast([p, p.nbytes, MPI.BYTE], src) for p in parts]
+        for number, request in enumerate(requests):
+            self._wait(request, "broadcast", deadline, SEGMENT, requests[number:])
+
+    def all_reduce(self, array: Array, dtype: dtype, op: str, timeout: float) -> None:
+        self._begin(array)
+        if self.context.size > 1:
+            self._reductions.all_reduce(array, dtype, op, timeout)
+
+    def reduce(self, array: Array, dtype: dtype, op: str, dst: int, timeout: float) -> None:
+        self._begin(array)
+        if self.context.size > 1:
+            self._reductions.reduce(array, dtype, op, dst, timeout)
+
+    def reduce_scatter(
+        self, out: Array, array: Array, dtype: dtype, op: str, timeout: float
+    ) -> None:
+        self._begin(array)
+        self._reductions.reduce_scatter(out, array, dtype, op, timeout)
+
+    def all_gather(self, out: Array, array: Array, dtype: dtype, timeout: float) -> None:
+        self._begin(array)
+        part = spread(array.nbytes)
+        with self._progress.calling("all_gather"):
+            request = self._comm.Iallgather([array, *part], [out, *part])
+        self._wait(request, "all_gather", Deadline(timeout), out.nbytes)
+
+    def gather(
+        self, out: Array | None, array: Array, dtype: dtype, dst: int, timeout: float
+    ) -> None:
+        self._begin(array)
+        part = spread(array.nbytes)
+        with self._progress.calling("gather"):
+            target = None if out is None else [out, *part]
+            request = self._comm.Igather([array, *part], target, dst)
+        self._wait(request, "gather", Deadline(timeout), array.nbytes * self.context.size)
+
+    def scatter(
+        self, out: Array, array: Array | None, dtype: dtype, src: int, timeout: float
+    ) -> None:
+        self._begin(out)
+        part = spread(out.nbytes)
+        with self._progress.calling("scatter"):
+            source = None if array is None else [array, *part]
+            request = self._comm.Iscatter(source, [out, *part], src)
+        self._wait(request, "scatter", Deadline(timeout), out.nbytes * self.context.size)
+
+    def all_to_all(
+        self, out: Array, array: Array, dtype: dtype, out_counts: Sequence[int],
+        counts: Sequence[int], timeout: float,
+    ) -> None:  # fmt: skip
+        self._begin(array)
+        requests: list[MPI.Request] = []
+        at = out_at = 0
+        with self._progress.calling("all_to_all"):
+            for rank, (count, out_count) in enumerate(zip(counts, out_counts, strict=True)):
+                part, into = array[at : at + count], out[out_at : out_at + out_count]
+                at, out_at = at + count, out_at + out_count
+                requests.append(self._comm.Irecv([into, *spread(into.nbytes)], rank, _PARTS))
+                requests.append(self._comm.Isend([part, *spread(part.nbytes)], rank, _PARTS))
+        self._progress.wait(requests, "all_to_all", Deadline(timeout), array.nbytes + out.nbytes)
+
+    def barrier(self, timeout: float) -> None:
+        self._progress.check()
+        with self._progress.calling("barrier"):
+            request = self._comm.Ibarrier()
+        self._wait(request, "barrier", Deadline(timeout))
+
+    def _begin(self, array: Array) -> None:
+        self._progress.check()
+        device.settle(array)
+
+    def _wait(
+        self, request: MPI.Request, call: str, deadline: Deadline, nbytes: int = 0,
+        kept: object = None,
+    ) -> None:  # fmt: skip
+        self._progress.wait([request], call, deadline, nbytes, kept=kept)
+
+    # -- end ---------------------------------------------------------------------------------
+    def abort(self, error: CommError) -> None:
+        self._progress.fail(error)
+        runtime.note_failure(str(error))
+
+    def close(self) -> None:
+        if self._closed or MPI.Is_finalized():
+            return
+        self._closed = True
+        with contextlib.suppress(CommError, MPI.Exception):
+            self._messages.flush(Deadline(_FLUSH))
+        healthy = self._progress.error is None
+        self._progress.fail(CommError("the group was destroyed while an operation was running"))
+        runtime.unwatch(self)
+        if healthy:
+            # Where a transfer is open the library would wait for its end.
+            with guard:
+                self._comm.Free()
