@@ -139,7 +139,7 @@ def _run_general(
             if pairs[i] is not None:
                 meet(pairs[i], pairs[i + 1])
         if pending:
-            g = pairs = None  # so that nobody but the leaf holds its gradient
+            g, pairs = None, ()  # so that nobody but the leaf holds its gradient
             _store_complete(node, found, pending)
     return found
 

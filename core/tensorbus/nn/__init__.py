@@ -5,6 +5,8 @@ Example:
     >>> loss = nn.CrossEntropyLoss()(net(tensorbus.ones(32, 784)), tensorbus.zeros(32).long())
 """
 
+from typing import TYPE_CHECKING, Any
+
 from . import functional, init, modules, parameter, utils
 from .modules.activation import (
     CELU,
@@ -88,6 +90,24 @@ from .modules.pooling import (
 )
 from .modules.sparse import Embedding
 from .parameter import Buffer, Parameter
+
+if TYPE_CHECKING:
+    from . import parallel as parallel
+    from .parallel.data_parallel import DataParallel as DataParallel
+
+# What a program never touches is never imported: `parallel` brings `tensorbus.distributed`.
+_LATER = {"DataParallel": "parallel"}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name == "parallel":
+        return importlib.import_module("tensorbus.nn.parallel")
+    if name in _LATER:
+        return getattr(importlib.import_module(f"tensorbus.nn.{_LATER[name]}"), name)
+    raise AttributeError(f"module 'tensorbus.nn' has no attribute {name!r}")
+
 
 __all__ = [
     "CELU",

@@ -1,0 +1,256 @@
+"""Averages gradients over the ranks, bucket by bucket, while the backward pass goes on."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import tensorbus
+from tensorbus import distributed as dist
+from tensorbus._tensor import Tensor
+from tensorbus.autograd.early import queue_callback
+from tensorbus.autograd.node import AccumulateGrad
+from tensorbus.nn.parallel.buckets import FIRST_BYTES, Bucket, assign
+from tensorbus.nn.parallel.comm_hook import GradBucket
+from tensorbus.nn.parallel.errors import marked_twice, unfinished
+from tensorbus.ops.slow import edge_of
+
+Hook = Callable[[Any, GradBucket], Any]
+
+
+class Reducer:
+    """The gradients of one DistributedDataParallel.
+
+    A pass is *expected* after a forward that records, and *running* from the first gradient that
+    comes. Buckets are reduced in one order on all ranks, each as soon as it and all before it are
+    full; what was reduced is written back at the end of the backward pass.
+    """
+
+    def __init__(
+        self,
+        params: Sequence[Tensor],
+        names: Sequence[str],
+        group: Any,
+        bucket_bytes: int,
+        find_unused: bool,
+        bucket_view: bool,
+        static_graph: bool,
+    ):
+        self.params, self.names, self.group = list(params), list(names), group
+        self._find_unused, self._bucket_view = find_unused, bucket_view
+        self._static = static_graph
+        self._static_unused: set[int] | None = None
+        """What this rank never uses, known after the first pass of a static graph."""
+        self._static_used: list[bool] | None = None
+        """What any rank uses, known after that pass too."""
+        self.buckets = assign(self.params, (min(FIRST_BYTES, bucket_bytes), bucket_bytes))
+        self._place = {
+            i: (b, n) for b in self.buckets for n, i in enumerate(b.places)
+        }  # fmt: skip
+        self._expected = self._running = False
+        self._marked: set[int] = set()
+        self._unused: set[int] = set()
+        self._used = [False] * len(self.params)
+        self._used_map: tuple[Tensor, Any] | None = None
+        self._next = 0
+        self.divisor: Callable[[], int] = group.size
+        """By what sums are divided; told anew by a forward within ``join``."""
+        self.hook: tuple[Any, Hook] | None = None
+        self._listen()
+
+    def _listen(self) -> None:
+        # By weak references: a wrapper that is gone leaves hooks that do nothing, and takes
+        # them away when it is collected.
+        me = weakref.ref(self)
+
+        def listener(i: int) -> Callable[[Tensor], None]:
+            def arrived(_: Tensor) -> None:
+                reducer = me()
+                if reducer is not None:
+                    reducer._arrived(i)
+
+            return arrived
+
+        handles = [
+            p.register_post_accumulate_grad_hook(listener(i)) for i, p in enumerate(self.params)
+        ]
+
+        def forget() -> None:
+            for handle in handles:
+                handle.remove()
+
+        weakref.finalize(self, forget).atexit = False
+
+    # -- before a backward pass --------------------------------------------------------------
+    def check_finished(self) -> None:
+        """RuntimeError where the pass before left parameters without gradients."""
+        if not self._running:
+            return
+        missing = [i for i in range(len(self.params)) if i not in self._marked]
+        raise unfinished(
+            self.group.rank(),
+            [(i, self.names[i]) for i in missing],
+            searched=self._find_unused,
+            static=self._static_unused is not None,
+        )
+
+    def prepare(self, outputs: Iterable[Tensor]) -> None:
+        """A forward that records is over: its backward will be reduced."""
+        self._expected, self._running = True, False
+        self._marked, self._next, self._used_map = set(), 0, None
+        for bucket in self.buckets:
+            bucket.missing, bucket.work = len(bucket.places), None
+        if self._static_unused is not None:
+            self._unused = self._static_unused
+        elif self._find_unused and not self._static:
+            reached = _leaves(outputs)
+            self._unused = {
+                i for i, p in enumerate(self.params) if edge_of(p) not in reached
+            }  # fmt: skip
+
+    # -- during it ---------------------------------------------------------------------------
+    def _arrived(self, i: int) -> None:
+        self._used[i] = True
+        if not self._expected:
+            return
+        if not self._running:
+            self._running = True
+            if self._static and self._static_unused is None:
+                queue_callback(self._end_first_static)
+            for unused in sorted(self._unused):
+                self._mark(unused)
+        self._mark(i)
+
+    def _end_first_static(self) -> None:
+        """What has not come in the first pass of a static graph never will."""
+        if self._expected:
+            self._static_unused = {i for i, used in enumerate(self._used) if not used}
+            for i in sorted(set(range(len(self.params))) - self._marked):
+                self._mark(i)
+
+    def _mark(self, i: int) -> None:
+        if i in self._marked:
+            raise marked_twice(i, self.names[i])
+        self._marked.add(i)
+        bucket, n = self._place[i]
+        param, view = self.params[i], bucket.views[n]
+        grad = param.grad
+        with tensorbus.no_grad():
+            if grad is None:
+                view.zero_()
+            elif grad is not view:
+                view.copy_(grad)
+                if self._bucket_view and not grad.requires_grad:
+                    param.grad = view
+        bucket.missing -= 1
+        if bucket.missing:
+            return
+        while self._next < len(self.buckets) and not self.buckets[self._next].missing:
+            self._launch(self.buckets[self._next])
+            self._next += 1
+        if self._next == len(self.buckets):
+            if self._maps_used:
+                self._used_map = self._reduce_used(self._used)
+            queue_callback(self._finish)
+
+    @property
+    def _maps_used(self) -> bool:
+        """Whether ranks tell each other which parameters they used."""
+        return self._static_used is None if self._static else self._find_unused
+
+    def _launch(self, bucket: Bucket) -> None:
+        if self.hook is None:
+            with tensorbus.no_grad():
+                bucket.flat.div_(self.divisor())
+        bucket.work = self._reduce(bucket, bucket.flat)
+
+    def _reduce(self, bucket: Bucket, flat: Tensor) -> Any:
+        if self.hook is None:
+            return dist.all_reduce(flat, group=self.group, async_op=True)
+        state, hook = self.hook
+        return hook(state, GradBucket(bucket, flat, bucket is self.buckets[-1]))
+
+    def _reduce_used(self, used: Sequence[bool]) -> tuple[Tensor, Any]:
+        device = self.params[0].device
+        counts = tensorbus.tensor([int(u) for u in used], dtype=tensorbus.int32, device=device)
+        return counts, dist.all_reduce(counts, group=self.group, async_op=True)
+
+    # -- at its end --------------------------------------------------------------------------
+    def _finish(self) -> None:
+        """Wait for the reductions and write the averages into ``.grad``."""
+        self._expected = self._running = False
+        used = self._used
+        self._used = [False] * len(self.params)
+        results = [self._result(bucket) for bucket in self.buckets]
+        if self._used_map is not None:
+            used = self._used_anywhere(self._used_map)
+        elif self._static_used is not None:
+            used = self._static_used
+        with tensorbus.no_grad():
+            for bucket, views in zip(self.buckets, results, strict=True):
+                for i, param, own, view in zip(
+                    bucket.places, bucket.params, bucket.views, views, strict=True
+                ):
+                    if used[i]:
+                        self._write_back(param, own, view)
+
+    def _used_anywhere(self, told: tuple[Tensor, Any]) -> list[bool]:
+        counts, work = told
+        work.wait()
+        used = [n > 0 for n in counts.tolist()]
+        if self._static:
+            self._static_used = used
+        return used
+
+    def _result(self, bucket: Bucket) -> list[Tensor]:
+        work, bucket.work = bucket.work, None
+        value = work.wait()
+        if self.hook is None:
+            return bucket.views
+        value = value[0] if isinstance(value, (list, tuple)) else value
+        if not isinstance(value, Tensor) or value.numel() != bucket.flat.numel():
+            raise RuntimeError(
+                f"the communication hook gave {type(value).__name__} for bucket {bucket.index}: "
+                f"its future must hold a tensor of {bucket.flat.numel()} elements"
+            )
+        if value is bucket.flat:
+            return bucket.views
+        with tensorbus.no_grad():
+            bucket.flat.copy_(value.reshape(-1))
+        return bucket.views
+
+    def _write_back(self, param: Tensor, own: Tensor, view: Tensor) -> None:
+        grad = param.grad
+        if self._bucket_view and (grad is None or not grad.requires_grad):
+            if grad is not own:
+                param.grad = own
+        elif grad is None:
+            param.grad = tensorbus.empty_like(param).copy_(view)
+        else:
+            grad.copy_(view)
+
+    # -- for ranks that have run out of inputs -----------------------------------------------
+    def shadow(self) -> None:
+        """Take part in another rank's backward pass, with gradients of zero."""
+        for bucket in self.buckets:
+            bucket.work = self._reduce(bucket, tensorbus.zeros_like(bucket.flat))
+        told = self._reduce_used([False] * len(self.params)) if self._maps_used else None
+        for bucket in self.buckets:
+            work, bucket.work = bucket.work, None
+            work.wait()
+        if told is not None:
+            self._used_anywhere(told)
+
+
+def _leaves(outputs: Iterable[Tensor]) -> set[Any]:
+    """The leaves that the outputs were made from."""
+    stack = [edge_of(t) for t in outputs]
+    seen: set[Any] = set()
+    while stack:
+        node = stack.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            if type(node) is not AccumulateGrad:
+                stack.extend(node.edges())
+    return seen
