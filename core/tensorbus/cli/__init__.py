@@ -20,10 +20,7 @@ BUILT_IN = {
     "devices": ("tensorbus.cli.devices", "list the devices, or why a plugin can't be used"),
     "doctor": ("tensorbus.cli.doctor", "print what a bug report needs"),
     "new-backend": ("tensorbus.cli.new_backend", "write the project of a new plugin"),
-    "run": (
-        "tensorbus.distributed.run",
-        "start the ranks of a distributed job, and watch over them",
-    ),
+    "run": ("tensorbus.distributed.run", "start the ranks of a distributed job"),
 }
 
 

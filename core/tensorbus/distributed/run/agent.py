@@ -12,11 +12,12 @@ from types import FrameType
 
 from tensorbus.distributed.run.attempt import Attempt, Closed, Events, Outcome, Signal
 from tensorbus.distributed.run.console import Console
-from tensorbus.distributed.run.nodes import Alone, Nodes
+from tensorbus.distributed.run.nodes import Alone, Gone, Nodes
 from tensorbus.distributed.run.plan import Plan
 from tensorbus.distributed.run.process import Watchdog
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT")
+_SPEAKER = "tensorbus run: "
 
 
 class Agent:
@@ -47,38 +48,56 @@ class Agent:
             nodes.close()
 
     def _join(self, console: Console) -> Nodes:
-        return Alone(self.plan)
+        if self.plan.nnodes == 1:
+            return Alone(self.plan)
+        from tensorbus.distributed.run.cluster import Cluster
+
+        def say(text: str) -> None:
+            console.say(f"{_SPEAKER}{text}")
+
+        return Cluster(self.plan, self._events.put, say)
 
     def _attempts(self, console: Console, nodes: Nodes, watchdog: Watchdog) -> int:
         plan = self.plan
+        status = 0
         for attempt in range(plan.max_restarts + 1):
             job = nodes.begin(attempt)
             outcome = Attempt(plan, job, console, self._events, watchdog, nodes).run()
-            if outcome.failure is None:
-                return self._status(outcome, console)
-            failure = nodes.failed(job, outcome.failure)
+            if not outcome.failed:
+                return self._status(outcome, console, nodes)
+            found = nodes.agreed(job, outcome.own)
+            if isinstance(found, Gone):
+                return self._abandoned(found, console)
+            status = found.status
+            line, words = found.text(plan.nnodes, job.world_size)
             left = plan.max_restarts - attempt
-            more = f" Starting all again, {left} more time{'s' * (left > 1)}." if left else ""
-            text = failure.text(plan.nnodes, job.world_size)
-            first, newline, rest = text.partition("\n")
-            console.say(f"{first}{more}{newline}{rest}")
-        return failure.status
+            more = f" Restart {attempt + 1} of {plan.max_restarts}." if left else ""
+            console.say(f"{_SPEAKER}{line}{more}{words}")
+        return status
 
-    @staticmethod
-    def _status(outcome: Outcome, console: Console) -> int:
+    def _status(self, outcome: Outcome, console: Console, nodes: Nodes) -> int:
+        if outcome.gone is not None:
+            return self._abandoned(outcome.gone, console)
         if outcome.signal is not None:
             name = signal.Signals(outcome.signal).name
-            console.say(f"tensorbus run: {name} received; all ranks were ended.")
+            nodes.leaving(f"it received {name}", 128 + outcome.signal)
+            console.say(f"{_SPEAKER}{name} received; all ranks were ended.")
             return 128 + outcome.signal
         if outcome.closed is not None:
+            nodes.leaving("its output was closed", 1)
             if outcome.closed.errno == errno.EPIPE:
                 return 141
             console.say(
-                f"tensorbus run: the output can't be written: {outcome.closed.strerror}; "
+                f"{_SPEAKER}the output can't be written ({outcome.closed.strerror}); "
                 "all ranks were ended."
             )
             return 1
         return 0
+
+    @staticmethod
+    def _abandoned(gone: Gone, console: Console) -> int:
+        console.say(f"{_SPEAKER}node {gone.node} has left ({gone.reason}); all ranks were ended.")
+        return gone.status
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tensorbus.distributed.run.console import Console
-from tensorbus.distributed.run.nodes import Failure, Nodes
+from tensorbus.distributed.run.nodes import Failing, Failure, Gone, Nodes
 from tensorbus.distributed.run.plan import Job, Plan
 from tensorbus.distributed.run.process import Ended, Rank, Watchdog
 
@@ -40,9 +40,13 @@ Events = queue.SimpleQueue[Any]
 
 @dataclass(slots=True)
 class Outcome:
-    """How an attempt ended: well, by a failure, by a signal, or without a reader."""
+    """How an attempt ended: well, by a failure here or elsewhere, because another launcher has
+    left, by a signal, or without a reader of the output."""
 
-    failure: Failure | None = None
+    failed: bool = False
+    own: Failure | None = None
+    """The first failure here."""
+    gone: Gone | None = None
     signal: int | None = None
     closed: OSError | None = None
 
@@ -69,8 +73,8 @@ class Attempt:
             outcome = self._watch()
         finally:
             self._end(outcome)
-        if outcome.failure is not None and outcome.failure.node == self.plan.node_rank:
-            outcome.failure = self._first_failure()
+        if outcome.failed:
+            outcome.own = self._first_failure()
         return outcome
 
     def _watch(self) -> Outcome:
@@ -83,9 +87,12 @@ class Attempt:
                 return Outcome()
             event = self._next(None)
             if isinstance(event, Ended) and event.rank.code:
-                return Outcome(failure=Failure.of(event.rank, self.plan.node_rank))
-            if isinstance(event, Failure) and event.attempt in (self.job.attempt, None):
-                return Outcome(failure=event)
+                self.nodes.failing(self.job)
+                return Outcome(failed=True)
+            if isinstance(event, Failing) and event.attempt == self.job.attempt:
+                return Outcome(failed=True)
+            if isinstance(event, Gone):
+                return Outcome(gone=event)
             if isinstance(event, Signal):
                 if signal.Signals(event.number).name not in _HAND_ON:
                     return Outcome(signal=event.number)
@@ -111,14 +118,13 @@ class Attempt:
     # -- the end -----------------------------------------------------------------------------
     def _end(self, outcome: Outcome) -> None:
         """Ask the ranks to end, then end what is left of them and of what they started."""
-        patient = outcome.failure is None
-        if outcome.failure is not None:
+        if outcome.failed:
             self._let_the_first_finish()
         number = outcome.signal or signal.SIGTERM
         for rank in self.ranks:
             rank.ask_to_end(number)
         self._await_all(time.monotonic() + self.plan.grace, self.ranks)
-        if patient and number != signal.SIGTERM and any(rank.alive for rank in self.ranks):
+        if number != signal.SIGTERM and any(rank.alive for rank in self.ranks):
             for rank in self.ranks:
                 rank.ask_to_end(signal.SIGTERM)
             self._await_all(time.monotonic() + 1.0, self.ranks)
@@ -137,7 +143,7 @@ class Attempt:
         ended = [rank for rank in self.ranks if rank.code]
         for rank in ended:
             rank.drained(0.3)
-        first = min((rank.failed_at for rank in ended), default=0.0)
+        first = min((rank.failed_at for rank in ended), default=time.monotonic())
         suspects = [r for r in self.ranks if r.alive and first - _RECENT < r.failed_at < first]
         for rank in self.ranks:
             if rank not in suspects:
@@ -169,9 +175,11 @@ class Attempt:
                 time.sleep(0.01)
                 left = [rank for rank in left if rank.tell_group(0)]
 
-    def _first_failure(self) -> Failure:
+    def _first_failure(self) -> Failure | None:
         """Whose end began first, of those that were not asked to end."""
         failed = [rank for rank in self.ranks if rank.code and not rank.asked_to_end]
+        if not failed:
+            return None
         first = min(failed, key=lambda rank: rank.failed_at)
         also = [rank.number for rank in failed if rank is not first]
-        return Failure.of(first, self.plan.node_rank, self.job.attempt, also)
+        return Failure.of(first, self.plan.node_rank, also)

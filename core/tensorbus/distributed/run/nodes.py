@@ -1,10 +1,11 @@
-"""What the launchers of a job tell each other."""
+"""What the launchers of a job tell each other, and the case that there is only one."""
 
 from __future__ import annotations
 
 import secrets
 import signal
 import socket
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,27 +18,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The rank that failed first, as all launchers tell it; *rank* -1: a launcher itself."""
+    """The rank that failed first on its node, or in the job."""
 
     node: int
     rank: int
     code: int
-    pid: int = 0
-    seconds: float = 0.0
+    pid: int
+    seconds: float
+    at: float
+    """When it began to fail, by the clock on the wall."""
     words: list[str] = field(default_factory=list)
     """The end of its traceback."""
     also: list[int] = field(default_factory=list)
     """Ranks that failed after it, by themselves."""
-    attempt: int | None = None
 
     @staticmethod
-    def of(
-        rank: Rank, node: int, attempt: int | None = None, also: list[int] | None = None
-    ) -> Failure:
+    def of(rank: Rank, node: int, also: list[int]) -> Failure:
         """The failure of one of our ranks."""
         return Failure(
             node, rank.number, rank.code or 0, rank.process.pid, rank.ended_at - rank.started,
-            rank.last_words(), also or [], attempt,
+            time.time() - (time.monotonic() - rank.failed_at), rank.last_words(), also,
         )  # fmt: skip
 
     @property
@@ -45,11 +45,11 @@ class Failure:
         """The exit status of the launchers, as a shell would have it."""
         return self.code if self.code >= 0 else 128 - self.code
 
-    def text(self, nnodes: int, world_size: int) -> str:
-        """What the launcher says."""
+    def text(self, nnodes: int, world_size: int) -> tuple[str, str]:
+        """What the launcher says: a line, and what the rank said."""
         where = f" on node {self.node}" if nnodes > 1 else ""
         first = (
-            f"tensorbus run: rank {self.rank}{where} failed first: {ending(self.code)} "
+            f"rank {self.rank}{where} failed first: {ending(self.code)} "
             f"(process {self.pid}, after {self.seconds:.1f} s)."
         )
         if world_size > 1:
@@ -57,10 +57,24 @@ class Failure:
         if self.also:
             names = ", ".join(map(str, self.also))
             first += f" Failed after it: rank{'s' * (len(self.also) > 1)} {names}."
-        if not self.words:
-            return first
         words = "\n".join(f"  {line}" for line in self.words)
-        return f"{first}\nIts error output ended with:\n{words}"
+        return first, f"\nIts error output ended with:\n{words}" if words else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """The event that a rank failed on another node."""
+
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The event that another launcher has left, so that the job can't go on."""
+
+    node: int
+    status: int
+    reason: str
 
 
 def ending(code: int) -> str:
@@ -91,8 +105,14 @@ class Nodes(Protocol):
     def succeeded(self, job: Job) -> None:
         """Tell that the ranks here have ended well."""
 
-    def failed(self, job: Job, failure: Failure) -> Failure:
-        """Tell that a rank failed; the failure on which all agree."""
+    def failing(self, job: Job) -> None:
+        """Tell that a rank failed, so that all are ended."""
+
+    def agreed(self, job: Job, own: Failure | None) -> Failure | Gone:
+        """The first failure of all nodes; *own* is that of this node."""
+
+    def leaving(self, reason: str, status: int) -> None:
+        """Tell that this launcher leaves before the end."""
 
     def close(self) -> None:
         """Leave."""
@@ -116,9 +136,15 @@ class Alone:
     def succeeded(self, job: Job) -> None:
         """Nobody to tell."""
 
-    def failed(self, job: Job, failure: Failure) -> Failure:
+    def failing(self, job: Job) -> None:
         """Nobody to tell."""
-        return failure
+
+    def agreed(self, job: Job, own: Failure | None) -> Failure | Gone:
+        """This node's failure."""
+        return own or Gone(0, 1, "no rank failed")
+
+    def leaving(self, reason: str, status: int) -> None:
+        """Nobody to tell."""
 
     def close(self) -> None:
         """Free the port."""
