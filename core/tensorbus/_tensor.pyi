@@ -896,7 +896,7 @@ class Tensor:
     def register_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
         """Call *hook* with the gradient when it is known; what it returns replaces the gradient."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
-        """Call ``hook(tensor)`` after this leaf's ``.grad`` was updated."""
+        """Call ``hook(tensor)`` as soon as this leaf's ``.grad`` was updated in a backward pass."""
     def relu(self) -> Tensor:
         """``max(input, 0)``, NaN kept, element by element; *out* receives the result where given."""
     def relu_(self) -> Self:
