@@ -1,6 +1,7 @@
 """``tensorbus conformance DEVICE``: run the suite on a device and tell what it found.
 
-``--compare`` and ``--matrix`` read the reports of earlier runs instead.
+``--comm NAME`` checks a communication plugin instead; ``--compare`` and ``--matrix`` read the
+reports of earlier runs.
 
 The entry point ``conformance = "tensorbus_conformance.command:command"`` in the group
 ``tensorbus.commands`` brings it. A command is an object with ``name``, ``help``,
@@ -13,6 +14,7 @@ import argparse
 import sys
 
 from tensorbus_conformance import exceptions, exploration, runner
+from tensorbus_conformance.comms import command as comms
 from tensorbus_conformance.profile import PROFILES
 from tensorbus_conformance.reporting import options
 from tensorbus_conformance.reporting.progress import Progress
@@ -23,7 +25,7 @@ class ConformanceCommand:
     """Exit status 0: everything passes or is declared; 1: something fails; 2: it can't be run."""
 
     name = "conformance"
-    help = "check a device against the contract of a backend"
+    help = "check a device or a comm against its contract"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the device and the options."""
@@ -50,6 +52,7 @@ class ConformanceCommand:
             "--in-process", action="store_true", help="run in this process, for a debugger"
         )
 
+        comms.add_arguments(parser)
         exploration.add_arguments(parser)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -57,6 +60,8 @@ class ConformanceCommand:
         try:
             if options.reads_reports(args):
                 return options.use_reports(args)
+            if comms.asked(args):
+                return comms.run(args)
             options.check(args)
             if args.explore:
                 return exploration.run(args)

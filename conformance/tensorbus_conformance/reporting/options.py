@@ -35,7 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def check(args: argparse.Namespace) -> None:
     """``ReportError`` where there is nothing to run, or no place for what is to be written."""
     if args.device is None:
-        raise ReportError("which device? for example: tensorbus conformance cpu")
+        raise ReportError(
+            "which device, or which comm? for example: tensorbus conformance cpu, or --comm tcp"
+        )
+    check_files(args)
+
+
+def check_files(args: argparse.Namespace) -> None:
+    """``ReportError`` where there is no place for what is to be written."""
     for kind in _KINDS:
         file = getattr(args, kind)
         if file and not Path(file).absolute().parent.is_dir():
@@ -63,7 +70,7 @@ def reads_reports(args: argparse.Namespace) -> bool:
 
 def use_reports(args: argparse.Namespace) -> int:
     """Do what ``--compare`` or ``--matrix`` asks; the exit status."""
-    if args.device is not None or (args.compare and args.matrix):
+    if args.device is not None or args.comm is not None or (args.compare and args.matrix):
         raise ReportError("--compare and --matrix stand alone: they read reports and run nothing")
     if args.compare:
         return _compare(*args.compare)

@@ -1,0 +1,54 @@
+"""The cases of the comm suite, one module for each family; each module has ``cases()``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from tensorbus_conformance.comms.case import LEVELS, CommCase
+from tensorbus_conformance.comms.cases import reductions
+
+MODULES = (reductions,)
+PROFILES = ("core", "full")
+
+
+@functools.cache
+def all_cases() -> tuple[CommCase, ...]:
+    """Every case of the suite, by level and in the order it is run; ids are unique."""
+    found = [case for module in MODULES for case in module.cases()]
+    return tuple(sorted(found, key=lambda case: case.level))
+
+
+@functools.cache
+def _by_id() -> dict[str, CommCase]:
+    return {case.id: case for case in all_cases()}
+
+
+def find(id: str) -> CommCase:
+    """The case of that id."""
+    return _by_id()[id]
+
+
+def select(
+    levels: Sequence[str] = LEVELS, pattern: str | None = None, profile: str = "full"
+) -> list[CommCase]:
+    """The cases of a profile and of some levels whose id is *pattern*, matches or contains it."""
+    unknown = sorted(set(levels) - set(LEVELS))
+    if unknown:
+        raise ValueError(f"unknown level {', '.join(unknown)}; there are {', '.join(LEVELS)}")
+    if profile not in PROFILES:
+        raise ValueError(f"profile {profile} is for devices; comms have {', '.join(PROFILES)}")
+    found = [c for c in all_cases() if c.level in levels and (c.chief or profile == "full")]
+    return [c for c in found if c.id == pattern] or [c for c in found if _matches(c.id, pattern)]
+
+
+def _matches(id: str, pattern: str | None) -> bool:
+    if pattern is None:
+        return True
+    return fnmatchcase(id, pattern) if any(m in pattern for m in "*?[") else pattern in id
+
+
+def soak_cases(seed: int, rounds: int) -> list[CommCase]:
+    """Randomised rounds."""
+    return []

@@ -1,0 +1,265 @@
+"""One rank as its cases see it: the comm, arrays for it, and a line to the parent."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tensorbus
+import tensorbus.distributed as dist
+from tensorbus import discovery
+from tensorbus.plugin import HOST, Comm, CommContext, CommError, dtype
+from tensorbus_conformance import compare, formats
+from tensorbus_conformance.comms.setting import Setting
+from tensorbus_conformance.compare import Mismatch
+
+
+class Abandoned(Exception):
+    """Another rank has failed in this case."""
+
+
+class Rank:
+    """What a case works with on one rank."""
+
+    def __init__(self, setting: Setting, number: int, line: Connection):
+        self.setting, self.rank, self.size = setting, number, setting.size
+        self.name, self.timeout = setting.name, setting.timeout
+        self._line = line
+        self.told: dict[str, Any] = {}
+        self.wrong: list[str] = []
+        self._store: dist.Store | None = None
+        self._made: list[Comm] = []
+        self._meetings = 0
+        self.case = ""
+
+    def begin(self, id: str) -> None:
+        """Forget the last case."""
+        self.case, self.told, self.wrong = id, {}, []
+
+    # -- the job -----------------------------------------------------------------------------
+    def join(self, timeout: float | None = None) -> None:
+        """Join a job of all ranks, the next one each time."""
+        self._meetings += 1
+        method = None
+        if not self.setting.launched:
+            place = Path(self.setting.folder) / f"{self.setting.label}-{self._meetings}"
+            method = place.as_uri()
+        rank = -1 if self.setting.launched else self.rank
+        size = -1 if self.setting.launched else self.size
+        limit = timeout or self.timeout
+        dist.init_process_group(self.name, method, timeout=limit, rank=rank, world_size=size)
+
+    @property
+    def world(self) -> Any:
+        """The group of all ranks."""
+        return dist.group.WORLD
+
+    @property
+    def comm(self) -> Comm:
+        """The comm of the group of all ranks."""
+        found: Comm = self.world.comm(self.name)
+        return found
+
+    @property
+    def store(self) -> dist.Store:
+        """A store that the parent serves: there however the comm is."""
+        if self._store is None:
+            host, port, secret = self.setting.store
+            self._store = dist.TCPStore(host, port, timeout=self.timeout, secret=secret)
+        return self._store
+
+    def open(
+        self, label: str, ranks: Sequence[int] | None = None, timeout: float | None = None
+    ) -> Comm:
+        """A comm of its own, made from a context: of all ranks, or of *ranks* in their order."""
+        members = tuple(range(self.size)) if ranks is None else tuple(ranks)
+        name = f"{self.setting.label}/{self.case}/{label}"
+        context = CommContext(
+            name=name,
+            rank=members.index(self.rank),
+            ranks=members,
+            timeout=timeout or self.timeout,
+            store=dist.PrefixStore(name, self.store),
+            secret=self.setting.store[2],
+            parent=self.world.comm(self.name) if dist.is_initialized() else None,
+        )
+        made = discovery.comm(self.name)(context)
+        self._made.append(made)
+        return made
+
+    def close_opened(self) -> None:
+        """Close what ``open`` made."""
+        while self._made:
+            self._made.pop().close()
+
+    # -- arrays for comms --------------------------------------------------------------------
+    @property
+    def device(self) -> str:
+        """The device whose tensors the frontend moves: the host's, unless the comm lacks it."""
+        takes = self.comm.capabilities()
+        if HOST in takes:
+            return "cpu"
+        kind = sorted(takes)[0]
+        return f"{kind}:{self.rank % max(discovery.backend(kind).device_count(), 1)}"
+
+    def claims(self) -> frozenset[dtype]:
+        """The dtypes that the comm takes from the memory that cases use."""
+        takes = self.comm.capabilities()
+        found: frozenset[dtype] = takes[HOST] if HOST in takes else takes[sorted(takes)[0]]
+        return found
+
+    def array(self, host: np.ndarray, dtype: dtype) -> Any:
+        """A copy of host values as the comm takes arrays."""
+        kind, _, index = self.device.partition(":")
+        if kind == "cpu":
+            return host.reshape(-1).copy()
+        return discovery.backend(kind).from_host(host.reshape(-1).copy(), dtype, int(index))
+
+    def encoded(self, values: np.ndarray, dtype: dtype) -> Any:
+        """As ``array``, from values: bfloat16 has them in float32."""
+        return self.array(formats.encode(values, dtype), dtype)
+
+    def blank(self, n: int, dtype: dtype) -> Any:
+        """An array to be written, with bytes that mean nothing."""
+        host = formats.host_dtype(dtype)
+        if dtype is formats.BOOL:
+            return self.array(np.ones(n, bool), dtype)
+        return self.array(np.frombuffer(b"\xa5" * (n * host.itemsize), host), dtype)
+
+    def host(self, array: Any, dtype: dtype) -> np.ndarray:
+        """What an array holds, as it crosses."""
+        kind = self.device.partition(":")[0]
+        if kind == "cpu":
+            return np.asarray(array)
+        return np.asarray(discovery.backend(kind).to_host(array, dtype)).reshape(-1)
+
+    def tensor(self, values: Any, dtype: str = "float32") -> Any:
+        """A tensor on the device under test."""
+        return tensorbus.tensor(np.asarray(values, dtype).tolist(), dtype=getattr(tensorbus, dtype),
+                                device=self.device)  # fmt: skip
+
+    # -- judging -----------------------------------------------------------------------------
+    def expect(self, good: bool, text: str) -> None:
+        """Note what is wrong; the case goes on, so that the ranks stay in step."""
+        if not good:
+            self.wrong.append(text)
+
+    def expect_values(self, got: Any, want: np.ndarray, dtype: dtype, what: str = "") -> None:
+        """The array has these values."""
+        values = formats.decode(self.host(got, dtype), dtype)
+        self._compare(lambda: compare.equal(values, want, dtype, zeros=False), what)
+
+    def expect_bits(self, got: Any, want: np.ndarray, dtype: dtype, what: str = "") -> None:
+        """The array has these very bits."""
+        mine, theirs = self.host(got, dtype), np.ascontiguousarray(want)
+        if mine.tobytes() == theirs.tobytes():
+            return
+        step = theirs.dtype.itemsize
+        left = np.frombuffer(mine.tobytes(), np.uint8).reshape(-1, step)
+        right = np.frombuffer(theirs.tobytes(), np.uint8).reshape(-1, step)
+        bad = np.flatnonzero((left != right).any(axis=1))
+        first = int(bad[0])
+        self.wrong.append(
+            f"{what}: {len(bad):,} of {len(left):,} elements have other bits; the first at "
+            f"{first}: got {left[first].tobytes().hex()}, expected {right[first].tobytes().hex()}"
+        )
+
+    def expect_tensor(self, got: Any, want: Any, what: str = "") -> None:
+        """The tensor has these values and this shape."""
+        values = got.detach().cpu().numpy()
+        want = np.asarray(want).astype(values.dtype)
+        if values.shape != want.shape:
+            self.wrong.append(f"{what}: shape {values.shape}, expected {want.shape}")
+        elif not np.array_equal(values, want, equal_nan=values.dtype.kind in "fc"):
+            self.wrong.append(f"{what}: got {_shown(values)}, expected {_shown(want)}")
+
+    def expect_error(
+        self, types: type[BaseException] | tuple[type[BaseException], ...],
+        call: Callable[[], Any], what: str,
+    ) -> BaseException | None:  # fmt: skip
+        """The call raises one of these; what it raised."""
+        try:
+            call()
+        except types as e:
+            return e
+        except Exception as e:
+            self.wrong.append(f"{what} raised {type(e).__name__}: {e}")
+            return None
+        self.wrong.append(f"{what} raised nothing")
+        return None
+
+    def _compare(self, check: Callable[[], None], what: str) -> None:
+        try:
+            check()
+        except Mismatch as e:
+            self.wrong.append(f"{what}: {e}" if what else str(e))
+
+    def same(self, array: Any, dtype: dtype) -> None:
+        """The array must have the same bits on all ranks: the parent compares."""
+        digest = hashlib.sha256(self.host(array, dtype).tobytes()).hexdigest()
+        self.told["bits"] = self.told.get("bits", "") + digest[:16]
+
+    # -- with the parent's help --------------------------------------------------------------
+    def sync(self, point: str = "sync") -> None:
+        """Wait until all ranks are at this point, without the comm."""
+        self._line.send(("sync", point))
+        if self._line.recv() != "go":
+            raise Abandoned
+
+    def survive(self, call: Callable[[], Any], limit: float = 20.0) -> None:
+        """Repeat a call, in which a fault will happen, until it raises; tell what and when."""
+        begun = time.monotonic()
+        try:
+            while time.monotonic() < begun + limit:
+                last = time.monotonic()
+                call()
+        except (dist.DistError, CommError) as e:
+            self.told["raised"] = {
+                "type": type(e).__name__,
+                "text": str(e),
+                "ranks": list(e.ranks),
+                "seconds": time.monotonic() - last,
+            }
+
+
+@contextlib.contextmanager
+def beside(call: Callable[[], Any]) -> Iterator[list[BaseException]]:
+    """Run a call in another thread for the length of the block; what it raised."""
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            call()
+        except BaseException as e:
+            errors.append(e)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    yield errors
+    thread.join(10.0)
+    if thread.is_alive():
+        raise Mismatch("a call in another thread did not come back within 10 seconds")
+
+
+def held() -> tuple[int, int]:
+    """How many threads and open files this process has; -1 for what the system does not say."""
+    try:
+        files = len(os.listdir("/proc/self/fd"))
+    except OSError:
+        files = -1
+    return threading.active_count(), files
+
+
+def _shown(values: np.ndarray) -> str:
+    flat = values.reshape(-1)
+    text = ", ".join(str(v) for v in flat[:8].tolist())
+    return f"[{text}{', ...' if flat.size > 8 else ''}]"

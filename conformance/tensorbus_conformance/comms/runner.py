@@ -1,0 +1,250 @@
+"""Runs the comm suite and says how each case came out."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from tensorbus.plugin import Comm, CommContext
+from tensorbus_conformance.comms import about, cases
+from tensorbus_conformance.comms.case import LEVELS, CommCase
+from tensorbus_conformance.comms.plugged import Plugged, plugged
+from tensorbus_conformance.comms.ranks import Broken, Ranks, Reply, Server, Target
+from tensorbus_conformance.comms.report import CommReport
+from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.exceptions import KnownGap
+from tensorbus_conformance.report import BLOCKED, CRASH, FAIL, PASS, UNSUPPORTED, Result
+
+TIMEOUT = 10.0
+"""Seconds that a call of the comm may take, unless the case says otherwise."""
+FAULT_TIMEOUT = 2.0
+"""The time-out of the groups in which faults happen: some cases wait for it."""
+HANGS = 3
+"""So many hangs of one op are enough: its other cases are not run."""
+
+Progress = Callable[[Result, int], None]
+Work = tuple[int, list[CommCase]]
+
+
+def run_comm(
+    comm: str | Callable[[CommContext], Comm],
+    ranks: int | Sequence[int] = (2, 4),
+    level: str | Sequence[str] | None = None,
+    pattern: str | None = None,
+    *,
+    profile: str = "full",
+    timeout: float = TIMEOUT,
+    jobs: int = 1,
+    soak: int = 0,
+    seed: int = 0,
+    threads: bool | None = None,
+    known: Sequence[KnownGap] | None = None,
+    progress: Progress | None = None,
+) -> CommReport:
+    """Run the comm suite on a comm and return its report.
+
+    *comm* is the name of an installed one, or a class or function that processes can import and
+    that makes one from a context; *ranks* are the numbers of ranks to run on. *level* and
+    *pattern* choose as in ``run``; *profile* is core or full. *timeout*, in seconds, is that of
+    every call. *jobs* sets of ranks run at a time. *soak* runs so many randomised rounds in place
+    of the cases, drawn from *seed*. *threads* says whether ranks are threads of one process; None
+    asks the comm's spec. *known* replaces the entries of the package's exceptions file. ``ValueError`` for an unknown
+    level, profile or number of ranks, ``RuntimeError`` for a comm that can't be loaded.
+
+    >>> from tensorbus_conformance.comms import run_comm
+    >>> run_comm("tcp", 2, pattern="C1/barrier/*").ok
+    True
+    """
+    sizes = (ranks,) if isinstance(ranks, int) else tuple(ranks)
+    if not sizes or any(n < 1 for n in sizes):
+        raise ValueError(f"ranks are numbers from 1, such as 2,4; got {sizes}")
+    levels = tuple(level.split(",")) if isinstance(level, str) else tuple(level or LEVELS)
+    chosen = cases.soak_cases(seed, soak) or cases.select(levels, pattern, profile)
+    with plugged(comm) as found:
+        report = CommReport(
+            backend=f"comm:{found.name}",
+            index=0,
+            device=f"on {' and '.join(map(str, sizes))} ranks",
+            levels=levels,
+            pattern=pattern,
+            profile=profile,
+            versions={},
+            seeds={"soak": seed} if soak else {},
+        )
+        about.complete(report, found.package)
+        gaps = about.known_gaps(found.package) if known is None else list(known)
+        _Run(report, _target(found, threads), timeout, gaps, progress).all(sizes, chosen, jobs)
+    return report
+
+
+def _target(found: Plugged, threads: bool | None) -> Target:
+    within = getattr(found.spec, "threads", False) if threads is None else threads
+    return Target(found.name, within, getattr(found.spec, "launcher", None), found.paths)
+
+
+class _Run:
+    """One run: hands cases to sets of ranks."""
+
+    def __init__(
+        self, report: CommReport, target: Target, timeout: float, known: list[KnownGap],
+        progress: Progress | None,
+    ):  # fmt: skip
+        self.report, self.target, self.timeout, self._known = report, target, timeout, known
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._hangs: Counter[str] = Counter()
+        self._total = 0
+
+    def all(self, sizes: Sequence[int], chosen: list[CommCase], jobs: int) -> None:
+        """Run the cases on each number of ranks."""
+        begin = time.perf_counter()
+        work: queue.SimpleQueue[Work] = queue.SimpleQueue()
+        order: dict[str, int] = {}
+        for size in sizes:
+            mine = [c for c in chosen if c.least <= size]
+            self._total += len(mine)
+            order.update({c.instance(size): len(order) + i for i, c in enumerate(mine)})
+            plain = [c for c in mine if c.fault is None and not c.ends]
+            share = -(-len(plain) // jobs) if plain else 1
+            for start in range(0, len(plain), share):
+                work.put((size, plain[start : start + share]))
+            for case in mine:
+                if case.fault is not None or case.ends:
+                    work.put((size, [case]))
+        server = Server()
+        try:
+            threads = [
+                threading.Thread(target=self._work, args=(work, server)) for _ in range(jobs)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            server.close()
+        self.report.results.sort(key=lambda r: order[r.id])
+        self.report.seconds = time.perf_counter() - begin
+
+    def _work(self, work: queue.SimpleQueue[Work], server: Server) -> None:
+        while True:
+            try:
+                size, chosen = work.get_nowait()
+            except queue.Empty:
+                return
+            if chosen[0].fault is not None or chosen[0].ends:
+                self._alone(chosen[0], size, server)
+            else:
+                self._together(chosen, size, server)
+
+    def _together(self, chosen: list[CommCase], size: int, server: Server) -> None:
+        ranks: Ranks | None = None
+        broken = ""
+        for case in chosen:
+            if broken:
+                self._add(case, size, FAIL, broken, 0.0)
+                continue
+            if self._hangs[case.op] >= HANGS:
+                self._add(case, size, BLOCKED, f"{HANGS} cases of {case.op} hang already", 0.0)
+                continue
+            try:
+                ranks = ranks or Ranks(self.target, size, self.timeout, server)
+            except Broken as e:
+                broken = str(e)
+                self._add(case, size, FAIL, broken, 0.0)
+                continue
+            begin = time.perf_counter()
+            replies = ranks.run(case)
+            outcome, message = judged(case, replies)
+            self._add(case, size, outcome, message, time.perf_counter() - begin)
+            if outcome == CRASH:
+                self._hangs[case.op] += 1
+            if not all(r.in_step for r in replies):
+                ranks.kill()
+                ranks = None
+        if ranks is not None:
+            ranks.end()
+
+    def _alone(self, case: CommCase, size: int, server: Server) -> None:
+        """A case that its ranks do not outlive."""
+        if case.processes and self.target.threads:
+            self._add(case, size, UNSUPPORTED, "the ranks are threads of one process", 0.0)
+            return
+        begin = time.perf_counter()
+        try:
+            ranks = Ranks(self.target, size, FAULT_TIMEOUT, server)
+        except Broken as e:
+            self._add(case, size, FAIL, str(e), 0.0)
+            return
+        try:
+            replies = ranks.run(case)
+            if case.fault is not None:
+                outcome, message = _judged_fault(case, size, ranks, replies)
+            else:
+                outcome, message = judged(case, replies)
+            if case.ends and outcome == PASS and (wrong := ranks.end()):
+                outcome, message = FAIL, wrong
+        finally:
+            ranks.kill()
+        self._add(case, size, outcome, message, time.perf_counter() - begin)
+
+    def _add(self, case: CommCase, size: int, outcome: str, message: str, seconds: float) -> None:
+        id = case.instance(size)
+        reason = next((gap.reason for gap in self._known if gap.covers(id)), None)
+        result = Result(id, case.family, outcome, message, seconds=seconds, excepted=reason)
+        with self._lock:
+            self.report.results.append(result)
+            if self._progress is not None:
+                self._progress(result, self._total)
+
+
+def judged(case: CommCase, replies: Sequence[Reply]) -> tuple[str, str]:
+    """The outcome of a case from what its ranks replied."""
+    silent = [n for n, r in enumerate(replies) if not r.outcome]
+    for outcome in (FAIL, BLOCKED, UNSUPPORTED):
+        bad = {
+            n: r.message
+            for n, r in enumerate(replies)
+            if r.outcome == outcome and r.message != "another rank had failed"
+        }
+        if bad:
+            late = _names(silent, f"; {{}} {replies[silent[0]].message}") if silent else ""
+            return outcome, _each(bad) + late
+    if silent:
+        return CRASH, _each({n: replies[n].message for n in silent})
+    try:
+        bits = {r.told.get("bits", "") for r in replies if "bits" in r.told}
+        if len(bits) > 1:
+            raise Mismatch("the ranks' results are not the same bits")
+        if case.judge is not None:
+            case.judge([r.told for r in replies])
+    except Mismatch as e:
+        return FAIL, str(e)
+    return PASS, ""
+
+
+def _judged_fault(
+    case: CommCase, size: int, ranks: Ranks, replies: Sequence[Reply]
+) -> tuple[str, str]:
+    victim = case.fault.victim(size) if case.fault is not None else -1
+    rest = [n for n in range(size) if n != victim]
+    if ranks.target.launcher is not None and all(replies[n].ended for n in rest):
+        # Its launcher ends the job when a rank dies: nobody is left who could tell.
+        return (PASS, "") if ranks.all_ended(10.0) else (FAIL, "the launcher did not end")
+    survivors = [replies[n] if n != victim else Reply(PASS, "", True) for n in range(size)]
+    return judged(case, survivors)
+
+
+def _each(messages: dict[int, str]) -> str:
+    """What ranks say, each message once."""
+    same: dict[str, list[int]] = {}
+    for number, text in messages.items():
+        same.setdefault(text, []).append(number)
+    return "; ".join(_names(numbers, f"{{}}: {text}") for text, numbers in same.items())
+
+
+def _names(numbers: Sequence[int], text: str) -> str:
+    word = "rank" if len(numbers) == 1 else "ranks"
+    return text.replace("{}", f"{word} {', '.join(map(str, numbers))}", 1)
