@@ -100,7 +100,7 @@ def _texts(host: np.ndarray) -> list[Any]:
 def _values(texts: Sequence[Any], shape: Sequence[int], d: Dtype) -> np.ndarray:
     kind = formats.value_dtype(d)
     if kind.kind == "f":
-        read = [float.fromhex(v) for v in texts]
+        read: list[Any] = [float.fromhex(v) for v in texts]
     elif kind.kind == "c":
         read = [complex(float.fromhex(r), float.fromhex(i)) for r, i in texts]
     else:

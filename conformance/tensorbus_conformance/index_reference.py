@@ -1,4 +1,4 @@
-"""What an index means over NumPy arrays, as PyTorch has it: the reference of getitem and setitem."""
+"""What an index means over NumPy arrays, as in PyTorch: the reference of getitem and setitem."""
 
 from __future__ import annotations
 

@@ -309,3 +309,21 @@ def test_complex_numbers_keep_to_their_functions(
     for name in ("lgamma", "digamma", "erf", "logit", "isposinf"):
         like_torch(lambda m, n=name: getattr(m, n)(m.tensor([1j])))
     like_torch(lambda m: m.tensor([1j]).clamp(0), text=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "lose"),
+    [
+        ("view_as_complex", lambda x: tensorbus.view_as_complex(x)),
+        ("complex", lambda x: tensorbus.complex(x, x)),
+        ("view_as_real", lambda x: (x * 1j).abs()),
+        ("view_as_real", lambda x: (x * 1j).real),
+    ],
+)
+def test_no_gradient_is_lost_between_real_and_complex(name: str, lose: Any) -> None:
+    x = tensorbus.ones(3, 2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=f"{name}: gradients do not pass between real and comp"):
+        lose(x)
+    with tensorbus.no_grad():
+        assert lose(x).shape[0] == 3
+    assert lose(x.detach()).shape[0] == 3

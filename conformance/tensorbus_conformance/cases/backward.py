@@ -62,7 +62,12 @@ def _twice(x: Any, y: Any) -> None:
 
 def _replaced(x: Any, y: Any) -> None:
     seen: list[Any] = []
-    handle = x.register_hook(lambda g: seen.append(g.tolist()) or g * 10)
+
+    def tenfold(g: Any) -> Any:
+        seen.append(g.tolist())
+        return g * 10
+
+    handle = x.register_hook(tenfold)
     y.backward(retain_graph=True)
     handle.remove()
     _equal("what the hook saw", seen, [[2.0, -4.0, 6.0]])

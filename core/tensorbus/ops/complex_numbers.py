@@ -11,7 +11,7 @@ from tensorbus.ops.generate import core
 from tensorbus.ops.layouts import broadcast_shapes
 from tensorbus.ops.public import METHODS, public
 from tensorbus.ops.registry import row
-from tensorbus.ops.reinterpretation import view_as_real
+from tensorbus.ops.reinterpretation import refuse_recording, view_as_real
 
 row(
     "angle",
@@ -44,6 +44,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     """Complex numbers of the given real and imaginary parts, which broadcast."""
     check_tensors("complex", real=real, imag=imag)
     _check_parts(real, imag)
+    refuse_recording("complex", real, imag)
     shape = broadcast_shapes(tuple(real._s), tuple(imag._s))
     out = empty(tuple(shape), dtype=real._k.dtype.to_complex(), device=real._k.device)
     parts = view_as_real(out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._tensor import PERMUTED, Tensor, new
+from tensorbus.autograd.grad_mode import is_grad_enabled
 from tensorbus.ops.public import public
 from tensorbus.size import size_of
 
@@ -14,6 +15,7 @@ def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor's real and imaginary parts, in a new last dimension of 2."""
     if not input._k.dtype.is_complex:
         raise RuntimeError("view_as_real is only supported for complex tensors")
+    refuse_recording("view_as_real", input)
     k = input._k.of(input._k.dtype.to_real())
     _, offset, strides = input._k.layout(input._a)
     shape = (*input._s, 2)
@@ -54,9 +56,19 @@ def _other_dtype(x: Tensor, array: Any, k: Any) -> Tensor:
     return o
 
 
+def refuse_recording(name: str, *tensors: Tensor) -> None:
+    """RuntimeError where a gradient would be lost between real and complex numbers."""
+    if is_grad_enabled() and any(x.requires_grad for x in tensors):
+        raise RuntimeError(
+            f"{name}: gradients do not pass between real and complex tensors yet; "
+            "use .detach(), or torch.no_grad() where no gradient is wanted"
+        )
+
+
 @public()
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs in the last dimension as complex numbers, sharing memory."""
+    refuse_recording("view_as_complex", input)
     k = input._k
     if k.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
