@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 import warnings
@@ -14,6 +15,7 @@ import tensorbus.distributed as dist
 from tensorbus import discovery
 from tensorbus.discovery.metadata import COMMS
 from tensorbus.distributed import ReduceOp, choice, staging
+from tensorbus.plugin import ArrayLibraryBackend
 from tensorbus_conformance.devices.strict import StrictBackend
 
 SOURCE = """
@@ -117,6 +119,55 @@ def test_tensors_of_any_device_go_through_the_host_and_it_is_told_once():
 
         dist.local.run(rank, 2, backend="tcp")
         assert staging._told == {("tcp", device)}
+
+
+def test_a_comm_that_takes_a_devices_memory_gets_its_arrays(install):
+    class Mirror(ArrayLibraryBackend):
+        name = "mirror"
+
+        def to_host(self, array, dtype):
+            assert array.size < 2, "only single results go through the host"
+            return super().to_host(array, dtype)
+
+        def from_host(self, array, dtype, index):
+            assert array.size < 2, "only single values come from the host"
+            return super().from_host(array, dtype, index)
+
+    source = """
+from tensorbus_comm_local.comm import DTYPES, LocalComm
+from tensorbus.plugin import CommSpec, hookimpl
+class Direct(LocalComm):
+    name = "direct"
+    def capabilities(self):
+        return {DEVICE: DTYPES}
+@hookimpl
+def tensorbus_comm():
+    return CommSpec("direct", lambda: Direct, priority=-1)
+"""
+    install("acme-direct", {COMMS: {"direct": "acme_direct"}}, {"acme_direct": source})
+    discovery.comm("direct")
+    with discovery.plugged(Mirror()) as device:
+        sys.modules["acme_direct"].DEVICE = device
+
+        def rank():
+            me = dist.get_rank()
+            x = torch.ones(4, 3, device=device) * (me + 1)
+            dist.all_reduce(x.t()[1:])
+            assert x.sum().item() == 4 * (me + 1) + 8 * 3
+            outs = [torch.zeros(2, device=device) for _ in range(2)]
+            dist.all_gather(outs, torch.full((2,), me + 1.0, device=device))
+            assert [t.sum().item() for t in outs] == [2, 4]
+            flat = torch.zeros(6, device=device)
+            dist.all_to_all_single(flat, torch.arange(6.0, device=device) + 10 * me)
+            assert flat.sum().item() == [3 + 33, 12 + 42][me]
+            dist.reduce(flat, 0)
+            assert flat.sum().item() == [90, 54][me]
+            empty = torch.zeros(0, 2, device=device)
+            dist.all_to_all_single(empty, empty)
+            with pytest.raises(RuntimeError, match="'direct' cannot move float32 .* device 'cpu'"):
+                dist.all_reduce(torch.ones(1))
+
+        dist.local.run(rank, 2, backend="direct")
 
 
 @pytest.mark.parametrize("backend", ["local", "tcp"])

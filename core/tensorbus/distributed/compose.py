@@ -144,20 +144,19 @@ def all_to_all(
     starts, out_starts = _starts(counts), _starts(out_counts)
 
     def send(rank: int) -> None:
-        part = source.array[starts[rank] : starts[rank + 1]]
+        part = source.part(starts[rank], starts[rank + 1])
         comm.send(part, d, rank, tag, timeout)
 
     def recv(rank: int) -> None:
-        part = target.array[out_starts[rank] : out_starts[rank + 1]]
+        part = target.part(out_starts[rank], out_starts[rank + 1])
         comm.recv(part, d, rank, tag, timeout)
 
     me, size = group.rank(), group.size()
-    own_part = source.array[starts[me] : starts[me + 1]]
-    if own_part.shape != target.array[out_starts[me] : out_starts[me + 1]].shape:
+    if counts[me] != out_counts[me]:
         raise ValueError(
             f"rank {me} sends {counts[me]} elements to itself but expects {out_counts[me]}"
         )
-    target.array[out_starts[me] : out_starts[me + 1]] = own_part
+    target.write(out_starts[me], source.part(starts[me], starts[me + 1]))
     for step in range(size):
         partner = (step - me) % size
         if partner != me:

@@ -17,6 +17,7 @@ from tensorbus.distributed.secret import job_secret
 from tensorbus.distributed.store import PrefixStore, Store
 from tensorbus.distributed.tcp_store import TCPStore
 from tensorbus.plugin.comm import Launch
+from tensorbus.plugin.wire import is_loopback
 
 INTERFACE = "TENSORBUS_INTERFACE"
 """The address of this machine at which the other ranks reach it, where it is not loopback."""
@@ -114,7 +115,9 @@ def _joined(store: TCPStore, rank: int, world_size: int, timeout: float, secret:
             time.sleep(_LAST_WORDS)
         store.close()
         raise
-    address = os.environ.get(INTERFACE) or store.address
+    # The others reach the machine that serves by the name they were given.
+    named = store.is_server and not is_loopback(store.host)
+    address = os.environ.get(INTERFACE) or (store.host if named else store.address)
     return Meeting(job, rank, world_size, secret, address, store.is_server)
 
 

@@ -87,6 +87,19 @@ class Buffer:
             self._packed = np.empty(tuple(tensor._s), host_dtype(kind))
         return self._packed.reshape(-1)
 
+    def part(self, start: int, stop: int) -> Any:
+        """Some of the array's elements."""
+        if self._host:
+            return self.array[start:stop]
+        return self.kind.slice(self.array, 0, start, stop, 1)
+
+    def write(self, start: int, values: Any) -> None:
+        """Copy elements into the array."""
+        if self._host:
+            self.array[start : start + len(values)] = values
+        elif values.shape[0]:
+            self.kind.copy_(self.part(start, start + values.shape[0]), values)
+
     def finish(self) -> None:
         """The array was written: write the tensor, where it is not the same memory."""
         refuse_overlap(self.tensor)

@@ -128,9 +128,27 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.strip("[]").split("%")[0])
+    except ValueError:
+        return False
+    return True
+
+
 def listen(host: str, port: int = 0, backlog: int = 128) -> socket.socket:
-    """A listening socket on one interface; port 0 takes a free one."""
-    family, kind, proto, _, address = socket.getaddrinfo(
+    """A listening socket; port 0 takes a free one.
+
+    An address is that of one interface. A name other than localhost means all of them: machines
+    often know their own name as a loopback address, at which the others can't reach them.
+    """
+    if not is_loopback(host) and not _is_address(host):
+        both = socket.has_dualstack_ipv6()
+        family = socket.AF_INET6 if both else socket.AF_INET
+        address = ("", port)
+        sock = socket.create_server(address, family=family, backlog=backlog, dualstack_ipv6=both)
+        return own(sock)
+    family, kind, proto, _, bound = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
     sock = own(socket.socket(family, kind, proto))
@@ -138,7 +156,7 @@ def listen(host: str, port: int = 0, backlog: int = 128) -> socket.socket:
         if os.name == "posix":
             # Elsewhere this option would let a second process take a port that is in use.
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(address)
+        sock.bind(bound)
         sock.listen(backlog)
     except BaseException:
         sock.close()
