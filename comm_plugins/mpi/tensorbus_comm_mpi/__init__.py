@@ -26,8 +26,9 @@ def _load() -> Callable[[CommContext], Comm]:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as e:
         raise RuntimeError(
-            f"mpi4py is installed but finds no MPI library ({e}): {INSTALL} brings MPICH; a "
-            f"cluster's own must be on the loader's path, often through 'module load'"
+            f"mpi4py is installed but finds no MPI library ({str(e).splitlines()[0]}): {INSTALL} "
+            f"brings MPICH; a cluster's own must be on the loader's path, often through "
+            f"'module load'"
         ) from e
     if MPI.Query_thread() < MPI.THREAD_SERIALIZED:
         raise RuntimeError(

@@ -14,7 +14,7 @@ from tensorbus_comm_mpi import device
 from tensorbus_comm_mpi.progress import Progress
 from tensorbus_comm_mpi.tables import native
 
-SEGMENT = 4 << 20
+SEGMENT = 2 << 20
 """Bytes that are combined at once: what MPI keeps beside them stays in the cache, and any number
 of bytes can be told it in an int."""
 
