@@ -47,16 +47,25 @@ def unfinished(
     )
 
 
-def marked_twice(i: int, name: str) -> RuntimeError:
+def marked_twice(i: int, name: str, static: bool) -> RuntimeError:
     """A parameter's gradient came twice in one pass."""
+    if static:
+        text = (
+            "Your training graph has changed in this iteration, e.g., one parameter is unused in "
+            "first iteration, but then got used in the second iteration. this is not compatible "
+            "with static_graph set to True."
+        )
+    else:
+        text = (
+            "Expected to mark a variable ready only once. This error is caused by one of the "
+            "following reasons: 1) Use of a module parameter outside the `forward` function. "
+            "Please make sure model parameters are not shared across multiple concurrent "
+            "forward-backward passes. 2) Reused parameters in multiple reentrant backward passes. "
+            "3) A parameter that find_unused_parameters=True found to be unused in the outputs of "
+            "`forward`, and that a loss used all the same."
+        )
     return RuntimeError(
-        "Expected to mark a variable ready only once. This error is caused by one of the following "
-        "reasons: 1) Use of a module parameter outside the `forward` function. Please make sure "
-        "model parameters are not shared across multiple concurrent forward-backward passes. 2) "
-        "Reused parameters in multiple reentrant backward passes. 3) A parameter that "
-        "find_unused_parameters=True found to be unused in the outputs of `forward`, and that a "
-        f"loss used all the same.\nParameter at index {i} with name {name} has been marked as "
-        "ready twice."
+        f"{text}\nParameter at index {i} with name {name} has been marked as ready twice."
     )
 
 

@@ -131,7 +131,7 @@ class Reducer:
 
     def _mark(self, i: int) -> None:
         if i in self._marked:
-            raise marked_twice(i, self.names[i])
+            raise marked_twice(i, self.names[i], static=self._static_unused is not None)
         self._marked.add(i)
         bucket, n = self._place[i]
         param, view = self.params[i], bucket.views[n]
