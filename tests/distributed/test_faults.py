@@ -256,3 +256,22 @@ survive(lambda: dist.all_reduce(torch.ones(1000)))
     ).end(20)
     ranks, seconds, text = told(ended, 0)
     assert ranks == [1] and "rank 1 died" in text and seconds < 3
+
+
+def test_a_pause_of_the_rank_that_serves_the_store_is_no_fault(run_job):
+    run_job(
+        """
+start(timeout=25)
+pids = [None] * SIZE
+dist.all_gather_object(pids, os.getpid())
+if RANK == 0:
+    os.kill(os.getpid(), signal.SIGSTOP)
+else:
+    time.sleep(4)
+    os.kill(pids[0], signal.SIGCONT)
+x = torch.ones(100_000)
+dist.all_reduce(x)
+assert (x == 2).all()
+dist.destroy_process_group()
+"""
+    )

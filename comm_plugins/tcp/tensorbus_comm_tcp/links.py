@@ -14,6 +14,7 @@ from tensorbus.plugin.wire import (
     Deadline,
     Refused,
     connect,
+    keep_alive,
     listen,
     read_exactly,
     welcome,
@@ -91,6 +92,7 @@ class Links:
 
     def _keep(self, connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        keep_alive(connection)
         self._all.add(connection)
 
     # -- outgoing ----------------------------------------------------------------------------

@@ -34,9 +34,12 @@ class Monitor:
     def __init__(self, world: World, store: Store, rank: int, size: int):
         self._world, self._rank, self._size = world, rank, size
         self._store, self._asking, self._alive = store.clone(), store.clone(), store.clone()
-        for own in (self._store, self._asking, self._alive):
-            if isinstance(own, PrefixStore) and isinstance(own.underlying_store, TCPStore):
-                own.underlying_store.patience = _PATIENCE
+        self._slice = 1.0
+        if isinstance(self._store, PrefixStore) and isinstance(self._asking, PrefixStore):
+            listening, asking = self._store.underlying_store, self._asking.underlying_store
+            if isinstance(listening, TCPStore) and isinstance(asking, TCPStore):
+                listening.endless, asking.patience = True, _PATIENCE
+                self._slice = 60.0
         self._closed = False
         self._left: set[int] = set()
         self._dead: set[int] = set()
@@ -52,7 +55,7 @@ class Monitor:
         number = 1
         while not self._closed:
             try:
-                if self._store._wait([f"{_EVENTS}/{number}"], 1.0):
+                if self._store._wait([f"{_EVENTS}/{number}"], self._slice):
                     event = json.loads(self._store._read(f"{_EVENTS}/{number}"))
                     number += 1
                     self._handle(event)
@@ -70,7 +73,7 @@ class Monitor:
     def _handle(self, event: dict[str, Any]) -> None:
         kind, rank = event["kind"], event["rank"]
         if kind == "dead":
-            self._died(rank, f"rank {rank} died: its process ended without leaving the job")
+            self._died(rank, f"rank {rank} died or was cut off: it ended without leaving the job")
         elif kind == "left":
             self._left.add(rank)
             for name, done in event["done"].items():

@@ -72,7 +72,8 @@ class Announcements:
         """Join on every network that takes a datagram; on loopback where there is no other."""
         group = socket.inet_pton(socket.AF_INET6, host.split("%")[0])
         self._socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_LOOP, 1)
-        joined, last = [], OSError("there is no network")
+        joined: list[int] = []
+        last = OSError("there is no network")
         names = sorted(socket.if_nameindex(), key=lambda pair: pair[1].startswith("lo"))
         for index, name in names:
             if joined and name.startswith("lo"):

@@ -15,6 +15,7 @@ from tensorbus.plugin.wire import (
     Deadline,
     Refused,
     connect,
+    keep_alive,
     listen,
     read_exactly,
     welcome,
@@ -30,6 +31,7 @@ LIMIT = 64 << 20
 _PROOF_TIME = 5.0
 _STRANGERS = 32
 """How many connections may be proving themselves at once; more are cut off."""
+_ENDLESS = 1e8
 ANSWER_TIME = 10.0
 """How long the server may take to answer, beyond what a call waits for."""
 
@@ -72,7 +74,7 @@ class _Server:
                     return
                 self._connections.add(connection)
             connection.settimeout(None)
-            _keep_alive(connection)
+            keep_alive(connection)
             while True:
                 connection.sendall(self._answer(connection, will))
         except (OSError, ValueError, struct.error):
@@ -147,14 +149,6 @@ class _Server:
         self._table.close()
 
 
-def _keep_alive(connection: socket.socket) -> None:
-    """Let the system find out that a machine is cut off, within some ten seconds."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in (("TCP_KEEPIDLE", 4), ("TCP_KEEPINTVL", 2), ("TCP_KEEPCNT", 3)):
-        if hasattr(socket, option):
-            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-
-
 def _read(connection: socket.socket, size: int) -> bytes:
     data = bytearray(size)
     view = memoryview(data)
@@ -197,6 +191,8 @@ class TCPStore(Store):
         super().__init__(timeout)
         self.host, self.port = host_name, port
         self.patience = ANSWER_TIME
+        self.endless = False
+        """Whether to bear with a server that is busy: only a broken connection counts."""
         self._secret = job_secret(host_name) if secret is None else secret
         self._server = None
         if is_master:
@@ -258,7 +254,8 @@ class TCPStore(Store):
         if len(body) > LIMIT:
             raise ValueError(f"a store takes at most {LIMIT} bytes at once, not {len(body)}")
         # Who waits for little wants to know soon that the server hangs.
-        deadline = Deadline(waits + min(self.patience, waits + 1.0 if waits else self.patience))
+        patience = min(self.patience, waits + 1.0) if waits else self.patience
+        deadline = Deadline(waits + (_ENDLESS if self.endless else patience))
         with self._lock:
             try:
                 write_all(

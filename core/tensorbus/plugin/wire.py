@@ -62,6 +62,17 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_in_child)
 
 
+def keep_alive(sock: socket.socket) -> None:
+    """Let the system find out, within some ten seconds, that the other machine is cut off.
+
+    The other machine's system answers, so a process that is busy or stopped is not mistaken.
+    """
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (("TCP_KEEPIDLE", 4), ("TCP_KEEPINTVL", 2), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, option):
+            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+
+
 def read_exactly(sock: socket.socket, size: int, deadline: Deadline) -> bytes:
     """The next *size* bytes; ``ConnectionError`` where the other side ends before."""
     data = bytearray(size)
@@ -182,6 +193,7 @@ def connect(host: str, port: int, secret: bytes, deadline: Deadline) -> socket.s
             try:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 introduce(sock, secret, deadline)
+                keep_alive(sock)
                 return sock
             except Refused:
                 sock.close()
