@@ -362,6 +362,9 @@ def test_comms_are_listed_without_being_loaded_and_fail_alone(install, monkeypat
     assert dist.is_backend_available("cpu:tcp,npu:local") and not dist.is_backend_available(
         "absent"
     )
+    assert dist.is_tcp_available() and not dist.is_absent_available()
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = dist.nothing
     discovery.reset()
     monkeypatch.setenv("TENSORBUS_PLUGINS", "cpu,comm:local")
     assert discovery.comm_names() == ["local"]

@@ -201,3 +201,14 @@ def test_objects(backend):
             assert dist.recv_object_list(pair) == 0 and pair == [1, "two"]
 
     on_ranks(rank, 3, backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_tags_that_are_used_once_are_forgotten(backend):
+    def rank() -> int:
+        me, x = dist.get_rank(), torch.zeros(1)
+        for tag in range(600):
+            (dist.send if me else dist.recv)(x, 1 - me, tag=tag)
+        return len(dist.group.WORLD._lanes)
+
+    assert max(on_ranks(rank, 2, backend)) <= 258

@@ -62,7 +62,7 @@ class LocalComm(Comm):
                 box = hub.messages.setdefault((self.context.rank, tag), deque())
                 found = next((m for m in box if src in (None, m[0])), None)
                 if found is not None:
-                    box.remove(found)
+                    self._take(tag, found)
                     break
                 if src in hub.left:
                     raise self._lost(src or 0)
@@ -80,6 +80,14 @@ class LocalComm(Comm):
             )
         array[...] = sent.view(array.dtype)
         return sender
+
+    def _take(self, tag: int, found: tuple[int, np.ndarray]) -> None:
+        key = (self.context.rank, tag)
+        rest = deque(m for m in self._hub.messages[key] if m is not found)
+        if rest:
+            self._hub.messages[key] = rest
+        else:
+            del self._hub.messages[key]
 
     # -- collectives -------------------------------------------------------------------------
     def broadcast(self, array: np.ndarray, dtype: dtype, src: int, timeout: float) -> None:

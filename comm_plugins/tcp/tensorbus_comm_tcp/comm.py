@@ -14,7 +14,7 @@ from tensorbus_comm_tcp.messages import Messages
 from tensorbus_comm_tcp.pump import CHUNK, In, Out, Sink, pump
 from tensorbus_comm_tcp.tables import DTYPES
 
-SMALL = 32 << 10
+SMALL = 128 << 10
 """Bytes up to which an array is combined whole with one partner after the other."""
 
 BROADCAST, ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BARRIER = (

@@ -11,6 +11,8 @@
 What moves the bytes is a plugin of the entry-point group ``tensorbus.comms``.
 """
 
+from typing import Any as _Any
+
 from tensorbus.distributed import local
 from tensorbus.distributed.collectives import (
     all_gather,
@@ -64,6 +66,15 @@ from tensorbus.distributed.rooted import gather, monitored_barrier, reduce, scat
 from tensorbus.distributed.store import HashStore, PrefixStore, Store
 from tensorbus.distributed.tcp_store import TCPStore
 from tensorbus.distributed.work import Future, Work
+
+
+def __getattr__(name: str) -> _Any:
+    """``is_NAME_available()`` for every comm that a plugin declares, as PyTorch has for its own."""
+    comm = name.removeprefix("is_").removesuffix("_available")
+    if name == f"is_{comm}_available":
+        return lambda: is_backend_available(comm)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "DebugLevel",

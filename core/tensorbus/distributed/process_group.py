@@ -15,6 +15,9 @@ from tensorbus.distributed.world import World, current
 from tensorbus.kinds import Kind
 from tensorbus.plugin.comm import HOST, Comm, CommContext, CommError
 
+_LANES = 256
+"""Lanes of messages beyond which those that are idle are forgotten."""
+
 
 class ProcessGroup:
     """Ranks that communicate with each other. Made by ``init_process_group`` and ``new_group``."""
@@ -199,6 +202,9 @@ class ProcessGroup:
         """Run a send or receive: those with one peer and tag keep their order."""
         self.check()
         with self._lock:
+            if len(self._lanes) > _LANES:
+                # A program may use a tag once and never again.
+                self._lanes = {k: lane for k, lane in self._lanes.items() if not lane.idle()}
             lane = self._lanes.setdefault((call, peer, tag), Lane(f"tensorbus-{call}"))
 
         def run() -> Any:

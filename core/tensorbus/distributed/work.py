@@ -154,6 +154,11 @@ class Lane:
                 self._running = False
                 self._changed.notify()
 
+    def idle(self) -> bool:
+        """Whether nothing runs or waits here."""
+        with self._changed:
+            return not self._running and not self._queue
+
     def submit(self, work: Work) -> Work:
         """Run it in the lane's thread."""
         with self._changed:
