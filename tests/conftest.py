@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorbus import discovery
+from tensorbus import discovery, kinds
 
 REQUIRED = {name for name in os.environ.get("TENSORBUS_REQUIRE", "").split(",") if name}
 
@@ -51,11 +51,18 @@ Install = Callable[..., Path]
 
 @pytest.fixture
 def fresh_discovery(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Discovery that has seen nothing yet, before and after the test."""
+    """Discovery that has seen nothing yet; what was loaded before is back after the test.
+
+    A backend loaded anew beside tensors of the old one would be a second device of one name.
+    """
     monkeypatch.delenv("TENSORBUS_PLUGINS", raising=False)
+    before = discovery._get()
     discovery.reset()
     yield
-    discovery.reset()
+    discovery._loader = before
+    for kind in list(kinds._kinds.values()):
+        if before._backends.get(kind.device.type) is not kind.backend:
+            kinds.forget(kind.device.type)
 
 
 @pytest.fixture

@@ -322,7 +322,7 @@ def test_the_command_writes_the_page_of_capabilities(tmp_path, sample: Report) -
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "which device?"),
+        ((), "which device"),
         (("cpu", "--compare", "a", "b"), "--compare and --matrix stand alone"),
         (("--matrix", "page.md"), "name the JSON reports"),
         (("cpu", "--html", "no-such-folder/x.html"), "there is no folder no-such-folder"),

@@ -61,6 +61,12 @@ OTHERWISE: dict[tuple[str, str], str] = {
     ("dropout", "p"): "the same exception as nn.functional.dropout's",
     ("cummax", "dim-scalar"): "the text of every dimension out of range",
     ("cummin", "dim-scalar"): "the text of every dimension out of range",
+    ("index_select", "empty"): "an index into nothing is out of range, as any other",
+    ("index_fill", "empty"): "an index into nothing is out of range, as any other",
+    ("nn.functional.conv2d", "weight-dtype"): "the text is that of PyTorch's other devices",
+    ("nn.functional.conv_transpose2d", "weight-dtype"): "that of PyTorch's other devices",
+    ("unflatten", "two-inferred"): "PyTorch's own second line",
+    ("unflatten", "scalar"): "PyTorch's own second line",
 }
 
 _OUTSIDE = re.compile(r"ind(ex|ices).* out of|out of range: tried to access", re.I)

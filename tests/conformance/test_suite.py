@@ -252,7 +252,9 @@ def test_profiles() -> None:
     assert core < training < full
     assert {id[:2] for id in core} == {"L0", "L1", "L2", "L4"}
     assert {id[:2] for id in training} == {"L0", "L1", "L2", "L3", "L4", "L5"}
-    with pytest.raises(ValueError, match="unknown profile huge; there are core, training, full, large"):
+    with pytest.raises(
+        ValueError, match="unknown profile huge; there are core, training, full, large"
+    ):
         select(profile="huge")
 
 

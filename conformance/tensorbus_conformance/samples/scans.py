@@ -214,7 +214,7 @@ def _half(op: Op) -> Op:
     return replace(
         op,
         name=f"{op.name}-half",
-        samples=[S("long", T(3000, of=(0.5, 1.5), grad=False), 0), *_long()],
+        samples=[S("longer", T(3000, of=(0.5, 1.5), grad=False), 0), *_long()],
         dtypes=(formats.FLOAT16, formats.BFLOAT16),
         ulp=0.51,
         scale=scan(lambda v: absolute(v).cumsum(-1)),
