@@ -163,6 +163,26 @@ def test_an_error_in_one_thread_ends_the_others(backend):
 
 
 @BACKENDS
+def test_receives_end_when_their_sender_dies(backend):
+    def rank():
+        me, x = dist.get_rank(), torch.zeros(1)
+        dist.barrier()
+        if me == 1:
+            time.sleep(0.2)
+            raise LookupError("mine")
+        begun = time.monotonic()
+        waiting = dist.irecv(x, tag=3)
+        with pytest.raises(dist.DistBackendError, match=r"rank 1 died"):
+            dist.recv(x, 1)
+        with pytest.raises(dist.DistBackendError, match=r"rank 1 died"):
+            waiting.wait()
+        assert time.monotonic() - begun < 5
+
+    with pytest.raises(LookupError, match="mine"):
+        dist.local.run(rank, 3, backend=backend, timeout=30)
+
+
+@BACKENDS
 def test_work_that_runs_when_the_group_fails_raises_too(backend):
     def rank():
         if dist.get_rank() == 0:

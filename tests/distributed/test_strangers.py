@@ -13,8 +13,9 @@ import pytest
 
 import tensorbus as torch
 import tensorbus.distributed as dist
-from tensorbus.plugin import wire
+from tensorbus.plugin import CommContext, CommError, wire
 from tensorbus_comm_tcp import frames, links
+from tensorbus_comm_tcp.comm import TcpComm
 
 
 def noise(seed):
@@ -183,3 +184,14 @@ def test_bytes_that_are_no_header(data):
         frames.unpack(data)
     header = frames.Header(3, -7, 12)
     assert frames.unpack(header.pack()) == header and len(header.pack()) == frames.SIZE
+
+
+def test_machines_of_another_byte_order_are_told():
+    store = dist.HashStore()
+    context = CommContext("g", 1, (0, 1), 3.0, store)
+    store.set("tcp/0", "1 middle 127.0.0.1")
+    comm = TcpComm(context)
+    with pytest.raises(CommError, match="rank 0 runs on a middle-endian machine") as caught:
+        comm.barrier(3.0)
+    assert caught.value.ranks == (0,)
+    comm.close()

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import socket
+import sys
 import threading
 from collections.abc import Callable
 
@@ -48,7 +49,7 @@ class Links:
         self._listener = listen(host)
         port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, name="tensorbus-tcp", daemon=True).start()
-        self.store.set(f"tcp/{context.rank}", f"{port} {host}")
+        self.store.set(f"tcp/{context.rank}", f"{port} {sys.byteorder} {host}")
 
     # -- incoming ----------------------------------------------------------------------------
     def _accept(self) -> None:
@@ -101,12 +102,20 @@ class Links:
         key = f"tcp/{peer}"
         try:
             self.store.wait([key], deadline.left())
-            port, _, host = self.store.get(key).decode().partition(" ")
+            port, order, host = self.store.get(key).decode().split(" ", 2)
+            if order != sys.byteorder:
+                raise CommError(
+                    f"{context.peer(peer)} runs on a {order}-endian machine and this rank on a "
+                    f"{sys.byteorder}-endian one: the tcp comm sends numbers as they lie in memory",
+                    [context.ranks[peer]],
+                )
             connection = connect(host, int(port), context.secret, deadline)
             hello = HELLO.pack(self._digest, context.rank, use)
             write_all(connection, hello, deadline)
         except Refused as e:
             raise CommError(f"{context.peer(peer)}: {e}", [context.ranks[peer]]) from e
+        except CommError:
+            raise
         except (OSError, RuntimeError) as e:
             if self.error is not None:
                 raise self.error from None
