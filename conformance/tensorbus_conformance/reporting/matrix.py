@@ -54,7 +54,7 @@ STATES = {
         State(QUALITY, "Q", "wrong by one to four times the allowed error"),
         State(UNSUPPORTED, "-", "declared: a dtype or a trait that the device does not have"),
         State(FALLBACK, "CPU", "right, but some of it ran on the CPU"),
-        State(BLOCKED, "B", "not run: what it rests on failed"),
+        State(BLOCKED, "B", "wrong, and a primitive that it needs fails"),
         State(GAP, "G", "fails, and the exceptions file says why"),
         State(FAIL, "F", "wrong result, exception, or not offered"),
         State(CRASH, "X", "the process died or hung"),
