@@ -87,7 +87,12 @@ def test_what_plugins_import_knows_nothing_of_the_frontend():
 
 @pytest.mark.parametrize("package", PLUGINS, ids=lambda p: p.name)
 def test_a_plugin_imports_tensorbus_plugin_numpy_and_its_own_library(package):
-    vendor = {"cuda_cupy": "cupy", "opencl": "pyopencl"}.get(package.parent.name)
+    vendor = {
+        "cuda_cupy": "cupy",
+        "mpi": "(mpi4py|cupy)",
+        "nccl": "cupy",
+        "opencl": "pyopencl",
+    }.get(package.parent.name)
     names = [r"tensorbus\.plugin(\.|$)", r"numpy(\.|$)", own(package)]
     if vendor:
         names.append(rf"{vendor}(\.|$)")
