@@ -13,6 +13,7 @@ from tensorbus import nn
 
 MODULES = (
     "tensorbus.distributed.algorithms.join",
+    "tensorbus.nn.modules.batchnorm",
     "tensorbus.nn.parallel.data_parallel",
     "tensorbus.nn.parallel.distributed",
     "tensorbus.nn.parallel.parallel_apply",

@@ -37,7 +37,7 @@ from .modules.activation import (
     Tanhshrink,
     Threshold,
 )
-from .modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
+from .modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
 from .modules.container import ModuleDict, ModuleList, Sequential
 from .modules.conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from .modules.distance import CosineSimilarity, PairwiseDistance
@@ -197,6 +197,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",

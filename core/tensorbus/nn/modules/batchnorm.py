@@ -79,32 +79,41 @@ class _BatchNorm(Module):
         if self.bias is not None:
             init.zeros_(self.bias)
 
-    def forward(self, input: Tensor) -> Tensor:
+    def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() not in self._ranks:
             allowed = " or ".join(f"{rank}D" for rank in self._ranks)
             raise ValueError(f"expected {allowed} input (got {input.dim()}D input)")
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
         training = self.training
+        momentum = self._counted_momentum()
+        mean, var = self.running_mean, self.running_var
+        use_batch = training or (mean is None and var is None)
+        if training and not self.track_running_stats:
+            mean = var = None
+        return self._normalize(input, mean, var, use_batch, momentum)
+
+    def _counted_momentum(self) -> float:
+        """The weight of this batch in the running estimates, after counting it."""
         momentum = self.momentum
-        if training and self.track_running_stats:
+        if self.training and self.track_running_stats:
             count = self.num_batches_tracked
             if count is not None:
                 count.add_(1)
                 if momentum is None:
                     momentum = 1.0 / float(count)
-        mean, var = self.running_mean, self.running_var
-        use_batch = training or (mean is None and var is None)
-        if training and not self.track_running_stats:
-            mean = var = None
-        return F.batch_norm(
-            input,
-            mean,
-            var,
-            self.weight,
-            self.bias,
-            use_batch,
-            0.0 if momentum is None else momentum,
-            self.eps,
-        )
+        return 0.0 if momentum is None else momentum
+
+    def _normalize(
+        self,
+        input: Tensor,
+        mean: Tensor | None,
+        var: Tensor | None,
+        use_batch: bool,
+        momentum: float,
+    ) -> Tensor:
+        return F.batch_norm(input, mean, var, self.weight, self.bias, use_batch, momentum, self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -171,3 +180,124 @@ class BatchNorm3d(_BatchNorm):
     """
 
     _ranks = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Normalises each channel over the inputs of all ranks of a group, of any sizes.
+
+    While training the statistics are those of all ranks' inputs together, forward and backward.
+    In evaluation, and on one rank, it is `BatchNorm`. Gradients of weight and bias are the rank's
+    own: `DistributedDataParallel` averages them.
+
+    Args:
+        num_features: C.
+        process_group: the ranks; all of them by default.
+
+    The others are as for `BatchNorm2d`.
+
+    Raises:
+        ValueError: the input has less than two dims, or all ranks together have one value per
+            channel.
+
+    Example:
+        >>> import tensorbus.distributed as dist
+        >>> def rank():
+        ...     x = tensorbus.tensor([[1.0], [2.0]]) + 2 * dist.get_rank()
+        ...     norm = nn.SyncBatchNorm(1, momentum=1.0)
+        ...     norm(x)
+        ...     return norm.running_mean.item()
+        >>> dist.local.run(rank, 2)
+        [2.5, 2.5]
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+        if input.shape[1] == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    def _normalize(
+        self,
+        input: Tensor,
+        mean: Tensor | None,
+        var: Tensor | None,
+        use_batch: bool,
+        momentum: float,
+    ) -> Tensor:
+        group = self._group() if use_batch and self.training else None
+        if group is None or group.size() == 1:
+            return super()._normalize(input, mean, var, use_batch, momentum)
+        if input.shape[1] != self.num_features:
+            raise RuntimeError(
+                f"SyncBatchNorm of {self.num_features} features got an input of size "
+                f"{tuple(input.shape)} with {input.shape[1]} channels"
+            )
+        from ._sync_batchnorm import SyncBatchNormFunction
+
+        made: Tensor = SyncBatchNormFunction.apply(
+            input, self.weight, self.bias, mean, var, self.eps, momentum, group
+        )
+        return made
+
+    def _group(self) -> Any:
+        """The ranks to exchange with; None outside of a job."""
+        from tensorbus import distributed as dist
+
+        if self.process_group is not None:
+            return self.process_group
+        return dist.group.WORLD
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """Replaces every `BatchNorm` in a module; parameters and buffers stay the same tensors.
+
+        Returns the module, or, where it is a `BatchNorm` itself, what replaces it.
+
+        Example:
+            >>> net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4))
+            >>> type(nn.SyncBatchNorm.convert_sync_batchnorm(net)[1]).__name__
+            'SyncBatchNorm'
+        """
+        return cls._converted(module, process_group, {})
+
+    @classmethod
+    def _converted(cls, module: Module, group: Any, done: dict[Module, Module]) -> Module:
+        if module in done:
+            return done[module]
+        made: Module = module
+        if isinstance(module, _BatchNorm) and not isinstance(module, SyncBatchNorm):
+            made = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                group,
+                bias=module.bias is not None,
+            )
+            made._parameters.update(module._parameters)
+            made._buffers.update(module._buffers)
+            made.training = module.training
+        done[module] = made
+        for name, child in module._modules.items():
+            if child is not None:
+                made._modules[name] = cls._converted(child, group, done)
+        return made
