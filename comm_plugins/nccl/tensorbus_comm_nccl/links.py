@@ -1,0 +1,178 @@
+"""One communicator of NCCL and the stream of its work, waited for with a time-out."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import cupy
+from cupy.cuda import nccl
+
+from tensorbus.plugin import CommContext, CommError, CommStore, CommTimeout
+from tensorbus.plugin.wire import Deadline
+
+_SLOWEST = 0.001
+FAULTS = (RuntimeError, KeyError)
+"""What CuPy raises for errors of NCCL: KeyError for a status that it has no name for."""
+
+
+Issue = Callable[[Any, int], None]
+"""Asks a communicator for something, on the stream of that number."""
+
+
+class Fate:
+    """What ended a comm, seen by all its links."""
+
+    def __init__(self) -> None:
+        self.error: CommError | None = None
+        self._links: list[Link] = []
+        self._lock = threading.Lock()
+
+    def check(self) -> None:
+        """Raise what ended the comm."""
+        if self.error is not None:
+            raise self.error
+
+    def add(self, link: Link) -> None:
+        """Let *link* end with the others."""
+        with self._lock:
+            self._links.append(link)
+        if self.error is not None:
+            link.end(orderly=False)
+
+    def end(self, error: CommError, orderly: bool = False) -> None:
+        """End all links; every running and later call raises *error*."""
+        with self._lock:
+            self.error = self.error or error
+            links, self._links = self._links, []
+        for link in links:
+            link.end(orderly)
+
+
+def poll(done: Callable[[], bool], deadline: Deadline, fate: Fate) -> bool:
+    """Ask until *done* says so; False where it does not in time."""
+    pause = 0.0
+    while not done():
+        fate.check()
+        left = deadline.at - time.monotonic()
+        if left <= 0:
+            return False
+        time.sleep(min(pause, left))
+        pause = min(pause + 0.00001, _SLOWEST)
+    return True
+
+
+def _shows(store: CommStore, key: str) -> Callable[[], bool]:
+    return lambda: store.add(key, 0) > 0
+
+
+def store_of(context: CommContext) -> CommStore:
+    """The store, which this comm can't do without."""
+    if context.store is None:
+        raise CommError("the comm nccl needs a store, where its ranks find each other")
+    return context.store
+
+
+class Link:
+    """A communicator among some *ranks* of a group, on the GPU of number *device*."""
+
+    def __init__(
+        self, context: CommContext, fate: Fate, key: str, ranks: Sequence[int], device: int,
+        deadline: Deadline,
+    ):  # fmt: skip
+        self.device = device
+        self._context, self._fate, self._ranks = context, fate, ranks
+        self._lock = threading.Lock()
+        store, place = store_of(context), ranks.index(context.rank)
+        if place == 0:
+            store.set(f"{key}/id", nccl.get_unique_id().hex())
+        store.add(f"{key}/here/{place}", 1)
+        for other, rank in enumerate(ranks):
+            if not poll(_shows(store, f"{key}/here/{other}"), deadline, fate):
+                raise CommTimeout(f"{context.peer(rank)} did not come", [context.ranks[rank]])
+        name = bytes.fromhex(store.get(f"{key}/id").decode())
+        self._communicator = self._join(name, place, deadline)
+        with cupy.cuda.Device(device):
+            self._stream = cupy.cuda.Stream(non_blocking=True)
+        fate.add(self)
+
+    def _join(self, name: bytes, place: int, deadline: Deadline) -> Any:
+        """In a thread of its own, for it blocks until all have joined and knows no time-out."""
+        made: list[Any] = []
+        errors: list[BaseException] = []
+
+        def join() -> None:
+            try:
+                with cupy.cuda.Device(self.device):
+                    made.append(nccl.NcclCommunicator(len(self._ranks), name, place))
+            except BaseException as e:
+                errors.append(e)
+
+        thread = threading.Thread(target=join, name="tensorbus-nccl-join", daemon=True)
+        thread.start()
+        if not poll(lambda: not thread.is_alive(), deadline, self._fate):
+            raise CommTimeout("NCCL did not connect the ranks in time", self._others())
+        if errors:
+            raise CommError(
+                f"NCCL can't connect {len(self._ranks)} ranks, this one on GPU {self.device} "
+                f"({errors[0]}): each rank needs a GPU of its own. NCCL_DEBUG=WARN says more"
+            ) from errors[0]
+        return made[0]
+
+    def _others(self) -> list[int]:
+        context = self._context
+        return [context.ranks[r] for r in self._ranks if r != context.rank]
+
+    def run(self, call: str, issue: Issue, deadline: Deadline, after: Any = None) -> None:
+        """``issue(communicator, stream)`` and wait until the GPU has done it.
+
+        It begins when what is asked of the current stream, or the event *after*, is over: so it
+        runs beside what other threads compute.
+        """
+        self._fate.check()
+        with cupy.cuda.Device(self.device):
+            self._stream.wait_event(after or cupy.cuda.get_current_stream().record())
+            try:
+                with self._lock:
+                    self._fate.check()
+                    issue(self._communicator, self._stream.ptr)
+            except CommError:
+                raise
+            except FAULTS as e:
+                raise self._broken(call, e) from e
+            done = self._stream.record()
+            try:
+                if poll(lambda: self._asked(done), deadline, self._fate):
+                    return
+            except CommError:
+                raise
+            except FAULTS as e:
+                raise self._broken(call, e) from e
+        # What was begun can't be taken back, so the comm is over.
+        late = CommTimeout(f"{call} did not end in time", ())
+        self._fate.end(late)
+        raise late
+
+    def _asked(self, done: Any) -> bool:
+        if done.done:
+            return True
+        with self._lock:
+            self._fate.check()
+            self._communicator.check_async_error()
+        return False
+
+    def _broken(self, call: str, e: Exception) -> CommError:
+        error = CommError(f"{call} failed in NCCL: {e}; NCCL_DEBUG=WARN says more")
+        self._fate.end(error)
+        return error
+
+    def end(self, orderly: bool) -> None:
+        """Free the communicator; what runs is cut off unless all is over in good order."""
+        with self._lock, contextlib.suppress(*FAULTS):
+            if orderly:
+                self._communicator.destroy()
+            else:
+                self._communicator.abort()
