@@ -138,7 +138,7 @@ class DistributedDataParallel(Module, Joinable):
         self._meet_joined()
         self._sync_buffers()
         if self._join_config.enable:
-            self._any_rank_reduces(self.require_backward_grad_sync)
+            self._any_rank_reduces(recording)
         if self.device_ids:
             (inputs,), (kwargs,) = scatter_kwargs(inputs, kwargs, self.device_ids, self.dim)
         output = self.module(*inputs, **kwargs)
