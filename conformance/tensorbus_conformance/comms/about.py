@@ -28,7 +28,7 @@ def complete(report: CommReport, package: str) -> None:
         found["tensorbus"] = "not installed"
     for record in discovery.records("tensorbus.comms"):
         entry = record.entry_point
-        if entry is not None and entry.value.partition(":")[0].partition(".")[0] == package:
+        if entry is not None and entry.module.partition(".")[0] == package:
             found[record.distribution] = record.version
     report.versions = found | {"platform": platform.platform()}
     report.git = environment.git_state(package, Path.cwd())

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 LEVELS = ("C0", "C1", "C2")
 """C0 is life cycle and messages, C1 collectives, C2 faults."""
 
+Check = Callable[["Rank"], None]
+
 Accounts = Sequence[dict[str, Any]]
 """What each rank told, by rank; empty for one that a fault ended."""
 
@@ -41,7 +43,7 @@ class CommCase:
     id: str
     """``level/op/dtype/variant``, such as ``C1/all_reduce/float32/sum-1009``."""
     family: str
-    check: Callable[[Rank], None]
+    check: Check
     """Runs on every rank; what is wrong is told to the rank or raised."""
     dtypes: tuple[dtype, ...] = ()
     """What the comm must claim for the case to run."""
@@ -56,6 +58,11 @@ class CommCase:
     """Whether it needs ranks that are processes."""
     chief: bool = True
     """Whether it belongs to the profile ``core``."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether it needs ranks of its own."""
+        return self.fault is not None or self.ends
 
     @property
     def level(self) -> str:

@@ -26,6 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--soak", type=int, metavar="N", help="N rounds of random collectives in place of the cases"
     )
     group.add_argument(
+        "--launcher", metavar="COMMAND", help="starts the processes: 'mpiexec -n {ranks}'"
+    )
+    group.add_argument(
         "--threads", action="store_true", help="the ranks are threads of one process"
     )
 
@@ -33,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def asked(args: argparse.Namespace) -> bool:
     """Whether a comm is to be checked; ``ReportError`` for options that do not go together."""
     if args.comm is None:
-        for name in ("ranks", "timeout", "soak", "threads"):
+        for name in ("ranks", "timeout", "soak", "launcher", "threads"):
             if getattr(args, name):
                 raise ReportError(f"--{name} goes with --comm NAME")
         return False
@@ -86,5 +89,6 @@ def _run(args: argparse.Namespace) -> CommReport:
             soak=args.soak or 0,
             seed=seed or 0,
             threads=args.threads or None,
+            launcher=args.launcher,
             progress=progress,
         )

@@ -47,8 +47,10 @@ class Plugged:
 def plugged(comm: str | Callable[[CommContext], Comm]) -> Iterator[Plugged]:
     """What the run needs to know of *comm*, for the length of the block."""
     if isinstance(comm, str):
-        made = discovery.comm(comm)
-        yield Plugged(comm, _package(made), discovery.comm_spec(comm))
+        # Not loaded here: a library with a launcher would take this process for a rank.
+        spec = discovery.comm_spec(comm)
+        spec.probe()
+        yield Plugged(comm, _home(comm), spec)
         return
     module, attribute = comm.__module__, getattr(comm, "__qualname__", "")
     if "<" in attribute or not attribute or module == "__main__":
@@ -64,8 +66,12 @@ def plugged(comm: str | Callable[[CommContext], Comm]) -> Iterator[Plugged]:
         (info / "entry_points.txt").write_text(entry)
         text = _MODULE.format(name=name, module=module, attribute=attribute)
         (Path(folder) / "tensorbus_plugged_comm.py").write_text(text)
-        yield Plugged(name, _package(comm), paths=(folder,))
+        yield Plugged(name, module.partition(".")[0], paths=(folder,))
 
 
-def _package(made: Any) -> str:
-    return str(getattr(made, "__module__", type(made).__module__)).partition(".")[0]
+def _home(name: str) -> str:
+    """The package of an installed comm."""
+    for record in discovery.records("tensorbus.comms"):
+        if record.name == name and record.entry_point is not None:
+            return record.entry_point.module.partition(".")[0]
+    return ""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import queue
+import shlex
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from tensorbus.plugin import Comm, CommContext
 from tensorbus_conformance.comms import about, cases
@@ -20,8 +22,8 @@ from tensorbus_conformance.report import BLOCKED, CRASH, FAIL, PASS, UNSUPPORTED
 
 TIMEOUT = 10.0
 """Seconds that a call of the comm may take, unless the case says otherwise."""
-FAULT_TIMEOUT = 2.0
-"""The time-out of the groups in which faults happen: some cases wait for it."""
+WAITING = 4
+"""Sets of ranks in which faults happen at a time."""
 HANGS = 3
 """So many hangs of one op are enough: its other cases are not run."""
 
@@ -41,6 +43,7 @@ def run_comm(
     soak: int = 0,
     seed: int = 0,
     threads: bool | None = None,
+    launcher: str | None = None,
     known: Sequence[KnownGap] | None = None,
     progress: Progress | None = None,
 ) -> CommReport:
@@ -50,9 +53,10 @@ def run_comm(
     that makes one from a context; *ranks* are the numbers of ranks to run on. *level* and
     *pattern* choose as in ``run``; *profile* is core or full. *timeout*, in seconds, is that of
     every call. *jobs* sets of ranks run at a time. *soak* runs so many randomised rounds in place
-    of the cases, drawn from *seed*. *threads* says whether ranks are threads of one process; None
-    asks the comm's spec. *known* replaces the entries of the package's exceptions file. ``ValueError`` for an unknown
-    level, profile or number of ranks, ``RuntimeError`` for a comm that can't be loaded.
+    of the cases, drawn from *seed*. *threads* says whether ranks are threads of one process, and
+    *launcher* how processes are started, such as ``"mpiexec -n {ranks}"``; None asks the comm's
+    spec. *known* replaces the entries of the package's exceptions file. ``ValueError`` for an
+    unknown level, profile or number of ranks, ``RuntimeError`` for a comm that can't be used.
 
     >>> from tensorbus_conformance.comms import run_comm
     >>> run_comm("tcp", 2, pattern="C1/barrier/*").ok
@@ -64,6 +68,7 @@ def run_comm(
     levels = tuple(level.split(",")) if isinstance(level, str) else tuple(level or LEVELS)
     chosen = cases.soak_cases(seed, soak) or cases.select(levels, pattern, profile)
     with plugged(comm) as found:
+        target = _target(found, threads, launcher)
         report = CommReport(
             backend=f"comm:{found.name}",
             index=0,
@@ -76,13 +81,26 @@ def run_comm(
         )
         about.complete(report, found.package)
         gaps = about.known_gaps(found.package) if known is None else list(known)
-        _Run(report, _target(found, threads), timeout, gaps, progress).all(sizes, chosen, jobs)
+        _Run(report, target, timeout, gaps, progress).all(sizes, chosen, jobs)
     return report
 
 
-def _target(found: Plugged, threads: bool | None) -> Target:
+def _target(found: Plugged, threads: bool | None, launcher: str | None) -> Target:
+    start = getattr(found.spec, "launcher", None)
+    if launcher is not None:
+        words = shlex.split(launcher)
+        start = partial(_command, words)
+    elif start is None and not getattr(found.spec, "needs_store", True):
+        raise ValueError(
+            f"the ranks of comm {found.name!r} find each other by their own launcher: say which, "
+            f"such as --launcher 'mpiexec -n {{ranks}}'"
+        )
     within = getattr(found.spec, "threads", False) if threads is None else threads
-    return Target(found.name, within, getattr(found.spec, "launcher", None), found.paths)
+    return Target(found.name, within, start, found.paths)
+
+
+def _command(words: Sequence[str], ranks: int) -> list[str]:
+    return [word.replace("{ranks}", str(ranks)) for word in words]
 
 
 class _Run:
@@ -97,47 +115,59 @@ class _Run:
         self._lock = threading.Lock()
         self._hangs: Counter[str] = Counter()
         self._total = 0
+        self._error: BaseException | None = None
 
     def all(self, sizes: Sequence[int], chosen: list[CommCase], jobs: int) -> None:
         """Run the cases on each number of ranks."""
         begin = time.perf_counter()
-        work: queue.SimpleQueue[Work] = queue.SimpleQueue()
+        together: queue.SimpleQueue[Work] = queue.SimpleQueue()
+        alone: queue.SimpleQueue[Work] = queue.SimpleQueue()
         order: dict[str, int] = {}
         for size in sizes:
             mine = [c for c in chosen if c.least <= size]
             self._total += len(mine)
             order.update({c.instance(size): len(order) + i for i, c in enumerate(mine)})
-            plain = [c for c in mine if c.fault is None and not c.ends]
+            plain = [c for c in mine if not c.apart]
             share = -(-len(plain) // jobs) if plain else 1
             for start in range(0, len(plain), share):
-                work.put((size, plain[start : start + share]))
+                together.put((size, plain[start : start + share]))
             for case in mine:
-                if case.fault is not None or case.ends:
-                    work.put((size, [case]))
+                if case.apart:
+                    alone.put((size, [case]))
         server = Server()
         try:
-            threads = [
-                threading.Thread(target=self._work, args=(work, server)) for _ in range(jobs)
-            ]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            self._drain(together, jobs, server)
+            # Faults take long because ranks wait for them, not because they compute.
+            self._drain(alone, max(jobs, WAITING), server)
         finally:
             server.close()
         self.report.results.sort(key=lambda r: order[r.id])
         self.report.seconds = time.perf_counter() - begin
 
+    def _drain(self, work: queue.SimpleQueue[Work], jobs: int, server: Server) -> None:
+        threads = [
+            threading.Thread(target=self._work, args=(work, server))
+            for _ in range(min(jobs, work.qsize()))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if self._error is not None:
+            raise self._error
+
     def _work(self, work: queue.SimpleQueue[Work], server: Server) -> None:
-        while True:
-            try:
+        try:
+            while self._error is None:
                 size, chosen = work.get_nowait()
-            except queue.Empty:
-                return
-            if chosen[0].fault is not None or chosen[0].ends:
-                self._alone(chosen[0], size, server)
-            else:
-                self._together(chosen, size, server)
+                if chosen[0].apart:
+                    self._alone(chosen[0], size, server)
+                else:
+                    self._together(chosen, size, server)
+        except queue.Empty:
+            return
+        except BaseException as e:
+            self._error = e
 
     def _together(self, chosen: list[CommCase], size: int, server: Server) -> None:
         ranks: Ranks | None = None
@@ -174,7 +204,7 @@ class _Run:
             return
         begin = time.perf_counter()
         try:
-            ranks = Ranks(self.target, size, FAULT_TIMEOUT, server)
+            ranks = Ranks(self.target, size, self.timeout, server)
         except Broken as e:
             self._add(case, size, FAIL, str(e), 0.0)
             return

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from tensorbus_conformance.comms.case import LEVELS, CommCase
-from tensorbus_conformance.comms.cases import reductions
+from tensorbus_conformance.comms.cases import (
+    collectives,
+    faults,
+    groups,
+    layouts,
+    life_cycle,
+    messages,
+    objects,
+    orders,
+    reductions,
+    rooted,
+    soak,
+)
 
-MODULES = (reductions,)
+MODULES = (
+    life_cycle, messages, groups, reductions, collectives, rooted, layouts, orders, objects, faults,
+)  # fmt: skip
 PROFILES = ("core", "full")
+_ROUND = re.compile(r"C1/soak/any/seed-(\d+)-round-(\d+)")
 
 
 @functools.cache
@@ -26,7 +42,9 @@ def _by_id() -> dict[str, CommCase]:
 
 
 def find(id: str) -> CommCase:
-    """The case of that id."""
+    """The case of that id, a round of the soak among them."""
+    if round := _ROUND.fullmatch(id):
+        return soak.case(int(round[1]), int(round[2]))
     return _by_id()[id]
 
 
@@ -39,6 +57,8 @@ def select(
         raise ValueError(f"unknown level {', '.join(unknown)}; there are {', '.join(LEVELS)}")
     if profile not in PROFILES:
         raise ValueError(f"profile {profile} is for devices; comms have {', '.join(PROFILES)}")
+    if pattern is not None and _ROUND.fullmatch(pattern):
+        return [find(pattern)]
     found = [c for c in all_cases() if c.level in levels and (c.chief or profile == "full")]
     return [c for c in found if c.id == pattern] or [c for c in found if _matches(c.id, pattern)]
 
@@ -50,5 +70,5 @@ def _matches(id: str, pattern: str | None) -> bool:
 
 
 def soak_cases(seed: int, rounds: int) -> list[CommCase]:
-    """Randomised rounds."""
-    return []
+    """So many randomised rounds."""
+    return [soak.case(seed, number) for number in range(rounds)]

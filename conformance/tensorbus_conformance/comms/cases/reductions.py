@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from tensorbus.plugin import dtype
 from tensorbus_conformance import formats
 from tensorbus_conformance.comms import values
-from tensorbus_conformance.comms.case import CommCase
+from tensorbus_conformance.comms.case import Check, CommCase
 from tensorbus_conformance.comms.rank import Rank
-
-Check = Callable[[Rank], None]
 
 _CHUNKY = (formats.FLOAT32, formats.FLOAT64, formats.INT8, formats.BFLOAT16, formats.COMPLEX128)
 """The dtypes of large arrays: each size of element once."""

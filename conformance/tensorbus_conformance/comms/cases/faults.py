@@ -1,0 +1,181 @@
+"""A rank is killed, hangs or leaves: every other one says so in time, and who it was."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import tensorbus
+import tensorbus.distributed as dist
+from tensorbus_conformance import formats
+from tensorbus_conformance.comms.case import Accounts, CommCase, Fault
+from tensorbus_conformance.comms.rank import Rank
+from tensorbus_conformance.compare import Mismatch
+
+_D = formats.FLOAT32
+_KILL, _HANG = Fault("kill"), Fault("hang")
+LIMIT = 2.0
+"""The time-out of the groups in which faults happen: some cases wait for it."""
+JOIN_LIMIT = 3.0
+SLACK = 6.0
+"""Seconds beyond the time-out in which a survivor must have raised: ranks ask each other first."""
+
+
+def cases() -> Iterator[CommCase]:
+    """All of them."""
+
+    def case(
+        id: str, check: Callable[[Rank], None], fault: Fault | None, all_name: bool = True
+    ) -> CommCase:
+        return CommCase(
+            f"C2/{id}", "faults", check, (), 2, partial(_judge, all_name), fault,
+            ends=fault is None, processes=fault is not None,
+        )  # fmt: skip
+
+    yield case("kill/any/in-all_reduce", _all_reduce, _KILL)
+    yield case("kill/any/rank-0-in-all_reduce", _all_reduce, Fault("kill", first=True))
+    yield case("kill/any/in-recv", _receive, _KILL)
+    yield case("kill/any/in-rendezvous", _rendezvous, _KILL)
+    yield case("hang/any/in-all_reduce", _all_reduce, _HANG)
+    yield case("hang/any/in-recv", _receive, _HANG)
+    # The comm alone: nobody watches the processes, so the comm itself must notice.
+    yield case("kill/any/comm-all_reduce", _comm_all_reduce, _KILL, False)
+    yield case("kill/any/comm-recv", _comm_receive, _KILL, False)
+    yield case("hang/any/comm-all_reduce", _comm_all_reduce, _HANG, False)
+    yield case("kill/any/comm-connecting", _comm_connecting, _KILL, False)
+    yield case("leave/any/early", _leaves, None)
+
+
+def _judge(all_name: bool, accounts: Accounts) -> None:
+    """Each survivor raised in time; all of them name the rank, or at least one."""
+    victims = [r for r, told in enumerate(accounts) if not told]
+    named = 0
+    for rank, told in enumerate(accounts):
+        if rank in victims:
+            continue
+        raised = told.get("raised")
+        if raised is None:
+            raise Mismatch(f"rank {rank} raised nothing: its calls went on as if nothing happened")
+        if raised["seconds"] > told["limit"] + SLACK:
+            raise Mismatch(
+                f"rank {rank} raised after {raised['seconds']:.1f} seconds, with a time-out of "
+                f"{told['limit']:g}"
+            )
+        named += victims == raised["ranks"]
+        if all_name and victims != raised["ranks"]:
+            raise Mismatch(
+                f"rank {rank} blames the ranks {raised['ranks']}, not {victims}: {raised['text']}"
+            )
+        if not raised["ranks"]:
+            raise Mismatch(f"rank {rank} names nobody: {raised['text']}")
+    if not named:
+        texts = "; ".join(told["raised"]["text"] for told in accounts if told)
+        raise Mismatch(f"no rank names {victims}: {texts}")
+
+
+def _is_victim(rank: Rank, first: bool = False) -> bool:
+    return rank.rank == (0 if first else rank.size - 1)
+
+
+def _group(rank: Rank) -> Any:
+    """A group of all ranks, connected, with a short time-out."""
+    rank.told["limit"] = LIMIT
+    group = dist.new_group(timeout=LIMIT)
+    dist.all_reduce(tensorbus.ones(10, device=rank.device), group=group)
+    return group
+
+
+def _all_reduce(rank: Rank) -> None:
+    group = _group(rank)
+    x = tensorbus.ones(1_000_000, device=rank.device)
+    rank.sync("fault")
+    rank.survive(lambda: dist.all_reduce(x, group=group))
+    _after(rank, group)
+
+
+def _receive(rank: Rank) -> None:
+    group = _group(rank)
+    x = tensorbus.ones(10, device=rank.device)
+    rank.sync("fault")
+    if _is_victim(rank):
+        time.sleep(60)
+    rank.survive(lambda: dist.recv(x, rank.size - 1, group))
+    _after(rank, group)
+
+
+def _after(rank: Rank, group: Any) -> None:
+    """The group is over, and its ranks are free to begin anew."""
+    try:
+        dist.all_reduce(tensorbus.ones(2, device=rank.device), group=group)
+        rank.expect(False, "after a fault the group can still be used")
+    except dist.DistError:
+        pass
+    dist.destroy_process_group()
+    rank.expect(not dist.is_initialized(), "destroy_process_group() did not end the job")
+
+
+def _rendezvous(rank: Rank) -> None:
+    dist.destroy_process_group()
+    rank.told["limit"] = JOIN_LIMIT
+    rank.sync("fault")
+    if _is_victim(rank):
+        time.sleep(60)
+    rank.survive(lambda: _join(rank))
+    raised = rank.told.get("raised")
+    if raised and not raised["ranks"] and f": {rank.size - 1}" in raised["text"]:
+        raised["ranks"] = [rank.size - 1]  # an error of the store names ranks in its text
+
+
+def _join(rank: Rank) -> None:
+    rank.join(rank.told["limit"])
+    dist.all_reduce(tensorbus.ones(1, device=rank.device))
+
+
+def _comm_all_reduce(rank: Rank) -> None:
+    rank.told["limit"] = LIMIT
+    comm = rank.open("fault")
+    array = rank.encoded(np.ones(1_000_000), _D)
+    comm.all_reduce(array, _D, "sum", rank.timeout)
+    rank.sync("fault")
+    rank.survive(lambda: comm.all_reduce(array, _D, "max", LIMIT))
+
+
+def _comm_receive(rank: Rank) -> None:
+    rank.told["limit"] = LIMIT
+    comm = rank.open("fault")
+    array = rank.encoded(np.ones(10), _D)
+    comm.all_reduce(array, _D, "sum", rank.timeout)
+    if _is_victim(rank):
+        for r in range(rank.size - 1):
+            comm.send(array, _D, r, 0, rank.timeout)
+    else:
+        comm.recv(array, _D, rank.size - 1, 0, rank.timeout)
+    rank.sync("fault")
+    if _is_victim(rank):
+        time.sleep(60)
+    rank.survive(lambda: comm.recv(array, _D, rank.size - 1, 0, LIMIT))
+
+
+def _comm_connecting(rank: Rank) -> None:
+    rank.told["limit"] = LIMIT
+    rank.sync("fault")
+    if _is_victim(rank):
+        time.sleep(60)
+    array = rank.encoded(np.ones(1000), _D)
+    rank.survive(lambda: rank.open("fault", timeout=LIMIT).all_reduce(array, _D, "sum", LIMIT))
+
+
+def _leaves(rank: Rank) -> None:
+    """The last rank leaves in order, while the others go on."""
+    group = _group(rank)
+    x = tensorbus.ones(1000, device=rank.device)
+    if _is_victim(rank):
+        dist.destroy_process_group()
+        rank.told.clear()
+        return
+    rank.survive(lambda: dist.all_reduce(x, group=group))
+    _after(rank, group)
