@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from tensorbus.distributed.run import guard
 from tensorbus.distributed.run.console import Console
 from tensorbus.distributed.run.nodes import Failing, Failure, Gone, Nodes
 from tensorbus.distributed.run.plan import Job, Plan
@@ -161,16 +162,11 @@ class Attempt:
                     rank.kill()
 
     def _sweep(self) -> None:
-        """End what ended ranks left running."""
-        left = [rank for rank in self.ranks if rank.tell_group(0)]
-        stop = time.monotonic() + 1.0
-        while left and time.monotonic() < stop:
-            time.sleep(0.01)
-            left = [rank for rank in left if rank.tell_group(0)]
-        for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
-            stop = time.monotonic() + 1.0
-            for rank in left:
-                rank.tell_group(number)
+        """End what ended ranks left running. Helpers that clean up after them ignore SIGTERM."""
+        left = self.ranks
+        for number, patience in ((signal.SIGTERM, 1.0), (guard.KILL, 0.2)):
+            left = [rank for rank in left if rank.tell_group(number)]
+            stop = time.monotonic() + patience
             while left and time.monotonic() < stop:
                 time.sleep(0.01)
                 left = [rank for rank in left if rank.tell_group(0)]

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 _PR_SET_PDEATHSIG = 1
 _PATIENCE = 2.0
 """Seconds for helpers of a dead rank to clean up, such as what frees its shared memory."""
@@ -22,7 +23,7 @@ def start(launcher: int, command: list[str]) -> None:
     if sys.platform.startswith("linux"):
         import ctypes
 
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(KILL), 0, 0, 0)
         if os.getppid() != launcher:
             sys.exit(1)
     for name in ("SIGPIPE", "SIGXFSZ"):
@@ -55,7 +56,7 @@ def end(groups: set[int]) -> None:
         time.sleep(0.02)
         groups = {group for group in groups if tell(group, 0)}
     for group in groups:
-        tell(group, getattr(signal, "SIGKILL", signal.SIGTERM))
+        tell(group, KILL)
 
 
 def tell(group: int, number: int) -> bool:

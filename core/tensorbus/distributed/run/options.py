@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("script", metavar="SCRIPT", help="what each rank runs")
     parser.add_argument(
-        "script_args", metavar="...", nargs=argparse.REMAINDER, help="the script's own arguments"
+        "script_args", metavar="ARGS", nargs=argparse.REMAINDER, help="the script's own arguments"
     )
 
 
@@ -294,7 +294,7 @@ def _check_script(script: str) -> None:
         with path.open("rb"):
             pass
     except FileNotFoundError:
-        hint = "; for a module give -m" if re.fullmatch(r"[\w.]+", script) else ""
+        hint = "; for a module give -m" if re.fullmatch(r"\w+(\.\w+)*(?<!\.py)", script) else ""
         raise UsageError(f"there is no script {path}{hint}") from None
     except OSError as e:
         raise UsageError(f"the script {path} can't be read: {e.strerror or e}") from e

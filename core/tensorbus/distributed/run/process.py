@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -128,7 +127,7 @@ class Rank:
     def kill(self) -> None:
         """End it and all it started, at once."""
         self.asked_to_end = self.asked_to_end or self.alive
-        self.tell_group(getattr(signal, "SIGKILL", signal.SIGTERM))
+        self.tell_group(guard.KILL)
 
     def forget(self) -> None:
         """Nothing of it is left: its number may soon be another's."""
