@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import copy
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -95,6 +101,41 @@ def assert_same(got: list[np.ndarray], want: list[np.ndarray], tolerance: float 
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
+def processes(command: list[Any], size: int, timeout: float = 40) -> list[tuple[int, str]]:
+    """Run a program as the ranks of a job: how each ended and what it wrote."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    env = {k: v for k, v in os.environ.items() if not k.startswith("TENSORBUS_DIST")}
+    env |= {
+        "TENSORBUS_JOB_SECRET": secrets.token_hex(8),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "WORLD_SIZE": str(size),
+    }
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, *map(str, command)],
+            env=env | {"RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for rank in range(size)
+    ]
+    stop, results = time.monotonic() + timeout, []
+    try:
+        for p in ranks:
+            out, _ = p.communicate(timeout=max(stop - time.monotonic(), 0.1))
+            results.append((p.returncode, out))
+    finally:
+        for p in ranks:
+            if p.poll() is None:
+                p.kill()
+                p.communicate()
+    return results
+
+
 @pytest.fixture(params=CASES)
 def case(request: pytest.FixtureRequest) -> Case:
     """Each of the nets."""
@@ -115,6 +156,6 @@ def tools() -> Any:
         same = staticmethod(assert_same)
         parameters = staticmethod(parameters_of)
         numbers = staticmethod(numbers)
-        tied = Tied
+        processes = staticmethod(processes)
 
     return Tools

@@ -308,6 +308,8 @@ def test_a_rank_that_dies_in_backward_is_named_on_the_others() -> None:
             with lock:
                 texts[me] = str(e)
             assert e.ranks == (2,)
+            with pytest.raises(dist.DistBackendError, match="rank 2 died"):
+                ddp(tb.ones(1, 2))  # not a complaint about unused parameters
 
     with pytest.raises(OSError, match="rank 2 is gone"):
         run(rank, 3, timeout=15)

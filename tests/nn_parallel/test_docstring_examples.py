@@ -13,6 +13,7 @@ from tensorbus import nn
 
 MODULES = (
     "tensorbus.distributed.algorithms.join",
+    "tensorbus.distributed.optim.zero_redundancy_optimizer",
     "tensorbus.nn.modules.batchnorm",
     "tensorbus.nn.parallel.data_parallel",
     "tensorbus.nn.parallel.distributed",

@@ -154,15 +154,16 @@ class DistributedDataParallel(Module, Joinable):
         if work is not None and not self._divide_by_initial_world_size:
             self.reducer.divisor = lambda: int(work.result()[0].item())
 
+    def _buffers_to_sync(self) -> list[Tensor]:
+        wanted = self.require_forward_param_sync and self.broadcast_buffers
+        return self._shared_buffers() if wanted else []
+
     def _sync_buffers(self) -> None:
         """Give all ranks the buffers of rank 0, or within ``join`` of one that takes part."""
-        buffers = self._shared_buffers()
-        if not (self.require_forward_param_sync and self.broadcast_buffers and buffers):
-            return
-        source = 0
-        if self._join_config.enable:
-            source = self._common_rank(True)
-        states.broadcast(self.process_group, buffers, source)
+        buffers = self._buffers_to_sync()
+        if buffers:
+            source = self._common_rank(True) if self._join_config.enable else 0
+            states.broadcast(self.process_group, buffers, source)
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -289,8 +290,8 @@ class _GoAlong(JoinHook):
 
     def main_hook(self) -> None:
         ddp = self._ddp
-        buffers = ddp._shared_buffers()
-        if ddp.require_forward_param_sync and ddp.broadcast_buffers and buffers:
+        buffers = ddp._buffers_to_sync()
+        if buffers:
             states.broadcast(ddp.process_group, buffers, ddp._common_rank(False))
         reduces = ddp._any_rank_reduces(False)
         ddp.require_forward_param_sync = reduces

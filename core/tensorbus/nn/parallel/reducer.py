@@ -87,6 +87,7 @@ class Reducer:
         """RuntimeError where the pass before left parameters without gradients."""
         if not self._running:
             return
+        self.group.check()  # where the group has failed, that is why
         missing = [i for i in range(len(self.params)) if i not in self._marked]
         raise unfinished(
             self.group.rank(),
@@ -232,15 +233,18 @@ class Reducer:
 
     # -- for ranks that have run out of inputs -----------------------------------------------
     def shadow(self) -> None:
-        """Take part in another rank's backward pass, with gradients of zero."""
+        """Take part in another rank's backward pass, with gradients of zero.
+
+        Afterwards ``.grad`` has the average as on that rank: a sharded optimizer needs it here.
+        """
+        self.prepare(())
         for bucket in self.buckets:
-            bucket.work = self._reduce(bucket, tensorbus.zeros_like(bucket.flat))
-        told = self._reduce_used([False] * len(self.params)) if self._maps_used else None
-        for bucket in self.buckets:
-            work, bucket.work = bucket.work, None
-            work.wait()
-        if told is not None:
-            self._used_anywhere(told)
+            bucket.flat.zero_()
+            bucket.work = self._reduce(bucket, bucket.flat)
+        if self._maps_used:
+            self._used_map = self._reduce_used([False] * len(self.params))
+        self._used = [True] * len(self.params)
+        self._finish()
 
 
 def _leaves(outputs: Iterable[Tensor]) -> set[Any]:
