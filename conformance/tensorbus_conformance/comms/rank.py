@@ -38,17 +38,19 @@ class Rank:
         self.wrong: list[str] = []
         self._store: dist.Store | None = None
         self._made: list[Comm] = []
+        self._comm: Comm | None = None
         self._meetings = 0
         self.case = ""
 
     def begin(self, id: str) -> None:
         """Forget the last case."""
-        self.case, self.told, self.wrong = id, {}, []
+        self.case, self.told, self.wrong, self._comm = id, {}, [], None
 
     # -- the job -----------------------------------------------------------------------------
     def join(self, timeout: float | None = None) -> None:
         """Join a job of all ranks, the next one each time."""
         self._meetings += 1
+        self._comm = None
         method = None
         if not self.setting.launched:
             place = Path(self.setting.folder) / f"{self.setting.label}-{self._meetings}"
@@ -66,8 +68,10 @@ class Rank:
     @property
     def comm(self) -> Comm:
         """The comm of the group of all ranks."""
-        found: Comm = self.world.comm(self.name)
-        return found
+        if self._comm is None:
+            # Kept: where ranks are threads, another thread of a rank has no group of its own.
+            self._comm = self.world.comm(self.name)
+        return self._comm
 
     @property
     def store(self) -> dist.Store:
@@ -90,7 +94,7 @@ class Rank:
             timeout=timeout or self.timeout,
             store=dist.PrefixStore(name, self.store),
             secret=self.setting.store[2],
-            parent=self.world.comm(self.name) if dist.is_initialized() else None,
+            parent=self.comm if dist.is_initialized() else None,
         )
         made = discovery.comm(self.name)(context)
         self._made.append(made)

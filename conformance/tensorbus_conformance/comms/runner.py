@@ -9,16 +9,19 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from tensorbus.plugin import Comm, CommContext
-from tensorbus_conformance.comms import about, cases
+from tensorbus_conformance.comms import cases
 from tensorbus_conformance.comms.case import LEVELS, CommCase
 from tensorbus_conformance.comms.plugged import Plugged, plugged
 from tensorbus_conformance.comms.ranks import Broken, Ranks, Reply, Server, Target
 from tensorbus_conformance.comms.report import CommReport
 from tensorbus_conformance.compare import Mismatch
-from tensorbus_conformance.exceptions import KnownGap
 from tensorbus_conformance.report import BLOCKED, CRASH, FAIL, PASS, UNSUPPORTED, Result
+
+if TYPE_CHECKING:
+    from tensorbus_conformance.exceptions import KnownGap
 
 TIMEOUT = 10.0
 """Seconds that a call of the comm may take, unless the case says otherwise."""
@@ -62,6 +65,9 @@ def run_comm(
     >>> run_comm("tcp", 2, pattern="C1/barrier/*").ok
     True
     """
+    # Not above: a program's processes import what it imports, and this brings every device's cases.
+    from tensorbus_conformance.comms import about
+
     sizes = (ranks,) if isinstance(ranks, int) else tuple(ranks)
     if not sizes or any(n < 1 for n in sizes):
         raise ValueError(f"ranks are numbers from 1, such as 2,4; got {sizes}")
@@ -242,6 +248,8 @@ def judged(case: CommCase, replies: Sequence[Reply]) -> tuple[str, str]:
         if bad:
             late = _names(silent, f"; {{}} {replies[silent[0]].message}") if silent else ""
             return outcome, _each(bad) + late
+    if any(r.outcome == BLOCKED for r in replies):
+        return CRASH, "the ranks were not in step: one was done while others waited for it"
     if silent:
         return CRASH, _each({n: replies[n].message for n in silent})
     try:
