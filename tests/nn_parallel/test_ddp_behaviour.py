@@ -244,6 +244,14 @@ def test_errors_of_a_comm_hook_reach_the_caller() -> None:
 
     assert "its future must hold a tensor of 2 elements" in both(rank)[0]
 
+    def no_future() -> None:
+        ddp = DDP(nn.Linear(1, 1))
+        ddp.register_comm_hook(None, lambda s, b: b.buffer())
+        with pytest.raises(TypeError, match="returned Tensor: it must return a future"):
+            ddp(tb.ones(1, 1)).sum().backward()
+
+    run(no_future, 1)
+
 
 # -- life ------------------------------------------------------------------------------------
 def test_a_wrapper_that_is_gone_leaves_nothing_behind() -> None:

@@ -52,7 +52,6 @@ class Reducer:
         self._marked: set[int] = set()
         self._unused: set[int] = set()
         self._used = [False] * len(self.params)
-        self._used_map: tuple[Tensor, Any] | None = None
         self._next = 0
         self.divisor: Callable[[], int] = group.size
         """By what sums are divided; told anew by a forward within ``join``."""
@@ -99,7 +98,7 @@ class Reducer:
     def prepare(self, outputs: Iterable[Tensor]) -> None:
         """A forward that records is over: its backward will be reduced."""
         self._expected, self._running = True, False
-        self._marked, self._next, self._used_map = set(), 0, None
+        self._marked, self._next = set(), 0
         for bucket in self.buckets:
             bucket.missing, bucket.work = len(bucket.places), None
         if self._static_unused is not None:
@@ -151,8 +150,6 @@ class Reducer:
             self._launch(self.buckets[self._next])
             self._next += 1
         if self._next == len(self.buckets):
-            if self._maps_used:
-                self._used_map = self._reduce_used(self._used)
             queue_callback(self._finish)
 
     @property
@@ -161,75 +158,74 @@ class Reducer:
         return self._static_used is None if self._static else self._find_unused
 
     def _launch(self, bucket: Bucket) -> None:
-        if self.hook is None:
-            with tensorbus.no_grad():
-                bucket.flat.div_(self.divisor())
-        bucket.work = self._reduce(bucket, bucket.flat)
-
-    def _reduce(self, bucket: Bucket, flat: Tensor) -> Any:
-        if self.hook is None:
-            return dist.all_reduce(flat, group=self.group, async_op=True)
-        state, hook = self.hook
-        return hook(state, GradBucket(bucket, flat, bucket is self.buckets[-1]))
-
-    def _reduce_used(self, used: Sequence[bool]) -> tuple[Tensor, Any]:
-        device = self.params[0].device
-        counts = tensorbus.tensor([int(u) for u in used], dtype=tensorbus.int32, device=device)
-        return counts, dist.all_reduce(counts, group=self.group, async_op=True)
+        last = bucket is self.buckets[-1]
+        if self.hook is not None:
+            state, hook = self.hook
+            bucket.work = hook(state, GradBucket(bucket, bucket.flat, last))
+            if not hasattr(bucket.work, "wait"):
+                raise TypeError(
+                    f"the communication hook returned {type(bucket.work).__name__}: it must return "
+                    "a future, such as async_op=True gives with get_future()"
+                )
+            return
+        with tensorbus.no_grad():
+            bucket.flat.div_(self.divisor())
+        if not last:
+            bucket.work = dist.all_reduce(bucket.flat, group=self.group, async_op=True)
 
     # -- at its end --------------------------------------------------------------------------
     def _finish(self) -> None:
         """Wait for the reductions and write the averages into ``.grad``."""
         self._expected = self._running = False
-        used = self._used
-        self._used = [False] * len(self.params)
-        results = [self._result(bucket) for bucket in self.buckets]
-        if self._used_map is not None:
-            used = self._used_anywhere(self._used_map)
+        used, self._used = self._used, [False] * len(self.params)
+        last = self.buckets[-1]
+        if last.work is None:
+            # There is nothing left to overlap with: no other thread has to take it over.
+            dist.all_reduce(last.flat, group=self.group)
+        if self._maps_used:
+            used = self._used_anywhere(used)
         elif self._static_used is not None:
             used = self._static_used
-        with tensorbus.no_grad():
-            for bucket, views in zip(self.buckets, results, strict=True):
-                for i, param, own, view in zip(
-                    bucket.places, bucket.params, bucket.views, views, strict=True
-                ):
-                    if used[i]:
-                        self._write_back(param, own, view)
+        for bucket in self.buckets:
+            if bucket.work is not None:
+                self._wait(bucket)
+            for i, param, view in zip(bucket.places, bucket.params, bucket.views, strict=True):
+                if used[i]:
+                    self._write_back(param, view)
 
-    def _used_anywhere(self, told: tuple[Tensor, Any]) -> list[bool]:
-        counts, work = told
-        work.wait()
-        used = [n > 0 for n in counts.tolist()]
+    def _used_anywhere(self, used: Sequence[bool]) -> list[bool]:
+        device = self.params[0].device
+        counts = tensorbus.tensor([int(u) for u in used], dtype=tensorbus.int32, device=device)
+        dist.all_reduce(counts, group=self.group)
+        found = [n > 0 for n in counts.tolist()]
         if self._static:
-            self._static_used = used
-        return used
+            self._static_used = found
+        return found
 
-    def _result(self, bucket: Bucket) -> list[Tensor]:
+    def _wait(self, bucket: Bucket) -> None:
         work, bucket.work = bucket.work, None
         value = work.wait()
         if self.hook is None:
-            return bucket.views
+            return
         value = value[0] if isinstance(value, (list, tuple)) else value
         if not isinstance(value, Tensor) or value.numel() != bucket.flat.numel():
             raise RuntimeError(
                 f"the communication hook gave {type(value).__name__} for bucket {bucket.index}: "
                 f"its future must hold a tensor of {bucket.flat.numel()} elements"
             )
-        if value is bucket.flat:
-            return bucket.views
-        with tensorbus.no_grad():
-            bucket.flat.copy_(value.reshape(-1))
-        return bucket.views
+        if value is not bucket.flat:
+            with tensorbus.no_grad():
+                bucket.flat.copy_(value.reshape(-1))
 
-    def _write_back(self, param: Tensor, own: Tensor, view: Tensor) -> None:
+    def _write_back(self, param: Tensor, view: Tensor) -> None:
         grad = param.grad
-        if self._bucket_view and (grad is None or not grad.requires_grad):
-            if grad is not own:
-                param.grad = own
-        elif grad is None:
-            param.grad = tensorbus.empty_like(param).copy_(view)
-        else:
-            grad.copy_(view)
+        with tensorbus.no_grad():
+            if self._bucket_view and (grad is None or not grad.requires_grad):
+                param.grad = view
+            elif grad is None:
+                param.grad = tensorbus.empty_like(param).copy_(view)
+            else:
+                grad.copy_(view)
 
     # -- for ranks that have run out of inputs -----------------------------------------------
     def shadow(self) -> None:
@@ -240,10 +236,9 @@ class Reducer:
         self.prepare(())
         for bucket in self.buckets:
             bucket.flat.zero_()
-            bucket.work = self._reduce(bucket, bucket.flat)
-        if self._maps_used:
-            self._used_map = self._reduce_used([False] * len(self.params))
-        self._used = [True] * len(self.params)
+            self._launch(bucket)
+        # Where ranks tell what they used this one has used nothing; otherwise all use all.
+        self._used = [not self._maps_used] * len(self.params)
         self._finish()
 
 
