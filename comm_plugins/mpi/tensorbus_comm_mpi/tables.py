@@ -33,9 +33,12 @@ def native(op: str, dtype: dtype) -> Native | None:
     """As what MPI's own operation sees the numbers; None where its result would be another.
 
     MPI's minima and maxima may lose NaN, its complex products may differ in the last bit between
-    ranks, and it knows neither bfloat16 nor, by a name that all libraries share, float16.
+    ranks, and it knows neither bfloat16 nor, by a name that all libraries share, float16. Sums of
+    small integers stop at the largest one in Open MPI 5 (its op/avx), instead of wrapping.
     """
     name = dtype.name
+    if op == "sum" and name in ("uint8", "int8", "int16"):
+        return None
     if name == "bool":
         name, op = "uint8", _BOOL_OPS.get(op, op)
     elif dtype.is_complex and op == "sum":
