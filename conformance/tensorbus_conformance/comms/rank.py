@@ -219,8 +219,11 @@ class Rank:
         if self._line.recv() != "go":
             raise Abandoned
 
-    def survive(self, call: Callable[[], Any], limit: float = 20.0) -> None:
-        """Repeat a call, in which a fault will happen, until it raises; tell what and when."""
+    def survive(self, call: Callable[[], Any], limit: float = 3.0) -> None:
+        """Repeat a call, in which a fault will happen, until it raises; tell what and when.
+
+        No call may begin later than *limit* seconds after the first: the fault is known by then.
+        """
         begun = time.monotonic()
         try:
             while time.monotonic() < begun + limit:

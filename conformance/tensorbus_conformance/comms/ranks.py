@@ -28,8 +28,8 @@ from tensorbus_conformance.comms.setting import Setting
 
 START = 60.0
 """Seconds that starting processes may take."""
-MARGIN = 10.0
-"""Seconds beyond the time-out of its calls after which a rank counts as hanging."""
+APART = 20.0
+"""Seconds that a case with a fault may take at least: ranks ask each other who it was."""
 GRACE = 1.5
 """Seconds for the other ranks when one has failed."""
 
@@ -163,7 +163,7 @@ class Ranks:
 
     def _await_ready(self) -> None:
         broken = {}
-        end = time.monotonic() + self.timeout + MARGIN
+        end = time.monotonic() + 2 * self.timeout
         for number, line in sorted(self._lines.items()):
             if not line.poll(max(end - time.monotonic(), 0.05)):
                 broken[number] = "init_process_group did not come back in time"
@@ -200,7 +200,8 @@ class Ranks:
         for line in waiting.values():
             with contextlib.suppress(OSError):
                 line.send(("case", case.id))
-        end = time.monotonic() + self.timeout + MARGIN
+        limit = 2 * self.timeout  # a case that fails well ends with the time-out of a call
+        end = time.monotonic() + (max(limit, APART) if case.apart else limit)
         at_point: set[int] = set()
         point = ""
         while waiting and time.monotonic() < end:
@@ -259,8 +260,11 @@ class Ranks:
             os.kill(self._pids[victim], number)
 
     # -- ending ------------------------------------------------------------------------------
-    def end(self, timeout: float = 10.0) -> str:
-        """Let the ranks leave; what they did wrong, or nothing."""
+    def end(self, well: bool = True, timeout: float = 10.0) -> str:
+        """Let the ranks leave; what they did wrong, or nothing.
+
+        Where not *well* their exit codes do not count.
+        """
         for line in self._lines.values():
             with contextlib.suppress(OSError):
                 line.send(("end",))
@@ -273,7 +277,7 @@ class Ranks:
         self.kill()
         if late:
             return f"{timeout:g} seconds after the end, processes {late} still run"
-        if any(codes):
+        if well and any(codes):
             return f"the processes ended with the codes {codes}{self._said()}"
         return f"files were left behind: {', '.join(left)}" if left else ""
 

@@ -220,8 +220,10 @@ class _Run:
                 outcome, message = _judged_fault(case, size, ranks, replies)
             else:
                 outcome, message = judged(case, replies)
-            if case.ends and outcome == PASS and (wrong := ranks.end()):
-                outcome, message = FAIL, wrong
+            if case.ends and outcome == PASS:
+                # A launcher may end with an error, too, where a rank has told of one.
+                wrong = ranks.end(well=case.judge is None or ranks.target.launcher is None)
+                outcome, message = (FAIL, wrong) if wrong else (PASS, "")
         finally:
             ranks.kill()
         self._add(case, size, outcome, message, time.perf_counter() - begin)

@@ -51,7 +51,10 @@ def find(id: str) -> CommCase:
 def select(
     levels: Sequence[str] = LEVELS, pattern: str | None = None, profile: str = "full"
 ) -> list[CommCase]:
-    """The cases of a profile and of some levels whose id is *pattern*, matches or contains it."""
+    """The cases of a profile and of some levels whose id is *pattern*, matches or contains it.
+
+    A pattern may be several, with commas between.
+    """
     unknown = sorted(set(levels) - set(LEVELS))
     if unknown:
         raise ValueError(f"unknown level {', '.join(unknown)}; there are {', '.join(LEVELS)}")
@@ -60,12 +63,15 @@ def select(
     if pattern is not None and _ROUND.fullmatch(pattern):
         return [find(pattern)]
     found = [c for c in all_cases() if c.level in levels and (c.chief or profile == "full")]
-    return [c for c in found if c.id == pattern] or [c for c in found if _matches(c.id, pattern)]
-
-
-def _matches(id: str, pattern: str | None) -> bool:
     if pattern is None:
-        return True
+        return found
+    patterns, ids = pattern.split(","), {c.id for c in found}
+    return [c for c in found if any(_matches(c.id, p, p in ids) for p in patterns)]
+
+
+def _matches(id: str, pattern: str, exact: bool) -> bool:
+    if exact:
+        return id == pattern
     return fnmatchcase(id, pattern) if any(m in pattern for m in "*?[") else pattern in id
 
 
