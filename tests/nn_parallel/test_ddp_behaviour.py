@@ -99,6 +99,22 @@ def test_buckets_are_in_reverse_order_and_the_first_is_small() -> None:
     assert run(rank, 1) == [[[9, 8, 7], [6, 5, 4, 3, 2], [1, 0]]]
 
 
+def test_empty_parameters_and_debug_mode() -> None:
+    def rank() -> Any:
+        net = nn.Module()
+        net.a, net.b = nn.Parameter(tb.ones(0, 3)), nn.Parameter(tb.ones(()))
+        net.forward = lambda x: (net.a.sum() + net.b) * x
+        ddp = DDP(net, bucket_cap_mb=1e-6, gradient_as_bucket_view=True)
+        ddp(1.0 + dist.get_rank()).backward()
+        return net.a.grad.shape, net.b.grad.item()
+
+    dist.set_debug_level(dist.DebugLevel.DETAIL)
+    try:
+        assert run(rank) == [((0, 3), 1.5)] * 2
+    finally:
+        dist.set_debug_level(dist.DebugLevel.OFF)
+
+
 def test_ignored_parameters_stay_apart() -> None:
     def rank() -> Any:
         net = nn.Linear(1, 1)
@@ -233,6 +249,30 @@ def test_comm_hook_sees_buckets_and_decides() -> None:
     a, b = run(rank)
     assert a[0] == b[0] == 0.5
     assert bool((a[1] == b[1]).all())
+
+
+def test_default_hooks_average() -> None:
+    from tensorbus.distributed.algorithms.ddp_comm_hooks import default_hooks as hooks
+
+    def rank() -> Any:
+        found = []
+        for hook in (
+            hooks.allreduce_hook,
+            hooks.fp16_compress_hook,
+            hooks.fp16_compress_wrapper(hooks.allreduce_hook),
+        ):
+            ddp = DDP(nn.Linear(3, 1, bias=False))
+            ddp.register_comm_hook(None, hook)
+            ddp(tb.tensor([[1.0, 1e-3, 40960.0]]) * (1 + 0.5 * dist.get_rank())).sum().backward()
+            assert ddp.module.weight.grad.dtype is tb.float32
+            found.append(ddp.module.weight.grad.flatten().tolist())
+        return found
+
+    for exact, *halves in run(rank):
+        assert exact == [1.25, pytest.approx(1.25e-3), 51200.0]
+        for half in halves:  # 51200 is a float16, and the sum of 102400 would not be
+            assert half == [1.25, pytest.approx(1.25e-3, rel=2e-3), 51200.0]
+            assert half[1] != exact[1]
 
 
 def test_errors_of_a_comm_hook_reach_the_caller() -> None:

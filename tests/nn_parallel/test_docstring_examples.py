@@ -12,6 +12,7 @@ import tensorbus
 from tensorbus import nn
 
 MODULES = (
+    "tensorbus.distributed.algorithms.ddp_comm_hooks.default_hooks",
     "tensorbus.distributed.algorithms.join",
     "tensorbus.distributed.optim.zero_redundancy_optimizer",
     "tensorbus.nn.modules.batchnorm",
