@@ -139,3 +139,37 @@ def test_callbacks_of_a_failed_pass_are_dropped_and_threads_have_their_own() -> 
         z.sum().backward()
     x.sum().backward()
     assert log == ["other"]
+
+
+def test_a_hook_may_step_its_parameter_and_drop_the_gradient() -> None:
+    """Each parameter is updated while backward goes on; no gradient outlives it."""
+    tb.manual_seed(0)
+    net = tb.nn.Sequential(tb.nn.Linear(3, 4), tb.nn.Tanh(), tb.nn.Linear(4, 4), tb.nn.Linear(4, 1))
+    x = tb.randn(5, 3)
+    want = [p.detach().clone() for p in net.parameters()]
+    held = 0
+    for _ in range(3):  # by hand
+        with tb.no_grad():
+            for p, w in zip(net.parameters(), want, strict=True):
+                p.copy_(w)
+        net.zero_grad()
+        (net(x) ** 2).mean().backward()
+        want = [(p - 0.1 * p.grad).detach() for p in net.parameters()]
+    tb.manual_seed(0)
+    twin = tb.nn.Sequential(
+        tb.nn.Linear(3, 4), tb.nn.Tanh(), tb.nn.Linear(4, 4), tb.nn.Linear(4, 1)
+    )
+
+    def step(p: Any) -> None:
+        nonlocal held
+        held = max(held, sum(q.grad is not None for q in twin.parameters()))
+        p.sub_(0.1 * p.grad)  # recording is off
+        p.grad = None
+
+    for p in twin.parameters():
+        p.register_post_accumulate_grad_hook(step)
+    for _ in range(3):
+        (twin(x) ** 2).mean().backward()
+    assert held == 1
+    for p, w in zip(twin.parameters(), want, strict=True):
+        assert bool((p == w).all())
