@@ -19,6 +19,8 @@ _LINGER = 6.0
 """Seconds that a rank whose traceback came first may take to end by itself: leaving the job in
 order takes it a moment, in which others fail because of it."""
 _RECENT = 10.0
+_BETTER_NEWS = 1.0
+"""Seconds to wait for another failure where all that failed blame another rank."""
 _DRAIN = 2.0
 
 
@@ -141,15 +143,32 @@ class Attempt:
 
     def _let_the_first_finish(self) -> None:
         """End all but those that began to fail before the first one that ended."""
-        ended = [rank for rank in self.ranks if rank.code]
-        for rank in ended:
-            rank.drained(0.3)
-        first = min((rank.failed_at for rank in ended), default=time.monotonic())
-        suspects = [r for r in self.ranks if r.alive and first - _RECENT < r.failed_at < first]
+        for rank in self.ranks:
+            if rank.code:
+                rank.drained(0.3)
+        here = any(rank.code for rank in self.ranks)
+        stop = time.monotonic() + _BETTER_NEWS
+        while here and self._guilt()[0] and not self._suspects(self._guilt()):
+            if time.monotonic() >= stop or not any(rank.alive for rank in self.ranks):
+                break
+            self._next(time.monotonic() + 0.05)
+        suspects = self._suspects(self._guilt())
         for rank in self.ranks:
             if rank not in suspects:
                 rank.ask_to_end(signal.SIGTERM)
         self._await_all(time.monotonic() + _LINGER, suspects)
+
+    def _guilt(self) -> tuple[bool, float]:
+        return min((r.guilt for r in self.ranks if r.code), default=(True, time.monotonic()))
+
+    def _suspects(self, first: tuple[bool, float]) -> list[Rank]:
+        """Ranks that are about to end, and began to fail before *first* did."""
+        now = time.monotonic()
+        return [
+            rank
+            for rank in self.ranks
+            if rank.alive and now - _RECENT < rank.failed_at <= now and rank.guilt < first
+        ]
 
     def _await_all(self, until: float, ranks: list[Rank]) -> None:
         """Wait for their ends; a second signal ends them at once."""
@@ -176,6 +195,6 @@ class Attempt:
         failed = [rank for rank in self.ranks if rank.code and not rank.asked_to_end]
         if not failed:
             return None
-        first = min(failed, key=lambda rank: rank.failed_at)
+        first = min(failed, key=lambda rank: rank.guilt)
         also = [rank.number for rank in failed if rank is not first]
         return Failure.of(first, self.plan.node_rank, also)

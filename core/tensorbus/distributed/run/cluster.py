@@ -215,7 +215,7 @@ class Cluster:
         except DistError:
             found = [] if own is None else [own]
         if found:
-            return min(found, key=lambda failure: failure.at)
+            return min(found, key=lambda failure: (failure.blames, failure.at))
         return self._gone or Gone(0, 1, "it told of a failure that no launcher reports")
 
     # -- leaving -----------------------------------------------------------------------------

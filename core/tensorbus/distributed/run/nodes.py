@@ -25,6 +25,8 @@ class Failure:
     code: int
     pid: int
     seconds: float
+    blames: bool
+    """Whether it told that another rank had failed."""
     at: float
     """When it began to fail, by the clock on the wall."""
     words: list[str] = field(default_factory=list)
@@ -37,7 +39,8 @@ class Failure:
         """The failure of one of our ranks."""
         return Failure(
             node, rank.number, rank.code or 0, rank.process.pid, rank.ended_at - rank.started,
-            time.time() - (time.monotonic() - rank.failed_at), rank.last_words(), also,
+            rank.guilt[0], time.time() - (time.monotonic() - rank.failed_at),
+            rank.last_words(), also,
         )  # fmt: skip
 
     @property

@@ -148,6 +148,12 @@ class Rank:
             return self.ended_at
         return min(said, self.ended_at)
 
+    @property
+    def guilt(self) -> tuple[bool, float]:
+        """The lowest is the first to fail. Who blames another rank comes after all that don't."""
+        blames = ERR in self.streams and self.streams[ERR].blames_another
+        return blames and not (self.code or 0) < 0, self.failed_at
+
     def last_words(self, lines: int = 25) -> list[str]:
         """The end of its last traceback, else of its error output."""
         if ERR not in self.streams:

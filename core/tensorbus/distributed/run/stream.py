@@ -15,6 +15,7 @@ LONGEST = 1 << 20
 """Bytes after which a line is shown although it has no end yet."""
 _KEPT_LINES, _KEPT_BYTES = 60, 500
 _TRACEBACK = (b"Traceback (most recent call last):", b"  + Exception Group Traceback")
+_BLAME = b"tensorbus.distributed.errors."
 _CHAIN = (b"During handling of the above", b"The above exception was the direct cause")
 
 
@@ -34,6 +35,8 @@ class Stream(threading.Thread):
         """The lines of the last traceback printed, if any."""
         self.traceback_at = float("inf")
         """When it, or the first of its chain, began."""
+        self.blames_another = False
+        """Whether that traceback is of an error by which ranks tell that another one failed."""
 
     def run(self) -> None:
         """Read until the rank and all that share its stream have closed it."""
@@ -78,10 +81,11 @@ class Stream(threading.Thread):
     def _keep(self, line: bytes) -> None:
         if line.startswith(_TRACEBACK):
             if not self._chained:
-                self.traceback_at = time.monotonic()
+                self.traceback_at, self.blames_another = time.monotonic(), False
             self.traceback = []
         if line.strip():
             self._chained = line.startswith(_CHAIN)
+            self.blames_another = self.blames_another or line.startswith(_BLAME)
         cut = line[:_KEPT_BYTES]
         self.kept.append(cut)
         if self.traceback is not None and len(self.traceback) < 1000:

@@ -1,0 +1,36 @@
+"""Python's ``multiprocessing``, and ``spawn``, which calls a function in several processes.
+
+    def rank(number, size):
+        dist.init_process_group("tcp", "tcp://127.0.0.1:29500", rank=number, world_size=size)
+
+    if __name__ == "__main__":
+        tensorbus.multiprocessing.spawn(rank, args=(4,), nprocs=4)
+
+What goes wrong in one of them ends the others and is raised here, with its traceback.
+"""
+
+from multiprocessing import *  # noqa: F403
+from multiprocessing import __all__ as _standard
+
+from tensorbus.multiprocessing.errors import (
+    ProcessException,
+    ProcessExitedException,
+    ProcessRaisedException,
+)
+from tensorbus.multiprocessing.spawning import (
+    ProcessContext,
+    SpawnContext,
+    spawn,
+    start_processes,
+)
+
+__all__ = [
+    *_standard,
+    "ProcessContext",
+    "ProcessException",
+    "ProcessExitedException",
+    "ProcessRaisedException",
+    "SpawnContext",
+    "spawn",
+    "start_processes",
+]

@@ -1,0 +1,176 @@
+"""tensorbus.multiprocessing.spawn: functions in several processes, and how they fail."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import tensorbus as torch
+import tensorbus.distributed as dist
+from tensorbus import multiprocessing as mp
+
+# Fork is quick, and what these functions do after it is harmless; "spawn" has tests of its own.
+QUICK = "fork"
+
+
+def reduce(rank: int, file: str, size: int, folder: str) -> None:
+    dist.init_process_group("tcp", f"file://{file}", rank=rank, world_size=size, timeout=20)
+    x = torch.tensor([rank + 1])
+    dist.all_reduce(x)
+    dist.destroy_process_group()
+    with open(os.path.join(folder, str(rank)), "w") as out:
+        out.write(str(x.item()))
+
+
+def sleeps_or_raises(rank: int, guilty: int) -> None:
+    if rank == guilty:
+        raise ValueError("no such digit: 11")
+    time.sleep(100)
+
+
+def sleeps_or_exits(rank: int, code: int) -> None:
+    if rank == 1:
+        os._exit(code)
+    time.sleep(100)
+
+
+def sleeps_or_dies(rank: int, number: int) -> None:
+    if rank == 1:
+        os.kill(os.getpid(), number)
+    time.sleep(100)
+
+
+def stubborn(rank: int) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if rank == 0:
+        time.sleep(0.3)
+        raise ValueError("the first")
+    time.sleep(100)
+
+
+def exits_in_order(rank: int) -> None:
+    sys.exit(0)
+
+
+def long_traceback(rank: int) -> None:
+    raise ValueError("begins" + "x" * 1_000_000 + "ends")
+
+
+def naps(rank: int, seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def test_ranks_meet(tmp_path):
+    (out := tmp_path / "out").mkdir()
+    assert mp.spawn(reduce, (str(tmp_path / "meeting"), 2, str(out)), nprocs=2) is None
+    assert sorted((p.name, p.read_text()) for p in out.iterdir()) == [("0", "3"), ("1", "3")]
+
+
+def test_what_a_process_raises_is_raised_here_and_the_others_end():
+    with pytest.raises(mp.ProcessRaisedException) as e:
+        mp.spawn(sleeps_or_raises, (1,), nprocs=3, start_method=QUICK)
+    assert e.value.error_index == 1 and e.value.error_pid > 0
+    assert "-- Process 1 terminated with the following error:" in str(e.value)
+    assert "in sleeps_or_raises" in str(e.value)
+    assert str(e.value).endswith("ValueError: no such digit: 11\n")
+    assert not multiprocessing.active_children()
+    again = pickle.loads(pickle.dumps(e.value))
+    assert (str(again), again.error_index, again.pid) == (str(e.value), 1, e.value.pid)
+
+
+@pytest.mark.parametrize(
+    ("fn", "argument", "code", "name", "text"),
+    [
+        (sleeps_or_exits, 7, 7, None, "process 1 terminated with exit code 7"),
+        (sleeps_or_dies, 9, -9, "SIGKILL", "process 1 terminated with signal SIGKILL"),
+    ],
+)
+def test_how_a_process_ended_is_told(fn, argument, code, name, text):
+    with pytest.raises(mp.ProcessExitedException, match=text) as e:
+        mp.spawn(fn, (argument,), nprocs=2, start_method=QUICK)
+    assert (e.value.error_index, e.value.exit_code, e.value.signal_name) == (1, code, name)
+    assert pickle.loads(pickle.dumps(e.value)).exit_code == code
+
+
+def test_a_process_that_will_not_end_is_killed_and_the_error_stays():
+    context = mp.spawn(stubborn, nprocs=2, join=False, start_method=QUICK)
+    for _ in range(2):
+        with pytest.raises(mp.ProcessRaisedException, match="the first") as e:
+            context.join(grace_period=0.3)
+        assert e.value.error_index == 0
+    assert [p.exitcode for p in context.processes][1] == -signal.SIGKILL
+
+
+def test_joining_later():
+    context = mp.spawn(naps, (0.4,), nprocs=2, join=False, start_method=QUICK)
+    assert isinstance(context, mp.ProcessContext)
+    assert context.pids() == [p.pid for p in context.processes]
+    assert context.join(timeout=0.05) is False
+    while not context.join(timeout=5):
+        pass
+    assert [p.exitcode for p in context.processes] == [0, 0]
+    assert mp.spawn(exits_in_order, nprocs=2, daemon=True, start_method=QUICK) is None
+
+
+def test_a_traceback_longer_than_a_pipe():
+    with pytest.raises(mp.ProcessRaisedException) as e:
+        mp.spawn(long_traceback, start_method=QUICK)
+    assert "begins" in str(e.value) and str(e.value).endswith("ends\n")
+    assert len(str(e.value)) < 50_000
+
+
+def test_processes_end_with_their_parent(tmp_path):
+    (tmp_path / "program.py").write_text(
+        "import time\nfrom tensorbus import multiprocessing as mp\n"
+        "def fn(rank): time.sleep(100)\n"
+        "if __name__ == '__main__':\n"
+        "    context = mp.spawn(fn, nprocs=2, join=False, start_method='fork')\n"
+        "    print(*context.pids(), flush=True)\n    time.sleep(100)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, tmp_path / "program.py"], stdout=subprocess.PIPE, text=True
+    )
+    pids = [int(word) for word in process.stdout.readline().split()]
+    process.kill()
+    process.communicate(timeout=10)
+    stop = time.monotonic() + 10
+    for pid in pids:
+        while _runs(pid):
+            assert time.monotonic() < stop
+            time.sleep(0.02)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")")[-1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "text"),
+    [
+        ({"nprocs": 0}, ValueError, "nprocs must be a whole number of at least 1, but is 0"),
+        ({"nprocs": True}, ValueError, "but is True"),
+        ({"start_method": "thread"}, ValueError, "start_method 'thread': give one of spawn, fork"),
+        ({"args": [1]}, TypeError, "args must be a tuple, not list"),
+        ({"fn": 3}, TypeError, "fn must be a function, not int"),
+    ],
+)
+def test_wrong_arguments(settings, error, text):
+    with pytest.raises(error, match=text):
+        mp.spawn(**{"fn": naps, "args": (0,), **settings})
+
+
+def test_the_standard_names_are_there():
+    assert mp.Queue is not None and mp.get_context("spawn").get_start_method() == "spawn"
+    assert {"spawn", "Process", "Queue", "ProcessContext"} <= set(mp.__all__)
+    assert mp.SpawnContext is mp.ProcessContext
