@@ -197,7 +197,7 @@ for count in (0, 1, SMALL, SMALL + 1, 100_000, 5_000_000):
         sender, out = get(left, count, tag)
         assert sender == left and (out == data(left, count)).all()
 # Tags pick messages, in any order; those of one tag keep theirs, small beside large.
-sizes = [10, 9_000, 20, 30_000, 30, 40]
+sizes = [10, 9_000, 20_000, 30_000, 30, 40]
 for turn in range(2):
     if (r + turn) % 2 == 0:
         for salt, count in enumerate(sizes):
