@@ -11,20 +11,23 @@ from pathlib import Path
 from tensorbus import discovery
 from tensorbus.cli import UsageError
 from tensorbus.cli.project import Project
-from tensorbus.discovery.metadata import BACKENDS, OVERLAYS
+from tensorbus.discovery.metadata import BACKENDS, COMMS, OVERLAYS
 
 KINDS = {
     "array-library": "a device with a NumPy-like module",
     "kernel-language": "a device with a C-like kernel language",
     "overlay": "kernels for a device that exists",
+    "comm": "a way to communicate between ranks",
 }
+GROUPS = {"overlay": OVERLAYS, "comm": COMMS}
+"""The entry-point group in which a name must be free: of the kinds that are no device."""
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 MOST_LETTERS = 40
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the name, ``--kind``, ``--for``, ``--bare`` and ``--path``."""
-    parser.add_argument("name", metavar="NAME", help="the device type or the overlay, such as acme")
+    parser.add_argument("name", metavar="NAME", help="of the device, overlay or comm: acme")
     parser.add_argument(
         "--kind",
         required=True,
@@ -47,11 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check the name, write the project, and say what to do next."""
     overlay = args.kind == "overlay"
-    _check_name(args.name, OVERLAYS if overlay else BACKENDS)
+    _check_name(args.name, GROUPS.get(args.kind, BACKENDS))
     if args.base is not None and not overlay:
         raise UsageError(f"--for goes with --kind overlay, not with --kind {args.kind}")
-    if args.bare and overlay:
-        raise UsageError("--bare goes with a backend; an overlay has only the kernels you write")
+    if args.bare and args.kind in GROUPS:
+        raise UsageError(f"--bare goes with a backend; the kind {args.kind} has none")
     base = (args.base or "cpu") if overlay else ""
     if overlay:
         _check_base(base)
@@ -68,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
             f"the project can't be written to {folder} ({e.strerror or e}): "
             "give a --path that you may write to"
         ) from e
-    print(_next_steps(folder, args.name, base))
+    print(_next_steps(folder, project))
     return 0
 
 
@@ -94,14 +97,18 @@ def _check_base(base: str) -> None:
         )
 
 
-def _next_steps(folder: Path, name: str, base: str) -> str:
+def _next_steps(folder: Path, project: Project) -> str:
+    name, base = project.name, project.base
     device = base or name
-    check = f"{device} -k softmax" if base else f"{name} --profile core"
-    listing = "doctor" if base else "devices"
+    lines = [f"python -m pip install -e '{folder}'"]
+    if project.kind == "comm":
+        lines += ["tensorbus doctor", f"tensorbus conformance --comm {name} --profile core"]
+    else:
+        check = f"{device} -k softmax" if base else f"{name} --profile core"
+        lines.append(f"tensorbus {'doctor' if base else 'devices'}")
+        lines.append(f"tensorbus demo --device {device} --epochs 1")
+        lines.append(f"tensorbus conformance {check}")
     return (
         f"The project is in {folder}; its README.md says what to do. To see it work:\n"
-        f"  python -m pip install -e '{folder}'\n"
-        f"  tensorbus {listing}\n"
-        f"  tensorbus demo --device {device} --epochs 1\n"
-        f"  tensorbus conformance {check}"
+        + "\n".join(f"  {line}" for line in lines)
     )

@@ -62,6 +62,8 @@ class Project:
     @property
     def layers(self) -> tuple[str, ...]:
         """The folders of templates; a file of a later one replaces that of an earlier."""
+        if self.kind == "comm":
+            return ("comm",)
         if self.kind != "overlay":
             return "backend", self.kind
         return ("overlay", "overlay-cpu") if self.base == "cpu" else ("overlay",)
@@ -81,7 +83,9 @@ class Project:
     def files(self) -> dict[PurePosixPath, str]:
         """The text of each file."""
         values = self._values()
-        made: dict[PurePosixPath, str] = {PurePosixPath("PRIMITIVES.md"): PAGE.read_text("utf-8")}
+        made: dict[PurePosixPath, str] = {}
+        if self.kind != "comm":
+            made[PurePosixPath("PRIMITIVES.md")] = PAGE.read_text("utf-8")
         for layer in self.layers:
             for template in sorted((TEMPLATES / layer).rglob(f"*{SUFFIX}")):
                 path = self._path(template.relative_to(TEMPLATES / layer))
