@@ -16,7 +16,7 @@ DEFAULT_OUT = Path("tensorbus-demo")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare ``--device``, ``--epochs``, ``--seed`` and ``--out``."""
+    """Declare ``--device``, ``--epochs``, ``--seed``, ``--out``, ``--nproc`` and ``--comm``."""
     parser.add_argument(
         "--device", default="cpu", help="where to train, as `tensorbus devices` names it"
     )
@@ -38,14 +38,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_OUT,
         help="the folder for the checkpoint and the picture (default: %(default)s)",
     )
+    parser.add_argument(
+        "--nproc",
+        type=_whole_number(1, 32),
+        default=1,
+        help="train in parallel in so many processes (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--comm", metavar="NAME", help="what moves gradients between them: tcp, mpi, ..."
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Do it all; 0 when the reloaded network agrees with the trained one, 130 after Ctrl-C."""
     # Checked before the library is loaded: an answer at once, and nothing trained in vain.
     _check_folder(args.out)
-    from tensorbus.demo.program import Program
+    from tensorbus.cli import UsageError
+    from tensorbus.demo import parallel
+    from tensorbus.demo.program import Program, usable_device
 
+    if parallel.started_as_rank():
+        with parallel.joined(args.comm) as rank:
+            device = parallel.own_device(args.device)
+            trainer = parallel.ParallelTrainer
+            return Program(device, args.epochs, args.seed, args.out, trainer, rank).run()
+    if args.nproc > 1:
+        # Here and not in every rank, which would say the same.
+        usable_device(args.device)
+        return parallel.launch(args)
+    if args.comm is not None:
+        raise UsageError(f"--comm {args.comm} goes with --nproc 2 or more")
     return Program(args.device, args.epochs, args.seed, args.out).run()
 
 

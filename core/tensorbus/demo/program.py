@@ -16,19 +16,33 @@ from tensorbus.demo.training import LeNet, Trainer, accuracy, scores
 
 
 class Program:
-    """One run; *kept* is what is on disk so far, for the words after Ctrl-C."""
+    """One run; *kept* is what is on disk so far, for the words after Ctrl-C.
 
-    def __init__(self, device: str, epochs: int, seed: int, out: Path):
+    Of several ranks, which *trainer* brings together, only the first prints and writes.
+    """
+
+    def __init__(
+        self,
+        device: str,
+        epochs: int,
+        seed: int,
+        out: Path,
+        trainer: type[Trainer] = Trainer,
+        rank: int = 0,
+    ):
+        self.trainer, self.rank = trainer, rank
         self.device, self.epochs, self.seed = usable_device(device), epochs, seed
         self.checkpoint, self.picture = out / "digits.pt", out / "digits.png"
         self.kept = "Nothing was kept: no epoch was complete."
         self.losses: list[float] = []
-        self.console = Console()
+        self.console = Console(quiet=rank != 0)
 
     def run(self) -> int:
         start = time.perf_counter()
         try:
             net = self.train()
+            if self.rank != 0:
+                return 0
             seconds = time.perf_counter() - start
             found = scores(net, self.test_images)
             same = torch.equal(found, scores(self.reloaded(), self.test_images))
@@ -66,7 +80,7 @@ class Program:
         self.test_labels = torch.from_numpy(data.test_labels).to(self.device)
         torch.manual_seed(self.seed)
         net = LeNet().to(self.device)
-        trainer = Trainer(
+        trainer = self.trainer(
             net,
             torch.from_numpy(data.train_images).to(self.device),
             torch.from_numpy(data.train_labels).to(self.device),
@@ -76,6 +90,7 @@ class Program:
         self.say(
             f"LeNet with {size:,} parameters, {trainer.count:,} handwritten digits, "
             f"{self.epochs} epoch{'s' * (self.epochs > 1)}, seed {self.seed}, device {self.device}"
+            f"{trainer.together}"
         )
         with Progress(
             TextColumn("{task.description}"),
@@ -92,6 +107,8 @@ class Program:
                 for loss in trainer.epoch():
                     self.losses.append(loss)
                     progress.update(bar, advance=1, loss=loss)
+                if self.rank != 0:
+                    continue
                 reached = accuracy(scores(net, self.test_images), self.test_labels)
                 self.save(net, epoch, reached)
                 mean = sum(self.losses[-trainer.steps_per_epoch :]) / trainer.steps_per_epoch

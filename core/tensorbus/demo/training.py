@@ -45,6 +45,9 @@ class LeNet(nn.Module):
 class Trainer:
     """Trains a network on (n, 28, 28) images; the device is that of *net*'s parameters."""
 
+    together = ""
+    """How several processes train, for the words at the beginning."""
+
     def __init__(self, net: nn.Module, images: torch.Tensor, labels: torch.Tensor, epochs: int):
         self.net, self.labels, self.count = net, labels, len(labels)
         self.padded = F.pad(images, (SHIFT, SHIFT, SHIFT, SHIFT))
