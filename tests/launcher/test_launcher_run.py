@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +31,12 @@ dist.all_reduce(x)
 print(dist.get_world_size(), x.tolist())
 dist.destroy_process_group()
 """
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
 
 def cards(out: str) -> list[dict]:
@@ -188,8 +196,6 @@ def test_wrong_input_is_one_line(words, sentence, tmp_path, monkeypatch, capsys)
 
 
 def test_a_busy_port_is_named(tmp_path, capsys):
-    import socket
-
     (tmp_path / "s.py").write_text("")
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = busy.getsockname()[1]
@@ -216,3 +222,14 @@ def test_nproc_by_processors(monkeypatch):
     assert options._nproc("auto") == len(os.sched_getaffinity(0))
     with pytest.raises(cli.UsageError, match="no usable cuda device"):
         options._nproc("gpu")
+
+
+def test_the_examples_of_the_page(launcher):
+    page = (Path(__file__).parents[2] / "docs" / "launcher.md").read_text("utf-8")
+    train, ranks = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    shown = re.search(r"^\$ tensorbus run (--nproc 2) train.py\n(.*?)^```", page, re.M | re.S)
+    done = launcher.run(*shown[1].split(), launcher.script(train, "train.py"))
+    assert sorted(done.stdout.splitlines()) == shown[2].splitlines(), done.stderr
+    port = str(free_port())
+    done = launcher.run(launcher.script(ranks.replace("29500", port), "ranks.py"))
+    assert sorted(done.stdout.splitlines()) == ["[rank 0] 0 [2.0, 2.0]", "[rank 0] 1 [2.0, 2.0]"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import threading
 import time
 from collections import deque
@@ -13,6 +14,8 @@ from tensorbus.distributed.run.console import Console
 _CHUNK = 1 << 16
 LONGEST = 1 << 20
 """Bytes after which a line is shown although it has no end yet."""
+_SOON = 10
+"""Milliseconds."""
 _KEPT_LINES, _KEPT_BYTES = 60, 500
 _TRACEBACK = (b"Traceback (most recent call last):", b"  + Exception Group Traceback")
 _BLAME = b"tensorbus.distributed.errors."
@@ -48,6 +51,7 @@ class Stream(threading.Thread):
                 except OSError:
                     self._log = None  # the disk is full; the terminal still shows it
             self._take(data)
+            self._show_unfinished()
         if self._line:
             self._give([bytes(self._line)])
         self._pipe.close()
@@ -75,8 +79,19 @@ class Stream(threading.Thread):
         lines = [_overwritten(line) for line in lines]
         for line in lines[-_KEPT_LINES:] if self._fd == 1 else lines:
             self._keep(line)
-        if self._console is not None:
-            self._console.lines(self._rank, self._fd, lines, bytes(self._line).rstrip(b"\r"))
+        if self._console is not None and lines:
+            self._console.lines(self._rank, self._fd, lines)
+
+    def _show_unfinished(self) -> None:
+        """Show a line without end, unless the rest comes at once: ``print`` writes in pieces."""
+        if self._console is None or not self._line or not self._console.terminal[self._fd]:
+            return
+        if hasattr(select, "poll"):
+            waiting = select.poll()
+            waiting.register(self._pipe, select.POLLIN)
+            if waiting.poll(_SOON):
+                return
+        self._console.lines(self._rank, self._fd, [], bytes(self._line).rstrip(b"\r"))
 
     def _keep(self, line: bytes) -> None:
         if line.startswith(_TRACEBACK):
