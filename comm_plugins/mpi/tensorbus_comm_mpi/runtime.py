@@ -8,6 +8,7 @@ import ctypes
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -17,6 +18,8 @@ from mpi4py import MPI
 
 ABORT = "TENSORBUS_MPI_ABORT"
 CUDA = "TENSORBUS_MPI_CUDA"
+_GRACE = 1.0
+"""Seconds that other ranks have to tell, too, of what this one knows to have failed."""
 
 guard: AbstractContextManager[Any] = (
     contextlib.nullcontext() if MPI.Query_thread() == MPI.THREAD_MULTIPLE else threading.RLock()
@@ -98,6 +101,8 @@ def _abort(why: str) -> None:
     if os.environ.get(ABORT, "1") == "0" or MPI.Is_finalized():
         return
     text = f"tensorbus: the MPI job ends, all its ranks: {why} ({ABORT}=0 leaves them running)"
+    if _failure:
+        time.sleep(_GRACE)
     with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)
         sys.stdout.flush()
