@@ -23,6 +23,7 @@ from tensorbus import formats as formats
 from tensorbus import kinds as kinds
 from tensorbus import linalg as linalg
 from tensorbus import modes as modes
+from tensorbus import multiprocessing as multiprocessing
 from tensorbus import nn as nn
 from tensorbus import ops as ops
 from tensorbus import optim as optim
