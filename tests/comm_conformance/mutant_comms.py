@@ -10,13 +10,48 @@ from collections import deque
 
 import numpy as np
 
+from tensorbus import discovery
 from tensorbus.plugin import CommError, CommTimeout, bfloat16, float64, reduce_into
-from tensorbus_comm_local.comm import LocalComm
+from tensorbus_comm_local.comm import DTYPES, LocalComm
 from tensorbus_comm_tcp.comm import TcpComm
 
 
 class Healthy(LocalComm):
     """Nothing is wrong with it."""
+
+
+class OnADevice(LocalComm):
+    """It takes the arrays of the device "strict" and no host memory."""
+
+    def capabilities(self):
+        has = discovery.backend("strict").capabilities(0).dtypes
+        return {"strict": frozenset(has) & DTYPES}
+
+    def _through(self, call, arrays, dtype, *rest):
+        device = discovery.backend("strict")
+        hosts = [device.to_host(a, dtype).reshape(-1).copy() for a in arrays]
+        result = call(*hosts, dtype, *rest)
+        for array, host in zip(arrays, hosts, strict=True):
+            device.copy_(array, dtype, device.from_host(host, dtype, 0), dtype)
+        return result
+
+    def send(self, array, dtype, *rest):
+        self._through(super().send, [array], dtype, *rest)
+
+    def recv(self, array, dtype, *rest):
+        return self._through(super().recv, [array], dtype, *rest)
+
+    def broadcast(self, array, dtype, *rest):
+        self._through(super().broadcast, [array], dtype, *rest)
+
+    def all_reduce(self, array, dtype, *rest):
+        self._through(super().all_reduce, [array], dtype, *rest)
+
+    def all_gather(self, out, array, dtype, *rest):
+        self._through(super().all_gather, [out, array], dtype, *rest)
+
+    def reduce_scatter(self, out, array, dtype, *rest):
+        self._through(super().reduce_scatter, [out, array], dtype, *rest)
 
 
 class MovesNothing(LocalComm):

@@ -70,7 +70,26 @@ def test_a_comm_that_hangs_is_ended_and_not_tried_for_long():
     outcomes = [(r.id.split("/")[3], r.outcome) for r in report.results]
     assert outcomes[:2] == [("sum-0", "pass"), ("sum-1", "pass")]
     assert [o for _, o in outcomes[2:]] == ["crash"] * 3 + ["blocked"] * (len(outcomes) - 5)
+    assert report.results[-1].message == "3 cases of all_reduce hang already"
     assert "ranks 0, 1: gave no result in time" in report.results[2].message
+
+
+def test_ranks_that_never_meet_end_the_run():
+    pattern = "C1/all_gather/int8/*,C1/broadcast/int8/*,C1/all_reduce/int8/*,C2/kill/*"
+    report = run_comm(mutant("Healthy"), 2, pattern=pattern, timeout=0.6)  # and not threads
+    tried = [r for r in report.results if r.outcome != "blocked"]
+    assert len(tried) == 6 and all(r.bad for r in tried) and len(report.results) > 15
+    assert "say --threads" in report.results[-1].message
+
+
+def test_the_memory_of_a_device_is_taken_as_well():
+    report = run_comm(mutant("OnADevice"), 2, "C0,C1", profile="core", threads=True)
+    assert report.ok, report.failures[:5]
+    declared = [r for r in report.results if r.outcome == "not supported"]
+    assert len(declared) < len(report.results) / 4
+    assert {r.message.split(" which")[0] for r in declared if "objects" in r.id} == {
+        "the comm takes no host memory,"
+    }
 
 
 def test_a_rank_that_dies_is_one_result_with_its_last_words():

@@ -21,6 +21,7 @@ from tensorbus.plugin import HOST, Comm, CommContext, CommError, dtype
 from tensorbus_conformance import compare, formats
 from tensorbus_conformance.comms.setting import Setting
 from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.trial import Unsupported
 
 
 class Abandoned(Exception):
@@ -138,6 +139,19 @@ class Rank:
         if dtype is formats.BOOL:
             return self.array(np.ones(n, bool), dtype)
         return self.array(np.frombuffer(b"\xa5" * (n * host.itemsize), host), dtype)
+
+    def fill(self, array: Any, dtype: dtype, value: float) -> None:
+        """Write one value into all of an array."""
+        kind = self.device.partition(":")[0]
+        if kind == "cpu":
+            array[...] = value
+        else:
+            discovery.backend(kind).copy_(array, dtype, value, None)
+
+    def needs_host_memory(self, what: str) -> None:
+        """``Unsupported`` where the comm takes the memory of devices alone."""
+        if HOST not in self.comm.capabilities():
+            raise Unsupported(f"the comm takes no host memory, which {what} go through")
 
     def host(self, array: Any, dtype: dtype) -> np.ndarray:
         """What an array holds, as it crosses."""

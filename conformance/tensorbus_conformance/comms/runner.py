@@ -28,7 +28,9 @@ TIMEOUT = 10.0
 WAITING = 4
 """Sets of ranks in which faults happen at a time."""
 HANGS = 3
-"""So many hangs of one op are enough: its other cases are not run."""
+"""So many cases of one op that fail by their time-out are enough: its others are not run."""
+HANGS_IN_A_ROW = 6
+"""So many, whatever their op, end the run."""
 
 Progress = Callable[[Result, int], None]
 Work = tuple[int, list[CommCase]]
@@ -120,6 +122,7 @@ class _Run:
         self._progress = progress
         self._lock = threading.Lock()
         self._hangs: Counter[str] = Counter()
+        self._in_a_row = 0
         self._total = 0
         self._error: BaseException | None = None
 
@@ -182,8 +185,8 @@ class _Run:
             if broken:
                 self._add(case, size, FAIL, broken, 0.0)
                 continue
-            if self._hangs[case.op] >= HANGS:
-                self._add(case, size, BLOCKED, f"{HANGS} cases of {case.op} hang already", 0.0)
+            if why := self._given_up(case):
+                self._add(case, size, BLOCKED, why, 0.0)
                 continue
             try:
                 ranks = ranks or Ranks(self.target, size, self.timeout, server)
@@ -194,19 +197,35 @@ class _Run:
             begin = time.perf_counter()
             replies = ranks.run(case)
             outcome, message = judged(case, replies)
-            self._add(case, size, outcome, message, time.perf_counter() - begin)
-            if outcome == CRASH:
-                self._hangs[case.op] += 1
+            seconds = time.perf_counter() - begin
+            self._add(case, size, outcome, message, seconds)
+            self._count(case, outcome in (FAIL, CRASH) and seconds > 0.9 * self.timeout)
             if not all(r.in_step for r in replies):
                 ranks.kill()
                 ranks = None
         if ranks is not None:
             ranks.end()
 
+    def _count(self, case: CommCase, hung: bool) -> None:
+        with self._lock:
+            self._hangs[case.op] += hung
+            self._in_a_row = self._in_a_row + 1 if hung else 0
+
+    def _given_up(self, case: CommCase) -> str:
+        if self._in_a_row >= HANGS_IN_A_ROW:
+            return (
+                f"{HANGS_IN_A_ROW} cases in a row failed by their time-outs: do the ranks reach "
+                f"each other? Where they are threads of one process, say --threads"
+            )
+        return f"{HANGS} cases of {case.op} hang already" if self._hangs[case.op] >= HANGS else ""
+
     def _alone(self, case: CommCase, size: int, server: Server) -> None:
         """A case that its ranks do not outlive."""
         if case.processes and self.target.threads:
             self._add(case, size, UNSUPPORTED, "the ranks are threads of one process", 0.0)
+            return
+        if self._in_a_row >= HANGS_IN_A_ROW:
+            self._add(case, size, BLOCKED, self._given_up(case), 0.0)
             return
         begin = time.perf_counter()
         try:
@@ -249,7 +268,8 @@ def judged(case: CommCase, replies: Sequence[Reply]) -> tuple[str, str]:
         }
         if bad:
             late = _names(silent, f"; {{}} {replies[silent[0]].message}") if silent else ""
-            return outcome, _each(bad) + late
+            # What is declared is so for all: it is told without their numbers.
+            return outcome, _each(bad, 0 if outcome == FAIL else len(replies)) + late
     if any(r.outcome == BLOCKED for r in replies):
         return CRASH, "the ranks were not in step: one was done while others waited for it"
     if silent:
@@ -277,11 +297,13 @@ def _judged_fault(
     return judged(case, survivors)
 
 
-def _each(messages: dict[int, str]) -> str:
+def _each(messages: dict[int, str], everyone: int = 0) -> str:
     """What ranks say, each message once."""
     same: dict[str, list[int]] = {}
     for number, text in messages.items():
         same.setdefault(text, []).append(number)
+    if len(same) == 1 and len(messages) == everyone:
+        return next(iter(same))
     return "; ".join(_names(numbers, f"{{}}: {text}") for text, numbers in same.items())
 
 

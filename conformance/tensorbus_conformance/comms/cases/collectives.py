@@ -98,7 +98,7 @@ def _own_results(rank: Rank) -> None:
     arrays = {"all_gather's input": given, "all_gather's result": gathered,
               "all_reduce's": whole, "broadcast's": sent}  # fmt: skip
     for array in arrays.values():
-        array[...] = -1 - rank.rank
+        rank.fill(array, _D, -1.0 - rank.rank)
     rank.sync()
     for name, array in arrays.items():
         host = rank.host(array, _D)

@@ -104,7 +104,7 @@ def _free_after(rank: Rank) -> None:
     for n in (1, 40_000):
         array = rank.array(np.full(n, 7, np.int64), _NUMBER)
         rank.comm.send(array, _NUMBER, (rank.rank + 1) % rank.size, n, rank.timeout)
-        array[...] = -1
+        rank.fill(array, _NUMBER, -1)
         time.sleep(0.02)
         got, _ = _recv(rank, n, rank.rank - 1, n)
         rank.expect(got == [7] * n, f"of {n} elements: got {got[:3]}, sent 7 and written after it")

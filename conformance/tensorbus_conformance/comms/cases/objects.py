@@ -29,12 +29,14 @@ def _thing(r: int) -> dict[str, Any]:
 
 
 def _all_gather(rank: Rank) -> None:
+    rank.needs_host_memory("objects")
     out: list[Any] = [None] * rank.size
     dist.all_gather_object(out, _thing(rank.rank))
     rank.expect(out == [_thing(r) for r in range(rank.size)], "other objects came")
 
 
 def _gather(rank: Rank) -> None:
+    rank.needs_host_memory("objects")
     for dst in range(rank.size):
         out: list[Any] | None = [None] * rank.size if rank.rank == dst else None
         dist.gather_object(_thing(rank.rank), out, dst)
@@ -43,6 +45,7 @@ def _gather(rank: Rank) -> None:
 
 
 def _broadcast(rank: Rank) -> None:
+    rank.needs_host_memory("objects")
     for src in range(rank.size):
         sent = [_thing(src), "text", src]
         objects = list(sent) if rank.rank == src else [None] * 3
@@ -51,6 +54,7 @@ def _broadcast(rank: Rank) -> None:
 
 
 def _scatter(rank: Rank) -> None:
+    rank.needs_host_memory("objects")
     for src in range(rank.size):
         given = [_thing(r) for r in range(rank.size)] if rank.rank == src else None
         out: list[Any] = [None]
@@ -59,6 +63,7 @@ def _scatter(rank: Rank) -> None:
 
 
 def _send(rank: Rank) -> None:
+    rank.needs_host_memory("objects")
     out: list[Any] = [None, None]
     if rank.rank % 2 == 0:
         if rank.rank + 1 < rank.size:

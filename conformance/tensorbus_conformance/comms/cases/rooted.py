@@ -182,5 +182,6 @@ def _average(rank: Rank) -> None:
 
 
 def _monitored(rank: Rank) -> None:
+    rank.needs_host_memory("monitored barriers")
     for _ in range(3):
         dist.monitored_barrier(timeout=rank.timeout)
