@@ -1,8 +1,10 @@
-"""The launcher as users start it: a process of its own, bounded and ended by the test."""
+"""The launcher, bounded by the test: within it (quick), or a process of its own, for signals."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -10,6 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tensorbus.distributed.run import main
 
 PER_RANK = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "NO_COLOR")
 
@@ -38,10 +42,32 @@ def eventually(condition: Callable[[], bool], seconds: float = 10) -> bool:
     return True
 
 
+@contextlib.contextmanager
+def _bounded(seconds: float) -> Iterator[None]:
+    """TimeoutError where it takes longer."""
+
+    def late(*_: object) -> None:
+        raise TimeoutError(f"not done within {seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 class Launcher:
     """Starts launchers; each has a mark in its environment, by which its processes are found."""
 
-    def __init__(self, folder: Path):
+    def __init__(
+        self,
+        folder: Path,
+        patches: pytest.MonkeyPatch,
+        captured: pytest.CaptureFixture[bytes],
+    ):
+        self.patches, self.captured = patches, captured
         self.folder, self.mark = folder, f"mark-of-{folder.name}-{os.getpid()}"
         self.started: list[subprocess.Popen[str]] = []
 
@@ -66,9 +92,17 @@ class Launcher:
         return process
 
     def run(self, *words: str, **settings: str) -> subprocess.CompletedProcess[str]:
-        process = self.start(*words, **settings)
-        out, err = process.communicate(timeout=40)
-        return subprocess.CompletedProcess(words, process.returncode, out, err)
+        """Run the launcher within this process; the ranks are processes as ever."""
+        with self.patches.context() as patch, _bounded(90):
+            for name in PER_RANK:
+                patch.delenv(name, raising=False)
+            for name, value in {"TENSORBUS_MARK": self.mark, **settings}.items():
+                patch.setenv(name, value)
+            patch.chdir(self.folder)
+            self.captured.readouterr()
+            status = main(words)
+        out, err = (text.decode("utf-8", "surrogateescape") for text in self.captured.readouterr())
+        return subprocess.CompletedProcess(words, status, out, err)
 
     def left(self) -> list[int]:
         """Processes of this test that still run."""
@@ -76,9 +110,11 @@ class Launcher:
 
 
 @pytest.fixture
-def launcher(tmp_path: Path) -> Iterator[Launcher]:
+def launcher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> Iterator[Launcher]:
     """A launcher in a folder of its own; after the test nothing of it runs any more."""
-    made = Launcher(tmp_path)
+    made = Launcher(tmp_path, monkeypatch, capfdbinary)
     yield made
     for process in made.started:
         if process.poll() is None:

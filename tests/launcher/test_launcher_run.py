@@ -22,16 +22,6 @@ names = ("RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK MASTER_ADDR MAS
 print(json.dumps({n: os.environ.get(n) for n in names} | {"argv": sys.argv[1:]}))
 """
 
-REDUCE = """
-import tensorbus as torch
-import tensorbus.distributed as dist
-dist.init_process_group("tcp", timeout=20)
-x = torch.arange(3) + dist.get_rank()
-dist.all_reduce(x)
-print(dist.get_world_size(), x.tolist())
-dist.destroy_process_group()
-"""
-
 
 def free_port() -> int:
     with socket.socket() as s:
@@ -66,12 +56,6 @@ def test_each_rank_finds_who_it_is(launcher):
 def test_threads_that_the_user_chose_stay(launcher):
     done = launcher.run("--nproc", "2", launcher.script(SHOW), OMP_NUM_THREADS="7")
     assert [c["OMP_NUM_THREADS"] for c in cards(done.stdout)] == ["7", "7"]
-
-
-def test_ranks_meet(launcher):
-    done = launcher.run("--nproc", "2", "--standalone", launcher.script(REDUCE))
-    assert done.returncode == 0, done.stderr
-    assert sorted(done.stdout.splitlines()) == [f"[rank {r}] 2 [1, 3, 5]" for r in (0, 1)]
 
 
 def test_modules_programs_and_folders(launcher):

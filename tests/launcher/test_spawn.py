@@ -16,7 +16,7 @@ import tensorbus as torch
 import tensorbus.distributed as dist
 from tensorbus import multiprocessing as mp
 
-# Fork is quick, and what these functions do after it is harmless; "spawn" has tests of its own.
+# Fork is quick, and what these functions do after it is harmless; the page's example spawns.
 QUICK = "fork"
 
 
@@ -69,7 +69,7 @@ def naps(rank: int, seconds: float) -> None:
 
 def test_ranks_meet(tmp_path):
     (out := tmp_path / "out").mkdir()
-    assert mp.spawn(reduce, (str(tmp_path / "meeting"), 2, str(out)), nprocs=2) is None
+    assert mp.spawn(reduce, (str(tmp_path / "meeting"), 2, str(out)), 2, start_method=QUICK) is None
     assert sorted((p.name, p.read_text()) for p in out.iterdir()) == [("0", "3"), ("1", "3")]
 
 

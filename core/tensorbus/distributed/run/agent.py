@@ -70,9 +70,14 @@ class Agent:
                 return self._abandoned(found, console)
             status = found.status
             line, words = found.text(plan.nnodes, job.world_size)
-            left = plan.max_restarts - attempt
-            more = f" Restart {attempt + 1} of {plan.max_restarts}." if left else ""
+            # Whoever interrupts the end of one attempt wants no other.
+            last = attempt == plan.max_restarts or outcome.signal is not None
+            more = "" if last else f" Restart {attempt + 1} of {plan.max_restarts}."
             console.say(f"{_SPEAKER}{line}{more}{words}")
+            if last:
+                if attempt < plan.max_restarts:
+                    nodes.leaving("it was interrupted", status)
+                break
         return status
 
     def _status(self, outcome: Outcome, console: Console, nodes: Nodes) -> int:

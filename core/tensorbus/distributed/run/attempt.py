@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from tensorbus.cli import UsageError
 from tensorbus.distributed.run import guard
 from tensorbus.distributed.run.console import Console
 from tensorbus.distributed.run.nodes import Failing, Failure, Gone, Nodes
@@ -54,6 +55,10 @@ class Outcome:
     closed: OSError | None = None
 
 
+def _ends(event: object) -> bool:
+    return isinstance(event, Signal) and signal.Signals(event.number).name not in _HAND_ON
+
+
 class Attempt:
     """The ranks of one attempt."""
 
@@ -64,21 +69,29 @@ class Attempt:
         self.plan, self.job, self.console, self.events = plan, job, console, events
         self.watchdog, self.nodes = watchdog, nodes
         self.ranks: list[Rank] = []
+        self.signalled: int | None = None
 
     def run(self) -> Outcome:
         """Start the ranks and wait; nothing of them is left afterwards."""
         outcome = Outcome()
         try:
-            for local in range(self.plan.nproc):
-                self.ranks.append(
-                    Rank(self.plan, self.job, local, self.console, self.watchdog, self.events.put)
-                )
+            self._start()
             outcome = self._watch()
         finally:
             self._end(outcome)
         if outcome.failed:
-            outcome.own = self._first_failure()
+            outcome.own, outcome.signal = self._first_failure(), self.signalled
         return outcome
+
+    def _start(self) -> None:
+        for local in range(self.plan.nproc):
+            try:
+                rank = Rank(
+                    self.plan, self.job, local, self.console, self.watchdog, self.events.put
+                )
+            except (OSError, RuntimeError) as e:
+                raise UsageError(f"local rank {local} can't be started: {e}") from e
+            self.ranks.append(rank)
 
     def _watch(self) -> Outcome:
         told = False
@@ -89,7 +102,8 @@ class Attempt:
             if told and self.nodes.all_succeeded:
                 return Outcome()
             event = self._next(None)
-            if isinstance(event, Ended) and event.rank.code:
+            # What is left of an earlier attempt is of no concern.
+            if isinstance(event, Ended) and event.rank in self.ranks and event.rank.code:
                 self.nodes.failing(self.job)
                 return Outcome(failed=True)
             if isinstance(event, Failing) and event.attempt == self.job.attempt:
@@ -97,7 +111,7 @@ class Attempt:
             if isinstance(event, Gone):
                 return Outcome(gone=event)
             if isinstance(event, Signal):
-                if signal.Signals(event.number).name not in _HAND_ON:
+                if _ends(event):
                     return Outcome(signal=event.number)
                 self._hand_on(event.number)
             if isinstance(event, Closed):
@@ -109,10 +123,14 @@ class Attempt:
             left = self.plan.interval if until is None else until - time.monotonic()
             try:
                 # Never for long: on some systems a signal does not wake who waits.
-                return self.events.get(timeout=min(max(left, 0.0), self.plan.interval))
+                event = self.events.get(timeout=min(max(left, 0.0), self.plan.interval))
             except queue.Empty:
                 if until is not None and time.monotonic() >= until:
                     return None
+            else:
+                if _ends(event):
+                    self.signalled = event.number
+                return event
 
     def _hand_on(self, number: int) -> None:
         for rank in self.ranks:
@@ -176,7 +194,7 @@ class Attempt:
             event = self._next(until)
             if event is None:
                 return
-            if isinstance(event, Signal) and signal.Signals(event.number).name not in _HAND_ON:
+            if _ends(event):
                 for rank in self.ranks:
                     rank.kill()
 

@@ -76,6 +76,7 @@ class Rank:
         self.asked_to_end = False
         self._watchdog = watchdog
         self.started = time.monotonic()
+        logs = {fd: _log(plan, job, local, fd) for fd in (OUT, ERR)}
         attached = local == plan.attached
         command = [*_PYTHON, "start", str(os.getpid()), *plan.command]
         self.process = subprocess.Popen(
@@ -93,8 +94,7 @@ class Rank:
         if not attached:
             for fd, pipe in ((OUT, self.process.stdout), (ERR, self.process.stderr)):
                 shown = None if plan.silent.get(local, 0) & fd else console
-                log = _log(plan, job, local, fd)
-                self.streams[fd] = Stream(assert_pipe(pipe), self.number, fd, shown, log)
+                self.streams[fd] = Stream(assert_pipe(pipe), self.number, fd, shown, logs[fd])
         for stream in self.streams.values():
             stream.start()
         threading.Thread(target=self._wait, args=(on_end,), daemon=True).start()
@@ -172,10 +172,10 @@ def _terminal(fd: int) -> bool:
         return True
 
 
-def _log(plan: Plan, job: Job, local: int, fd: int) -> Path | None:
+def _log(plan: Plan, job: Job, local: int, fd: int) -> IO[bytes] | None:
     if plan.log_dir is None or not plan.logged.get(local, 0) & fd:
         return None
     name = "".join(c if c.isalnum() or c in "-_." else "_" for c in plan.run_id)
     folder = plan.log_dir / name / f"attempt_{job.attempt}" / str(job.first_rank + local)
     folder.mkdir(parents=True, exist_ok=True)
-    return folder / ("stdout.log" if fd == OUT else "stderr.log")
+    return (folder / ("stdout.log" if fd == OUT else "stderr.log")).open("wb", buffering=0)

@@ -6,7 +6,6 @@ import select
 import threading
 import time
 from collections import deque
-from pathlib import Path
 from typing import IO
 
 from tensorbus.distributed.run.console import Console
@@ -26,11 +25,16 @@ class Stream(threading.Thread):
     """Reads a rank's stream to its end. *console* None shows nothing, *log* None writes nothing."""
 
     def __init__(
-        self, pipe: IO[bytes], rank: int, fd: int, console: Console | None, log: Path | None
+        self,
+        pipe: IO[bytes],
+        rank: int,
+        fd: int,
+        console: Console | None,
+        log: IO[bytes] | None,
     ):
         super().__init__(name=f"rank-{rank}-output", daemon=True)
         self._pipe, self._rank, self._fd, self._console = pipe, rank, fd, console
-        self._log = None if log is None else log.open("wb", buffering=0)
+        self._log = log
         self._line = bytearray()
         self._chained = False
         self.kept: deque[bytes] = deque(maxlen=_KEPT_LINES)
