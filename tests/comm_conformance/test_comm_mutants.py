@@ -53,14 +53,14 @@ def test_none_of_these_cases_fails_for_a_healthy_one():
 
 
 @pytest.mark.parametrize(
-    ("name", "case", "text"),
+    ("name", "case", "timeout", "text"),
     [
-        ("LeaksAPort", "C0/close/any/frees-everything", "open files before"),
-        ("SwallowsALostPeer", "C2/kill/any/comm-all_reduce", "raised nothing"),
+        ("LeaksAPort", "C0/close/any/frees-everything", 2, "open files before"),
+        ("SwallowsALostPeer", "C2/kill/any/comm-all_reduce", 10, "raised nothing"),
     ],
 )
-def test_a_named_case_catches_it_in_processes(name, case, text):
-    report = run_comm(mutant(name), 2, pattern=case, timeout=10)
+def test_a_named_case_catches_it_in_processes(name, case, timeout, text):
+    report = run_comm(mutant(name), 2, pattern=case, timeout=timeout)
     (result,) = report.results
     assert result.outcome == "fail" and text in result.message, result
 

@@ -18,9 +18,11 @@ from tensorbus_conformance.comms import about, cases, run_comm, values
 
 
 # -- the comms that come with the library ----------------------------------------------------
-@pytest.mark.parametrize("profile", ["core", pytest.param("full", marks=pytest.mark.slow)])
-def test_local_passes(profile):
-    report = run_comm("local", (1, 3), profile=profile, threads=True)
+@pytest.mark.parametrize(
+    ("ranks", "profile"), [(3, "core"), pytest.param((1, 2, 4), "full", marks=pytest.mark.slow)]
+)
+def test_local_passes(ranks, profile):
+    report = run_comm("local", ranks, profile=profile, threads=True)
     assert report.ok, report.failures[:5]
     declared = {r.id for r in report.results if r.outcome == "not supported"}
     assert declared and all(id.startswith("C2/") for id in declared)
@@ -55,7 +57,7 @@ def test_a_round_is_repeated_by_its_id():
     (first,) = cases.soak_cases(7, 1)
     report = run_comm("local", 2, pattern=first.id, threads=True)
     assert [r.id for r in report.results] == [f"{first.id}/2-ranks"] and report.ok
-    assert report.repro(report.results[0]).endswith(f"--ranks 2 -k '{first.id}'")
+    assert report.repro(report.results[0]).endswith(f"--ranks 2 --threads -k '{first.id}'")
 
 
 # -- values ----------------------------------------------------------------------------------

@@ -11,6 +11,9 @@ from tensorbus_conformance.report import Report, Result
 class CommReport(Report):
     """All results of one run on one comm; ``backend`` is its name with ``comm:`` before it."""
 
+    options: str = ""
+    """How the ranks were started, as the command takes it, with a space before it."""
+
     @property
     def name(self) -> str:
         """The comm's name."""
@@ -24,7 +27,6 @@ class CommReport(Report):
     def repro(self, result: Result) -> str:
         """The command that runs the case of *result* again."""
         case, _, ranks = result.id.rpartition("/")
-        if not ranks.endswith("-ranks"):
-            return f"tensorbus conformance --comm {self.name} -k '{result.id}'"
         size = ranks.removesuffix("-ranks")
-        return f"tensorbus conformance --comm {self.name} --ranks {size} -k '{case}'"
+        how = f"--comm {self.name} --ranks {size}{self.options}"
+        return f"tensorbus conformance {how} -k '{case}'"

@@ -86,6 +86,7 @@ def run_comm(
             profile=profile,
             versions={},
             seeds={"soak": seed} if soak else {},
+            options=_options(threads, launcher),
         )
         about.complete(report, found.package)
         gaps = about.known_gaps(found.package) if known is None else list(known)
@@ -105,6 +106,12 @@ def _target(found: Plugged, threads: bool | None, launcher: str | None) -> Targe
         )
     within = getattr(found.spec, "threads", False) if threads is None else threads
     return Target(found.name, within, start, found.paths)
+
+
+def _options(threads: bool | None, launcher: str | None) -> str:
+    """What the command needs besides the comm's name."""
+    given = " --threads" if threads else ""
+    return given if launcher is None else f"{given} --launcher {shlex.quote(launcher)}"
 
 
 def _command(words: Sequence[str], ranks: int) -> list[str]:
@@ -290,9 +297,12 @@ def _judged_fault(
 ) -> tuple[str, str]:
     victim = case.fault.victim(size) if case.fault is not None else -1
     rest = [n for n in range(size) if n != victim]
-    if ranks.target.launcher is not None and all(replies[n].ended for n in rest):
-        # Its launcher ends the job when a rank dies: nobody is left who could tell.
-        return (PASS, "") if ranks.all_ended(10.0) else (FAIL, "the launcher did not end")
+    if ranks.target.launcher is not None and any(replies[n].ended for n in rest):
+        # Its launcher ends the job when a rank dies: few are left who could tell.
+        if not ranks.all_ended(10.0):
+            return FAIL, "the job's launcher ended some ranks and not all"
+        bad = {n: replies[n].message for n in rest if replies[n].outcome == FAIL}
+        return (FAIL, _each(bad)) if bad else (PASS, "")
     survivors = [replies[n] if n != victim else Reply(PASS, "", True) for n in range(size)]
     return judged(case, survivors)
 

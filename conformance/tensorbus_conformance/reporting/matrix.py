@@ -32,9 +32,9 @@ LEVELS = {
     "L3": "gradients",
     "L4": "composites and fused ops",
     "L5": "layers, optimisers, random streams, serialisation",
-    "C0": "communication: runtime",
+    "C0": "communication: life cycle, messages, groups",
     "C1": "communication: collectives",
-    "C2": "communication: training",
+    "C2": "communication: faults",
 }
 
 
