@@ -154,7 +154,7 @@ def options(text: str) -> set[str]:
 
 
 def test_every_option_shown_is_one_of_its_command():
-    commands = ("conformance", "new-backend", "demo")
+    commands = ("conformance", "new-backend", "demo", "run")
     takes = {}
     for command in commands:
         words = [sys.executable, "-m", "tensorbus", command, "--help"]

@@ -154,6 +154,7 @@ NORMS = [
     _batch("BatchNorm2d", "untracked", T(2, 3, 2, 2), S("", 3, track_running_stats=False),
            tracked=False),
     _batch("BatchNorm3d", "plain", T(2, 2, 1, 2, 2), S("", 2)),
+    _batch("SyncBatchNorm", "alone", T(2, 3, 2, 3), S("", 3, eps=0.1), eps=0.1),
     _norm("LayerNorm", "plain", "layer_norm", T(3, 4), S("", 4), (4,)),
     _norm("LayerNorm", "two-dims", "layer_norm", T(2, 3, 4), S("", (3, 4), eps=0.1), (3, 4),
           eps=0.1),

@@ -92,21 +92,24 @@ from .modules.sparse import Embedding
 from .parameter import Buffer, Parameter
 
 if TYPE_CHECKING:
+    from tensorbus.nn.parallel import DataParallel as DataParallel
+
     from . import parallel as parallel
-    from .parallel.data_parallel import DataParallel as DataParallel
 
 # What a program never touches is never imported: `parallel` brings `tensorbus.distributed`.
 _LATER = {"DataParallel": "parallel"}
 
 
-def __getattr__(name: str) -> Any:
-    import importlib
+if not TYPE_CHECKING:  # checkers would take it for a promise of any name
 
-    if name == "parallel":
-        return importlib.import_module("tensorbus.nn.parallel")
-    if name in _LATER:
-        return getattr(importlib.import_module(f"tensorbus.nn.{_LATER[name]}"), name)
-    raise AttributeError(f"module 'tensorbus.nn' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        import importlib
+
+        if name == "parallel":
+            return importlib.import_module("tensorbus.nn.parallel")
+        if name in _LATER:
+            return getattr(importlib.import_module(f"tensorbus.nn.{_LATER[name]}"), name)
+        raise AttributeError(f"module 'tensorbus.nn' has no attribute {name!r}")
 
 
 __all__ = [
