@@ -96,7 +96,7 @@ class Attempt:
     def _watch(self) -> Outcome:
         told = False
         while True:
-            if not told and not any(rank.alive for rank in self.ranks):
+            if not told and all(rank.code == 0 for rank in self.ranks):
                 told = True
                 self.nodes.succeeded(self.job)
             if told and self.nodes.all_succeeded:
