@@ -11,7 +11,7 @@ from collections import deque
 import numpy as np
 
 from tensorbus import discovery
-from tensorbus.plugin import CommError, CommTimeout, bfloat16, float64, reduce_into
+from tensorbus.plugin import HOST, CommError, CommTimeout, bfloat16, float32, float64, reduce_into
 from tensorbus_comm_local.comm import DTYPES, LocalComm
 from tensorbus_comm_tcp.comm import TcpComm
 
@@ -52,6 +52,11 @@ class OnADevice(LocalComm):
 
     def reduce_scatter(self, out, array, dtype, *rest):
         self._through(super().reduce_scatter, [out, array], dtype, *rest)
+
+
+class OnlyFloat32(LocalComm):
+    def capabilities(self):
+        return {HOST: frozenset({float32})}
 
 
 class MovesNothing(LocalComm):

@@ -92,6 +92,17 @@ def test_the_memory_of_a_device_is_taken_as_well():
     }
 
 
+def test_what_is_not_claimed_is_declared_and_not_tried(monkeypatch):
+    monkeypatch.setenv("TENSORBUS_PLUGINS", "cpu,comm:tcp")  # the one under test is let through
+    pattern = "C0/capabilities/*,C1/all_reduce/*,C1/all_gather_object/*"
+    report = run_comm(mutant("OnlyFloat32"), 2, pattern=pattern, profile="core", threads=True)
+    outcomes = {r.id: r.outcome for r in report.results}
+    assert report.ok and report.capabilities["dtypes"] == ["float32"], report.failures
+    for id, outcome in outcomes.items():
+        claimed = "/float32/" in id or "/capabilities/" in id
+        assert outcome == ("pass" if claimed else "not supported"), id
+
+
 def test_a_rank_that_dies_is_one_result_with_its_last_words():
     report = run_comm(mutant("Dies"), 2, pattern="C1/broadcast/int8/*", timeout=4)
     by_size = {r.id.split("/")[3]: r for r in report.results}

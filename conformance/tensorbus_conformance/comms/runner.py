@@ -162,13 +162,17 @@ class _Run:
 
     def _drain(self, work: queue.SimpleQueue[Work], jobs: int, server: Server) -> None:
         threads = [
-            threading.Thread(target=self._work, args=(work, server))
+            threading.Thread(target=self._work, args=(work, server), daemon=True)
             for _ in range(min(jobs, work.qsize()))
         ]
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join()
+        try:
+            for thread in threads:
+                thread.join()
+        except KeyboardInterrupt as e:
+            self._error = e
+            raise
         if self._error is not None:
             raise self._error
 
@@ -189,6 +193,8 @@ class _Run:
         ranks: Ranks | None = None
         broken = ""
         for case in chosen:
+            if self._error is not None:
+                break
             if broken:
                 self._add(case, size, FAIL, broken, 0.0)
                 continue
@@ -196,7 +202,7 @@ class _Run:
                 self._add(case, size, BLOCKED, why, 0.0)
                 continue
             try:
-                ranks = ranks or Ranks(self.target, size, self.timeout, server)
+                ranks = ranks or self._started(size, server)
             except Broken as e:
                 broken = str(e)
                 self._add(case, size, FAIL, broken, 0.0)
@@ -212,6 +218,12 @@ class _Run:
                 ranks = None
         if ranks is not None:
             ranks.end()
+
+    def _started(self, size: int, server: Server) -> Ranks:
+        ranks = Ranks(self.target, size, self.timeout, server)
+        about = {"dtypes": ranks.dtypes, "details": {"memory of": ranks.device}}
+        self.report.capabilities = self.report.capabilities or about
+        return ranks
 
     def _count(self, case: CommCase, hung: bool) -> None:
         with self._lock:
@@ -236,7 +248,7 @@ class _Run:
             return
         begin = time.perf_counter()
         try:
-            ranks = Ranks(self.target, size, self.timeout, server)
+            ranks = self._started(size, server)
         except Broken as e:
             self._add(case, size, FAIL, str(e), 0.0)
             return

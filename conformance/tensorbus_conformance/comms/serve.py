@@ -15,6 +15,7 @@ from typing import Any
 import tensorbus.distributed as dist
 from tensorbus import discovery
 from tensorbus.plugin import COMM_OPTIONAL, COMM_REQUIRED
+from tensorbus_conformance import formats
 from tensorbus_conformance.comms import cases
 from tensorbus_conformance.comms.case import CommCase
 from tensorbus_conformance.comms.rank import Abandoned, Rank
@@ -25,6 +26,8 @@ from tensorbus_conformance.trial import Unsupported
 
 SETTING = "TENSORBUS_CONFORMANCE_RANK"
 """The file with the setting, for ranks that the comm's own launcher starts."""
+
+CHOICE = "TENSORBUS_PLUGINS"
 
 Answer = tuple[str, str, bool]
 """The outcome, a message, and whether the rank is still in step with the others."""
@@ -42,6 +45,9 @@ def main(setting: Setting, number: int) -> None:
 
 def _settle(setting: Setting, number: int) -> None:
     sys.path[:] = setting.paths
+    if os.environ.get(CHOICE):
+        # What the user leaves out is not what is under test.
+        os.environ[CHOICE] += f",comm:{setting.name}"
     os.chdir(setting.folder)
     os.environ["TMPDIR"] = tempfile.tempdir = setting.folder
     file = Path(setting.errors) / f"{setting.label}-{number}"
@@ -75,7 +81,8 @@ def _rank(setting: Setting, number: int, line: Connection, joined: bool) -> None
     try:
         if not joined:
             rank.join()
-        line.send(("ready", sorted(d.name for d in rank.claims()), rank.device))
+        claimed = [d.name for d in formats.ALL if d in rank.claims()]
+        line.send(("ready", claimed, rank.device.partition(":")[0]))
     except BaseException as e:
         line.send(("broken", _told(e)))
         return
