@@ -248,6 +248,19 @@ def test_two_nodes_are_one_job(launcher):
     assert sorted(outs[1][0].splitlines()) == ["[rank 1] 6 3 1 0", "[rank 2] 6 3 1 1"]
 
 
+def test_a_node_waits_for_the_first(launcher):
+    script = launcher.script(RANK + "print(rank)")
+    first, second = (
+        ["--nnodes", "2", "--node-rank", node, "--master-addr", "127.0.0.1", script]
+        for node in ("0", "1")
+    )
+    port = ["--master-port", free_port()]
+    waiting = launcher.start(*port, *second, TENSORBUS_JOB_SECRET="shared")
+    assert "waiting for the launcher of node 0" in waiting.stderr.readline()
+    assert launcher.run(*port, *first, TENSORBUS_JOB_SECRET="shared").stdout == "[rank 0] 0\n"
+    assert waiting.communicate(timeout=30) == ("[rank 1] 1\n", "")
+
+
 def test_a_failure_on_one_node_ends_and_restarts_all(launcher):
     script = launcher.script(
         RANK + "if rank == 2: raise ValueError('on the second node')\ntime.sleep(100)"

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tensorbus import cli
-from tensorbus.distributed.run import main
+from tensorbus.distributed.run import main, ports
+from tensorbus.plugin.wire import listen
 
 SHOW = """
 import json, os, sys
@@ -138,6 +139,14 @@ def test_a_reader_that_goes_ends_the_job(launcher):
     assert re.fullmatch(r"\[rank 0\] \[rank \d\] x+\n\[rank 0\] 141\n", done.stdout), done.stdout
 
 
+def test_a_closed_output_is_no_reason_to_end(launcher):
+    script = launcher.script("import sys; print('x' * 1000); print('done', file=sys.stderr)")
+    command = f"'{sys.executable}' -m tensorbus.distributed.run --nproc 2 {script} >&-; echo $?"
+    done = launcher.run("--no-python", "sh", "-c", command)
+    assert done.stdout == "[rank 0] 0\n"
+    assert done.stderr.count("] done") == 2
+
+
 # -- wrong input -------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("words", "sentence"),
@@ -217,3 +226,19 @@ def test_the_examples_of_the_page(launcher):
     port = str(free_port())
     done = launcher.run(launcher.script(ranks.replace("29500", port), "ranks.py"))
     assert sorted(done.stdout.splitlines()) == ["[rank 0] 0 [2.0, 2.0]", "[rank 0] 1 [2.0, 2.0]"]
+
+
+def test_a_reserved_port_is_given_to_nobody_else_and_taken_by_its_number():
+    port, held = ports.reserve("127.0.0.1", 0)
+    others = []
+    try:
+        for _ in range(200):
+            others.append(socket.socket())
+            others[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            others[-1].bind(("127.0.0.1", 0))
+        assert port not in [other.getsockname()[1] for other in others]
+        with listen("127.0.0.1", port) as server:
+            assert server.getsockname()[1] == port
+    finally:
+        for other in (held, *others):
+            other.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import queue
 import signal
 import threading
@@ -18,6 +19,15 @@ from tensorbus.distributed.run.process import Watchdog
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT")
 _SPEAKER = "tensorbus run: "
+
+
+def _take_standard_streams() -> None:
+    """Open what was closed (``>&-``), so that no pipe gets the number of a standard stream."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 class Agent:
@@ -35,6 +45,7 @@ class Agent:
 
     def run(self) -> int:
         """Run the job to its end; the exit status."""
+        _take_standard_streams()
         console = Console(lambda error: self._events.put(Closed(error)))
         nodes = self._join(console)
         try:

@@ -25,6 +25,7 @@ from tensorbus.distributed.run.nodes import Failing, Failure, Gone
 from tensorbus.distributed.run.plan import Job, Plan
 from tensorbus.distributed.secret import VARIABLE as SECRET
 from tensorbus.distributed.tcp_store import TCPStore
+from tensorbus.plugin.wire import Refused
 
 _MEETING = 900.0
 """Seconds for all launchers to come: people start them by hand, queues start them late."""
@@ -76,7 +77,7 @@ class Cluster:
             try:
                 return TCPStore(host, port, is_master=first, timeout=patience)
             except (DistNetworkError, RuntimeError) as e:
-                if "refused" in str(e) or "secret" in str(e) or "version" in str(e):
+                if not isinstance(e, DistNetworkError) or isinstance(e.__cause__, Refused):
                     raise UsageError(f"node 0 at {host} port {port}: {e}") from e
                 if time.monotonic() >= end:
                     raise UsageError(
