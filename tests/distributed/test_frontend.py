@@ -273,3 +273,29 @@ def test_the_monitored_barrier_names_who_is_missing_and_the_group_lives(backend)
                 dist.monitored_barrier(timeout=0.2)
 
     dist.local.run(rank, 3, backend=backend)
+
+
+def test_subgroups_of_neighbours():
+    def rank():
+        me = dist.get_rank()
+        mine, every = dist.new_subgroups(2)
+        x = torch.tensor([float(me)])
+        dist.all_reduce(x, group=mine)
+        assert x.item() == {0: 1, 1: 1, 2: 5, 3: 5}[me] and len(every) == 2
+        odd, _ = dist.new_subgroups_by_enumeration([[1, 3], [0]])
+        assert (odd is None) == (me == 2)
+        for size, text in [(0, "must be positive"), (5, "not exceed"), (3, "divisible by")]:
+            with pytest.raises(ValueError, match=text):
+                dist.new_subgroups(size)
+        with pytest.raises(ValueError, match="Rank 1 has appeared in both subgroup 0 and 1"):
+            dist.new_subgroups_by_enumeration([[0, 1], [1]])
+
+    dist.local.run(rank, 4)
+
+
+def test_names_of_comms():
+    assert dist.Backend("TcP") == "tcp" == dist.Backend.TCP and dist.Backend.LOCAL == "local"
+    with pytest.raises(ValueError, match="string-ish"):
+        dist.Backend(3)
+    with pytest.raises(AttributeError, match="no attribute 'NOTHING'"):
+        _ = dist.Backend.NOTHING

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -212,3 +214,72 @@ def test_tags_that_are_used_once_are_forgotten(backend):
         return len(dist.group.WORLD._lanes)
 
     assert max(on_ranks(rank, 2, backend)) <= 258
+
+
+@pytest.mark.parametrize("backend", ["local", "tcp"])
+def test_a_receive_from_a_rank_that_left_and_never_sent_ends_soon(backend):
+    def rank():
+        if dist.get_rank() == 1:
+            return None
+        begun = time.monotonic()
+        with pytest.raises(dist.DistBackendError, match="rank 1 has left") as caught:
+            dist.recv(torch.ones(1), 1)
+        assert caught.value.ranks == (1,)
+        return time.monotonic() - begun
+
+    assert dist.local.run(rank, 2, backend=backend, timeout=60)[0] < 15
+
+
+@pytest.mark.parametrize("backend", ["local", "tcp"])
+def test_what_a_rank_sent_before_it_left_still_comes(backend):
+    def rank():
+        x = torch.tensor([float(dist.get_rank())])
+        if dist.get_rank() == 1:
+            dist.send(x, 0)
+            return None
+        time.sleep(0.8)
+        dist.recv(x, 1)
+        return x.item()
+
+    assert dist.local.run(rank, 2, backend=backend, timeout=60)[0] == 1.0
+
+
+def test_a_tag_of_its_own_for_every_message_needs_few_threads():
+    most = [0, 0]
+
+    def rank():
+        me, out = dist.get_rank(), torch.ones(1)
+        for start in range(0, 600, 100):
+            tags = range(start, start + 100)
+            works = [dist.isend(out * tag, 1 - me, tag=tag) for tag in tags]
+            most[me] = max(most[me], threading.active_count())
+            for work in works:
+                work.wait()
+            for tag in reversed(tags):
+                x = torch.zeros(1)
+                dist.recv(x, 1 - me, tag=tag)
+                assert x.item() == tag
+
+    before = threading.active_count()
+    dist.local.run(rank, 2, backend="tcp", timeout=60)
+    assert max(most) - before < 100  # 600 messages of each rank
+
+
+def test_as_many_receives_as_wait_for_one_another_go_on():
+    """Each receive waits for a message that is sent only after a later one has come."""
+
+    def rank():
+        me, count = dist.get_rank(), 60
+        boxes = [torch.zeros(1) for _ in range(count)]
+        if me == 0:
+            works = [dist.irecv(box, 1, tag=tag) for tag, box in enumerate(boxes)]
+            for tag in reversed(range(count)):
+                works[tag].wait()
+                dist.send(torch.ones(1), 1, tag=1000)
+            return [box.item() for box in boxes]
+        for tag in reversed(range(count)):
+            dist.send(torch.ones(1) * tag, 0, tag=tag)
+            dist.recv(boxes[0], 0, tag=1000)
+        return None
+
+    assert dist.local.run(rank, 2, backend="local", timeout=60)[0] == list(range(60))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import socket
 import struct
@@ -9,11 +10,14 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tensorbus as torch
 import tensorbus.distributed as dist
-from tensorbus.plugin import CommContext, CommError, wire
+from tensorbus.plugin import CommContext, CommError, float64, wire
 from tensorbus_comm_tcp import frames, links
 from tensorbus_comm_tcp.comm import TcpComm
 
@@ -93,6 +97,94 @@ def test_strangers_at_the_ports_of_a_running_job(quick):
         dist.barrier()
 
     dist.local.run(rank, 2, backend="tcp", timeout=15)
+
+
+BYTES = st.one_of(
+    st.binary(max_size=200),
+    st.binary(max_size=60).map(lambda b: wire.MAGIC + b),
+    st.binary(min_size=64, max_size=64),
+    st.tuples(st.integers(0, 255), st.integers(0, 2**16 - 1), st.integers(0, 2**32 - 1)).map(
+        lambda t: struct.pack("!BHI", *t)
+    ),
+    st.tuples(st.integers(0, 255), st.integers(-(2**63), 2**63 - 1), st.integers(0, 2**40)).map(
+        lambda t: struct.pack("!4sBBHqqI", b"TBCM", 1, t[0], 0, t[1], t[2], 0)
+    ),
+)
+
+
+def say(sock, data):
+    """Say it and all there is to say, and hear the other side out."""
+    heard = b""
+    try:
+        sock.sendall(data)
+        sock.shutdown(socket.SHUT_WR)
+        while part := sock.recv(65536):
+            heard += part
+    except TimeoutError:
+        raise
+    except OSError:
+        pass  # they hung up
+    return heard
+
+
+@pytest.fixture(scope="module")
+def two_ranks():
+    """The ports of a store and of two comms that are open, and what proves that they live."""
+    server = dist.TCPStore("127.0.0.1", 0, is_master=True, secret=b"s", timeout=20)
+    comms = [TcpComm(CommContext("g", r, (0, 1), 20.0, server, b"s")) for r in range(2)]
+    pool = ThreadPoolExecutor(2)
+
+    def works():
+        arrays = [np.full(5, r + 1.0) for r in range(2)]
+        jobs = [
+            pool.submit(c.all_reduce, a, float64, "sum", 20.0)
+            for c, a in zip(comms, arrays, strict=True)
+        ]
+        for job in jobs:
+            job.result(30)
+        return all((a == 3).all() for a in arrays) and server.add("count", 0) == 0
+
+    ports = [server.port, *(c._links._listener.getsockname()[1] for c in comms)]
+    yield ports, works
+    for comm in comms:
+        comm.close()
+    server.close()
+    pool.shutdown()
+
+
+FUZZ = settings(max_examples=60, deadline=None, derandomize=True)
+
+
+@FUZZ
+@given(data=BYTES)
+def test_any_bytes_of_strangers_are_refused(two_ranks, data):
+    ports, works = two_ranks
+    for port in ports:
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as s:
+            heard = say(s, data)
+        assert heard[:5] in (b"", wire.MAGIC) and len(heard) in (0, len(wire.MAGIC) + 32)
+    assert works()
+
+
+@FUZZ
+@given(data=BYTES)
+def test_any_bytes_after_the_proof_concern_nobody_else(two_ranks, data):
+    """Of a program that knows the secret: at the store, and at a comm as another group's member."""
+    ports, works = two_ranks
+    for port in ports:
+        with wire.connect("127.0.0.1", port, b"s", wire.Deadline(20)) as s:
+            say(s, data)
+    assert works()
+
+
+def test_a_frame_of_any_size_takes_no_memory_before_its_bytes_come(two_ranks):
+    """A member that promises an exabyte breaks its own connection."""
+    ports, works = two_ranks
+    hello = frames.HELLO.pack(hashlib.sha256(b"g").digest()[:16], 0, frames.MESSAGES)
+    for nbytes in (2**62, 2**40, 2**33):
+        with wire.connect("127.0.0.1", ports[2], b"s", wire.Deadline(20)) as s:
+            assert say(s, hello + frames.Header(0, 1, nbytes).pack() + b"few") == b""
+    assert works()
 
 
 def test_more_strangers_than_are_heard_at_once():

@@ -186,6 +186,9 @@ class TcpComm(Comm):
         pump(self._links, out, into, ahead, deadline)
 
     # -- end ---------------------------------------------------------------------------------
+    def peer_left(self, rank: int) -> None:
+        self._messages.has_left(rank)
+
     def abort(self, error: CommError) -> None:
         self._links.error = self._links.error or error
         self.close()

@@ -49,6 +49,8 @@ class Links:
         self._listener = listen(host)
         port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, name="tensorbus-tcp", daemon=True).start()
+        # The zone of a link-local address (fe80::1%eth0) is each machine's own name for a network.
+        host, _, self._zone = host.partition("%")
         self.store.set(f"tcp/{context.rank}", f"{port} {sys.byteorder} {host}")
 
     # -- incoming ----------------------------------------------------------------------------
@@ -109,6 +111,8 @@ class Links:
                     f"{sys.byteorder}-endian one: the tcp comm sends numbers as they lie in memory",
                     [context.ranks[peer]],
                 )
+            if self._zone and host.startswith("fe80:"):
+                host = f"{host}%{self._zone}"
             connection = connect(host, int(port), context.secret, deadline)
             hello = HELLO.pack(self._digest, context.rank, use)
             write_all(connection, hello, deadline)

@@ -8,17 +8,21 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 from collections import deque
 
 from tensorbus.plugin import CommContext, CommError, CommTimeout, PeerLost
-from tensorbus.plugin.wire import Deadline, read_exactly
+from tensorbus.plugin.wire import Deadline
 from tensorbus_comm_tcp import frames
 from tensorbus_comm_tcp.links import Links
 from tensorbus_comm_tcp.polling import wait_ready
 
 KEPT_LIMIT = 256 << 20
 """Bytes of one sender's messages that are kept unasked; then it has to wait."""
-_FOREVER = 10.0**9
+_PIECE = 64 << 20
+"""The most bytes that are made room for before they have come: a length may be a lie."""
+_LAST_WORDS = 0.5
+"""Seconds for the connection of a rank that has left to come out of the proof of the secret."""
 _SMALL = 2048
 """Bytes up to which a message goes out with its header in one call."""
 
@@ -46,6 +50,8 @@ class Messages:
         self._kept: deque[tuple[int, int, bytearray]] = deque()
         self._kept_bytes = dict.fromkeys(range(context.size), 0)
         self._ended: dict[int, CommError] = {}
+        self._connected: set[int] = set()
+        self._left: dict[int, float] = {}
         self._locks = [threading.Lock() for _ in context.ranks]
         self._closed = False
 
@@ -106,6 +112,12 @@ class Messages:
             raise wanted.error
         return wanted.sender
 
+    def has_left(self, rank: int) -> None:
+        """That rank has left. Where it never connected, nothing is there that could end."""
+        with self._changed:
+            self._left[rank] = time.monotonic() + _LAST_WORDS
+            self._changed.notify_all()
+
     def _await(self, wanted: _Wanted, deadline: Deadline) -> None:
         while not wanted.done:
             if self.links.error is not None:
@@ -115,13 +127,18 @@ class Messages:
             if not wanted.taken:
                 self._check_senders(wanted)
             try:
-                self._changed.wait(deadline.left())
+                left = deadline.left()
+                self._changed.wait(min(left, _LAST_WORDS) if self._left else left)
             except TimeoutError:
                 if wanted.src is None:
                     raise CommTimeout("no rank sent a message in time") from None
                 raise self._late(wanted.src, "sent no message") from None
 
     def _check_senders(self, wanted: _Wanted) -> None:
+        for rank, when in self._left.items():
+            if rank not in self._connected and time.monotonic() > when:
+                own = self.context.ranks[rank]
+                self._ended[rank] = PeerLost(f"{self.context.peer(rank)} has left the job", [own])
         if wanted.src is not None:
             if wanted.src in self._ended:
                 raise self._ended[wanted.src]
@@ -139,12 +156,17 @@ class Messages:
     def listen_to(self, rank: int, connection: socket.socket) -> None:
         """Read a peer's messages until it ends; runs in the thread that accepted it."""
         ended: CommError
+        with self._changed:
+            self._connected.add(rank)
         try:
             while True:
                 self._read_one(rank, connection)
         except OSError:
             peer = self.context.peer(rank)
             ended = PeerLost(f"{peer} closed the connection", [self.context.ranks[rank]])
+        except MemoryError:
+            peer = self.context.peer(rank)
+            ended = CommError(f"there is no memory for a message of {peer} that nobody waits for")
         except CommError as e:
             ended = e
         with self._changed:
@@ -154,7 +176,6 @@ class Messages:
             connection.close()
 
     def _read_one(self, rank: int, connection: socket.socket) -> None:
-        forever = Deadline(_FOREVER)
         header = frames.unpack(_read_header(connection))
         wanted, size = None, header.nbytes
         if header.kind:
@@ -174,7 +195,7 @@ class Messages:
                 view = view[count:]
         else:
             connection.settimeout(None)
-            data = bytearray(read_exactly(connection, size, forever)) if size else bytearray()
+            data = _read(connection, size)
             if wanted is None:
                 self._keep(rank, header.number, data)
                 return
@@ -223,11 +244,18 @@ class Messages:
 
 def _read_header(connection: socket.socket) -> bytearray:
     connection.settimeout(None)
-    header = bytearray(frames.SIZE)
-    view = memoryview(header)
-    while view.nbytes:
-        count = connection.recv_into(view)
+    return _read(connection, frames.SIZE)
+
+
+def _read(connection: socket.socket, size: int) -> bytearray:
+    data = bytearray(min(size, _PIECE))
+    at = 0
+    while at < size:
+        if at == len(data):
+            data += bytes(min(size - at, _PIECE))
+        with memoryview(data) as view:
+            count = connection.recv_into(view[at:])
         if not count:
             raise ConnectionResetError
-        view = view[count:]
-    return header
+        at += count
+    return data

@@ -64,6 +64,11 @@ from tensorbus.distributed.process_group import GroupMember, ProcessGroup, group
 from tensorbus.distributed.reduce_op import ReduceOp, reduce_op
 from tensorbus.distributed.rooted import gather, monitored_barrier, reduce, scatter
 from tensorbus.distributed.store import HashStore, PrefixStore, Store
+from tensorbus.distributed.subgroups import (
+    Backend,
+    new_subgroups,
+    new_subgroups_by_enumeration,
+)
 from tensorbus.distributed.tcp_store import TCPStore
 from tensorbus.distributed.work import Future, Work
 
@@ -77,6 +82,7 @@ def __getattr__(name: str) -> _Any:
 
 
 __all__ = [
+    "Backend",
     "DebugLevel",
     "DistBackendError",
     "DistError",
@@ -126,6 +132,8 @@ __all__ = [
     "local",
     "monitored_barrier",
     "new_group",
+    "new_subgroups",
+    "new_subgroups_by_enumeration",
     "recv",
     "recv_object_list",
     "reduce",

@@ -108,6 +108,7 @@ def _enter(
             meeting.store, meeting.secret, {"address": meeting.address}, description=title,
         )  # fmt: skip
         world.groups[_DEFAULT] = world.default = group
+        world.monitor.tell_left(group)
         for name in set(table.values()) or {group.backend_name()}:
             group.comm(name)
     except BaseException:
@@ -304,6 +305,8 @@ def _make(
         parent._secret, parent._options, parent, description or "",
     )  # fmt: skip
     world.groups[name] = group
+    if world.monitor is not None:
+        world.monitor.tell_left(group)
     for comm in set(table.values()) or {group.backend_name()}:
         group.comm(comm)
     return group

@@ -41,7 +41,8 @@ class Monitor:
                 listening.endless, asking.patience = True, _PATIENCE
                 self._slice = 60.0
         self._closed = False
-        self._left: set[int] = set()
+        self._left: dict[int, dict[str, int]] = {}
+        """What ranks that have left had done, by group."""
         self._dead: set[int] = set()
         self._alive.last_will(_EVENTS, self._event("dead"))
         self._thread = threading.Thread(target=self._listen, name="tensorbus-events", daemon=True)
@@ -75,11 +76,9 @@ class Monitor:
         if kind == "dead":
             self._died(rank, f"rank {rank} died or was cut off: it ended without leaving the job")
         elif kind == "left":
-            self._left.add(rank)
-            for name, done in event["done"].items():
-                group = self._world.groups.get(name)
-                if group is not None and rank in group.ranks and rank != self._rank:
-                    group.has_left(rank, done)
+            self._left[rank] = event["done"]
+            for each in list(self._world.groups.values()):
+                self.tell_left(each)
         elif kind == "ask":
             answer = self._state(event["group"])
             self._store.set(f"answers/{event['id']}/{self._rank}", json.dumps(answer))
@@ -87,6 +86,12 @@ class Monitor:
             group = self._world.groups.get(event["group"])
             if group is not None:
                 group.fail(event["text"], tuple(event["ranks"]))
+
+    def tell_left(self, group: ProcessGroup) -> None:
+        """Tell a group who has left it; a new one, of those that were faster than this rank."""
+        for rank, done in list(self._left.items()):
+            if rank != self._rank and rank in group.ranks and group.group_name in done:
+                group.has_left(rank, done[group.group_name])
 
     def _died(self, rank: int, text: str) -> None:
         if rank == self._rank or rank in self._left:

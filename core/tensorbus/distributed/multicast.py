@@ -21,6 +21,7 @@ from typing import Any
 
 from tensorbus.distributed.errors import DistNetworkError
 from tensorbus.distributed.tcp_store import TCPStore
+from tensorbus.plugin.wire import host_of
 
 _EVERY = 0.05
 _LARGEST = 2048
@@ -116,7 +117,7 @@ class Announcements:
             data, sender = self._socket.recvfrom(_LARGEST)
             proof, body = data[:32], data[32:]
             if hmac.compare_digest(proof, self._proof(body)):
-                return json.loads(body), sender[0]
+                return json.loads(body), host_of(sender)
         except (OSError, ValueError):
             pass
         return None
@@ -156,9 +157,11 @@ def _find_store(said: Announcements, world_size: int, secret: bytes, timeout: fl
             served = TCPStore(address, 0, is_master=True, timeout=timeout, secret=secret)
             said.say(port=served.port, host=address)
             return served
-        told = found[leader][0]
+        told, sender = found[leader]
         if leader != said.own and "port" in told:
-            return TCPStore(told["host"], told["port"], timeout=timeout, secret=secret)
+            # The zone of a link-local address (fe80::1%eth0) is that of this machine.
+            host = sender if "%" in sender else told["host"]
+            return TCPStore(host, told["port"], timeout=timeout, secret=secret)
     raise DistNetworkError(
         f"{len(found)} of {world_size} processes met at the multicast group within {timeout:g} "
         f"seconds: start the others, with the same TENSORBUS_JOB_SECRET, on networks that "

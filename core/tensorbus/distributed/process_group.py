@@ -108,6 +108,8 @@ class ProcessGroup:
             if found is None:
                 self.check()
                 found = self._comms[name] = self._open(name)
+                for rank in list(self._left):
+                    found.peer_left(self.ranks.index(rank))
             return found
 
     def _open(self, name: str) -> Comm:
@@ -205,7 +207,7 @@ class ProcessGroup:
             if len(self._lanes) > _LANES:
                 # A program may use a tag once and never again.
                 self._lanes = {k: lane for k, lane in self._lanes.items() if not lane.idle()}
-            lane = self._lanes.setdefault((call, peer, tag), Lane(f"tensorbus-{call}"))
+            lane = self._lanes.setdefault((call, peer, tag), Lane())
 
         def run() -> Any:
             self.check()
@@ -247,7 +249,11 @@ class ProcessGroup:
 
     def has_left(self, rank: int, done: int) -> None:
         """The member of that global rank left after its collective number *done*."""
+        if rank in self._left:
+            return
         self._left[rank] = done
+        for comm in list(self._comms.values()):
+            comm.peer_left(self.ranks.index(rank))
         running = self.running
         if running is not None and running[0] > done:
             self.fail(self._left_text(rank, done), (rank,))

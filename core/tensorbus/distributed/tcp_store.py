@@ -15,6 +15,7 @@ from tensorbus.plugin.wire import (
     Deadline,
     Refused,
     connect,
+    host_of,
     keep_alive,
     listen,
     read_exactly,
@@ -247,7 +248,7 @@ class TCPStore(Store):
     @property
     def address(self) -> str:
         """This machine's address, as the server sees it."""
-        return self._connection.getsockname()[0]
+        return host_of(self._connection.getsockname())
 
     def _ask(self, call: int, *arguments: bytes, waits: float = 0.0) -> bytes:
         body = b"".join(_LENGTH.pack(len(a)) + a for a in arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -12,6 +13,9 @@ from tensorbus.distributed.errors import DistBackendError
 
 _IDLE = 5.0
 """Seconds after which a thread that has nothing to do ends."""
+_MANY = 16
+"""Threads for messages beyond which another is made only where none becomes free soon."""
+_THROTTLE = 0.01
 
 
 class Work:
@@ -125,15 +129,66 @@ class Future:
         callback(self)
 
 
-class Lane:
-    """Runs one operation at a time, in the order given: here, or in a thread of its own."""
+class _Workers:
+    """Threads that take whatever is to be run; those that have nothing to do end after a while."""
 
-    def __init__(self, name: str):
+    def __init__(self) -> None:
+        lock = threading.Lock()
+        self._given, self._free = threading.Condition(lock), threading.Condition(lock)
+        self._jobs: deque[Callable[[], None]] = deque()
+        self._idle = self._count = 0
+
+    def run(self, job: Callable[[], None]) -> None:
+        """Run *job* in a thread, without waiting for other jobs to end: they may depend on it."""
+        with self._given:
+            if self._count >= _MANY:
+                # Many short jobs share threads; so many that are blocked need one each.
+                self._free.wait_for(lambda: self._idle > len(self._jobs), _THROTTLE)
+            self._jobs.append(job)
+            if self._idle >= len(self._jobs):
+                self._given.notify()
+                return
+            self._count += 1
+        threading.Thread(target=self._work, name="tensorbus-message", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            with self._given:
+                self._idle += 1
+                self._free.notify()
+                there = self._given.wait_for(lambda: bool(self._jobs), _IDLE)
+                self._idle -= 1
+                if not there:
+                    self._count -= 1
+                    return
+                job = self._jobs.popleft()
+            job()
+            del job
+
+
+_workers = _Workers()
+
+
+def _forget_threads() -> None:
+    global _workers
+    _workers = _Workers()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+class Lane:
+    """Runs one operation at a time, in the order given: here, or in a thread.
+
+    With *name* it keeps a thread of its own; without, it borrows one while it has work.
+    """
+
+    def __init__(self, name: str = ""):
         self._name = name
         self._changed = threading.Condition()
         self._queue: deque[Work] = deque()
-        self._running = False
-        self._thread: threading.Thread | None = None
+        self._running = self._served = False
 
     def run(self, f: Callable[[], Any], title: str) -> Any:
         """Run *f* after all that was given before, and return what it does."""
@@ -160,21 +215,28 @@ class Lane:
             return not self._running and not self._queue
 
     def submit(self, work: Work) -> Work:
-        """Run it in the lane's thread."""
+        """Run it in a thread."""
         with self._changed:
             self._queue.append(work)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
-                self._thread.start()
             self._changed.notify()
+            if self._served:
+                return work
+            self._served = True
+        if self._name:
+            threading.Thread(target=self._loop, name=self._name, daemon=True).start()
+        else:
+            _workers.run(self._loop)
         return work
 
     def _loop(self) -> None:
+        patience = _IDLE if self._name else 0.0
         while True:
             with self._changed:
                 while self._running or not self._queue:
-                    if not self._changed.wait(_IDLE) and not self._queue and not self._running:
-                        self._thread = None
+                    if self._queue:
+                        self._changed.wait()
+                    elif not self._changed.wait_for(lambda: bool(self._queue), patience):
+                        self._served = False
                         return
                 work = self._queue.popleft()
                 self._running = True

@@ -209,6 +209,13 @@ class Comm:
         return getattr(type(self), call) is not getattr(Comm, call)
 
     # -- life cycle --------------------------------------------------------------------------
+    def peer_left(self, rank: int) -> None:
+        """That rank has left the group in order: what it sent before may still come, nothing more.
+
+        Called from any thread. A comm whose receives would wait for it can end them with
+        ``PeerLost``.
+        """
+
     def abort(self, error: CommError) -> None:
         """Make every running and later call raise *error* soon. Called from any thread, once."""
 

@@ -15,6 +15,7 @@ import select
 import socket
 import time
 import weakref
+from typing import Any
 
 MAGIC = b"TBUS\x01"
 _NONCE = 32
@@ -145,6 +146,14 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def host_of(address: Any) -> str:
+    """The host of a socket's address; a link-local one with its zone, as ``fe80::1%eth0``."""
+    host: str = address[0]
+    if len(address) < 4 or not address[3]:
+        return host
+    return f"{host}%{socket.if_indextoname(address[3])}"
 
 
 def listen(host: str, port: int = 0, backlog: int = 128) -> socket.socket:
