@@ -197,12 +197,13 @@ def test_restarts_start_all_ranks_afresh(launcher, tmp_path):
 
 def test_an_interrupted_failure_is_not_restarted(launcher):
     script = launcher.script(
-        RANK + STUBBORN + "print('runs', flush=True)\n"
-        "if rank == 0: time.sleep(0.2); sys.exit(3)\ntime.sleep(100)"
+        RANK + "signal.signal(signal.SIGTERM, lambda *_: print('asked', flush=True))\n"
+        "print('runs', flush=True)\n"
+        "if rank == 0: sys.exit(3)\nwhile True: time.sleep(100)"
     )
     process = launcher.start("--nproc", "2", "--max-restarts", "5", "--grace-period", "60", script)
-    await_ranks(process, 2)
-    time.sleep(1.0)
+    while "asked" not in process.stdout.readline():
+        pass
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 3 and "runs" not in out
