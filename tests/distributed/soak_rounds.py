@@ -43,7 +43,7 @@ class Round:
         if self.strided and array.ndim > 1:
             transposed = torch.from_numpy(np.ascontiguousarray(array.T))
             return transposed.permute(*range(array.ndim)[::-1])
-        return torch.from_numpy(array.copy())
+        return torch.from_numpy(np.array(array))  # a sum of 0-dim arrays is none
 
     def _blank(self, shape=None):
         return torch.zeros(self.shape if shape is None else shape, dtype=getattr(torch, self.dtype))
