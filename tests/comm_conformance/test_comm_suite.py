@@ -6,13 +6,17 @@ import datetime
 import itertools
 import json
 import os
+import re
 import signal
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import tensorbus.distributed as dist
 from tensorbus import cli
+from tensorbus.plugin import CommContext
 from tensorbus_conformance import ExceptionsError, KnownGap, Report, formats
 from tensorbus_conformance.comms import about, cases, run_comm, values
 
@@ -194,6 +198,25 @@ def test_the_soak_prints_its_seed(capsys):
     words = "conformance --comm local --threads --soak 2 --seed 5 --ranks 2"
     assert cli.main(words.split()) == 0
     assert "seed of the soak: 5" in capsys.readouterr().out
+
+
+# -- pages -----------------------------------------------------------------------------------
+def test_what_the_pages_show_runs():
+    folder = Path(__file__).parents[2] / "docs"
+    page = (folder / "write-a-comm.md").read_text("utf-8")
+    names: dict = {}
+    for block in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S):
+        exec(block, names)
+    context = CommContext("a group", 1, (4, 7), 5.0, dist.HashStore())
+    error = names["late"](context, 0)
+    assert error.ranks == (4,) and "rank 4 (rank 0 of its group)" in str(error)
+    context.store.set("address/0", "there")
+    assert names["addresses"](context, "here") == ["there", "here"]
+    page = (folder / "comm-conformance.md").read_text("utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    exec(block, {"__name__": "a page"})
+    ids = re.findall(r"`(C\d/\w+/\w+/[\w-]+)(?:/4-ranks)?`", page)
+    assert len(ids) >= 3 and all(cases.find(id) for id in ids if "seed-S" not in id)
 
 
 # -- nothing is left behind ------------------------------------------------------------------

@@ -316,7 +316,10 @@ def _judged_fault(
         bad = {n: replies[n].message for n in rest if replies[n].outcome == FAIL}
         return (FAIL, _each(bad)) if bad else (PASS, "")
     survivors = [replies[n] if n != victim else Reply(PASS, "", True) for n in range(size)]
-    return judged(case, survivors)
+    outcome, message = judged(case, survivors)
+    if outcome == PASS and (left := ranks.left_behind()):
+        return FAIL, f"files were left behind: {', '.join(left)}"
+    return outcome, message
 
 
 def _each(messages: dict[int, str], everyone: int = 0) -> str:
