@@ -51,6 +51,28 @@ def test_a_pulled_cable_is_noticed_long_before_the_timeout(on_hosts, prelude, to
         assert ranks == [victim] and seconds < 25, text
 
 
+TRAINING = """
+from tensorbus import nn
+from tensorbus.nn.parallel import DistributedDataParallel
+start(timeout=2)
+net = DistributedDataParallel(nn.Sequential(nn.Linear(400, 400), nn.Linear(400, 400)))
+def go():
+    for step in range(2000):
+        net(torch.ones(8, 400)).mean().backward()
+        if RANK == 0 and step == 3:
+            print("CUT 1", flush=True)
+survive(go)
+"""
+
+
+@pytest.mark.slow
+def test_a_cable_that_is_pulled_during_data_parallel_training(on_hosts, prelude, told):
+    ended = on_hosts(prelude + TRAINING)
+    for rank in (0, 2):
+        ranks, seconds, text = told(ended, rank)
+        assert ranks == [1] and seconds < 12, text
+
+
 # -- a relay that stops ----------------------------------------------------------------------
 class Relay:
     """Passes bytes between the ranks until it is cut; then it keeps every connection, silently.
