@@ -23,6 +23,9 @@ from tensorbus_conformance.comms.setting import Setting
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.trial import Unsupported
 
+MEETING = 45.0
+"""Seconds for all ranks to come: a busy machine starts them slowly."""
+
 
 class Abandoned(Exception):
     """Another rank has failed in this case."""
@@ -48,7 +51,7 @@ class Rank:
         self.case, self.told, self.wrong, self._comm = id, {}, [], None
 
     # -- the job -----------------------------------------------------------------------------
-    def join(self, timeout: float | None = None) -> None:
+    def join(self, timeout: float = MEETING) -> None:
         """Join a job of all ranks, the next one each time."""
         self._meetings += 1
         self._comm = None
@@ -58,8 +61,12 @@ class Rank:
             method = place.as_uri()
         rank = -1 if self.setting.launched else self.rank
         size = -1 if self.setting.launched else self.size
-        limit = timeout or self.timeout
-        dist.init_process_group(self.name, method, timeout=limit, rank=rank, world_size=size)
+        dist.init_process_group(self.name, method, timeout=timeout, rank=rank, world_size=size)
+        self.joined()
+
+    def joined(self) -> None:
+        """From here on calls have the time-out of the run: meeting may take longer."""
+        self.world.timeout = self.timeout
 
     @property
     def world(self) -> Any:
@@ -79,7 +86,7 @@ class Rank:
         """A store that the parent serves: there however the comm is."""
         if self._store is None:
             host, port, secret = self.setting.store
-            self._store = dist.TCPStore(host, port, timeout=self.timeout, secret=secret)
+            self._store = dist.TCPStore(host, port, timeout=MEETING, secret=secret)
         return self._store
 
     def open(

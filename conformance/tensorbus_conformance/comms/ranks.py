@@ -27,7 +27,7 @@ from tensorbus_conformance.comms.case import CommCase, Fault
 from tensorbus_conformance.comms.setting import Setting
 
 START = 60.0
-"""Seconds that starting processes may take."""
+"""Seconds that starting processes may take, and their meeting."""
 APART = 20.0
 """Seconds that a case with a fault may take at least: ranks ask each other who it was."""
 GRACE = 1.5
@@ -163,7 +163,7 @@ class Ranks:
 
     def _await_ready(self) -> None:
         broken = {}
-        end = time.monotonic() + 2 * self.timeout
+        end = time.monotonic() + START
         for number, line in sorted(self._lines.items()):
             if not line.poll(max(end - time.monotonic(), 0.05)):
                 broken[number] = "init_process_group did not come back in time"

@@ -18,7 +18,7 @@ from tensorbus.plugin import COMM_OPTIONAL, COMM_REQUIRED
 from tensorbus_conformance import formats
 from tensorbus_conformance.comms import cases
 from tensorbus_conformance.comms.case import CommCase
-from tensorbus_conformance.comms.rank import Abandoned, Rank
+from tensorbus_conformance.comms.rank import MEETING, Abandoned, Rank
 from tensorbus_conformance.comms.setting import Setting
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.report import BLOCKED, FAIL, PASS, UNSUPPORTED
@@ -70,7 +70,7 @@ def _threads(setting: Setting) -> None:
             _rank(setting, number, line, joined=True)
 
     try:
-        dist.local.run(one, setting.size, backend=setting.name, timeout=setting.timeout)
+        dist.local.run(one, setting.size, backend=setting.name, timeout=MEETING)
     except BaseException as e:
         with contextlib.suppress(OSError), _connect(setting, -1) as line:
             line.send(("broken", _told(e)))
@@ -79,7 +79,9 @@ def _threads(setting: Setting) -> None:
 def _rank(setting: Setting, number: int, line: Connection, joined: bool) -> None:
     rank = Rank(setting, number, line)
     try:
-        if not joined:
+        if joined:
+            rank.joined()
+        else:
             rank.join()
         claimed = [d.name for d in formats.ALL if d in rank.claims()]
         line.send(("ready", claimed, rank.device.partition(":")[0]))
