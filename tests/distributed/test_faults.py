@@ -9,6 +9,8 @@ import pytest
 
 import tensorbus as torch
 import tensorbus.distributed as dist
+from tensorbus.distributed import world as worlds
+from tensorbus.distributed.process_group import ProcessGroup
 
 
 @pytest.mark.parametrize("victim", [0, 2])
@@ -264,3 +266,24 @@ assert (x == 2).all()
 dist.destroy_process_group()
 """
     )
+
+
+def test_a_group_that_is_made_after_a_death_knows_of_it():
+    """A rank may die while others are still making the group."""
+
+    def rank():
+        world, me = worlds.current(), dist.get_rank()
+        dist.barrier()
+        if me == 1:
+            raise LookupError("mine")
+        while 1 not in world.monitor._dead:
+            time.sleep(0.01)
+        ranks = tuple(range(2))
+        group = ProcessGroup(world, "late", ranks, 0, {"*": "tcp"}, 30.0, world.store)
+        world.monitor.tell(group)
+        with pytest.raises(dist.DistBackendError, match="rank 1 died") as caught:
+            dist.barrier(group)
+        assert caught.value.ranks == (1,)
+
+    with pytest.raises(LookupError, match="mine"):
+        dist.local.run(rank, 2, backend="tcp", timeout=30)

@@ -108,7 +108,7 @@ def _enter(
             meeting.store, meeting.secret, {"address": meeting.address}, description=title,
         )  # fmt: skip
         world.groups[_DEFAULT] = world.default = group
-        world.monitor.tell_left(group)
+        world.monitor.tell(group)
         for name in set(table.values()) or {group.backend_name()}:
             group.comm(name)
     except BaseException:
@@ -306,7 +306,7 @@ def _make(
     )  # fmt: skip
     world.groups[name] = group
     if world.monitor is not None:
-        world.monitor.tell_left(group)
+        world.monitor.tell(group)
     for comm in set(table.values()) or {group.backend_name()}:
         group.comm(comm)
     return group

@@ -43,7 +43,7 @@ class Monitor:
         self._closed = False
         self._left: dict[int, dict[str, int]] = {}
         """What ranks that have left had done, by group."""
-        self._dead: set[int] = set()
+        self._dead: dict[int, str] = {}
         self._alive.last_will(_EVENTS, self._event("dead"))
         self._thread = threading.Thread(target=self._listen, name="tensorbus-events", daemon=True)
         self._thread.start()
@@ -78,7 +78,7 @@ class Monitor:
         elif kind == "left":
             self._left[rank] = event["done"]
             for each in list(self._world.groups.values()):
-                self.tell_left(each)
+                self.tell(each)
         elif kind == "ask":
             answer = self._state(event["group"])
             self._store.set(f"answers/{event['id']}/{self._rank}", json.dumps(answer))
@@ -87,19 +87,21 @@ class Monitor:
             if group is not None:
                 group.fail(event["text"], tuple(event["ranks"]))
 
-    def tell_left(self, group: ProcessGroup) -> None:
-        """Tell a group who has left it; a new one, of those that were faster than this rank."""
+    def tell(self, group: ProcessGroup) -> None:
+        """Tell a group who has left or died; a new one, what came before it was there."""
         for rank, done in list(self._left.items()):
             if rank != self._rank and rank in group.ranks and group.group_name in done:
                 group.has_left(rank, done[group.group_name])
+        for rank, text in list(self._dead.items()):
+            if rank in group.ranks:
+                group.fail(text, (rank,))
 
     def _died(self, rank: int, text: str) -> None:
         if rank == self._rank or rank in self._left:
             return
-        self._dead.add(rank)
+        self._dead[rank] = text
         for group in list(self._world.groups.values()):
-            if rank in group.ranks:
-                group.fail(text, (rank,))
+            self.tell(group)
 
     def _state(self, name: str) -> list[Any]:
         group = self._world.groups.get(name)
