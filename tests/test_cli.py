@@ -296,3 +296,8 @@ def test_a_broken_command_is_a_sentence(install, capsys):
     install("acme-cli", {COMMANDS: {"hello": "acme_cli"}}, {"acme_cli": "raise OSError('no')"})
     assert cli.main(["hello"]) == 2
     assert "command 'hello' of acme-cli 1.0 can't be used: OSError: no" in capsys.readouterr().err
+
+
+def test_doctor_keeps_the_secret_of_a_job():
+    told = run("doctor", TENSORBUS_JOB_SECRET="do not tell").stdout
+    assert "TENSORBUS_JOB_SECRET" in told and "do not tell" not in told

@@ -26,7 +26,11 @@ def run(args: argparse.Namespace) -> int:
     _section("versions", _versions())
     _section("platform", _platform())
     _section("numpy", _numpy())
-    settings = {k: v for k, v in sorted(os.environ.items()) if k.startswith("TENSORBUS_")}
+    settings = {
+        k: "(set, and not shown)" if k.endswith("_SECRET") else v
+        for k, v in sorted(os.environ.items())
+        if k.startswith("TENSORBUS_")
+    }
     _section("environment", {**settings, **{k: os.environ.get(k, "(unset)") for k in THREADS}})
     found = devices.answers(args.timeout)
     _section("devices", dict(_described(found)))
