@@ -94,7 +94,7 @@ def _texts(host: np.ndarray) -> list[Any]:
         return [float(v).hex() for v in flat]
     if host.dtype.kind == "c":
         return [[float(v.real).hex(), float(v.imag).hex()] for v in flat]
-    return flat.tolist()  # type: ignore[no-any-return]
+    return flat.tolist()
 
 
 def _values(texts: Sequence[Any], shape: Sequence[int], d: Dtype) -> np.ndarray:

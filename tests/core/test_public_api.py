@@ -26,7 +26,6 @@ MODULES = (
     "tensorbus.distributed.optim",
     "tensorbus.distributed.run",
     "tensorbus.linalg",
-    "tensorbus.multiprocessing",
     "tensorbus.nn",
     "tensorbus.nn.functional",
     "tensorbus.nn.init",

@@ -214,6 +214,7 @@ def test_an_overlay_offers_its_kernel(name, base, projects, installed):
         assert kernel(x, 1) is NotImplemented
 
 
+@pytest.mark.slow
 def test_their_own_tests_pass_where_pip_has_installed_them(projects, tmp_path):
     """Wheels built by pip, without a registry, into a folder of their own."""
     if importlib.util.find_spec("pip") is None or importlib.util.find_spec("hatchling") is None:

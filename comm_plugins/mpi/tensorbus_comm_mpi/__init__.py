@@ -6,7 +6,9 @@ This module is what discovery imports, so it imports nothing but the hook.
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from tensorbus.plugin import Comm, CommContext, CommSpec, hookimpl
 from tensorbus_comm_mpi.launch import launched_by
@@ -41,6 +43,12 @@ def _load() -> Callable[[CommContext], Comm]:
     return MpiComm
 
 
+def _launcher(ranks: int) -> list[str]:
+    """The MPI library's mpiexec: the one beside this Python, or that of the path."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    return [str(beside) if beside.exists() else "mpiexec", "-n", str(ranks)]
+
+
 @hookimpl
 def tensorbus_comm() -> CommSpec:
     """The comm ``mpi``: the choice where mpiexec started the process, else only where named."""
@@ -50,6 +58,7 @@ def tensorbus_comm() -> CommSpec:
         priority=-1,
         launched_by=launched_by,
         needs_store=False,
+        launcher=_launcher,
         probe=_probe,
         api=1,
         requires=("mpi4py",),

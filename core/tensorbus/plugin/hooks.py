@@ -69,6 +69,10 @@ class CommSpec:
     """Whether this process was started by the comm's own launcher, read from the environment."""
     needs_store: bool = True
     """Whether its ranks find each other through the store."""
+    threads: bool = False
+    """Whether its ranks are threads of one process."""
+    launcher: Callable[[int], list[str]] | None = None
+    """The words of the command that starts so many ranks of its own, such as mpiexec's."""
     probe: Callable[[], None] = lambda: None
     """Raises, with a sentence for the user, where the library or the hardware is missing."""
     api: int = API
