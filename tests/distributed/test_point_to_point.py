@@ -11,6 +11,7 @@ import pytest
 
 import tensorbus as torch
 import tensorbus.distributed as dist
+from tensorbus.plugin import CommError, float32
 
 BACKENDS = ["local", "tcp"]
 
@@ -283,3 +284,17 @@ def test_as_many_receives_as_wait_for_one_another_go_on():
         return None
 
     assert dist.local.run(rank, 2, backend="local", timeout=60)[0] == list(range(60))
+
+
+def test_after_an_abort_nothing_waits_for_ranks_that_never_met():
+    """Both ranks are told at once, also the one that would connect first."""
+
+    def program():
+        comm = dist.group.WORLD.comm("tcp")
+        comm.abort(CommError("the job is over", [1]))
+        begin = time.monotonic()
+        with pytest.raises(CommError, match="the job is over"):
+            comm.all_reduce(np.ones(3, np.float32), float32, "sum", 20.0)
+        return time.monotonic() - begin
+
+    assert max(dist.local.run(program, 2, backend="tcp", timeout=20)) < 5

@@ -102,6 +102,8 @@ class Links:
     def _dial(self, peer: int, use: int, deadline: Deadline) -> socket.socket:
         context = self.context
         key = f"tcp/{peer}"
+        if self._closed:
+            raise self.failure(peer)
         try:
             self.store.wait([key], deadline.left())
             port, order, host = self.store.get(key).decode().split(" ", 2)
