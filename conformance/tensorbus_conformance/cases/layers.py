@@ -7,6 +7,7 @@ into another layer, and moves to other dtypes and devices are checked.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Iterator, Mapping
@@ -158,9 +159,21 @@ def _evaluation(layer: Layer, dtype: Dtype, t: Trial) -> None:
             raise Mismatch(f"{name} changed in evaluation")
 
 
+@contextlib.contextmanager
+def seeded() -> Iterator[None]:
+    """The default stream from its seed 0, and where it was afterwards."""
+    before = tensorbus.random.get_rng_state()
+    tensorbus.manual_seed(0)
+    try:
+        yield
+    finally:
+        tensorbus.random.set_rng_state(before)
+
+
 def _initial(layer: Layer, dtype: Dtype, t: Trial) -> None:
     bench = _Setting(layer, dtype, t)
-    state = bench.make().state_dict()
+    with seeded():
+        state = bench.make().state_dict()
     for name, start in layer.initial.items():
         if state[name].dtype is not dtype:
             raise Mismatch(f"{name} is {state[name].dtype.name}, expected {dtype.name}")
