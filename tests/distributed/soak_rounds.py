@@ -41,7 +41,7 @@ class Round:
 
     def _tensor(self, array):
         if self.strided and array.ndim > 1:
-            transposed = torch.from_numpy(np.ascontiguousarray(array.T))
+            transposed = torch.from_numpy(np.array(array.T, order="C"))  # a copy in any case
             return transposed.permute(*range(array.ndim)[::-1])
         return torch.from_numpy(np.array(array))  # a sum of 0-dim arrays is none
 
