@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,10 +91,7 @@ class Bench:
     @staticmethod
     def reference(op: Op, sample: Sample, hosts: Sequence[np.ndarray]) -> Any:
         """What the reference gives for host values, one for each operand."""
-        rest = iter(hosts)
-        args, kwargs = sample.replace(lambda t: next(rest))
-        with np.errstate(all="ignore"):
-            return op.reference(*args, **kwargs)
+        return on_hosts(op.reference, sample, hosts)
 
     # -- judgement ---------------------------------------------------------------------------
     def check(self, got: Any, want: Any, op: Op, dtype: Dtype, scale: Any = None) -> None:
@@ -179,6 +176,14 @@ def needs_of_cpu(*dtypes: Dtype) -> None:
     missing = sorted({d.name for d in dtypes} - {d.name for d in found})
     if missing:
         raise Unsupported(f"the CPU, by way of which this goes, has no {', '.join(missing)}")
+
+
+def on_hosts(f: Callable[..., Any], sample: Sample, hosts: Iterable[np.ndarray]) -> Any:
+    """What a function over NumPy gives for a sample with these values as its operands."""
+    rest = iter(hosts)
+    args, kwargs = sample.replace(lambda _: next(rest))
+    with np.errstate(all="ignore"):
+        return f(*args, **kwargs)
 
 
 def flatten(result: Any) -> list[Any]:

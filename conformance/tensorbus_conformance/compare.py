@@ -18,6 +18,17 @@ class Mismatch(Exception):
     """What the backend did is not what the contract says."""
 
 
+def expect(condition: Any, what: str) -> None:
+    """Raise unless the condition holds."""
+    if not condition:
+        raise Mismatch(what)
+
+
+def same(what: str, got: Any, want: Any) -> None:
+    """Raise unless two Python values are equal."""
+    expect(got == want, f"{what}: got {got}, expected {want}")
+
+
 def equal(
     got: np.ndarray,
     want: Any,

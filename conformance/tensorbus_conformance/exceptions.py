@@ -35,6 +35,11 @@ class KnownGap:
         return self.id == id or (any(m in self.id for m in "*?[") and matches(id, self.id))
 
 
+def excuse(gaps: Iterable[KnownGap], id: str) -> str | None:
+    """The reason of the first gap that covers a case, None where none does."""
+    return next((gap.reason for gap in gaps if gap.covers(id)), None)
+
+
 class ExceptionsError(ValueError):
     """The exceptions file cannot be used as it stands."""
 

@@ -137,7 +137,7 @@ def run_case(case: Case, device: Device, gaps: Sequence[KnownGap] = ()) -> Resul
         outcome, message = FALLBACK, f"ran on the CPU: {', '.join(missing)}"
     if outcome == FAIL and case.level not in ("L0", "L1"):
         missing = _kernels_used(case, device)
-    reason = next((gap.reason for gap in gaps if gap.covers(case.id)), None)
+    reason = exceptions.excuse(gaps, case.id)
     ulp = trial.ulp if trial.ulp is None or np.isfinite(trial.ulp) else None
     return Result(
         case.id, case.family, outcome, message, ulp, seconds, reason, missing, trial.relative

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from tensorbus_conformance.case import Case
-from tensorbus_conformance.exceptions import KnownGap
+from tensorbus_conformance.exceptions import KnownGap, excuse
 from tensorbus_conformance.report import CRASH, Result
 
 TIMEOUT = 300.0
@@ -147,8 +147,7 @@ class _Process:
 
 
 def _crash(case: Case, gaps: Sequence[KnownGap], message: str) -> Result:
-    reason = next((gap.reason for gap in gaps if gap.covers(case.id)), None)
-    return Result(case.id, case.family, CRASH, message, excepted=reason)
+    return Result(case.id, case.family, CRASH, message, excepted=excuse(gaps, case.id))
 
 
 def _serve(

@@ -14,6 +14,7 @@ from tensorbus.plugin import CommContext, CommError, CommTimeout, PeerLost
 from tensorbus.plugin.wire import (
     Deadline,
     Refused,
+    accept_each,
     connect,
     keep_alive,
     listen,
@@ -55,17 +56,7 @@ class Links:
 
     # -- incoming ----------------------------------------------------------------------------
     def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                if self._closed:
-                    return
-                continue
-            if not self._proving.acquire(blocking=False):
-                connection.close()
-                continue
-            threading.Thread(target=self._greet, args=(connection,), daemon=True).start()
+        accept_each(self._listener, self._proving, lambda: self._closed, self._greet)
 
     def _greet(self, connection: socket.socket) -> None:
         try:

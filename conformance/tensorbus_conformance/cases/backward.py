@@ -14,7 +14,7 @@ import tensorbus.nn.functional
 from tensorbus_conformance import formats
 from tensorbus_conformance.bench import expect_raises
 from tensorbus_conformance.case import Case
-from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.compare import same
 from tensorbus_conformance.trial import Trial
 
 FAMILY = "backward"
@@ -36,24 +36,19 @@ def _run(check: Callable[[Any, Any], None], t: Trial) -> None:
     check(x, (x * x).sum())
 
 
-def _equal(what: str, got: Any, want: Any) -> None:
-    if got != want:
-        raise Mismatch(f"{what}: got {got}, expected {want}")
-
-
 def _accumulates(x: Any, y: Any) -> None:
     y.backward(retain_graph=True)
     first = x.grad
     y.backward()
-    _equal("gradients of two passes", x.grad.tolist(), [4.0, -8.0, 12.0])
-    _equal("accumulated in place", x.grad is first, True)
-    _equal("the gradient's device", x.grad.device, x.device)
+    same("gradients of two passes", x.grad.tolist(), [4.0, -8.0, 12.0])
+    same("accumulated in place", x.grad is first, True)
+    same("the gradient's device", x.grad.device, x.device)
 
 
 def _twice(x: Any, y: Any) -> None:
     y.backward()
     raised = expect_raises(y.backward, RuntimeError)
-    _equal(
+    same(
         "the message",
         str(raised).startswith("Trying to backward through the graph a second time"),
         True,
@@ -70,10 +65,10 @@ def _replaced(x: Any, y: Any) -> None:
     handle = x.register_hook(tenfold)
     y.backward(retain_graph=True)
     handle.remove()
-    _equal("what the hook saw", seen, [[2.0, -4.0, 6.0]])
-    _equal("what it gave", x.grad.tolist(), [20.0, -40.0, 60.0])
+    same("what the hook saw", seen, [[2.0, -4.0, 6.0]])
+    same("what it gave", x.grad.tolist(), [20.0, -40.0, 60.0])
     y.backward()
-    _equal("after its removal", x.grad.tolist(), [22.0, -44.0, 66.0])
+    same("after its removal", x.grad.tolist(), [22.0, -44.0, 66.0])
 
 
 def _after_accumulation(x: Any, y: Any) -> None:
@@ -81,32 +76,32 @@ def _after_accumulation(x: Any, y: Any) -> None:
     x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.tolist()))
     y.backward(retain_graph=True)
     y.backward()
-    _equal("what the hook saw", seen, [[2.0, -4.0, 6.0], [4.0, -8.0, 12.0]])
+    same("what the hook saw", seen, [[2.0, -4.0, 6.0], [4.0, -8.0, 12.0]])
     expect_raises(lambda: y.register_post_accumulate_grad_hook(print), RuntimeError)
 
 
 def _kept(x: Any, y: Any) -> None:
     z = x * 3
-    _equal("before", z.retains_grad, False)
+    same("before", z.retains_grad, False)
     z.retain_grad()
-    _equal("after", z.retains_grad, True)
+    same("after", z.retains_grad, True)
     (z * z).sum().backward()
-    _equal("the gradient of a result", z.grad.tolist(), [6.0, -12.0, 18.0])
-    _equal("the leaf's", x.grad.tolist(), [18.0, -36.0, 54.0])
+    same("the gradient of a result", z.grad.tolist(), [6.0, -12.0, 18.0])
+    same("the leaf's", x.grad.tolist(), [18.0, -36.0, 54.0])
 
 
 def _not_recorded(x: Any, y: Any) -> None:
     with tensorbus.no_grad():
-        _equal("under no_grad", (x * 2).requires_grad, False)
-    _equal("detached", x.detach().requires_grad, False)
+        same("under no_grad", (x * 2).requires_grad, False)
+    same("detached", x.detach().requires_grad, False)
     mixed = x * 2 + (x * 5).detach()
     mixed.sum().backward()
-    _equal("the gradient", x.grad.tolist(), [2.0, 2.0, 2.0])
+    same("the gradient", x.grad.tolist(), [2.0, 2.0, 2.0])
 
 
 def _part(x: Any, y: Any) -> None:
     x[1:].mul(4).sum().backward()
-    _equal("the gradient of a part", x.grad.tolist(), [0.0, 4.0, 4.0])
+    same("the gradient of a part", x.grad.tolist(), [0.0, 4.0, 4.0])
 
 
 def _third_order(x: Any, y: Any) -> None:
@@ -116,19 +111,19 @@ def _third_order(x: Any, y: Any) -> None:
     g: Any = (pooled**3).sum()
     for want in ([0, 12, 0, 0], [0, 288, 0, 0], [0, 7776 * 32, 0, 0]):
         (g,) = tensorbus.autograd.grad(g, leaf, create_graph=True)
-        _equal("a derivative", g.tolist(), [[[float(v) for v in want]]])
+        same("a derivative", g.tolist(), [[[float(v) for v in want]]])
         g = (g * g).sum()
 
 
 def _printed(x: Any, y: Any) -> None:
     where = "" if x.device.type == "cpu" else f", device='{x.device}'"
-    _equal("repr", repr(x.detach()), f"tensor([ 1., -2.,  3.]{where})")
-    _equal("repr of a leaf", repr(x), f"tensor([ 1., -2.,  3.]{where}, requires_grad=True)")
+    same("repr", repr(x.detach()), f"tensor([ 1., -2.,  3.]{where})")
+    same("repr of a leaf", repr(x), f"tensor([ 1., -2.,  3.]{where}, requires_grad=True)")
 
 
 def _to_cuda(x: Any, y: Any) -> None:
     if tensorbus.accelerator.is_available("cuda"):
-        _equal("moved", x.detach().cuda().tolist(), [1.0, -2.0, 3.0])
+        same("moved", x.detach().cuda().tolist(), [1.0, -2.0, 3.0])
     else:
         expect_raises(lambda: x.detach().cuda(), RuntimeError)
 

@@ -15,7 +15,7 @@ import tensorbus
 from tensorbus_conformance import formats
 from tensorbus_conformance.bench import Bench, require
 from tensorbus_conformance.case import Case
-from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.compare import same
 from tensorbus_conformance.trial import Trial
 
 N = 2**31 + 11
@@ -53,70 +53,65 @@ def _marked(device: str) -> Any:
     return x
 
 
-def _equal(what: str, got: Any, want: Any) -> None:
-    if got != want:
-        raise Mismatch(f"{what}: got {got}, expected {want}")
-
-
 def _select(x: Any) -> None:
     for place, value in _MARKS:
-        _equal(f"x[{place}]", x[place].item(), value)
-        _equal(f"x[{place - N}]", x[place - N].item(), value)
+        same(f"x[{place}]", x[place].item(), value)
+        same(f"x[{place - N}]", x[place - N].item(), value)
 
 
 def _slice(x: Any) -> None:
-    _equal("x[2**31 - 2:]", x[2**31 - 2 : 2**31 + 1].tolist(), [0, 5, 7])
-    _equal("every 2**31 - 1st", x[:: 2**31 - 1].tolist(), [3, 5])
+    same("x[2**31 - 2:]", x[2**31 - 2 : 2**31 + 1].tolist(), [0, 5, 7])
+    same("every 2**31 - 1st", x[:: 2**31 - 1].tolist(), [3, 5])
 
 
 def _sum(x: Any) -> None:
-    _equal("sum", x.sum().item(), sum(value for _, value in _MARKS))
+    same("sum", x.sum().item(), sum(value for _, value in _MARKS))
     rows = x[: 2**31].view(2, 2**30)
-    _equal("sums of rows", rows.sum(dim=1).tolist(), [4, 5])
+    same("sums of rows", rows.sum(dim=1).tolist(), [4, 5])
 
 
 def _argmax(x: Any) -> None:
-    _equal("argmax", x.argmax().item(), N - 1)
-    _equal("max", x.max().item(), 9)
+    same("argmax", x.argmax().item(), N - 1)
+    same("max", x.max().item(), 9)
 
 
 def _take(x: Any) -> None:
     places = [place for place, _ in _MARKS]
     index = tensorbus.tensor(places, device=x.device)
-    _equal("taken", x[index].tolist(), [value for _, value in _MARKS])
+    same("taken", x[index].tolist(), [value for _, value in _MARKS])
 
 
 def _put(x: Any) -> None:
     x[tensorbus.tensor([2**31 + 1, 4], device=x.device)] = 8
-    _equal("put", [x[4].item(), x[2**31 + 1].item(), x.sum().item()], [8, 8, 43])
+    same("put", [x[4].item(), x[2**31 + 1].item(), x.sum().item()], [8, 8, 43])
 
 
 def _nonzero(x: Any) -> None:
-    _equal("nonzero", x.nonzero().reshape(-1).tolist(), [place for place, _ in _MARKS])
+    same("nonzero", x.nonzero().reshape(-1).tolist(), [place for place, _ in _MARKS])
 
 
 def _add(x: Any) -> None:
     y = x + x
-    _equal("doubled", [y[place].item() for place, _ in _MARKS], [2 * v for _, v in _MARKS])
+    same("doubled", [y[place].item() for place, _ in _MARKS], [2 * v for _, v in _MARKS])
     y.mul_(2)
-    _equal("in place", y[N - 1].item(), 36)
+    same("in place", y[N - 1].item(), 36)
 
 
 def _copy(x: Any) -> None:
     y = tensorbus.empty(N, dtype=tensorbus.uint8, device=x.device)
     y.copy_(x.flip(0))
-    _equal("flipped", [y[N - 1 - place].item() for place, _ in _MARKS], [v for _, v in _MARKS])
+    same("flipped", [y[N - 1 - place].item() for place, _ in _MARKS], [v for _, v in _MARKS])
 
 
 def _cat(x: Any) -> None:
     y = tensorbus.cat([x[:5], x])
-    _equal("joined", [y[place + 5].item() for place, _ in _MARKS], [v for _, v in _MARKS])
+    same("joined", [y[place + 5].item() for place, _ in _MARKS], [v for _, v in _MARKS])
 
 
 def _cpu(x: Any) -> None:
     host = x.cpu().numpy()
-    _equal("on the host", [int(host[p]) for p, _ in _MARKS], [v for _, v in _MARKS])
-    _equal("elements", int(np.count_nonzero(host)), len(_MARKS))
+    same("on the host", [int(host[p]) for p, _ in _MARKS], [v for _, v in _MARKS])
+    same("elements", int(np.count_nonzero(host)), len(_MARKS))
 
 
 _CHECKS: dict[str, Callable[[Any], None]] = {

@@ -14,7 +14,7 @@ from tensorbus.plugin import dtype as Dtype
 from tensorbus_conformance import formats
 from tensorbus_conformance.bench import Bench
 from tensorbus_conformance.case import Case
-from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.compare import Mismatch, expect
 from tensorbus_conformance.op import T
 from tensorbus_conformance.trial import Trial
 
@@ -31,12 +31,6 @@ def cases() -> Iterator[Case]:
                 functools.partial(check, dtype),
                 (dtype,),
             )
-
-
-def expect(condition: Any, what: str) -> None:
-    """Raise unless the condition holds."""
-    if not condition:
-        raise Mismatch(what)
 
 
 def equal(bench: Bench, got: Any, want: Any, what: str) -> None:

@@ -15,7 +15,15 @@ import numpy as np
 import tensorbus
 from tensorbus.plugin import dtype as Dtype
 from tensorbus_conformance import formats
-from tensorbus_conformance.bench import Bench, Operand, expect_raises, flatten, lays_out, require
+from tensorbus_conformance.bench import (
+    Bench,
+    Operand,
+    expect_raises,
+    flatten,
+    lays_out,
+    on_hosts,
+    require,
+)
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.op import ErrorSample, Op, Sample
@@ -95,12 +103,7 @@ def values(op: Op, sample: Sample, dtype: Dtype, layout: str, t: Trial) -> None:
 
 def scale_of(op: Op, sample: Sample, placed: list[Operand]) -> Any:
     """The magnitudes at which the op's error is measured, where it says so."""
-    if op.scale is None:
-        return None
-    rest = iter(p.wide() for p in placed)
-    args, kwargs = sample.replace(lambda _: next(rest))
-    with np.errstate(all="ignore"):
-        return op.scale(*args, **kwargs)
+    return op.scale and on_hosts(op.scale, sample, [p.wide() for p in placed])
 
 
 def _memory(bench: Bench, op: Op, got: Any, placed: list[Operand]) -> None:

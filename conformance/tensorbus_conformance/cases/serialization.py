@@ -19,7 +19,7 @@ from tensorbus.plugin import dtype as Dtype
 from tensorbus_conformance import formats
 from tensorbus_conformance.bench import Bench
 from tensorbus_conformance.case import Case
-from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.compare import expect
 from tensorbus_conformance.op import T
 from tensorbus_conformance.trial import Trial
 
@@ -51,12 +51,6 @@ def _saved(obj: Any, **options: Any) -> Any:
     tensorbus.save(obj, file)
     file.seek(0)
     return tensorbus.load(file, **options)
-
-
-def expect(condition: Any, what: str) -> None:
-    """Raise unless the condition holds."""
-    if not condition:
-        raise Mismatch(what)
 
 
 def _same(bench: Bench, got: Any, want: Any, what: str, device: Any = None) -> None:

@@ -14,6 +14,7 @@ from tensorbus.distributed.store import HashStore, Store, Value, as_bytes
 from tensorbus.plugin.wire import (
     Deadline,
     Refused,
+    accept_each,
     connect,
     host_of,
     keep_alive,
@@ -50,17 +51,7 @@ class _Server:
         threading.Thread(target=self._accept, name="tensorbus-store", daemon=True).start()
 
     def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                if self._closed:
-                    return
-                continue
-            if not self._proving.acquire(blocking=False):
-                connection.close()
-                continue
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+        accept_each(self._listener, self._proving, lambda: self._closed, self._serve)
 
     def _serve(self, connection: socket.socket) -> None:
         will: list[bytes] = []

@@ -13,8 +13,10 @@ import ipaddress
 import os
 import select
 import socket
+import threading
 import time
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 MAGIC = b"TBUS\x01"
@@ -154,6 +156,30 @@ def host_of(address: Any) -> str:
     if len(address) < 4 or not address[3]:
         return host
     return f"{host}%{socket.if_indextoname(address[3])}"
+
+
+def accept_each(
+    listener: socket.socket,
+    proving: threading.Semaphore,
+    closed: Callable[[], bool],
+    serve: Callable[[socket.socket], None],
+) -> None:
+    """Give each connection that comes to *serve*, in a thread of its own, until it is *closed*.
+
+    Those beyond the number that *proving* admits are cut off; *serve* releases it when the other
+    side has proved who it is, or failed to.
+    """
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            if closed():
+                return
+            continue
+        if not proving.acquire(blocking=False):
+            connection.close()
+            continue
+        threading.Thread(target=serve, args=(connection,), daemon=True).start()
 
 
 def listen(host: str, port: int = 0, backlog: int = 128) -> socket.socket:
