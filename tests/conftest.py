@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tensorbus import discovery, kinds
+from tensorbus import discovery
+from tensorbus._dispatch import kinds
 
 REQUIRED = {name for name in os.environ.get("TENSORBUS_REQUIRE", "").split(",") if name}
 

@@ -15,10 +15,10 @@ import pytest
 import tensorbus as torch
 from tensorbus import cli, discovery, plugin
 from tensorbus.discovery.metadata import BACKENDS, OVERLAYS
-from tensorbus.ops.registry import ROWS
 from tensorbus.plugin import PRIMITIVES, VIEWS, Backend, Capabilities, float32, hooks, int64
 from tensorbus.plugin.array_library.runtime import ArrayRuntime
 from tensorbus.plugin.kernel_language import Dialect
+from tensorbus.rows.registry import ROWS
 from tensorbus_conformance import OUTCOMES, exceptions, run
 
 FOLDER = Path(__file__).parents[1] / "docs"

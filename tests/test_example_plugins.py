@@ -19,8 +19,10 @@ import numpy as np
 import pytest
 
 import tensorbus
-from tensorbus import discovery, dispatch, kinds
-from tensorbus.devices import device as Device
+from tensorbus import discovery
+from tensorbus._device.device import device as Device
+from tensorbus._dispatch import kinds
+from tensorbus._dispatch import resolve as dispatch
 from tensorbus.nn import functional as F
 from tensorbus.plugin import PRIMITIVES, float32
 

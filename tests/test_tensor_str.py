@@ -11,7 +11,7 @@ import pytest
 import tensorbus
 
 CPU = tensorbus.discovery.backend("cpu").capabilities(0)
-DTYPES = [d.name for d in tensorbus.dtypes.ALL if d in CPU.dtypes]
+DTYPES = [d.name for d in tensorbus._base.dtypes.ALL if d in CPU.dtypes]
 
 
 @pytest.fixture(autouse=True)
@@ -149,13 +149,13 @@ def test_every_device_prints_the_same_values_and_its_name(device: str) -> None:
 
 def test_printing_a_large_tensor_reads_only_its_edges(monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
-    original = tensorbus._tensor_str._host_array
+    original = tensorbus.ops.tensor.printing._host_array
 
     def counted(t: Any) -> np.ndarray:
         read.append(t.numel())
         return original(t)
 
-    monkeypatch.setattr(tensorbus._tensor_str, "_host_array", counted)
+    monkeypatch.setattr(tensorbus.ops.tensor.printing, "_host_array", counted)
     assert "..." in repr(tensorbus.zeros(500, 500))
     assert sum(read) == 36
 
@@ -174,7 +174,7 @@ def test_options_are_set_kept_and_restored() -> None:
     tensorbus.set_printoptions(linewidth=50)
     options = tensorbus.get_printoptions()
     assert (options["precision"], options["sci_mode"], options["linewidth"]) == (2, None, 50)
-    with tensorbus._tensor_str.printoptions(profile="full"):
+    with tensorbus.ops.tensor.printing.printoptions(profile="full"):
         assert tensorbus.get_printoptions()["threshold"] == float("inf")
     assert tensorbus.get_printoptions()["precision"] == 2
 

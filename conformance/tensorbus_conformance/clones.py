@@ -11,7 +11,7 @@ from tensorbus.plugin import dtype as Dtype
 
 def composed_ops() -> list[str]:
     """The ops that the frontend composes of others where a backend has no kernel for them."""
-    from tensorbus.ops.registry import ROWS
+    from tensorbus.rows.registry import ROWS
 
     return [name for name, row in ROWS.items() if row.composite is not None]
 

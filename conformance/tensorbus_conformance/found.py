@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus import dtypes
+import tensorbus
 from tensorbus.plugin import dtype as Dtype
 from tensorbus_conformance import formats
 from tensorbus_conformance.bench import Bench, Operand
@@ -115,14 +115,14 @@ def load(file: str | Path) -> Iterator[Found]:
         for entry in json.loads(Path(file).read_text(encoding="utf-8")):
             op = ops[entry["op"]]
             sample = next(s for s in op.samples if s.variant == entry["sample"])
-            d = dtypes.dtype_by_name(entry["dtype"])
+            d = getattr(tensorbus, entry["dtype"])
             kinds = [t.dtype or d for t in sample.operands()]
             hosts = tuple(
                 _values(o["values"], o["shape"], kind)
                 for o, kind in zip(entry["operands"], kinds, strict=True)
             )
             yield Found(op, sample, d, hosts, tuple(o["layout"] for o in entry["operands"]))
-    except (OSError, KeyError, TypeError, StopIteration, json.JSONDecodeError) as error:
+    except (OSError, LookupError, AttributeError, TypeError, StopIteration, ValueError) as error:
         raise ValueError(f"{file} holds no samples that can be run: {error!r}") from error
 
 

@@ -10,8 +10,18 @@ tensor([2., 4.])
 import math as _math
 from typing import Any as _Any
 
-from tensorbus import dtypes as _dtypes
-from tensorbus._tensor import Tensor
+from tensorbus._base import dtypes as _dtypes
+from tensorbus._base.dtypes import can_cast, dtype, finfo, iinfo, promote_types
+from tensorbus._base.size import Size
+from tensorbus._device.defaults import (
+    get_default_device,
+    get_default_dtype,
+    set_default_device,
+    set_default_dtype,
+)
+from tensorbus._device.device import device
+from tensorbus._dispatch.resolve import fallback_counts, get_fallback, set_fallback
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -19,20 +29,10 @@ from tensorbus.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from tensorbus.defaults import (
-    get_default_device,
-    get_default_dtype,
-    set_default_device,
-    set_default_dtype,
-)
-from tensorbus.devices import device
-from tensorbus.dispatch import fallback_counts, get_fallback, set_fallback
-from tensorbus.dtypes import can_cast, dtype, finfo, iinfo, promote_types
+from tensorbus.op_engine import public as _public
+from tensorbus.op_engine.promotion import result_type
 from tensorbus.ops import families as _families
-from tensorbus.ops import public as _public
-from tensorbus.ops.grids import broadcast_shapes
-from tensorbus.ops.promotion import result_type
-from tensorbus.size import Size
+from tensorbus.ops.joining.grids import broadcast_shapes
 from tensorbus.version import __version__
 
 _families.load()
@@ -60,17 +60,17 @@ _LATER = {
     "get_rng_state": "random",
     "set_rng_state": "random",
     "default_generator": "random",
-    "set_printoptions": "_tensor_str",
-    "get_printoptions": "_tensor_str",
-    "set_num_threads": "threads",
-    "get_num_threads": "threads",
+    "set_printoptions": "ops.tensor.printing",
+    "get_printoptions": "ops.tensor.printing",
+    "set_num_threads": "_device.threads",
+    "get_num_threads": "_device.threads",
     "UntypedStorage": "storage",
-    "layout": "formats",
-    "memory_format": "formats",
-    "strided": "formats",
-    "contiguous_format": "formats",
-    "preserve_format": "formats",
-    "channels_last": "formats",
+    "layout": "_base.formats",
+    "memory_format": "_base.formats",
+    "strided": "_base.formats",
+    "contiguous_format": "_base.formats",
+    "preserve_format": "_base.formats",
+    "channels_last": "_base.formats",
 }
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus import discovery
-from tensorbus.devices import device as Device
-from tensorbus.kinds import current_index, set_current_index
+from tensorbus._device.device import device as Device
+from tensorbus._dispatch.kinds import current_index, set_current_index
 from tensorbus.plugin.backend import Backend
 
 

@@ -5,12 +5,12 @@
 tensor(5.)
 """
 
-from tensorbus.ops.grids import linalg_vander as vander
-from tensorbus.ops.linalg import matmul
-from tensorbus.ops.norms import linalg_norm as norm
-from tensorbus.ops.norms import matrix_norm, vector_norm
-from tensorbus.ops.products import linalg_cross as cross
-from tensorbus.ops.products import matrix_power, multi_dot, vecdot
+from tensorbus.ops.joining.grids import linalg_vander as vander
+from tensorbus.ops.matmul.matmul import matmul
+from tensorbus.ops.matmul.products import linalg_cross as cross
+from tensorbus.ops.matmul.products import matrix_power, multi_dot, vecdot
+from tensorbus.ops.reduce.norms import linalg_norm as norm
+from tensorbus.ops.reduce.norms import matrix_norm, vector_norm
 
 __all__ = [
     "cross", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm", "vander", "vecdot",

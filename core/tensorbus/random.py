@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus.devices import device as Device
+from tensorbus._device.device import device as Device
 
 _MASK = 2**64 - 1
 _DEFAULT_SEED = 67280421310721
@@ -65,7 +65,7 @@ class Generator:
 
     def get_state(self) -> Any:
         """The state, 24 bytes in a uint8 tensor: key and offset."""
-        from tensorbus.ops.creation import from_numpy
+        from tensorbus.ops.creation.from_data import from_numpy
 
         state = np.array([self._seed, 0, self._offset], dtype="<u8")
         return from_numpy(state.view(np.uint8).copy())

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus import dtypes
-from tensorbus._tensor import PERMUTED, Tensor, bump, from_array, new
-from tensorbus.devices import device as Device
-from tensorbus.kinds import Kind, contiguous_strides, kind_of
-from tensorbus.size import size_of
+from tensorbus._base import dtypes
+from tensorbus._base.size import size_of
+from tensorbus._device.device import device as Device
+from tensorbus._dispatch.kinds import Kind, contiguous_strides, kind_of
+from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, from_array, new
 
 
 class UntypedStorage:

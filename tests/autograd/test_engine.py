@@ -277,7 +277,7 @@ def test_ops_without_a_derivative_say_so_in_backward(op: str) -> None:
 
 
 def test_rows_refuse_names_of_the_generated_text() -> None:
-    from tensorbus.ops.registry import ROWS, row
+    from tensorbus.rows.registry import ROWS, row
 
     with pytest.raises(ValueError, match=r"\['k'\] are names of the generated text"):
         row("with_a_bad_name", "x:T, k", x=lambda F, g: g)

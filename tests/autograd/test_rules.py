@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tensorbus as tb
-from tensorbus.ops.generate import core
-from tensorbus.ops.registry import ROWS
+from tensorbus.op_engine.generate import core
+from tensorbus.rows.registry import ROWS
 
 REAL = "real"
 POSITIVE = "positive"

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tensorbus import dtypes
+from tensorbus._base import dtypes
 from tensorbus.plugin import Capabilities, KernelLanguageBackend
 from tensorbus.plugin.kernel_language import Dialect
 

@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
-from tensorbus import dtypes
+from tensorbus._base import dtypes
 from tensorbus.plugin import POINTWISE
 from tensorbus_cpu_numpy.backend import CpuBackend
 

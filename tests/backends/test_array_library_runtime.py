@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from tensorbus import dtypes
+from tensorbus._base import dtypes
 from tensorbus.plugin import PRIMITIVES, VIEWS, Backend
 from tensorbus_cpu_numpy import tensorbus_backend
 from tensorbus_cpu_numpy.backend import CpuBackend

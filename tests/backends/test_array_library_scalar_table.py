@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from tensorbus import dtypes
+from tensorbus._base import dtypes
 from tensorbus_cpu_numpy.backend import CpuBackend
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from tensorbus import dtypes
+from tensorbus._base import dtypes
 from tensorbus_cpu_numpy import blas, threads
 from tensorbus_cpu_numpy.backend import CpuBackend
 

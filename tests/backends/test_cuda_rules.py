@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import tensorbus_cuda_cupy
-from tensorbus import dtypes
+from tensorbus._base import dtypes
 from tensorbus.plugin import PRIMITIVES, IndexFault
 from tensorbus_cuda_cupy.rules import CudaRules
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorbus import dtypes
+from tensorbus._base import dtypes
 
 RNG = np.random.default_rng(5)
 FLOATS = ["float16", "float32", "float64"]

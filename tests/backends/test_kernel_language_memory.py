@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
-from tensorbus import dtypes
+from tensorbus._base import dtypes
 from tensorbus.plugin import IndexFault
 
 RNG = np.random.default_rng(11)

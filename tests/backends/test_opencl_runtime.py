@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from tensorbus import dtypes
+from tensorbus._base import dtypes
 
 FIND = "import tensorbus_opencl.devices as d\ntry: d.probe()\nexcept RuntimeError as e: print(e)\n"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 PROGRAM = """
 import types
-from tensorbus import dtypes
+from tensorbus._base import dtypes
 from tensorbus.plugin import reduce_into
 
 settled = 0

@@ -65,7 +65,7 @@ def test_a_rank_that_leaves_early_is_named_and_the_job_can_be_left_as_it_is(mpir
 
 MISMATCH = """
 comm = dist.group.WORLD.comm("mpi")
-from tensorbus import dtypes
+from tensorbus._base import dtypes
 from tensorbus.plugin import CommError
 try:
     # Without the frontend's check of its debug level: whoever gets too much is told by MPI.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 REDUCTIONS = """
-from tensorbus import dtypes
+from tensorbus._base import dtypes
 from tensorbus_comm_mpi import reductions
 r, n = start()
 comm = dist.group.WORLD.comm("mpi")
@@ -91,7 +91,7 @@ def test_reductions_equal_numpy_with_the_same_bits_on_every_rank(mpi_job):
 
 
 MOVES = """
-from tensorbus import dtypes
+from tensorbus._base import dtypes
 from tensorbus_comm_mpi import messages, progress, reductions
 if PIECES:
     # Types for more bytes than an int counts are put together from pieces: here of 1000.
@@ -179,7 +179,7 @@ def test_what_is_moved_arrives(mpi_job, size, pieces):
 
 
 MESSAGES = """
-from tensorbus import dtypes
+from tensorbus._base import dtypes
 from tensorbus.plugin import CommError, CommTimeout
 from tensorbus_comm_mpi.messages import SMALL
 r, n = start()

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tensorbus_comm_nccl
-from tensorbus import dtypes
+from tensorbus._base import dtypes
 from tensorbus.distributed import choice
 from tensorbus.plugin import CommError, CommTimeout, reduce_into
 

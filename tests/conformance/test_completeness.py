@@ -20,8 +20,8 @@ import tensorbus
 import tensorbus.linalg
 import tensorbus.nn.functional
 from tensorbus import discovery
-from tensorbus.ops.public import FUNCTIONS, METHODS
-from tensorbus.ops.registry import ROWS
+from tensorbus.op_engine.public import FUNCTIONS, METHODS
+from tensorbus.rows.registry import ROWS
 from tensorbus_conformance import Case, Device, run_case, select
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from tensorbus import discovery
-from tensorbus.ops.registry import ROWS
 from tensorbus.plugin import PRIMITIVES, VIEWS, Backend
+from tensorbus.rows.registry import ROWS
 from tensorbus_conformance import clones, run, select
 from tensorbus_conformance.profile import MAIN_DTYPES
 from tensorbus_conformance.runner import run_case

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tensorbus import discovery
-from tensorbus.dtypes import ALL
+from tensorbus._base.dtypes import ALL
 from tensorbus.plugin import Backend, Traits
 from tensorbus_conformance.devices.strict import StrictBackend
 

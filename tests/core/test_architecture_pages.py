@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tensorbus as torch
-from tensorbus.ops.generate import source_of
+from tensorbus.op_engine.generate import source_of
 from tensorbus.plugin import KernelLanguageBackend, Traits
 
 ROOT = Path(__file__).parents[2]
@@ -37,21 +37,21 @@ def test_architecture_names_every_room() -> None:
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("tensorbus.ops.public", "Lazy"),
-        ("tensorbus.ops.generate", "source_of"),
-        ("tensorbus.kinds", "_first_call"),
-        ("tensorbus.dispatch", "resolve"),
-        ("tensorbus.dispatch", "WrongDomain"),
-        ("tensorbus.ops.slow", "pointwise"),
-        ("tensorbus.ops.slow", "binary"),
-        ("tensorbus.ops.slow", "failed"),
-        ("tensorbus.ops.slow", "edge_of"),
-        ("tensorbus.ops.casting", "to_kind"),
-        ("tensorbus.ops.reductions", "_spread"),
-        ("tensorbus.ops.raw_views", "suit_traits"),
+        ("tensorbus.op_engine.public", "Lazy"),
+        ("tensorbus.op_engine.generate", "source_of"),
+        ("tensorbus._dispatch.kinds", "_first_call"),
+        ("tensorbus._dispatch.resolve", "resolve"),
+        ("tensorbus._dispatch.resolve", "WrongDomain"),
+        ("tensorbus.op_engine.slow", "pointwise"),
+        ("tensorbus.op_engine.slow", "binary"),
+        ("tensorbus.op_engine.slow", "failed"),
+        ("tensorbus.op_engine.slow", "edge_of"),
+        ("tensorbus.op_engine.casting", "to_kind"),
+        ("tensorbus.ops.reduce.reductions", "_spread"),
+        ("tensorbus.rows.raw_views", "suit_traits"),
         ("tensorbus.autograd.node", "AccumulateGrad"),
-        ("tensorbus.ops.override", "Overriding"),
-        ("tensorbus.modes", "RARE"),
+        ("tensorbus.op_engine.override", "Overriding"),
+        ("tensorbus._base.modes", "RARE"),
     ],
 )
 def test_what_architecture_names_is_there(module: str, name: str) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import tensorbus as torch
-from tensorbus import dispatch, kinds
+from tensorbus._dispatch import kinds
+from tensorbus._dispatch import resolve as dispatch
 from tensorbus.nn import functional as F
 from tensorbus.plugin.backend import PRIMITIVES
 
@@ -205,8 +206,8 @@ def test_devices_meet_in_an_error_that_names_both(plug: Any, boxed: Any) -> None
 
 
 def test_rows_declared_later_reach_tables_that_exist() -> None:
-    from tensorbus.ops.generate import core
-    from tensorbus.ops.registry import ROWS, row
+    from tensorbus.op_engine.generate import core
+    from tensorbus.rows.registry import ROWS, row
 
     x = torch.ones(2)
     row("added_by_a_test", "x:T", "unary", composite=lambda F, x: F.add(x, x))

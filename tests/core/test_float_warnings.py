@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tensorbus as torch
-from tensorbus.float_warnings import silence
+from tensorbus._base.float_warnings import silence
 
 INF, NAN = float("inf"), float("nan")
 

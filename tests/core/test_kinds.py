@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import tensorbus as torch
-from tensorbus import kinds
-from tensorbus.kinds import kind_of, wrap_number
+from tensorbus._dispatch import kinds
+from tensorbus._dispatch.kinds import kind_of, wrap_number
 
 CPU = torch.device("cpu")
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tensorbus as tb
-from tensorbus.ops.layouts import pointwise_strides, view_strides
+from tensorbus.rows.layouts import pointwise_strides, view_strides
 
 torch = pytest.importorskip("torch", reason="PyTorch says which strides are expected")
 

@@ -12,7 +12,7 @@ import pytest
 
 import tensorbus as torch
 from tensorbus.nn import functional as F
-from tensorbus.ops.override import DisableTorchFunctionSubclass, disabled_torch_function
+from tensorbus.op_engine.override import DisableTorchFunctionSubclass, disabled_torch_function
 
 
 class Plain(torch.Tensor):

@@ -16,7 +16,7 @@ from typing import Any
 
 import tensorbus
 from tensorbus import nn, optim
-from tensorbus.ops.public import METHODS, Lazy
+from tensorbus.op_engine.public import METHODS, Lazy
 
 MODULES = (
     "tensorbus",

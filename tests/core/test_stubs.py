@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import tensorbus
-from tensorbus import _stubs
-from tensorbus.ops.public import FUNCTIONS, METHODS
+from tensorbus._tools import stubs as _stubs
+from tensorbus.op_engine.public import FUNCTIONS, METHODS
 
 CORE = Path(tensorbus.__file__).parents[1]
 TEXTS = {path.name: text for path, text in _stubs.stubs().items()}
@@ -49,7 +49,7 @@ def test_every_public_name_of_the_package_is_in_its_stub():
 def test_every_member_of_tensor_is_in_its_stub():
     (tensor,) = (
         node
-        for node in ast.parse(TEXTS["_tensor.pyi"]).body
+        for node in ast.parse(TEXTS["tensor.pyi"]).body
         if isinstance(node, ast.ClassDef) and node.name == "Tensor"
     )
     slots = {"_a", "_b", "_c", "_e", "_g", "_k", "_r", "_s", "_v"}

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 
 
 CPU = tensorbus.discovery.backend("cpu").capabilities(0)
-DTYPES = [d for d in tensorbus.dtypes.ALL if d in CPU.dtypes]
+DTYPES = [d for d in tensorbus._base.dtypes.ALL if d in CPU.dtypes]
 
 
 def loader(dataset, *args, **options):

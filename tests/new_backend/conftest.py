@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import tensorbus as torch
-from tensorbus import cli, dispatch, kinds
+from tensorbus import cli
+from tensorbus._dispatch import kinds
+from tensorbus._dispatch import resolve as dispatch
 
 PROJECTS = {
     "newlib": ["--kind", "array-library"],

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tensorbus
-from tensorbus.ops.public import FUNCTIONS
+from tensorbus.op_engine.public import FUNCTIONS
 
 torch = pytest.importorskip("torch", reason="PyTorch's documented signatures are the reference")
 

@@ -15,7 +15,7 @@ import tensorbus
 from tensorbus.serialization import CheckpointError, load_file, save_file
 
 CPU = tensorbus.discovery.backend("cpu").capabilities(0)
-DTYPES = [d for d in tensorbus.dtypes.ALL if d in CPU.dtypes and d != tensorbus.complex128]
+DTYPES = [d for d in tensorbus._base.dtypes.ALL if d in CPU.dtypes and d != tensorbus.complex128]
 
 
 def sample() -> dict[str, Any]:

@@ -17,7 +17,7 @@ from tensorbus.serialization import archive
 from tensorbus.serialization.archive import ArchiveWriter
 
 CPU = tensorbus.discovery.backend("cpu").capabilities(0)
-DTYPES = [d.name for d in tensorbus.dtypes.ALL if d in CPU.dtypes]
+DTYPES = [d.name for d in tensorbus._base.dtypes.ALL if d in CPU.dtypes]
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tensorbus._tensor import Tensor as Variable
+from tensorbus._tensor.tensor import Tensor as Variable
 from tensorbus.autograd.api import backward, grad
 from tensorbus.autograd.grad_mode import (
     enable_grad,

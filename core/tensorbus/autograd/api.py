@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensorbus._tensor import Tensor, from_array, wrap_like
+from tensorbus._tensor.tensor import Tensor, from_array, wrap_like
 from tensorbus.autograd import early, engine
 from tensorbus.autograd.node import AccumulateGrad
-from tensorbus.ops.slow import edge_of
+from tensorbus.op_engine.slow import edge_of
 
 Tensors = Tensor | Sequence[Tensor]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.api import grad
 
 

@@ -12,11 +12,11 @@ from heapq import heappop, heappush
 from sys import getrefcount
 from typing import Any
 
-from tensorbus._tensor import PERMUTED, Tensor, from_array, wrap_like
+from tensorbus._base.float_warnings import silence
+from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, wrap_like
 from tensorbus.autograd.early import EARLY, count
 from tensorbus.autograd.grad_mode import enable_grad, no_grad
 from tensorbus.autograd.node import AccumulateGrad, Node
-from tensorbus.float_warnings import silence
 
 Roots = list[tuple[Node, Any]]
 
@@ -276,7 +276,7 @@ def _first(edge: AccumulateGrad, leaf: Tensor, g: Any, alone: bool) -> Tensor:
         return from_array(g, k)
     if leaf._b is None:
         return from_array(k.clone(g), k)
-    from tensorbus.ops.layouts import empty_in_layout, is_dense
+    from tensorbus.rows.layouts import empty_in_layout, is_dense
 
     strides = tuple(k.layout(leaf._a)[2])
     if not is_dense(tuple(leaf._s), strides):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorbus._tensor import PERMUTED, Tensor, bump, from_array, new, version_of, wrap_like
+from tensorbus._base.errors import freed_error
+from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, from_array, new, version_of, wrap_like
 from tensorbus.autograd.grad_mode import is_grad_enabled, no_grad
 from tensorbus.autograd.node import AccumulateGrad, Node, next_sequence, stale
-from tensorbus.errors import freed_error
-from tensorbus.ops.slow import edge_of
+from tensorbus.op_engine.slow import edge_of
 
 
 class FunctionCtx:
@@ -306,7 +306,7 @@ def _record(
 
 
 def _attach(results: list[Any], renamed: dict[int, Any], dirty: set[int]) -> None:
-    from tensorbus.ops.inplace import check_leaf, rebase
+    from tensorbus.op_engine.in_place import check_leaf, rebase
 
     for out, edge in renamed.values():
         if id(out) in dirty:

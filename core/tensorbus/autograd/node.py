@@ -7,8 +7,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from tensorbus._tensor import Tensor
-from tensorbus.errors import freed_error, stale_error
+from tensorbus._base.errors import freed_error, stale_error
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.utils.hooks import HookTable, RemovableHandle
 
 next_sequence = itertools.count(-1, -1).__next__

@@ -6,10 +6,10 @@ import argparse
 import sys
 
 from tensorbus import discovery
+from tensorbus._base.dtypes import ALL
 from tensorbus.cli import UsageError
 from tensorbus.cli.probe import USABLE, Answer, ask_each
 from tensorbus.discovery.metadata import BACKENDS, VARIABLE
-from tensorbus.dtypes import ALL
 
 TIMEOUT = 30.0
 COLUMNS = ("device", "plugin", "distribution", "state", "dtypes", "memory", "name, or why not")

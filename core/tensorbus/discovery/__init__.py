@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from tensorbus.devices import device as Device
+    from tensorbus._device.device import device as Device
     from tensorbus.discovery.loader import Loader
     from tensorbus.discovery.metadata import Record
     from tensorbus.plugin.backend import Backend

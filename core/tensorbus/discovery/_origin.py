@@ -8,7 +8,7 @@ from tensorbus import discovery
 from tensorbus.discovery.metadata import BACKENDS, VARIABLE
 
 if TYPE_CHECKING:
-    from tensorbus.devices import device as Device
+    from tensorbus._device.device import device as Device
     from tensorbus.discovery.metadata import Record
 
 _OWN = "tensorbus"

@@ -39,7 +39,8 @@ def plugged(backend: Backend) -> Iterator[str]:
 
 
 def _forget(name: str) -> None:
-    from tensorbus import dispatch, kinds
+    from tensorbus._dispatch import kinds
+    from tensorbus._dispatch import resolve as dispatch
 
     kinds.forget(name)
     dispatch.forget(name)

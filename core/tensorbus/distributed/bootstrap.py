@@ -9,10 +9,10 @@ import socket
 import numpy as np
 
 from tensorbus import discovery
+from tensorbus._base.dtypes import uint8
 from tensorbus.distributed.rendezvous import INTERFACE, Meeting
 from tensorbus.distributed.store import PrefixStore
 from tensorbus.distributed.tcp_store import TCPStore
-from tensorbus.dtypes import uint8
 from tensorbus.plugin.comm import CommContext, Launch
 from tensorbus.plugin.hooks import CommSpec
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.distributed.lifecycle import get_group_rank, group_or_default
 from tensorbus.distributed.process_group import ProcessGroup
 from tensorbus.distributed.world import current

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.distributed import checks, compose
 from tensorbus.distributed.debug import shown

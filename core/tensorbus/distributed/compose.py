@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tensorbus._tensor import Tensor, bump, from_array
+from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.distributed.process_group import ProcessGroup
 from tensorbus.distributed.staging import Buffer

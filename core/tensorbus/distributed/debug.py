@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorbus._base.dtypes import uint8
 from tensorbus.distributed.errors import DistBackendError
-from tensorbus.dtypes import uint8
 from tensorbus.plugin.comm import HOST
 
 if TYPE_CHECKING:
-    from tensorbus._tensor import Tensor
+    from tensorbus._tensor.tensor import Tensor
     from tensorbus.distributed.process_group import ProcessGroup
 
 VARIABLE = "TENSORBUS_DISTRIBUTED_DEBUG"

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.distributed import checks
 from tensorbus.distributed.collectives import all_gather, broadcast
 from tensorbus.distributed.point_to_point import recv, send
 from tensorbus.distributed.process_group import ProcessGroup
 from tensorbus.distributed.rooted import gather, scatter
-from tensorbus.ops.creation import from_numpy
+from tensorbus.ops.creation.from_data import from_numpy
 
 
 def _pack(obj: Any) -> Tensor:

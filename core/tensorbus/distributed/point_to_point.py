@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.distributed import checks, compose
 from tensorbus.distributed.lifecycle import group_or_default
 from tensorbus.distributed.process_group import ProcessGroup

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tensorbus import discovery
+from tensorbus._dispatch.kinds import Kind
 from tensorbus.distributed import choice, debug
 from tensorbus.distributed.errors import DistBackendError
 from tensorbus.distributed.store import PrefixStore, Store
 from tensorbus.distributed.work import Lane, Work
 from tensorbus.distributed.world import World, current
-from tensorbus.kinds import Kind
 from tensorbus.plugin.comm import HOST, Comm, CommContext, CommError
 
 _LANES = 256

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 
-from tensorbus import dtypes
-from tensorbus.dtypes import dtype
+from tensorbus._base import dtypes
+from tensorbus._base.dtypes import dtype
 
 
 class ReduceOp(enum.Enum):

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus._tensor import Tensor
+from tensorbus._base.dtypes import uint8
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.distributed import checks, compose
 from tensorbus.distributed.debug import shown
 from tensorbus.distributed.durations import Duration, seconds
@@ -15,7 +16,6 @@ from tensorbus.distributed.process_group import ProcessGroup
 from tensorbus.distributed.reduce_op import ReduceOp, check_op
 from tensorbus.distributed.staging import divide
 from tensorbus.distributed.work import Work
-from tensorbus.dtypes import uint8
 from tensorbus.plugin.comm import CommError, CommTimeout
 
 

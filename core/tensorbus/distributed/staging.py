@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus._tensor import Tensor, bump
+from tensorbus._dispatch.kinds import Kind
+from tensorbus._tensor.tensor import Tensor, bump
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.distributed.process_group import ProcessGroup
-from tensorbus.kinds import Kind
-from tensorbus.ops.inplace import refuse_overlap
+from tensorbus.op_engine.in_place import refuse_overlap
 from tensorbus.plugin.comm import HOST, Comm
 
 _told: set[tuple[str, str]] = set()

@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 import tensorbus
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 
 _UNIT_GAIN = frozenset(
     ["linear", "sigmoid"]

@@ -1,5 +1,5 @@
 """Parameters and buffers: tensors that a module keeps."""
 
-from tensorbus._parameter import Buffer, Parameter
+from tensorbus.op_engine.parameter import Buffer, Parameter
 
 __all__ = ["Buffer", "Parameter"]

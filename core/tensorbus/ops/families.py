@@ -9,6 +9,6 @@ import tensorbus.ops as ops
 
 
 def load() -> None:
-    """Import each module of ``ops``."""
-    for module in pkgutil.iter_modules(ops.__path__):
-        importlib.import_module(f"tensorbus.ops.{module.name}")
+    """Import each module of each family."""
+    for module in pkgutil.walk_packages(ops.__path__, "tensorbus.ops."):
+        importlib.import_module(module.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tensorbus
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 
 
 def check_not_negative(what: str, value: Any) -> None:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import tensorbus
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 
 from ._shared import (
     add_product_,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tensorbus
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 
 from ._shared import (
     add_product_,

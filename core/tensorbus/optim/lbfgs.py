@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tensorbus
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 
 from ._shared import check_lr
 from .line_search import Point, strong_wolfe

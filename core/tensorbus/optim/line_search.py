@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 
 
 class Point(NamedTuple):

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 import tensorbus
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.modules.module import clear_grad, typename
 from tensorbus.utils.hooks import HookTable, RemovableHandle
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 
 from ._shared import check_lr, check_not_negative
 from .optimizer import Optimizer, ParamsT

@@ -5,7 +5,7 @@ A backend, a communication plugin or an overlay needs nothing of tensorbus but t
 
 from typing import TYPE_CHECKING
 
-from tensorbus.dtypes import (
+from tensorbus._base.dtypes import (
     bfloat16,
     bool,
     complex64,

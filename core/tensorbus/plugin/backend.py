@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tensorbus.dtypes import dtype
+from tensorbus._base.dtypes import dtype
 
 API = 1
 """The contract's version: a plugin names the one it was written for."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pluggy
 
-from tensorbus.dtypes import dtype
+from tensorbus._base.dtypes import dtype
 from tensorbus.plugin.backend import API, Backend, Kernel
 from tensorbus.plugin.comm import HOST, Comm, CommContext, Launch
 

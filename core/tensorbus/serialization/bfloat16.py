@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus.kinds import kind_of
+from tensorbus._dispatch.kinds import kind_of
 
 
 def offers(device: Any, dtype: Any) -> bool:

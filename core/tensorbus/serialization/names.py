@@ -6,8 +6,8 @@ from collections import Counter, OrderedDict
 from typing import Any
 
 import tensorbus
-from tensorbus import dtypes
-from tensorbus._parameter import Parameter
+from tensorbus._base import dtypes
+from tensorbus.op_engine.parameter import Parameter
 from tensorbus.serialization import rebuild
 
 _STORAGE_NAMES = {

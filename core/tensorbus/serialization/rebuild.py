@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import tensorbus
-from tensorbus import dtypes
-from tensorbus._parameter import Parameter
+from tensorbus._base import dtypes
+from tensorbus.op_engine.parameter import Parameter
 from tensorbus.serialization.errors import CheckpointError
 from tensorbus.storage import UntypedStorage, tensor_from_storage
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import tensorbus
-from tensorbus import dtypes
-from tensorbus.kinds import contiguous_strides
+from tensorbus._base import dtypes
+from tensorbus._dispatch.kinds import contiguous_strides
 from tensorbus.serialization.bfloat16 import offers, widened
 from tensorbus.serialization.errors import CheckpointError
 from tensorbus.serialization.files import replacing

@@ -10,8 +10,8 @@ from collections import OrderedDict
 from typing import IO, Any
 
 import tensorbus
-from tensorbus import dtypes
-from tensorbus._parameter import Parameter
+from tensorbus._base import dtypes
+from tensorbus.op_engine.parameter import Parameter
 from tensorbus.serialization.archive import ALIGNMENT, ArchiveWriter
 from tensorbus.serialization.files import replacing
 from tensorbus.serialization.names import storage_name

@@ -33,7 +33,7 @@ from tensorbus.nn.functional.windows import (
     max_pool2d,
     pad,
 )
-from tensorbus.ops.override import publish as _publish
+from tensorbus.op_engine.override import publish as _publish
 
 _publish(globals())
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tensorbus import dtypes
-from tensorbus._tensor import Tensor
+from tensorbus._base import dtypes
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import refuse_complex
-from tensorbus.ops.activation import dropout as _dropout
-from tensorbus.ops.activation import log_softmax, masked, softmax
-from tensorbus.ops.generate import core
-from tensorbus.ops.inplace import in_place
-from tensorbus.ops.public import FUNCTIONS
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.in_place import in_place
+from tensorbus.op_engine.public import FUNCTIONS
+from tensorbus.ops.nn.activation import dropout as _dropout
+from tensorbus.ops.nn.activation import log_softmax, masked, softmax
 
 sigmoid = FUNCTIONS["sigmoid"]
 tanh = FUNCTIONS["tanh"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus import dtypes
-from tensorbus._tensor import Tensor
+from tensorbus._base import dtypes
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import refuse_complex
 from tensorbus.nn.functional.losses import chosen, reduced
-from tensorbus.ops.arguments import check_device
-from tensorbus.ops.generate import core
+from tensorbus.op_engine.arguments import check_device
+from tensorbus.op_engine.generate import core
 
 
 def _class_rows(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor, tuple[int, ...]]:

@@ -5,12 +5,12 @@ Rows take operands of one kind: what differs is brought to one, or refused, befo
 
 from __future__ import annotations
 
-from tensorbus import dtypes
-from tensorbus._tensor import Tensor
-from tensorbus.ops.arguments import check_device, not_implemented, scalar_name
-from tensorbus.ops.casting import to_kind
-from tensorbus.ops.registry import ROWS
-from tensorbus.ops.slow import common_kind
+from tensorbus._base import dtypes
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.arguments import check_device, not_implemented, scalar_name
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.slow import common_kind
+from tensorbus.rows.registry import ROWS
 
 _HALF_WIDTHS = (dtypes.float16, dtypes.bfloat16)
 

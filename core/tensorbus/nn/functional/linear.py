@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tensorbus import dtypes
-from tensorbus._tensor import Tensor
-from tensorbus.ops.arguments import check_device, scalar_name
-from tensorbus.ops.generate import core
-from tensorbus.ops.linalg import check_operands
+from tensorbus._base import dtypes
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.arguments import check_device, scalar_name
+from tensorbus.op_engine.generate import core
+from tensorbus.ops.matmul.matmul import check_operands
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -6,10 +6,10 @@ import math
 import warnings
 from typing import Any
 
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import promoted, refuse_complex
-from tensorbus.ops.generate import core
-from tensorbus.ops.layouts import broadcast_shapes
+from tensorbus.op_engine.generate import core
+from tensorbus.rows.layouts import broadcast_shapes
 
 
 def reduced(loss: Tensor, reduction: str) -> Tensor:

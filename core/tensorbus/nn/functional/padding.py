@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tensorbus._tensor import Tensor
-from tensorbus.ops.generate import core
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.generate import core
 
 
 def padded(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None) -> Tensor:

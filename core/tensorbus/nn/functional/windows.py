@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import check_same_kind, refuse_complex
-from tensorbus.ops.convolution import out_size
-from tensorbus.ops.generate import core
-from tensorbus.ops.pooling import pooled_size
+from tensorbus.op_engine.generate import core
+from tensorbus.ops.nn.convolution import out_size
+from tensorbus.ops.nn.pooling import pooled_size
 
 Pair = tuple[int, int]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorbus
 from tensorbus import distributed as dist
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd import Function
 
 

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 import tensorbus
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
 from tensorbus.nn.parameter import Parameter
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
 
 from .module import Module

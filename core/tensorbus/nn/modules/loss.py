@@ -9,7 +9,7 @@ import sys
 import warnings
 from typing import Any
 
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
 from tensorbus.nn.functional.losses import meant_by_flags
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.parameter import Buffer, Parameter
 from tensorbus.utils.hooks import RemovableHandle
 

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Iterator, KeysView
 from typing import Any, Self
 
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.parameter import Parameter
 
 from .container import iter_pairs

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import tensorbus
-from tensorbus._tensor import Tensor
-from tensorbus.ops.layouts import is_dense
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.rows.layouts import is_dense
 
 FIRST_BYTES = 1 << 20
 """The size of the first bucket: it is small, so that the first reduction starts soon."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorbus
 from tensorbus import distributed as dist
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.distributed.algorithms.join import Join, Joinable, JoinHook
 from tensorbus.distributed.lifecycle import group_or_default
 from tensorbus.distributed.process_group import ProcessGroup

@@ -8,13 +8,13 @@ from typing import Any
 
 import tensorbus
 from tensorbus import distributed as dist
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.early import queue_callback
 from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.nn.parallel.buckets import FIRST_BYTES, Bucket, assign
 from tensorbus.nn.parallel.comm_hook import GradBucket
 from tensorbus.nn.parallel.errors import marked_twice, unfinished
-from tensorbus.ops.slow import edge_of
+from tensorbus.op_engine.slow import edge_of
 
 Hook = Callable[[Any, GradBucket], Any]
 

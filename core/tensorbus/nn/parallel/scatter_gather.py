@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import tensorbus
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 
 
 def tensors_in(value: Any) -> Iterator[Tensor]:

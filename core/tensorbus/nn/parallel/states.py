@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tensorbus import distributed as dist
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.distributed import compose
 from tensorbus.nn.parallel.errors import shapes_differ
 

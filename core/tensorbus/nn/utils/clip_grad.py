@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable
 
 import tensorbus
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 
 
 def _as_list(tensors: Tensor | Iterable[Tensor]) -> list[Tensor]:

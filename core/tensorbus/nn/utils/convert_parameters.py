@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import tensorbus
-from tensorbus._tensor import Tensor
+from tensorbus._tensor.tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

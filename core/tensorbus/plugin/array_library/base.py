@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from tensorbus.dtypes import dtype
+from tensorbus._base.dtypes import dtype
 from tensorbus.plugin.array_library import (
     contraction,
     index,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus.dtypes import dtype
+from tensorbus._base.dtypes import dtype
 from tensorbus.plugin.array_library.table import ALL, Table, into, quiet
 from tensorbus.plugin.backend import Array, Kernel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus.dtypes import dtype
+from tensorbus._base.dtypes import dtype
 from tensorbus.plugin.array_library.table import (
     ALL,
     BOOL,

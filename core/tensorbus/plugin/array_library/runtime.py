@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tensorbus.dtypes import ALL, dtype
+from tensorbus._base.dtypes import ALL, dtype
 from tensorbus.plugin.backend import Array, Backend, Capabilities, DType
 
 NUMPY_DTYPES: dict[dtype, np.dtype] = {d: np.dtype(d.name) for d in ALL if d.name != "bfloat16"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus.dtypes import dtype
+from tensorbus._base.dtypes import dtype
 from tensorbus.plugin.backend import Array, Kernel
 
 Maker = Callable[[Any, dtype], "Kernel | None"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from tensorbus.dtypes import dtype
+from tensorbus._base.dtypes import dtype
 from tensorbus.plugin.array_library.table import ALL, Table
 from tensorbus.plugin.backend import Array, Kernel
 

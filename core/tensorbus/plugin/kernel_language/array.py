@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from tensorbus.dtypes import dtype
+from tensorbus._base.dtypes import dtype
 
 
 class Storage:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus import dtypes
-from tensorbus.dtypes import dtype
+from tensorbus._base import dtypes
+from tensorbus._base.dtypes import dtype
 from tensorbus.plugin.backend import Backend, Kernel, Traits
 from tensorbus.plugin.kernel_language import kernels
 from tensorbus.plugin.kernel_language.array import StridedArray, is_row_major

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tensorbus.dtypes import dtype
+from tensorbus._base.dtypes import dtype
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.plugin.kernel_language.array import Storage, StridedArray, row_major
 
@@ -91,7 +91,7 @@ class Device:
 
     def fault_words(self) -> StridedArray:
         """The array that kernels with indices write faults to."""
-        from tensorbus import dtypes
+        from tensorbus._base import dtypes
 
         if self._fault is None:
             words = self.new((4,), dtypes.int64)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorbus import dtypes
-from tensorbus.dtypes import BOOL, FLOAT, dtype
+from tensorbus._base import dtypes
+from tensorbus._base.dtypes import BOOL, FLOAT, dtype
 from tensorbus.plugin.kernel_language.array import StridedArray, row_major
 from tensorbus.plugin.kernel_language.device import FAULT, Device
 from tensorbus.plugin.kernel_language.layout import Strides, expand_strides

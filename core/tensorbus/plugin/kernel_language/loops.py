@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tensorbus.dtypes import dtype
+from tensorbus._base.dtypes import dtype
 from tensorbus.plugin.kernel_language.device import Device, Launch
 from tensorbus.plugin.kernel_language.layout import Strides, merge
 from tensorbus.plugin.kernel_language.types import STORAGE

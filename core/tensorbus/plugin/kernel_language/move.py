@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorbus.dtypes import dtype
+from tensorbus._base.dtypes import dtype
 from tensorbus.plugin.kernel_language.array import StridedArray, is_row_major, view
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import expand_strides

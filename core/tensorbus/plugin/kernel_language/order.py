@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorbus import dtypes
-from tensorbus.dtypes import FLOAT, dtype
+from tensorbus._base import dtypes
+from tensorbus._base.dtypes import FLOAT, dtype
 from tensorbus.plugin.kernel_language.array import StridedArray, row_major, view
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand

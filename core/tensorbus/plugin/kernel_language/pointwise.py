@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tensorbus import dtypes
-from tensorbus.dtypes import dtype
+from tensorbus._base import dtypes
+from tensorbus._base.dtypes import dtype
 from tensorbus.plugin.kernel_language.array import Storage, StridedArray, row_major
 from tensorbus.plugin.kernel_language.device import Device, Launch
 from tensorbus.plugin.kernel_language.layout import broadcast_shapes, expand_strides

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorbus.dtypes import FLOAT, INTEGER, dtype
+from tensorbus._base.dtypes import FLOAT, INTEGER, dtype
 from tensorbus.plugin.kernel_language.types import compute_type, unsigned
 
 _FLOAT = {

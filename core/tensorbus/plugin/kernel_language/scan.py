@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tensorbus import dtypes
-from tensorbus.dtypes import BOOL, FLOAT, dtype
+from tensorbus._base import dtypes
+from tensorbus._base.dtypes import BOOL, FLOAT, dtype
 from tensorbus.plugin.kernel_language.array import StridedArray, row_major
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import Strides

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tensorbus import dtypes
-from tensorbus.dtypes import BOOL, FLOAT, INTEGER, dtype
+from tensorbus._base import dtypes
+from tensorbus._base.dtypes import BOOL, FLOAT, INTEGER, dtype
 
 STORAGE = {
     dtypes.bool: "u8",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tensorbus import dtypes
-from tensorbus.dtypes import FLOAT, dtype
+from tensorbus._base import dtypes
+from tensorbus._base.dtypes import FLOAT, dtype
 from tensorbus.plugin.kernel_language.array import StridedArray, view
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand

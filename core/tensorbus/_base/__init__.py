@@ -1,0 +1,1 @@
+"""What everything stands on: dtypes, sizes, formats, errors, and the flags of modes."""

@@ -1,0 +1,210 @@
+"""The element types of tensors, their promotion, and their limits."""
+
+from __future__ import annotations
+
+import math
+from builtins import int as int_
+from typing import Any
+
+_BY_NAME: dict[str, dtype] = {}
+
+# Promotion categories, lowest first: a result takes the highest category among its operands.
+BOOL, INTEGER, FLOAT, COMPLEX = range(4)
+
+
+class dtype:
+    """The type of a tensor's elements; one object for each, so compare with ``is`` or ``==``.
+
+    >>> import tensorbus
+    >>> tensorbus.float32.itemsize, tensorbus.float32.is_floating_point
+    (4, True)
+    """
+
+    __slots__ = ("bits", "category", "is_complex", "is_floating_point", "is_signed", "itemsize",
+                 "legacy", "name")  # fmt: skip
+
+    name: str
+    itemsize: int
+    category: int
+    bits: int
+    is_floating_point: bool
+    is_complex: bool
+    is_signed: bool
+    legacy: str
+
+    def __init__(self, name: str, itemsize: int_, category: int_, legacy: str):
+        self.name = name
+        self.itemsize = itemsize
+        self.bits = itemsize * 8
+        self.category = category
+        self.is_floating_point = category == FLOAT
+        self.is_complex = category == COMPLEX
+        self.is_signed = name not in ("uint8", "bool")
+        self.legacy = legacy
+        _BY_NAME[name] = self
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return dtype_by_name, (self.name,)
+
+    def to_real(self) -> dtype:
+        """The dtype of this one's real parts."""
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+
+    def to_complex(self) -> dtype:
+        """The complex dtype whose parts are of this one's precision."""
+        return complex128 if self.name in ("float64", "complex128") else complex64
+
+
+def dtype_by_name(name: str) -> dtype:
+    """The dtype of that name; KeyError where there is none."""
+    return _BY_NAME[name]
+
+
+float16 = half = dtype("float16", 2, FLOAT, "HalfTensor")
+bfloat16 = dtype("bfloat16", 2, FLOAT, "BFloat16Tensor")
+float32 = float = dtype("float32", 4, FLOAT, "FloatTensor")
+float64 = double = dtype("float64", 8, FLOAT, "DoubleTensor")
+complex64 = cfloat = dtype("complex64", 8, COMPLEX, "ComplexFloatTensor")
+complex128 = cdouble = dtype("complex128", 16, COMPLEX, "ComplexDoubleTensor")
+uint8 = dtype("uint8", 1, INTEGER, "ByteTensor")
+int8 = dtype("int8", 1, INTEGER, "CharTensor")
+int16 = short = dtype("int16", 2, INTEGER, "ShortTensor")
+int32 = int = dtype("int32", 4, INTEGER, "IntTensor")
+int64 = long = dtype("int64", 8, INTEGER, "LongTensor")
+bool = dtype("bool", 1, BOOL, "BoolTensor")
+
+ALL: tuple[dtype, ...] = tuple(_BY_NAME.values())
+
+_promoted: dict[tuple[dtype, dtype], dtype] = {}
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that holds the values of both, by PyTorch's rules.
+
+    >>> import tensorbus
+    >>> tensorbus.promote_types(tensorbus.uint8, tensorbus.int8)
+    torch.int16
+
+    Source: https://pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
+    """
+    if type1 is type2:
+        return type1
+    found = _promoted.get((type1, type2))
+    if found is None:
+        _check("promote_types", type1=type1, type2=type2)
+        found = _promoted[type1, type2] = _promote(type1, type2)
+    return found
+
+
+def _check(function: str, **arguments: Any) -> None:
+    for position, (name, value) in enumerate(arguments.items(), 1):
+        if not isinstance(value, dtype):
+            raise TypeError(
+                f"{function}(): argument '{name}' (position {position}) must be torch.dtype, "
+                f"not {type(value).__name__}"
+            )
+
+
+def _promote(a: dtype, b: dtype) -> dtype:
+    if a.category < b.category:
+        a, b = b, a
+    if a.category == COMPLEX:
+        wide = complex128 in (a, b) or b is float64
+        return complex128 if wide else complex64
+    if a.category == FLOAT:
+        if b.category < FLOAT:
+            return a
+        if {a, b} == {float16, bfloat16}:
+            return float32
+        order = {float16: 0, bfloat16: 0, float32: 1, float64: 2}
+        return a if order[a] >= order[b] else b
+    if b.category == BOOL:
+        return a
+    if uint8 in (a, b):
+        other = b if a is uint8 else a
+        return int16 if other is int8 else other
+    return a if a.itemsize >= b.itemsize else b
+
+
+def can_cast(from_: dtype, to: dtype) -> Any:  # bool names a dtype in this module
+    """Whether PyTorch's rules let a result of *from_* be stored into *to*."""
+    _check("can_cast", from_=from_, to=to)
+    if from_.category == COMPLEX and to.category != COMPLEX:
+        return False
+    if from_.category == FLOAT and to.category < FLOAT:
+        return False
+    return not (from_.category == INTEGER and to.category == BOOL)
+
+
+class iinfo:
+    """The limits of an integer dtype.
+
+    >>> import tensorbus
+    >>> tensorbus.iinfo(tensorbus.int8).max
+    127
+    """
+
+    def __init__(self, type: dtype):
+        if type.category != INTEGER:
+            raise TypeError(
+                "torch.bool is not supported by torch.iinfo"
+                if type is bool
+                else "torch.iinfo() requires an integer input type. Use torch.finfo to handle "
+                "'torch.iinfo'"
+            )
+        self.dtype = type.name
+        self.bits = type.bits
+        self.min = -(2 ** (type.bits - 1)) if type.is_signed else 0
+        self.max = 2 ** (type.bits - 1) - 1 if type.is_signed else 2**type.bits - 1
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+# name: (mantissa bits with the hidden one, least exponent, largest exponent)
+_FLOAT_FORMATS = {
+    "float16": (11, -14, 15),
+    "bfloat16": (8, -126, 127),
+    "float32": (24, -126, 127),
+    "float64": (53, -1022, 1023),
+}
+
+
+class finfo:
+    """The limits of a floating point dtype; a complex one gives those of its parts.
+
+    >>> import tensorbus
+    >>> tensorbus.finfo(tensorbus.float32).eps
+    1.1920928955078125e-07
+    """
+
+    def __init__(self, type: dtype | None = None):
+        if type is None:
+            from tensorbus._device.defaults import get_default_dtype
+
+            type = get_default_dtype()
+        _check("finfo", type=type)
+        type = type.to_real()
+        if type.category != FLOAT:
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
+                "'torch.finfo'"
+            )
+        digits, low, high = _FLOAT_FORMATS[type.name]
+        self.dtype = type.name
+        self.bits = type.bits
+        self.eps = math.ldexp(1.0, 1 - digits)
+        self.max = math.ldexp(2.0 - math.ldexp(1.0, 1 - digits), high)
+        self.min = -self.max
+        self.tiny = self.smallest_normal = math.ldexp(1.0, low)
+        self.resolution = 10.0 ** -math.floor((digits - 1) * math.log10(2))
+
+    def __repr__(self) -> str:
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+            f"eps={self.eps:g}, smallest_normal={self.tiny:g}, tiny={self.tiny:g}, "
+            f"dtype={self.dtype})"
+        )

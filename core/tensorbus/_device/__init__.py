@@ -1,0 +1,1 @@
+"""Devices by name, and what a program gets when it names none."""

@@ -1,0 +1,75 @@
+"""Devices: a type that a backend plugin answers to, and an index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus import discovery
+
+_interned: dict[tuple[str, int | None], device] = {}
+
+
+class device:
+    """Where a tensor lives: ``device("cpu")``, ``device("cuda:1")``, ``device("cuda", 1)``.
+
+    Without an index, the current device of that type is meant. RuntimeError for a malformed name or
+    a type that no installed plugin offers. As a context manager it is the default device of the
+    tensors created inside.
+
+    >>> import tensorbus
+    >>> tensorbus.device("cpu", 0)
+    device(type='cpu', index=0)
+    """
+
+    __slots__ = ("index", "type")
+    type: str
+    index: int | None
+
+    def __new__(cls, type: Any = None, index: int | None = None) -> device:
+        if isinstance(type, device):
+            return type
+        if not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' must be str, not {_name(type)}")
+        text = type
+        if ":" in text:
+            if index is not None:
+                raise RuntimeError(
+                    "type (string) must not include an index because index was passed explicitly: "
+                    + text
+                )
+            text, _, digits = text.partition(":")
+            if not digits.isdecimal() or str(int(digits)) != digits:
+                raise RuntimeError(f"Invalid device string: '{type}'")
+            index = int(digits)
+        found = _interned.get((text, index))
+        if found is None:
+            discovery.check_name(text)
+            found = object.__new__(cls)
+            found.type, found.index = text, index
+            found = _interned.setdefault((text, index), found)
+        return found
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __reduce__(self) -> Any:
+        return device, (self.type, self.index)
+
+    def __enter__(self) -> device:
+        from tensorbus._device import defaults
+
+        defaults.push_device(self)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        from tensorbus._device import defaults
+
+        defaults.pop_device()
+
+
+def _name(value: Any) -> str:
+    return value.__class__.__name__

@@ -1,0 +1,1 @@
+"""Which kernel runs for an op on a device."""

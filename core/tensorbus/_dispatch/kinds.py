@@ -1,0 +1,319 @@
+"""Kinds: one object for each device and dtype, and the table of its kernels.
+
+A tensor's kind is its only type slot. ``a._k is b._k`` answers "same device, same dtype" at once,
+and ``kind.add`` is the kernel to call: the attribute is a stub until the op is first used
+there, then what ``dispatch.resolve`` found. A kind is also the namespace ``F`` that composites
+and derivative rules are written over, with arrays as its values.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tensorbus import discovery
+from tensorbus._base import dtypes
+from tensorbus._base.float_warnings import silence
+from tensorbus._device.device import device as Device
+from tensorbus.plugin.backend import Array, Backend
+
+_kinds: dict[tuple[Device, dtypes.dtype], Kind] = {}
+_CONSTANTS_LIMIT = 256
+
+
+class Kind:
+    """The kernels and the identity of the tensors of one device and dtype."""
+
+    records = False
+    """Whether calls through this namespace record: what rules ask that know a shorter way."""
+
+    def __init__(self, device: Device, dtype: dtypes.dtype, backend: Backend):
+        from tensorbus.rows.registry import ROWS, TABLES
+
+        self.device = device
+        self.dtype = dtype
+        self.backend = backend
+        self.index: int = device.index or 0
+        self.scalar_results = backend.traits.scalar_results
+        self.is_float = dtype.is_floating_point
+        self.differentiable = dtype.category >= dtypes.FLOAT
+        # Values that a Python number may have without a change of dtype.
+        self.number_types: tuple[type, ...] = (
+            (), (int,), (int, float), (int, float, complex)
+        )[dtype.category]  # fmt: skip
+        self.consts: dict[Any, Any] = {}
+        self.numbers: dict[int, tuple[Any, Any]] = {}
+        self.token = backend.dtype(dtype)
+        for row in ROWS.values():
+            self.add_row(row)
+        TABLES.append(self)
+
+    def add_row(self, row: Any) -> None:
+        """Give an op its place in the table: a stub that resolves it at the first call."""
+        for name in _places(row):
+            self.__dict__[name] = functools.partial(_first_call, self, name)
+
+    def kill(self, dead: _DeadBackend) -> None:
+        """Make every op an error: the process was forked."""
+        from tensorbus.rows.registry import ROWS
+
+        self.backend = dead  # type: ignore[assignment]
+        for row in ROWS.values():
+            for name in _places(row):
+                self.__dict__[name] = dead.refuse
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, op: str) -> Callable[..., Any]:
+            """The entry of an op: a place of the table, filled when the op is first used."""
+
+    def __repr__(self) -> str:
+        return f"<kind {self.device} {self.dtype}>"
+
+    def __reduce__(self) -> Any:
+        return kind_of, (self.device, self.dtype)
+
+    # -- neighbours --------------------------------------------------------------------------
+    def of(self, dtype: dtypes.dtype) -> Kind:
+        """The kind of the same device with another dtype."""
+        return kind_of(self.device, dtype)
+
+    @functools.cached_property
+    def one(self) -> Array:
+        """A 0-dim array of 1, shared: the gradient of a scalar with respect to itself."""
+        return self.full((), 1)
+
+    @functools.cached_property
+    def bool(self) -> Kind:
+        """The kind of this device's truth values."""
+        return self.of(dtypes.bool)
+
+    @functools.cached_property
+    def i64(self) -> Kind:
+        """The kind of this device's indices."""
+        return self.of(dtypes.int64)
+
+    @functools.cached_property
+    def T(self) -> Any:
+        """The same namespace over tensors, which records."""
+        from tensorbus.op_engine.tensor_namespace import TensorNamespace
+
+        return TensorNamespace(self)
+
+    # -- arrays ------------------------------------------------------------------------------
+    def empty(self, shape: tuple[int, ...]) -> Array:
+        """A new array of any values."""
+        return self.backend.empty(shape, self.dtype, self.index)
+
+    def full(self, shape: tuple[int, ...], value: Any) -> Array:
+        """A new array filled with a Python number."""
+        out = self.backend.empty(shape, self.dtype, self.index)
+        self.backend.copy_(out, self.dtype, value, None)
+        return out
+
+    def number(self, value: Any) -> Any:
+        """What stands for a Python number where an operand is expected."""
+        return self.const(value)
+
+    def zeros(self, shape: tuple[int, ...]) -> Array:
+        """A new array of zeros."""
+        return self.full(shape, 0)
+
+    def cast(self, x: Array, source: Kind) -> Array:
+        """A new array of this kind's dtype with the values of an array of *source*'s."""
+        out = self.backend.empty(x.shape, self.dtype, self.index)
+        self.backend.copy_(out, self.dtype, x, source.dtype)
+        return out
+
+    def copy_(self, dst: Array, src: Array) -> Array:
+        """Write *src* (an array of this kind, or a Python number) into *dst*."""
+        number = isinstance(src, (bool, int, float, complex))
+        self.backend.copy_(dst, self.dtype, src, None if number else self.dtype)
+        return dst
+
+    def contiguous(self, x: Array) -> Array:
+        """The array if it is row-major without gaps, else a copy that is."""
+        return x if self.backend.is_contiguous(x, self.dtype) else self.clone(x)
+
+    def is_contiguous(self, x: Array) -> Any:
+        """Whether an array is row-major without gaps."""
+        return self.backend.is_contiguous(x, self.dtype)
+
+    def layout(self, x: Array) -> Any:
+        """(storage key, offset, strides) of an array."""
+        key, offset, strides = self.backend.layout(x, self.dtype)
+        if 0 in x.shape:  # libraries differ here; strides of nothing are row-major
+            strides = contiguous_strides(tuple(x.shape))
+        return key, offset, strides
+
+    def as_strided(
+        self, x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
+    ) -> Array:
+        """Another view of an array's storage."""
+        return self.backend.as_strided(x, shape, strides, offset, self.dtype, self.dtype)
+
+    def as_array(self, r: Any) -> Array:
+        """An array for a kernel's result that may be a host scalar."""
+        return self.backend.as_array(r, self.dtype, self.index) if self.scalar_results else r
+
+    def const(self, value: Any) -> Any:
+        """What the kernels of this kind take for a Python number, wrapped into the dtype."""
+        key = value if value and value == value else repr(value)  # 0.0 == -0.0, NaN != NaN
+        found = self.consts.get(key)
+        if found is None:
+            number = wrap_number(value, self.dtype)
+            found = self.backend.scalar(number, self.dtype)
+            if len(self.consts) >= _CONSTANTS_LIMIT:
+                self.consts.clear()
+            self.consts[key] = found
+            if not isinstance(found, (bool, int, float, complex)) and not hasattr(found, "shape"):
+                self.numbers[id(found)] = found, number
+        return found
+
+    def number_of(self, constant: Any) -> Any:
+        """The Python number that a constant stands for."""
+        return self.numbers[id(constant)][1] if id(constant) in self.numbers else constant
+
+
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides, in elements."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def _places(row: Any) -> tuple[str, ...]:
+    """The names of an op in the table: views have a second one, without a guard."""
+    return (row.name, "fast_" + row.name) if row.form == "view" else (row.name,)
+
+
+def wrap_number(value: Any, dtype: dtypes.dtype) -> Any:
+    """A Python number as the dtype holds it: integers wrap around; none has over 64 bits."""
+    if type(value) is int and not -(1 << 63) <= value < 1 << 64:
+        raise OverflowError("int too big to convert")
+    if dtype.category == dtypes.INTEGER:
+        value = int(value) & ((1 << dtype.bits) - 1)
+        return value - (1 << dtype.bits) if dtype.is_signed and value >> (dtype.bits - 1) else value
+    if dtype.category == dtypes.BOOL:
+        return bool(value)
+    return complex(value) if dtype.category == dtypes.COMPLEX else float(value)
+
+
+def _first_call(kind: Kind, name: str, *args: Any, **kwargs: Any) -> Any:
+    from tensorbus._dispatch.resolve import resolve
+
+    silence()
+    entry = resolve(kind, name)
+    kind.__dict__[name] = entry
+    return entry(*args, **kwargs)
+
+
+def kind_of(device: Device, dtype: dtypes.dtype) -> Kind:
+    """The kind of tensors on *device* with *dtype*; loads the device's backend at first."""
+    found = _kinds.get((device, dtype))
+    if found is None:
+        found = _kinds.get((canonical(device), dtype))
+        if found is None:
+            found = _make(canonical(device), dtype)
+            found = _kinds.setdefault((found.device, dtype), found)  # another thread's, if sooner
+        # A name without an index follows the current device, so that key is kept only for types
+        # of which there is one device.
+        if found.backend.device_count() == 1:
+            _kinds[device, dtype] = found
+    return found
+
+
+def canonical(device: Device) -> Device:
+    """The device with its index: the current one where none is named. There is one CPU."""
+    if device.type == "cpu":
+        if device.index:
+            raise RuntimeError(f"invalid device {device}: there is one CPU, named 'cpu'")
+        return Device("cpu")
+    if device.index is None:
+        return Device(device.type, current_index(device.type))
+    return device
+
+
+def _make(device: Device, dtype: dtypes.dtype) -> Kind:
+    if device.type in _dead:
+        _dead[device.type].refuse()
+    backend = discovery.backend(device.type)
+    count = backend.device_count()
+    if device.index is not None and device.index >= count:
+        raise RuntimeError(
+            f"invalid device {device}: this machine has {count} device(s) of type {device.type}"
+        )
+    supported = backend.capabilities(device.index or 0).dtypes
+    if dtype not in supported:
+        names = ", ".join(sorted(d.name for d in supported))
+        raise TypeError(
+            f"device {device} has no {dtype.name}; it has {names}. "
+            "Convert the tensor to one of these first, with .to(dtype)"
+        )
+    return Kind(device, dtype, backend)
+
+
+_current: dict[str, int] = {}
+
+
+def current_index(type: str) -> int:
+    """The index that a device of *type* without one means."""
+    return _current.get(type, 0)
+
+
+def set_current_index(type: str, index: int) -> None:
+    """Make *index* the current device of *type*."""
+    _current[type] = index
+    for key in [k for k in _kinds if k[0].type == type and k[0].index is None]:
+        del _kinds[key]
+
+
+def forget(type: str) -> None:
+    """Drop the kinds of a device type that is no more."""
+    from tensorbus.rows.registry import TABLES
+
+    for key in [k for k in _kinds if k[0].type == type]:
+        kind = _kinds.pop(key)
+        if kind in TABLES:
+            TABLES.remove(kind)
+    _current.pop(type, None)
+
+
+class _DeadBackend:
+    """Stands for a backend in a forked child that its library does not survive."""
+
+    def __init__(self, type: str):
+        self._text = (
+            f"the parent process used device {type!r}, so a forked child cannot: start processes "
+            "with multiprocessing.get_context('spawn') (for a DataLoader: "
+            "multiprocessing_context='spawn'), or use the device only after the fork"
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(self._text)
+
+    def refuse(self, *_: Any, **__: Any) -> Any:
+        """Any op of the device."""
+        raise RuntimeError(self._text)
+
+
+_dead: dict[str, _DeadBackend] = {}
+"""Device types that cannot be used in this process, which was forked."""
+
+
+def _after_fork() -> None:
+    for kind in list(_kinds.values()):
+        type = kind.device.type
+        if type not in _dead:
+            if kind.backend.traits.survives_fork:
+                continue
+            _dead[type] = _DeadBackend(type)
+        kind.kill(_dead[type])
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,1 @@
+"""The class Tensor without its methods."""

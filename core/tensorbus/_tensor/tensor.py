@@ -1,0 +1,112 @@
+"""The class Tensor: its slots. Its methods come from the rows and families in ``ops``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus._base.size import Size, size_of
+from tensorbus._dispatch.kinds import Kind
+
+
+class Tensor:
+    """An array of numbers on a device, which may record how it was made.
+
+    Made by ``tensorbus.tensor``, ``zeros``, ``randn`` and the other factories, and by every
+    operation. ``Tensor(5, 7)`` is an uninitialised tensor of that shape.
+
+    >>> import tensorbus
+    >>> tensorbus.tensor([1.0, 2.0]) * 2
+    tensor([2., 4.])
+    """
+
+    # _a array, _k kind, _s Size, _e edge: None, a leaf's AccumulateGrad, or the node that made it;
+    # _c version cell shared by views, None until someone asks; _b base of a view, PERMUTED for
+    # a dense tensor whose dimensions lie in another order, else None. Set only where needed:
+    # _r how a view was made, _v version for which its edge holds, _g gradient.
+    __slots__ = ("__dict__", "__weakref__", "_a", "_b", "_c", "_e", "_g", "_k", "_r", "_s", "_v")
+
+    _a: Any
+    _k: Kind
+    _s: Size
+    _e: Any
+    _c: list[int] | None
+    _b: Any
+    _r: Any
+    _v: int
+    _g: Tensor | None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        from tensorbus.ops.creation.legacy import legacy_tensor
+
+        return legacy_tensor(cls, *args, **kwargs)
+
+    def __init_subclass__(cls, between: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not between:
+            from tensorbus.op_engine.override import adopt
+
+            adopt(cls)
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: tuple[type, ...], args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Run *func* for a subclass: its tensor results become instances of the subclass.
+
+        Subclasses define their own to see every function, method and operator that is called with
+        one of their instances; NotImplemented leaves the call to the other operands' classes.
+        """
+        from tensorbus.op_engine.override import default_torch_function
+
+        return default_torch_function(cls, func, types, args, kwargs)
+
+
+class _Permuted:
+    """What ``_b`` says of a tensor that is dense and no view, but not row-major."""
+
+    def __repr__(self) -> str:
+        return "PERMUTED"
+
+
+PERMUTED: Any = _Permuted()
+
+new = object.__new__
+
+make: Callable[[], Tensor] = functools.partial(object.__new__, Tensor)
+"""A tensor whose slots are still empty: a tenth faster than ``new(Tensor)``."""
+
+
+def from_array(array: Any, kind: Kind) -> Tensor:
+    """A tensor without history for a fresh row-major array."""
+    t = new(Tensor)
+    t._a = array
+    t._k = kind
+    t._s = size_of(array.shape)
+    t._e = None
+    t._c = None
+    t._b = None
+    return t
+
+
+def wrap_like(array: Any, kind: Kind, edge: Any) -> Tensor:
+    """A tensor for a fresh array of any dense layout, with a given edge."""
+    t = from_array(array, kind)
+    t._e = edge
+    if not kind.is_contiguous(array):
+        t._b = PERMUTED
+    return t
+
+
+def bump(t: Tensor) -> None:
+    """Count a write into the tensor's storage."""
+    if t._c is None:
+        t._c = [1]
+    else:
+        t._c[0] += 1
+
+
+def version_of(t: Tensor) -> int:
+    """How often the tensor's storage was written."""
+    return 0 if t._c is None else t._c[0]

@@ -1,0 +1,1159 @@
+# Made by scripts/stubs from the functions and methods in core/tensorbus: not edited.
+
+import numpy as np
+from builtins import bool as _bool
+from builtins import float as _float
+from builtins import int as _int
+from builtins import type as _type
+from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
+from typing import Self
+from typing import overload
+from tensorbus import storage as storages
+from tensorbus._base import dtypes
+from tensorbus._base.size import Size
+from tensorbus._device.device import device as Device
+from tensorbus._dispatch.kinds import Kind
+from tensorbus.autograd.node import Node
+from tensorbus.random import Generator
+from tensorbus.utils.hooks import RemovableHandle
+
+_Operand = Tensor | complex | np.number[Any] | np.bool_
+
+class Tensor:
+    """An array of numbers on a device, which may record how it was made."""
+    _a: Any
+    _k: Kind
+    _s: Size
+    _e: Any
+    _c: list[_int] | None
+    _b: Any
+    _r: Any
+    _v: _int
+    _g: Tensor | None
+    def __new__(cls, *args: Any, **kwargs: Any) -> Tensor: ...
+    @classmethod
+    def __init_subclass__(cls, between: _bool = False, **kwargs: Any) -> None: ...
+    @classmethod
+    def __torch_function__(cls, func: Any, types: tuple[_type, ...], args: Any = (), kwargs: Any = None) -> Any: ...
+    @property
+    def H(self) -> Tensor:
+        """``x.H``: ``mH`` of a matrix."""
+    @property
+    def T(self) -> Tensor:
+        """``x.T``: all dimensions in reverse order."""
+    def __abs__(self) -> Tensor:
+        """The absolute value, element by element; *out* receives the result where given."""
+    def __add__(self, other: _Operand, /) -> Tensor: ...
+    def __and__(self, other: _Operand, /) -> Tensor: ...
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray: ...
+    __array_priority__: _int
+    def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: _bool = False) -> Tensor:
+        """What a NumPy function of a tensor returns: a tensor."""
+    def __bool__(self) -> _bool: ...
+    def __complex__(self) -> complex: ...
+    def __contains__(self, value: Any) -> _bool: ...
+    def __copy__(self) -> Tensor:
+        """``copy.copy``: another tensor over the same storage; a leaf stays a leaf."""
+    def __deepcopy__(self, memo: dict[_int, Any]) -> Tensor: ...
+    def __eq__(self, other: Any, /) -> Tensor: ...  # type: ignore[override]
+    def __float__(self) -> _float: ...
+    def __floordiv__(self, other: _Operand, /) -> Tensor: ...
+    def __format__(self, spec: str) -> str: ...
+    def __ge__(self, other: _Operand, /) -> Tensor: ...
+    def __getitem__(self, index: Any) -> Any:
+        """Part of the tensor: a view for ints, slices, None and ``...``, else a copy."""
+    def __gt__(self, other: _Operand, /) -> Tensor: ...
+    def __hash__(self) -> _int: ...
+    def __iadd__(self, other: _Operand, /) -> Self: ...
+    def __iand__(self, other: _Operand, /) -> Self: ...
+    def __ifloordiv__(self, other: _Operand, /) -> Self: ...
+    def __ilshift__(self, other: _Operand, /) -> Self: ...
+    def __imod__(self, other: _Operand, /) -> Self: ...
+    def __imul__(self, other: _Operand, /) -> Self: ...
+    def __index__(self) -> _int: ...
+    def __int__(self) -> _int: ...
+    def __invert__(self) -> Tensor:
+        """``~input``: the bits inverted, truth values negated."""
+    def __ior__(self, other: _Operand, /) -> Self: ...
+    def __ipow__(self, other: _Operand, /) -> Self: ...
+    def __irshift__(self, other: _Operand, /) -> Self: ...
+    def __isub__(self, other: _Operand, /) -> Self: ...
+    def __iter__(self) -> Iterator[Tensor]: ...
+    def __itruediv__(self, other: _Operand, /) -> Self: ...
+    def __ixor__(self, other: _Operand, /) -> Self: ...
+    def __le__(self, other: _Operand, /) -> Tensor: ...
+    def __len__(self) -> _int: ...
+    def __lshift__(self, other: _Operand, /) -> Tensor: ...
+    def __lt__(self, other: _Operand, /) -> Tensor: ...
+    def __matmul__(self, other: Tensor, /) -> Tensor: ...
+    def __mod__(self, other: _Operand, /) -> Tensor: ...
+    def __mul__(self, other: _Operand, /) -> Tensor: ...
+    def __ne__(self, other: Any, /) -> Tensor: ...  # type: ignore[override]
+    def __neg__(self) -> Tensor:
+        """``-input``, element by element; *out* receives the result where given."""
+    def __nonzero__(self) -> _bool: ...
+    def __or__(self, other: _Operand, /) -> Tensor: ...
+    def __pos__(self) -> Any: ...
+    def __pow__(self, other: _Operand, /) -> Tensor: ...
+    def __radd__(self, other: _Operand, /) -> Tensor: ...
+    def __rand__(self, other: _Operand, /) -> Tensor: ...
+    def __reduce_ex__(self, protocol: Any) -> Any: ...
+    def __repr__(self, *, tensor_contents: str | None = None) -> str: ...
+    def __reversed__(self) -> Tensor:
+        """``reversed(input)``: the first dimension flipped."""
+    def __rfloordiv__(self, other: _Operand, /) -> Tensor: ...
+    def __rlshift__(self, other: _Operand, /) -> Tensor: ...
+    def __rmatmul__(self, other: Tensor, /) -> Tensor: ...
+    def __rmod__(self, other: _Operand, /) -> Tensor: ...
+    def __rmul__(self, other: _Operand, /) -> Tensor: ...
+    def __ror__(self, other: _Operand, /) -> Tensor: ...
+    def __rpow__(self, other: _Operand, /) -> Tensor: ...
+    def __rrshift__(self, other: _Operand, /) -> Tensor: ...
+    def __rshift__(self, other: _Operand, /) -> Tensor: ...
+    def __rsub__(self, other: _Operand, /) -> Tensor: ...
+    def __rtruediv__(self, other: _Operand, /) -> Tensor: ...
+    def __rxor__(self, other: _Operand, /) -> Tensor: ...
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Write a number or a tensor that broadcasts into part of the tensor."""
+    def __sub__(self, other: _Operand, /) -> Tensor: ...
+    def __truediv__(self, other: _Operand, /) -> Tensor: ...
+    def __xor__(self, other: _Operand, /) -> Tensor: ...
+    @property
+    def _base(self) -> Tensor | None:
+        """The tensor it is a view of, or None."""
+    def _is_view(self) -> _bool:
+        """Whether it shares the memory of another tensor that it was made from."""
+    @property
+    def _version(self) -> _int:
+        """How often its storage was written."""
+    def abs(self) -> Tensor:
+        """The absolute value, element by element; *out* receives the result where given."""
+    def abs_(self) -> Self:
+        """In-place version of ``abs``."""
+    def absolute(self) -> Tensor:
+        """The absolute value, element by element; *out* receives the result where given."""
+    def absolute_(self) -> Self:
+        """In-place version of ``abs``."""
+    def acos(self) -> Tensor:
+        """The arc cosine, element by element; *out* receives the result where given."""
+    def acos_(self) -> Self:
+        """In-place version of ``acos``."""
+    def acosh(self) -> Tensor:
+        """The inverse hyperbolic cosine, element by element; *out* receives the result where given."""
+    def acosh_(self) -> Self:
+        """In-place version of ``acosh``."""
+    def add(self, other: _Operand, *, alpha: Any = 1) -> Tensor:
+        """``input + other``; the operands broadcast."""
+    def add_(self, other: _Operand, *, alpha: Any = 1) -> Self:
+        """In-place version of ``add``."""
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+        """``beta * input + alpha * sum over the batch of (batch1 @ batch2)``."""
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
+        """In-place version of ``addbmm``."""
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+        """``input + value * tensor1 / tensor2``; the operands broadcast."""
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Self:
+        """In-place version of ``addcdiv``."""
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+        """``input + value * tensor1 * tensor2``; the operands broadcast."""
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Self:
+        """In-place version of ``addcmul``."""
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+        """``beta * input + alpha * (mat1 @ mat2)``; *input* broadcasts."""
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
+        """In-place version of ``addmm``."""
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+        """``beta * input + alpha * (mat @ vec)``; *input* broadcasts."""
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
+        """In-place version of ``addmv``."""
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+        """``beta * input + alpha * outer(vec1, vec2)``."""
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
+        """In-place version of ``addr``."""
+    def adjoint(self) -> Tensor:
+        """The last two dimensions exchanged, complex numbers conjugated."""
+    def all(self, dim: Any = None, keepdim: _bool = False) -> Tensor:
+        """Whether all elements are true."""
+    def allclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
+        """Whether all elements are close: ``abs(input - other) <= atol + rtol * abs(other)``."""
+    def amax(self, dim: Any = (), keepdim: _bool = False) -> Tensor:
+        """The largest value over some dimensions; the gradient is shared among equals."""
+    def amin(self, dim: Any = (), keepdim: _bool = False) -> Tensor:
+        """The smallest value over some dimensions; the gradient is shared among equals."""
+    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> Any:
+        """(min, max) of all elements or along a dimension."""
+    def angle(self) -> Tensor:
+        """The angle of a complex number; of a real one pi where it is negative, else 0."""
+    def any(self, dim: Any = None, keepdim: _bool = False) -> Tensor:
+        """Whether any element is true."""
+    def arccos(self) -> Tensor:
+        """The arc cosine, element by element; *out* receives the result where given."""
+    def arccos_(self) -> Self:
+        """In-place version of ``acos``."""
+    def arccosh(self) -> Tensor:
+        """The inverse hyperbolic cosine, element by element; *out* receives the result where given."""
+    def arccosh_(self) -> Self:
+        """In-place version of ``acosh``."""
+    def arcsin(self) -> Tensor:
+        """The arc sine, element by element; *out* receives the result where given."""
+    def arcsin_(self) -> Self:
+        """In-place version of ``asin``."""
+    def arcsinh(self) -> Tensor:
+        """The inverse hyperbolic sine, element by element; *out* receives the result where given."""
+    def arcsinh_(self) -> Self:
+        """In-place version of ``asinh``."""
+    def arctan(self) -> Tensor:
+        """The arc tangent, element by element; *out* receives the result where given."""
+    def arctan2(self, other: _Operand) -> Tensor:
+        """The angle of the point (other, input); the operands broadcast."""
+    def arctan2_(self, other: _Operand) -> Self:
+        """In-place version of ``atan2``."""
+    def arctan_(self) -> Self:
+        """In-place version of ``atan``."""
+    def arctanh(self) -> Tensor:
+        """The inverse hyperbolic tangent, element by element; *out* receives the result where given."""
+    def arctanh_(self) -> Self:
+        """In-place version of ``atanh``."""
+    def argmax(self, dim: Any = None, keepdim: _bool = False) -> Tensor:
+        """The place of the largest value, int64; the first among equals."""
+    def argmin(self, dim: Any = None, keepdim: _bool = False) -> Tensor:
+        """The place of the smallest value, int64; the first among equals."""
+    def argsort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Tensor:
+        """The places of the elements in order along a dimension; always stable."""
+    def argwhere(self) -> Tensor:
+        """The coordinates of what is not zero, a row for each."""
+    def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Tensor:
+        """A view with any shape, strides and offset within the storage."""
+    def as_strided_(self, size: Any, stride: Any, storage_offset: Any = None) -> Self:
+        """A view with any shape, strides and offset within the storage."""
+    def as_subclass(self, cls: _type) -> Any:
+        """The same storage and history as an object of a subclass of Tensor."""
+    def asin(self) -> Tensor:
+        """The arc sine, element by element; *out* receives the result where given."""
+    def asin_(self) -> Self:
+        """In-place version of ``asin``."""
+    def asinh(self) -> Tensor:
+        """The inverse hyperbolic sine, element by element; *out* receives the result where given."""
+    def asinh_(self) -> Self:
+        """In-place version of ``asinh``."""
+    def atan(self) -> Tensor:
+        """The arc tangent, element by element; *out* receives the result where given."""
+    def atan2(self, other: _Operand) -> Tensor:
+        """The angle of the point (other, input); the operands broadcast."""
+    def atan2_(self, other: _Operand) -> Self:
+        """In-place version of ``atan2``."""
+    def atan_(self) -> Self:
+        """In-place version of ``atan``."""
+    def atanh(self) -> Tensor:
+        """The inverse hyperbolic tangent, element by element; *out* receives the result where given."""
+    def atanh_(self) -> Self:
+        """In-place version of ``atanh``."""
+    def backward(self, gradient: Tensor | None = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None:
+        """Add the gradients of this tensor to ``.grad`` of the leaves it was made from."""
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+        """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
+        """In-place version of ``baddbmm``."""
+    def bernoulli(self, p: Any = None, *, generator: Generator | None = None) -> Tensor:
+        """1 with the probability that *input* (or *p*) says, else 0."""
+    def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Self:
+        """Overwrite with 1 with probability *p*, else 0."""
+    def bfloat16(self, memory_format: Any = None) -> Tensor:
+        """The tensor as bfloat16."""
+    def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
+        """How often each non-negative integer occurs, or the sum of its weights."""
+    def bitwise_and(self, other: _Operand) -> Tensor:
+        """``input & other``; the operands broadcast."""
+    def bitwise_and_(self, other: _Operand) -> Self:
+        """In-place version of ``bitwise_and``."""
+    def bitwise_left_shift(self, other: _Operand) -> Tensor:
+        """``input << other``; the operands broadcast."""
+    def bitwise_left_shift_(self, other: _Operand) -> Self:
+        """In-place version of ``lshift``."""
+    def bitwise_not(self) -> Tensor:
+        """``~input``, element by element; *out* receives the result where given."""
+    def bitwise_not_(self) -> Self:
+        """In-place version of ``bitwise_not``."""
+    def bitwise_or(self, other: _Operand) -> Tensor:
+        """``input | other``; the operands broadcast."""
+    def bitwise_or_(self, other: _Operand) -> Self:
+        """In-place version of ``bitwise_or``."""
+    def bitwise_right_shift(self, other: _Operand) -> Tensor:
+        """``input >> other``; the operands broadcast."""
+    def bitwise_right_shift_(self, other: _Operand) -> Self:
+        """In-place version of ``rshift``."""
+    def bitwise_xor(self, other: _Operand) -> Tensor:
+        """``input ^ other``; the operands broadcast."""
+    def bitwise_xor_(self, other: _Operand) -> Self:
+        """In-place version of ``bitwise_xor``."""
+    def bmm(self, mat2: Tensor) -> Tensor:
+        """The products of two batches of matrices."""
+    def bool(self, memory_format: Any = None) -> Tensor:
+        """The tensor as bool."""
+    def broadcast_to(self, size: Any) -> Tensor:
+        """``expand`` as a function."""
+    def bucketize(self, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False) -> Tensor:
+        """The number of the bucket between boundaries that each value lies in."""
+    def byte(self, memory_format: Any = None) -> Tensor:
+        """The tensor as uint8."""
+    def cdouble(self, memory_format: Any = None) -> Tensor:
+        """The tensor as complex128."""
+    def ceil(self) -> Tensor:
+        """The smallest integer not below, element by element; *out* receives the result where given."""
+    def ceil_(self) -> Self:
+        """In-place version of ``ceil``."""
+    def cfloat(self, memory_format: Any = None) -> Tensor:
+        """The tensor as complex64."""
+    def char(self, memory_format: Any = None) -> Tensor:
+        """The tensor as int8."""
+    def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+        """Views of at most *chunks* pieces of one size, the last smaller where it must be."""
+    def clamp(self, min: Any = None, max: Any = None) -> Tensor:
+        """The values cut to [min, max]; either may be missing, a number or a tensor."""
+    def clamp_(self, min: Any = None, max: Any = None) -> Self:
+        """In-place version of ``clamp``."""
+    def clamp_max(self, max: Any) -> Tensor:
+        """The values, and *max* where they are above; *max* is a number or a tensor."""
+    def clamp_max_(self, max: Any) -> Self:
+        """In-place version of ``clamp_max``."""
+    def clamp_min(self, min: Any) -> Tensor:
+        """The values, and *min* where they are below; *min* is a number or a tensor."""
+    def clamp_min_(self, min: Any) -> Self:
+        """In-place version of ``clamp_min``."""
+    def clip(self, min: Any = None, max: Any = None) -> Tensor:
+        """The values cut to [min, max]; either may be missing, a number or a tensor."""
+    def clip_(self, min: Any = None, max: Any = None) -> Self:
+        """In-place version of ``clip``."""
+    def clone(self, *, memory_format: Any = None) -> Tensor:
+        """A copy, which gradients flow through; dense tensors keep their order of dimensions."""
+    def combinations(self, r: _int = 2, with_replacement: _bool = False) -> Tensor:
+        """All choices of *r* elements of a vector, as rows, in the vector's order."""
+    def conj(self) -> Tensor:
+        """The complex conjugate; a real tensor itself."""
+    def conj_physical(self) -> Tensor:
+        """The complex conjugate; a real tensor itself."""
+    def contiguous(self, memory_format: Any = None) -> Tensor:
+        """The tensor if it is row-major without gaps, else a copy that is."""
+    def copy_(self, src: Any, non_blocking: _bool = False) -> Self:
+        """Write another tensor's values, of any dtype and device, which broadcast."""
+    def copysign(self, other: _Operand) -> Tensor:
+        """The size of *input* with the sign of *other*; the operands broadcast."""
+    def copysign_(self, other: _Operand) -> Self:
+        """In-place version of ``copysign``."""
+    def corrcoef(self) -> Tensor:
+        """The matrix of correlation coefficients of variables in rows."""
+    def cos(self) -> Tensor:
+        """The cosine, element by element; *out* receives the result where given."""
+    def cos_(self) -> Self:
+        """In-place version of ``cos``."""
+    def cosh(self) -> Tensor:
+        """The hyperbolic cosine, element by element; *out* receives the result where given."""
+    def cosh_(self) -> Self:
+        """In-place version of ``cosh``."""
+    def count_nonzero(self, dim: Any = None) -> Tensor:
+        """How many elements are not zero, of all or along some dimensions."""
+    def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+        """The covariance matrix of variables in rows, observations in columns."""
+    def cpu(self, memory_format: Any = None) -> Tensor:
+        """The tensor on the CPU."""
+    def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
+        """The vector product along a dimension of extent 3: the given one, or the first such."""
+    def cuda(self, device: Any = None, non_blocking: _bool = False) -> Tensor:
+        """The tensor on the current, or the given, device of type ``cuda``."""
+    def cummax(self, dim: _int) -> Any:
+        """(values, indices) of the largest element so far; its last place among equals."""
+    def cummin(self, dim: _int) -> Any:
+        """(values, indices) of the smallest element so far; its last place among equals."""
+    def cumprod(self, dim: _int, *, dtype: Any = None) -> Tensor:
+        """Running products along a dimension; integers give int64."""
+    def cumprod_(self, dim: _int, *, dtype: Any = None) -> Self:
+        """In-place version of ``cumprod``."""
+    def cumsum(self, dim: _int, *, dtype: Any = None) -> Tensor:
+        """Running sums along a dimension; integers give int64."""
+    def cumsum_(self, dim: _int, *, dtype: Any = None) -> Self:
+        """In-place version of ``cumsum``."""
+    @property
+    def data(self) -> Tensor:
+        """The same storage without history, and with versions of its own."""
+    @data.setter
+    def data(self, value: Tensor) -> None: ...
+    def data_ptr(self) -> _int:
+        """The address of the first element."""
+    def deg2rad(self) -> Tensor:
+        """Degrees in radians, element by element; *out* receives the result where given."""
+    def deg2rad_(self) -> Self:
+        """In-place version of ``deg2rad``."""
+    def detach(self) -> Tensor:
+        """The same storage and versions without the history."""
+    def detach_(self) -> Self:
+        """Forget the history."""
+    @property
+    def device(self) -> Device:
+        """Where the elements are."""
+    def diag(self, diagonal: _int = 0) -> Tensor:
+        """A vector as a matrix's diagonal, or a matrix's diagonal as a vector."""
+    def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
+        """The last dimension on a diagonal of new matrices that are zero elsewhere."""
+    def diagflat(self, offset: _int = 0) -> Tensor:
+        """All elements as the diagonal of a matrix."""
+    def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+        """The diagonal of two dimensions as a new last one, without a copy."""
+    def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+        """Differences of neighbours along a dimension, taken *n* times."""
+    def digamma(self) -> Tensor:
+        """The derivative of ``lgamma``, element by element; *out* receives the result where given."""
+    def digamma_(self) -> Self:
+        """In-place version of ``digamma``."""
+    def dim(self) -> _int:
+        """The number of dimensions."""
+    def dist(self, other: Tensor, p: _float = 2) -> Tensor:
+        """The *p*-norm of ``input - other``; the operands broadcast."""
+    def div(self, other: _Operand, *, rounding_mode: str | None = None) -> Tensor:
+        """``input / other``; the operands broadcast."""
+    def div_(self, other: _Operand, *, rounding_mode: str | None = None) -> Self:
+        """In-place version of ``div``."""
+    def divide(self, other: _Operand, *, rounding_mode: str | None = None) -> Tensor:
+        """``input / other``; the operands broadcast."""
+    def divide_(self, other: _Operand, *, rounding_mode: str | None = None) -> Self:
+        """In-place version of ``div``."""
+    def dot(self, tensor: Tensor) -> Tensor:
+        """The inner product of two vectors."""
+    def double(self, memory_format: Any = None) -> Tensor:
+        """The tensor as float64."""
+    def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The type of the elements."""
+    def element_size(self) -> _int:
+        """Bytes of an element."""
+    def eq(self, other: _Operand) -> Tensor:
+        """``input == other``; the operands broadcast."""
+    def eq_(self, other: _Operand) -> Self:
+        """``input == other``; the operands broadcast."""
+    def equal(self, other: Tensor) -> _bool:
+        """Whether both have the same shape and the same values."""
+    def erf(self) -> Tensor:
+        """The error function, element by element; *out* receives the result where given."""
+    def erf_(self) -> Self:
+        """In-place version of ``erf``."""
+    def erfc(self) -> Tensor:
+        """``1 - erf(input)``, exact where erf is near 1, element by element; *out* receives the result where given."""
+    def erfc_(self) -> Self:
+        """In-place version of ``erfc``."""
+    def erfinv(self) -> Tensor:
+        """The inverse of the error function, element by element; *out* receives the result where given."""
+    def erfinv_(self) -> Self:
+        """In-place version of ``erfinv``."""
+    def exp(self) -> Tensor:
+        """The exponential, element by element; *out* receives the result where given."""
+    def exp2(self) -> Tensor:
+        """Two to the power, element by element; *out* receives the result where given."""
+    def exp2_(self) -> Self:
+        """In-place version of ``exp2``."""
+    def exp_(self) -> Self:
+        """In-place version of ``exp``."""
+    def expand(self, *sizes: Any) -> Tensor:
+        """Extents of 1 repeated without a copy; -1 keeps an extent; new dimensions come in front."""
+    def expand_as(self, other: Tensor) -> Tensor:
+        """``expand`` to the shape of another tensor."""
+    def expm1(self) -> Tensor:
+        """``exp(input) - 1``, exact near 0, element by element; *out* receives the result where given."""
+    def expm1_(self) -> Self:
+        """In-place version of ``expm1``."""
+    def exponential_(self, lambd: _float = 1, *, generator: Any = None) -> Self:
+        """Overwrite with exponential random numbers."""
+    def fill_(self, value: Any) -> Self:
+        """Write one value everywhere."""
+    def fill_diagonal_(self, fill_value: Any, wrap: _bool = False) -> Self:
+        """Write one value to the main diagonal; *wrap* begins it anew below a tall matrix."""
+    def fix(self) -> Tensor:
+        """The integer part, element by element; *out* receives the result where given."""
+    def fix_(self) -> Self:
+        """In-place version of ``trunc``."""
+    def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
+        """The dimensions from *start_dim* to *end_dim* joined into one."""
+    def flip(self, *dims: Any) -> Tensor:
+        """The order of some dimensions reversed, in a copy."""
+    def fliplr(self) -> Tensor:
+        """Columns in reverse order."""
+    def flipud(self) -> Tensor:
+        """Rows in reverse order."""
+    def float(self, memory_format: Any = None) -> Tensor:
+        """The tensor as float32."""
+    def float_power(self, exponent: Any) -> Tensor:
+        """``input ** exponent`` computed in float64, or complex128."""
+    def float_power_(self, exponent: Any) -> Self:
+        """In-place version of ``float_power``: for float64 and complex128 only."""
+    def floor(self) -> Tensor:
+        """The largest integer not above, element by element; *out* receives the result where given."""
+    def floor_(self) -> Self:
+        """In-place version of ``floor``."""
+    def floor_divide(self, other: _Operand) -> Tensor:
+        """``input // other``, rounded towards minus infinity; the operands broadcast."""
+    def floor_divide_(self, other: _Operand) -> Self:
+        """In-place version of ``floor_divide``."""
+    def fmax(self, other: _Operand) -> Tensor:
+        """The larger of both, the other one where either is NaN; the operands broadcast."""
+    def fmin(self, other: _Operand) -> Tensor:
+        """The smaller of both, the other one where either is NaN; the operands broadcast."""
+    def fmod(self, other: _Operand) -> Tensor:
+        """The remainder of division with the sign of *input*; the operands broadcast."""
+    def fmod_(self, other: _Operand) -> Self:
+        """In-place version of ``fmod``."""
+    def frac(self) -> Tensor:
+        """The part behind the point, element by element; *out* receives the result where given."""
+    def frac_(self) -> Self:
+        """In-place version of ``frac``."""
+    def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
+        """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``: one element for each index."""
+    def gcd(self, other: Tensor) -> Tensor:
+        """The greatest common divisors of integers, by Euclid's algorithm; the operands broadcast."""
+    def gcd_(self, other: Tensor) -> Self:
+        """In-place version of ``gcd``."""
+    def ge(self, other: _Operand) -> Tensor:
+        """``input >= other``; the operands broadcast."""
+    def ge_(self, other: _Operand) -> Self:
+        """``input >= other``; the operands broadcast."""
+    def ger(self, vec2: Tensor) -> Tensor:
+        """``outer`` under its older name."""
+    def get_device(self) -> _int:
+        """The device's index; -1 on the CPU."""
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward passes added up, or None."""
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None: ...
+    @grad.deleter
+    def grad(self) -> None: ...
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that made it, or None for a leaf."""
+    def greater(self, other: _Operand) -> Tensor:
+        """``input > other``; the operands broadcast."""
+    def greater_(self, other: _Operand) -> Self:
+        """``input > other``; the operands broadcast."""
+    def greater_equal(self, other: _Operand) -> Tensor:
+        """``input >= other``; the operands broadcast."""
+    def greater_equal_(self, other: _Operand) -> Self:
+        """``input >= other``; the operands broadcast."""
+    def gt(self, other: _Operand) -> Tensor:
+        """``input > other``; the operands broadcast."""
+    def gt_(self, other: _Operand) -> Self:
+        """``input > other``; the operands broadcast."""
+    def half(self, memory_format: Any = None) -> Tensor:
+        """The tensor as float16."""
+    def heaviside(self, values: Tensor, *more: Any, **keywords: Any) -> Tensor:
+        """0 below 0, 1 above, *values* at 0; both of one dtype."""
+    def heaviside_(self, other: _Operand) -> Self:
+        """In-place version of ``heaviside``."""
+    def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
+        """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
+    def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
+    def hypot(self, other: _Operand) -> Tensor:
+        """``sqrt(input**2 + other**2)`` without overflow; the operands broadcast."""
+    def hypot_(self, other: _Operand) -> Self:
+        """In-place version of ``hypot``."""
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary parts, sharing memory; RuntimeError for a real dtype."""
+    @imag.setter
+    def imag(self, value: Tensor) -> None: ...
+    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+        """``index_add_`` on a copy."""
+    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Self:
+        """Add ``alpha * source`` to the slices at the places; every duplicate counts."""
+    def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
+        """``index_copy_`` on a copy."""
+    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Self:
+        """Write *source* into the slices at the places."""
+    def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
+        """``index_fill_`` on a copy."""
+    def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Self:
+        """Write a number or a 0-dim tensor into the slices at the places."""
+    def index_put(self, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor:
+        """``index_put_`` on a copy."""
+    def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = False) -> Self:
+        """``self[indices] = values``, or ``+=`` with every duplicate applied where *accumulate*."""
+    def index_select(self, dim: _int, index: Tensor) -> Tensor:
+        """Whole slices at the places of a vector; negative places are out of range."""
+    def inner(self, other: Tensor) -> Tensor:
+        """The inner products along the last dimensions: (..., k) x (---, k) -> (..., ---)."""
+    def int(self, memory_format: Any = None) -> Tensor:
+        """The tensor as int32."""
+    def is_complex(self) -> _bool:
+        """Whether its dtype is complex."""
+    def is_conj(self) -> _bool:
+        """False: conjugates are always computed at once here."""
+    def is_contiguous(self, memory_format: Any = None) -> _bool:
+        """Whether it is row-major without gaps."""
+    @property
+    def is_cpu(self) -> _bool:
+        """Whether it is on the CPU."""
+    @property
+    def is_cuda(self) -> _bool:
+        """Whether it is on a device of type ``cuda``."""
+    def is_floating_point(self) -> _bool:
+        """Whether its dtype is float16, bfloat16, float32 or float64."""
+    @property
+    def is_leaf(self) -> _bool:
+        """Whether it was made by the user, not by a recorded operation."""
+    def is_neg(self) -> _bool:
+        """False: negations are always computed at once here."""
+    def is_nonzero(self) -> _bool:
+        """Whether the one element is not zero; RuntimeError for any other number of elements."""
+    @property
+    def is_quantized(self) -> _bool:
+        """Whether it is quantised."""
+    def is_same_size(self, other: Tensor) -> _bool:
+        """Whether both have the same shape."""
+    def is_set_to(self, tensor: Tensor) -> _bool:
+        """Whether both are the same view of the same storage."""
+    def is_signed(self) -> _bool:
+        """Whether its dtype has negative values."""
+    @property
+    def is_sparse(self) -> _bool:
+        """Whether its layout is sparse."""
+    def isclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
+        """Where ``abs(input - other) <= atol + rtol * abs(other)``; the operands broadcast."""
+    def isfinite(self) -> Tensor:
+        """Whether it is neither NaN nor infinite, element by element; *out* receives the result where given."""
+    def isinf(self) -> Tensor:
+        """Whether it is infinite, element by element; *out* receives the result where given."""
+    def isnan(self) -> Tensor:
+        """Whether it is NaN, element by element; *out* receives the result where given."""
+    def isneginf(self) -> Tensor:
+        """Where a value is negative infinity."""
+    def isposinf(self) -> Tensor:
+        """Where a value is positive infinity."""
+    def isreal(self) -> Tensor:
+        """Where a value has no imaginary part: everywhere, unless the dtype is complex."""
+    def item(self) -> Any:
+        """The value of a tensor of one element as a Python number."""
+    @property
+    def itemsize(self) -> _int:
+        """Bytes of an element."""
+    def kron(self, other: Tensor) -> Tensor:
+        """The Kronecker product: every element of *input* times all of *other*."""
+    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> Any:
+        """(values, indices) of the *k*-th smallest along a dimension; *k* counts from 1."""
+    def lcm(self, other: Tensor) -> Tensor:
+        """The least common multiples of integers; the operands broadcast."""
+    def lcm_(self, other: Tensor) -> Self:
+        """In-place version of ``lcm``."""
+    def ldexp(self, other: Tensor) -> Tensor:
+        """``input * 2**other``."""
+    def ldexp_(self, other: Tensor) -> Self:
+        """In-place version of ``ldexp``."""
+    def le(self, other: _Operand) -> Tensor:
+        """``input <= other``; the operands broadcast."""
+    def le_(self, other: _Operand) -> Self:
+        """``input <= other``; the operands broadcast."""
+    def lerp(self, end: Tensor, weight: Any) -> Tensor:
+        """``input + weight * (end - input)``, exact at both ends; the operands broadcast."""
+    def lerp_(self, end: Tensor, weight: Any) -> Self:
+        """In-place version of ``lerp``."""
+    def less(self, other: _Operand) -> Tensor:
+        """``input < other``; the operands broadcast."""
+    def less_(self, other: _Operand) -> Self:
+        """``input < other``; the operands broadcast."""
+    def less_equal(self, other: _Operand) -> Tensor:
+        """``input <= other``; the operands broadcast."""
+    def less_equal_(self, other: _Operand) -> Self:
+        """``input <= other``; the operands broadcast."""
+    def lgamma(self) -> Tensor:
+        """The logarithm of the absolute value of the gamma function, element by element; *out* receives the result where given."""
+    def lgamma_(self) -> Self:
+        """In-place version of ``lgamma``."""
+    def log(self) -> Tensor:
+        """The natural logarithm, element by element; *out* receives the result where given."""
+    def log10(self) -> Tensor:
+        """The logarithm to base 10, element by element; *out* receives the result where given."""
+    def log10_(self) -> Self:
+        """In-place version of ``log10``."""
+    def log1p(self) -> Tensor:
+        """``log(1 + input)``, exact near 0, element by element; *out* receives the result where given."""
+    def log1p_(self) -> Self:
+        """In-place version of ``log1p``."""
+    def log2(self) -> Tensor:
+        """The logarithm to base 2, element by element; *out* receives the result where given."""
+    def log2_(self) -> Self:
+        """In-place version of ``log2``."""
+    def log_(self) -> Self:
+        """In-place version of ``log``."""
+    def log_softmax(self, dim: _int | None = None, dtype: Any = None, _stacklevel: _int = 3) -> Tensor:
+        """``log(softmax(input))`` along a dimension, without overflow."""
+    def logaddexp(self, other: _Operand) -> Tensor:
+        """``log(exp(input) + exp(other))`` without overflow; the operands broadcast."""
+    def logaddexp2(self, other: _Operand) -> Tensor:
+        """``log2(2**input + 2**other)`` without overflow; the operands broadcast."""
+    def logaddexp_(self, other: _Operand) -> Self:
+        """In-place version of ``logaddexp``."""
+    def logcumsumexp(self, dim: _int) -> Tensor:
+        """The logarithm of the running sums of exponentials along a dimension, without overflow."""
+    def logical_and(self, other: _Operand) -> Tensor:
+        """Whether both are true; the operands broadcast."""
+    def logical_and_(self, other: _Operand) -> Self:
+        """Whether both are true; the operands broadcast."""
+    def logical_not(self) -> Tensor:
+        """Whether it is zero, element by element; *out* receives the result where given."""
+    def logical_not_(self) -> Self:
+        """Whether it is zero, element by element; *out* receives the result where given."""
+    def logical_or(self, other: _Operand) -> Tensor:
+        """Whether either is true; the operands broadcast."""
+    def logical_or_(self, other: _Operand) -> Self:
+        """Whether either is true; the operands broadcast."""
+    def logical_xor(self, other: _Operand) -> Tensor:
+        """Whether exactly one is true; the operands broadcast."""
+    def logical_xor_(self, other: _Operand) -> Self:
+        """Whether exactly one is true; the operands broadcast."""
+    def logit(self, eps: _float | None = None) -> Tensor:
+        """``log(input / (1 - input))``; *input* is cut to [eps, 1 - eps] where *eps* is given."""
+    def logit_(self, eps: _float | None = None) -> Self:
+        """In-place version of ``logit``."""
+    def logsumexp(self, dim: Any, keepdim: _bool = False) -> Tensor:
+        """``log(sum(exp(input)))`` over some dimensions, without overflow."""
+    def long(self, memory_format: Any = None) -> Tensor:
+        """The tensor as int64."""
+    def lshift(self, other: _Operand) -> Tensor:
+        """``input << other``; the operands broadcast."""
+    def lshift_(self, other: _Operand) -> Self:
+        """In-place version of ``lshift``."""
+    def lt(self, other: _Operand) -> Tensor:
+        """``input < other``; the operands broadcast."""
+    def lt_(self, other: _Operand) -> Self:
+        """``input < other``; the operands broadcast."""
+    @property
+    def mH(self) -> Tensor:
+        """``x.mH``: the last two dimensions exchanged, complex numbers conjugated."""
+    @property
+    def mT(self) -> Tensor:
+        """``x.mT``: the last two dimensions exchanged."""
+    def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
+        """*value*, a number or a 0-dim tensor, where the mask is true; the mask broadcasts."""
+    def masked_fill_(self, mask: Tensor, value: Any) -> Self:
+        """Write *value* where the mask, which broadcasts, is true."""
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """The elements of *source*, in order, where the mask is true."""
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
+        """In-place version of ``masked_scatter``."""
+    def masked_select(self, mask: Tensor) -> Tensor:
+        """The elements where the mask is true, in one dimension; both broadcast."""
+    def matmul(self, other: Tensor) -> Tensor:
+        """The matrix product; vectors count as rows or columns, leading dimensions broadcast."""
+    def matrix_power(self, n: _int) -> Tensor:
+        """A square matrix multiplied with itself *n* times, n >= 0."""
+    def max(self, dim: Any = None, keepdim: _bool = False, *, other: Any = None) -> Any:
+        """The largest element; with *dim* (values, indices), the first among equals."""
+    def maximum(self, other: _Operand) -> Tensor:
+        """The larger of both, NaN where either is; the operands broadcast."""
+    def maximum_(self, other: _Operand) -> Self:
+        """In-place version of ``maximum``."""
+    def mean(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
+        """The mean of all elements, or over some dimensions; floating point or complex only."""
+    def median(self, dim: _int | None = None, keepdim: _bool = False) -> Any:
+        """The lower median, NaN if any element is; with *dim* (values, indices)."""
+    def min(self, dim: Any = None, keepdim: _bool = False, *, other: Any = None) -> Any:
+        """The smallest element; with *dim* (values, indices), the first among equals."""
+    def minimum(self, other: _Operand) -> Tensor:
+        """The smaller of both, NaN where either is; the operands broadcast."""
+    def minimum_(self, other: _Operand) -> Self:
+        """In-place version of ``minimum``."""
+    def mm(self, mat2: Tensor) -> Tensor:
+        """The product of two matrices."""
+    def mode(self, dim: _int = -1, keepdim: _bool = False) -> Any:
+        """(values, indices) of the most frequent value, the smallest of several; its last place."""
+    def moveaxis(self, source: Any, destination: Any) -> Tensor:
+        """Dimensions moved to other places, the rest in their order."""
+    def movedim(self, source: Any, destination: Any) -> Tensor:
+        """Dimensions moved to other places, the rest in their order."""
+    def msort(self) -> Tensor:
+        """Sorted along the first dimension."""
+    def mul(self, other: _Operand) -> Tensor:
+        """``input * other``; the operands broadcast."""
+    def mul_(self, other: _Operand) -> Self:
+        """In-place version of ``mul``."""
+    def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None) -> Tensor:
+        """Indices drawn by rows of weights, int64."""
+    def multiply(self, other: _Operand) -> Tensor:
+        """``input * other``; the operands broadcast."""
+    def multiply_(self, other: _Operand) -> Self:
+        """In-place version of ``mul``."""
+    def mv(self, vec: Tensor) -> Tensor:
+        """The product of a matrix and a vector."""
+    def mvlgamma(self, p: _int) -> Tensor:
+        """The logarithm of the multivariate gamma function of *p* dimensions."""
+    def mvlgamma_(self, p: _int) -> Self:
+        """In-place version of ``mvlgamma``."""
+    @property
+    def names(self) -> tuple[None, ...]:
+        """The names of the dimensions, which have none."""
+    def nan_to_num(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
+        """NaN and the infinities replaced: by 0, and by the dtype's largest and smallest numbers."""
+    def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Self:
+        """In-place version of ``nan_to_num``."""
+    def nanmean(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
+        """The mean of the values that are not NaN."""
+    def nanmedian(self, dim: _int | None = None, keepdim: _bool = False) -> Any:
+        """The lower median of what is not NaN; with *dim* (values, indices)."""
+    def nansum(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
+        """The sum with NaN counted as 0."""
+    def narrow(self, dim: _int, start: Any, length: _int) -> Tensor:
+        """*length* places of one dimension from *start* on, without a copy."""
+    @property
+    def nbytes(self) -> _int:
+        """Bytes of all elements."""
+    @property
+    def ndim(self) -> _int:
+        """The number of dimensions."""
+    def ndimension(self) -> _int:
+        """The number of dimensions."""
+    def ne(self, other: _Operand) -> Tensor:
+        """``input != other``; the operands broadcast."""
+    def ne_(self, other: _Operand) -> Self:
+        """``input != other``; the operands broadcast."""
+    def neg(self) -> Tensor:
+        """``-input``, element by element; *out* receives the result where given."""
+    def neg_(self) -> Self:
+        """In-place version of ``neg``."""
+    def negative(self) -> Tensor:
+        """``-input``, element by element; *out* receives the result where given."""
+    def negative_(self) -> Self:
+        """In-place version of ``neg``."""
+    def nelement(self) -> _int:
+        """The number of elements."""
+    def new(self, *args: Any, device: Any = None) -> Tensor:
+        """A tensor of this one's dtype: uninitialised of a shape given as ints, or of values."""
+    def new_empty(self, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, **keywords: Any) -> Tensor:
+        """A tensor of any values of the given shape, with this tensor's dtype and device if not given."""
+    def new_empty_strided(self, size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+        """``empty_strided`` with this tensor's dtype and device if not given."""
+    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+        """One value in the given shape, with this tensor's dtype and device if not given."""
+    def new_ones(self, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, **keywords: Any) -> Tensor:
+        """A tensor of ones of the given shape, with this tensor's dtype and device if not given."""
+    def new_tensor(self, data: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+        """A copy of the data, with this tensor's dtype and device if not given."""
+    def new_zeros(self, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, **keywords: Any) -> Tensor:
+        """A tensor of zeros of the given shape, with this tensor's dtype and device if not given."""
+    def nextafter(self, other: Tensor, **keywords: Any) -> Tensor:
+        """The next floating point number after *input* towards *other*."""
+    def nextafter_(self, other: Tensor, **keywords: Any) -> Self:
+        """In-place version of ``nextafter``."""
+    def nonzero(self, *, as_tuple: _bool = False) -> Any:
+        """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
+    def norm(self, p: Any = 'fro', dim: Any = None, keepdim: _bool = False, dtype: Any = None) -> Tensor:
+        """The *p*-norm of all elements, or along some dimensions."""
+    def normal_(self, mean: _float = 0, std: _float = 1, *, generator: Any = None) -> Self:
+        """Overwrite with normal random numbers."""
+    def not_equal(self, other: _Operand) -> Tensor:
+        """``input != other``; the operands broadcast."""
+    def not_equal_(self, other: _Operand) -> Self:
+        """``input != other``; the operands broadcast."""
+    def numel(self) -> _int:
+        """The number of elements."""
+    def numpy(self, *, force: _bool = False) -> np.ndarray:
+        """A NumPy array over the tensor's memory; *force* copies where that needs a way out."""
+    def outer(self, vec2: Tensor) -> Tensor:
+        """All products of the elements of two vectors."""
+    def permute(self, *dims: Any) -> Tensor:
+        """The dimensions in another order, without a copy."""
+    def polygamma(self, n: _int) -> Tensor:
+        """The *n*-th derivative of ``digamma``."""
+    def positive(self) -> Tensor:
+        """The tensor itself; RuntimeError for truth values."""
+    def pow(self, exponent: _Operand) -> Tensor:
+        """``input ** exponent``; the operands broadcast, and one of them may be a number."""
+    def pow_(self, exponent: Any) -> Self:
+        """In-place version of ``pow``."""
+    def prod(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
+        """The product of all elements, or over one dimension; integers give int64."""
+    def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
+        """``put_`` on a copy."""
+    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Self:
+        """Write *source* at places of the flattened tensor; negative ones count from the end."""
+    def rad2deg(self) -> Tensor:
+        """Radians in degrees, element by element; *out* receives the result where given."""
+    def rad2deg_(self) -> Self:
+        """In-place version of ``rad2deg``."""
+    def random_(self, from_: Any = 0, to: Any = None, *, generator: Any = None, **kwargs: Any) -> Self:
+        """Overwrite with random integers: below *to*, or in [from, to), or all the dtype holds."""
+    def ravel(self) -> Tensor:
+        """All elements in one dimension, row-major."""
+    @property
+    def real(self) -> Tensor:
+        """The real parts, sharing memory; a real tensor itself."""
+    @real.setter
+    def real(self, value: Tensor) -> None: ...
+    def reciprocal(self) -> Tensor:
+        """``1 / input``, element by element; *out* receives the result where given."""
+    def reciprocal_(self) -> Self:
+        """In-place version of ``reciprocal``."""
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
+        """Call *hook* with the gradient when it is known; what it returns replaces the gradient."""
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
+        """Call ``hook(tensor)`` as soon as this leaf's ``.grad`` was updated in a backward pass."""
+    def relu(self) -> Tensor:
+        """``max(input, 0)``, NaN kept, element by element; *out* receives the result where given."""
+    def relu_(self) -> Self:
+        """In-place version of ``relu``."""
+    def remainder(self, other: _Operand) -> Tensor:
+        """The remainder of division with the sign of *other*; the operands broadcast."""
+    def remainder_(self, other: _Operand) -> Self:
+        """In-place version of ``remainder``."""
+    def repeat(self, *repeats: Any) -> Tensor:
+        """Copies side by side: that many along each dimension; further ones come in front."""
+    def repeat_interleave(self, repeats: Any = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+        """Each slice several times: a count for all, or one for each; flat without *dim*."""
+    @property
+    def requires_grad(self) -> _bool:
+        """Whether operations on it record."""
+    @requires_grad.setter
+    def requires_grad(self, value: _bool) -> None: ...
+    def requires_grad_(self, requires_grad: _bool = True) -> Self:
+        """Start or stop recording operations on this leaf."""
+    def reshape(self, *args: Any, shape: Any = None) -> Tensor:
+        """The same elements in another shape: a view where the layout allows it, else a copy."""
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """``reshape`` in the shape of another tensor."""
+    def resize_(self, *sizes: Any, memory_format: Any = None) -> Self:
+        """Give the tensor another shape; values are kept as far as they fit."""
+    def resolve_conj(self) -> Tensor:
+        """The tensor itself: conjugates are always computed at once here."""
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself: negations are always computed at once here."""
+    def retain_grad(self) -> None:
+        """Keep the gradient of this tensor, which no user made, in ``.grad`` too."""
+    @property
+    def retains_grad(self) -> _bool:
+        """Whether ``retain_grad`` was called."""
+    def roll(self, shifts: Any, dims: Any = ()) -> Tensor:
+        """Elements shifted along some dimensions, those at the end going to the front; or flat."""
+    def rot90(self, k: _int = 1, dims: Any = ...) -> Tensor:
+        """A quarter turn in the plane of two dimensions, *k* times, from the first to the second."""
+    def round(self, *, decimals: _int = 0) -> Tensor:
+        """The nearest integer, or the nearest number of so many decimals; halves to even."""
+    def round_(self, *, decimals: _int = 0) -> Self:
+        """In-place version of ``round``."""
+    def rshift(self, other: _Operand) -> Tensor:
+        """``input >> other``; the operands broadcast."""
+    def rshift_(self, other: _Operand) -> Self:
+        """In-place version of ``rshift``."""
+    def rsqrt(self) -> Tensor:
+        """``1 / sqrt(input)``, element by element; *out* receives the result where given."""
+    def rsqrt_(self) -> Self:
+        """In-place version of ``rsqrt``."""
+    def scatter(self, dim: _int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
+        """A copy with ``out[index[i][j]][j] = src[i][j]`` for ``dim=0``; *src* may be a number."""
+    def scatter_(self, dim: _int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Self:
+        """In-place version of ``scatter``."""
+    def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
+        """A copy with every element of *src* added at its place; each duplicate counts."""
+    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
+        """In-place version of ``scatter_add``."""
+    def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
+        """A copy with the elements of *src* reduced at their places."""
+    def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Self:
+        """In-place version of ``scatter_reduce``."""
+    def select(self, dim: _int, index: _int) -> Tensor:
+        """One place of a dimension, which disappears; without a copy."""
+    def set_(self, source: Any = None, storage_offset: _int = 0, size: Any = None, stride: Any = None) -> Self:
+        """Make the tensor a view of another's storage."""
+    def sgn(self) -> Tensor:
+        """``input / abs(input)``, 0 where it is 0: for real numbers the sign."""
+    def sgn_(self) -> Self:
+        """In-place version of ``sgn``."""
+    @property
+    def shape(self) -> Size:
+        """The extents, as a ``Size``."""
+    def short(self, memory_format: Any = None) -> Tensor:
+        """The tensor as int16."""
+    def sigmoid(self) -> Tensor:
+        """``1 / (1 + exp(-input))``, element by element; *out* receives the result where given."""
+    def sigmoid_(self) -> Self:
+        """In-place version of ``sigmoid``."""
+    def sign(self) -> Tensor:
+        """-1, 0 or 1, element by element; *out* receives the result where given."""
+    def sign_(self) -> Self:
+        """In-place version of ``sign``."""
+    def signbit(self) -> Tensor:
+        """Whether the sign is set: of -0.0 and of a negative NaN too, element by element; *out* receives the result where given."""
+    def silu(self) -> Tensor:
+        """``input * sigmoid(input)``, element by element; *out* receives the result where given."""
+    def silu_(self) -> Self:
+        """In-place version of ``silu``."""
+    def sin(self) -> Tensor:
+        """The sine, element by element; *out* receives the result where given."""
+    def sin_(self) -> Self:
+        """In-place version of ``sin``."""
+    def sinc(self) -> Tensor:
+        """``sin(pi * input) / (pi * input)``, 1 at 0, element by element; *out* receives the result where given."""
+    def sinc_(self) -> Self:
+        """In-place version of ``sinc``."""
+    def sinh(self) -> Tensor:
+        """The hyperbolic sine, element by element; *out* receives the result where given."""
+    def sinh_(self) -> Self:
+        """In-place version of ``sinh``."""
+    @overload
+    def size(self, dim: None = None) -> Size:
+        """The shape, or one extent."""
+    @overload
+    def size(self, dim: _int) -> _int:
+        """The shape, or one extent."""
+    def softmax(self, dim: _int | None = None, dtype: Any = None, _stacklevel: _int = 3) -> Tensor:
+        """``exp(input) / sum(exp(input))`` along a dimension."""
+    def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Any:
+        """(values, indices) in order along a dimension; NaN counts as largest."""
+    def split(self, split_size: Any, dim: _int = 0) -> tuple[Tensor, ...]:
+        """Views of pieces of one size (the last may be smaller), or of the sizes listed."""
+    def split_with_sizes(self, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]:
+        """Views of pieces of the sizes listed, which must add up to the extent."""
+    def sqrt(self) -> Tensor:
+        """The square root, element by element; *out* receives the result where given."""
+    def sqrt_(self) -> Self:
+        """In-place version of ``sqrt``."""
+    def square(self) -> Tensor:
+        """``input * input``, element by element; *out* receives the result where given."""
+    def square_(self) -> Self:
+        """In-place version of ``square``."""
+    def squeeze(self, dim: Any = None) -> Tensor:
+        """Without the dimensions of extent 1, or without those named where their extent is 1."""
+    def squeeze_(self, dim: Any = None) -> Self:
+        """Without the dimensions of extent 1, or without those named where their extent is 1."""
+    def std(self, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: Any = None) -> Tensor:
+        """The standard deviation, with Bessel's correction unless ``correction=0``."""
+    def storage(self) -> storages.UntypedStorage:
+        """The bytes that the tensor and all views of it share."""
+    def storage_offset(self) -> _int:
+        """Where in its storage the first element lies, in elements."""
+    @overload
+    def stride(self, dim: None = None) -> tuple[_int, ...]:
+        """The strides in elements, or one of them."""
+    @overload
+    def stride(self, dim: _int) -> _int:
+        """The strides in elements, or one of them."""
+    def sub(self, other: _Operand, *, alpha: Any = 1) -> Tensor:
+        """``input - other``; the operands broadcast."""
+    def sub_(self, other: _Operand, *, alpha: Any = 1) -> Self:
+        """In-place version of ``sub``."""
+    def subtract(self, other: _Operand, *, alpha: Any = 1) -> Tensor:
+        """``input - other``; the operands broadcast."""
+    def subtract_(self, other: _Operand, *, alpha: Any = 1) -> Self:
+        """In-place version of ``sub``."""
+    def sum(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
+        """The sum of all elements, or over some dimensions; integers give int64."""
+    def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
+        """``transpose`` under NumPy's name."""
+    def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
+        """``transpose`` under NumPy's name."""
+    def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
+        """Two dimensions exchanged, without a copy."""
+    def swapdims_(self, dim0: _int, dim1: _int) -> Self:
+        """Two dimensions exchanged, without a copy."""
+    def t(self) -> Tensor:
+        """A matrix transposed; tensors of fewer dimensions as they are."""
+    def t_(self) -> Self:
+        """A matrix transposed; tensors of fewer dimensions as they are."""
+    def take(self, index: Tensor) -> Tensor:
+        """The elements at places of the flattened tensor; negative ones count from the end."""
+    def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
+        """``gather`` whose operands broadcast in the other dimensions; flat without *dim*."""
+    def tan(self) -> Tensor:
+        """The tangent, element by element; *out* receives the result where given."""
+    def tan_(self) -> Self:
+        """In-place version of ``tan``."""
+    def tanh(self) -> Tensor:
+        """The hyperbolic tangent, element by element; *out* receives the result where given."""
+    def tanh_(self) -> Self:
+        """In-place version of ``tanh``."""
+    def tensor_split(self, indices_or_sections: Any, dim: _int = 0) -> tuple[Tensor, ...]:
+        """Views of that many nearly equal pieces, or of the pieces between the places listed."""
+    def tile(self, *dims: Any) -> Tensor:
+        """``repeat`` where missing counts are 1."""
+    def to(self, *args: Any, **kwargs: Any) -> Tensor:
+        """The tensor with another dtype or on another device; itself where nothing changes."""
+    def tolist(self) -> Any:
+        """The values as nested lists, or as a number."""
+    def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> Any:
+        """(values, indices) of the *k* largest, or smallest, along a dimension, in order."""
+    def trace(self) -> Tensor:
+        """The sum of a matrix's main diagonal."""
+    def transpose(self, dim0: _int, dim1: _int) -> Tensor:
+        """Two dimensions exchanged, without a copy."""
+    def transpose_(self, dim0: _int, dim1: _int) -> Self:
+        """Two dimensions exchanged, without a copy."""
+    def tril(self, diagonal: _int = 0) -> Tensor:
+        """The matrices (..., n, m) with zeros above a diagonal, counted to the right from the main."""
+    def tril_(self, diagonal: _int = 0) -> Self:
+        """In-place version of ``tril``."""
+    def triu(self, diagonal: _int = 0) -> Tensor:
+        """The matrices (..., n, m) with zeros below a diagonal, counted to the right from the main."""
+    def triu_(self, diagonal: _int = 0) -> Self:
+        """In-place version of ``triu``."""
+    def true_divide(self, other: Any) -> Tensor:
+        """``input / other``; integers give floats."""
+    def true_divide_(self, other: _Operand) -> Self:
+        """In-place version of ``div``."""
+    def trunc(self) -> Tensor:
+        """The integer part, element by element; *out* receives the result where given."""
+    def trunc_(self) -> Self:
+        """In-place version of ``trunc``."""
+    def type(self, dtype: Any = None, non_blocking: _bool = False) -> Any:
+        """The legacy name of the type, or the tensor converted to a dtype or a type named so."""
+    def type_as(self, other: Tensor) -> Tensor:
+        """The tensor with another's dtype and device."""
+    def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
+        """Views of all slices of a dimension, which disappears."""
+    def unflatten(self, dim: _int, sizes: Any) -> Tensor:
+        """One dimension split into several; one of the sizes may be -1."""
+    def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
+        """Windows of one dimension as a new last one, without a copy."""
+    def uniform_(self, from_: _float = 0, to: _float = 1, *, generator: Any = None, **kwargs: Any) -> Self:
+        """Overwrite with uniform random numbers in [from, to)."""
+    def unique(self, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
+        """The different elements in order, or slices of a dimension; with inverse and counts."""
+    def unique_consecutive(self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
+        """The first element of each run of equal ones; with inverse and counts."""
+    def unsqueeze(self, dim: _int) -> Tensor:
+        """A new dimension of extent 1."""
+    def unsqueeze_(self, dim: _int) -> Self:
+        """A new dimension of extent 1."""
+    def untyped_storage(self) -> storages.UntypedStorage:
+        """The bytes that the tensor and all views of it share."""
+    def var(self, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: Any = None) -> Tensor:
+        """The variance, with Bessel's correction unless ``correction=0``."""
+    def vdot(self, other: Tensor) -> Tensor:
+        """The inner product of two vectors, the first one conjugated."""
+    def view(self, *given: Any) -> Any:
+        """The same elements in another shape, sharing memory; one extent may be -1."""
+    def view_as(self, other: Tensor) -> Tensor:
+        """``view`` in the shape of another tensor."""
+    def view_as_complex(self) -> Tensor:
+        """Pairs in the last dimension as complex numbers, sharing memory."""
+    def view_as_real(self) -> Tensor:
+        """A complex tensor's real and imaginary parts, in a new last dimension of 2."""
+    def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
+    def where(self, condition: Tensor, other: Any) -> Tensor:
+        """The tensor where the condition holds, else *other*."""
+    def xlogy(self, other: _Operand) -> Tensor:
+        """``input * log(other)``, 0 where *input* is 0; the operands broadcast."""
+    def xlogy_(self, other: _Operand) -> Self:
+        """In-place version of ``xlogy``."""
+    def zero_(self) -> Self:
+        """Write zeros everywhere."""
+
+PERMUTED: Any
+new = object.__new__
+make: Callable[[], Tensor]
+def from_array(array: Any, kind: Kind) -> Tensor:
+    """A tensor without history for a fresh row-major array."""
+def wrap_like(array: Any, kind: Kind, edge: Any) -> Tensor:
+    """A tensor for a fresh array of any dense layout, with a given edge."""
+def bump(t: Tensor) -> None:
+    """Count a write into the tensor's storage."""
+def version_of(t: Tensor) -> _int:
+    """How often the tensor's storage was written."""

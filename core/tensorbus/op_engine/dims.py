@@ -1,0 +1,55 @@
+"""Dimensions as users give them, made non-negative."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from tensorbus._base.errors import dim_error
+from tensorbus._tensor.tensor import Tensor
+
+
+def wrap_dim(dim: Any, rank: int) -> int:
+    """One dimension, counted from the end where negative; IndexError out of range."""
+    try:
+        dim = operator.index(dim)
+    except TypeError:
+        raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}") from None
+    n = max(rank, 1)
+    if not -n <= dim < n:
+        raise dim_error(dim, rank)
+    return dim % n
+
+
+def wrap_dims(dim: Any, rank: int) -> tuple[int, ...]:
+    """Sorted dimensions for an int, a sequence, or None (all); RuntimeError for a repeated one."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return tuple(range(rank))
+    if not isinstance(dim, (tuple, list)):
+        dim = (dim,)
+    dims = [wrap_dim(d, rank) for d in dim]
+    for d in dims:
+        if dims.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return tuple(sorted(dims)) if rank else ()
+
+
+def shape_argument(shape: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape given as ints or as one sequence."""
+    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+        shape = tuple(shape[0])
+    return tuple(n if type(n) is int else _extent(n) for n in shape)
+
+
+def _extent(n: Any) -> int:
+    if isinstance(n, Tensor):
+        return int(n.item())
+    try:
+        return operator.index(n)
+    except TypeError:
+        raise TypeError(f"a shape is made of ints, not of {type(n).__name__}") from None
+
+
+def kept(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape with extents of 1 where it was reduced."""
+    return tuple(1 if d in dims else n for d, n in enumerate(shape))

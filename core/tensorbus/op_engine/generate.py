@@ -1,0 +1,325 @@
+"""Writes one Python function and one node class for each row, when the op is first used.
+
+The text does the common case: plain tensors of one kind, no mode. Everything else goes to ``slow``.
+The text is registered with ``linecache``, so that tracebacks show it.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus._base.modes import RARE
+from tensorbus._base.size import SIZES
+from tensorbus._tensor import tensor as _tensor
+from tensorbus._tensor.tensor import PERMUTED, Tensor
+from tensorbus.autograd import node as nodes
+from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.op_engine import slow
+from tensorbus.op_engine.generate_nodes import (
+    edge_text,
+    node_text,
+    record_text,
+    record_view_text,
+    save_text,
+)
+from tensorbus.rows.registry import ROWS, Row
+
+
+class _Cores(dict[str, Callable[..., Any]]):
+    """The functions made so far; looking one up makes it."""
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        made = self[name] = _make(ROWS[name])
+        return made
+
+
+core: Callable[[str], Callable[..., Any]] = _Cores().__getitem__
+"""``core(name)``: the tensor function of a row, over prepared operands."""
+
+
+def _make(row: Row) -> Callable[..., Any]:
+    writer = {"binary": _binary, "unary": _unary, "view": _view}.get(row.form, _general)
+    namespace = _namespace(row)
+    source = "\n".join(writer(row)) + "\n"
+    if row.rules:
+        source = "\n".join(node_text(row)) + "\n\n\n" + source
+        if row.form == "binary":
+            source = "\n".join(node_text(row, scalar=True)) + "\n\n\n" + source
+    return _compiled(f"<tensorbus op {row.name}>", source, namespace)[row.name]
+
+
+def _compiled(file: str, source: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec"), namespace)
+    return namespace
+
+
+def source_of(name: str) -> str:
+    """The generated text of an op's functions."""
+    core(name)
+    return "".join(linecache.cache[f"<tensorbus op {name}>"][2])  # type: ignore[misc]
+
+
+def _namespace(row: Row) -> dict[str, Any]:
+    from tensorbus.op_engine.parameter import Parameter
+
+    return {
+        "__name__": f"tensorbus.ops.generated.{row.name}",
+        "Tensor": Tensor, "Parameter": Parameter, "PERMUTED": PERMUTED, "make": _tensor.make,
+        "GRAD": GRAD, "THREAD": THREAD, "RARE": RARE, "ROW": row, "SIZES": SIZES,
+        "sequence": nodes.next_sequence, "Node": nodes.Node, "FREED": nodes.FREED,
+        "stale": nodes.stale, "stale_result": nodes.stale_result,
+        "slow": slow.binary, "failed": slow.failed, "rare": slow.rare, "edge_of": slow.edge_of,
+        "pointwise": slow.pointwise, "laid_out": slow.laid_out, "finish": slow.saved_result,
+        **{f"rule_{name}": rule for name, rule in row.rules.items()},
+    }  # fmt: skip
+
+
+# -- the call --------------------------------------------------------------------------------
+def _binary(row: Row) -> list[str]:
+    name, (a, b) = row.name, row.arguments
+    kind = "k" if row.result == "same" else f"k.{_result_kind(row)}"
+    lines = [
+        f"def {name}({a}, {b}):",
+        f"    t = type({b})",
+        "    if t is Tensor or t is Parameter:",
+        f"        k = {a}._k",
+        f"        if k is not {b}._k or RARE.on:",
+        f"            return slow(ROW, {a}, {b})",
+        f"        s = {a}._s",
+        "        try:",
+        f"            if s is {b}._s and {a}._b is None and {b}._b is None:",
+        f"                r = k.{name}({a}._a, {b}._a)",
+        "                base = None",
+        "            else:",
+        f"                r, s, base = pointwise(ROW, k, {a}, {b})",
+        "        except Exception as error:",
+        f"            return failed(ROW, ({a}, {b}), error)",
+        f"    elif t in {a}._k.number_types and not RARE.on:",
+        f"        k = {a}._k",
+        f"        s = {a}._s",
+        f"        w = k.consts.get({b})",
+        "        if w is None:",
+        f"            w = k.const({b})",
+        "        try:",
+        f"            if {a}._b is None:",
+        f"                r = k.{name}({a}._a, w)",
+        "                base = None",
+        "            else:",
+        f"                r, s, base = pointwise(ROW, k, {a}, w)",
+        "        except Exception as error:",
+        f"            return failed(ROW, ({a}, {b}), error)",
+    ]
+    if row.rules:
+        lines += [
+            "        if not s:",
+            f"            r = {kind}.as_array(r)",
+            *_result(kind, "        ", base="base"),
+            f"        e0 = {a}._e",
+            "        if e0 is not None and (GRAD.on or THREAD.on):",
+            f"            n = {row.node_name}S()",
+            "            n.q = sequence()",
+            "            n.k = k",
+            "            n.h = None",
+            "            n.e0 = e0",
+            *save_text(row, "            ", scalar=True),
+            "            o._e = n",
+            "        return o",
+        ]
+    lines += ["    else:", f"        return slow(ROW, {a}, {b})", "    if not s:"]
+    lines += [f"        r = {kind}.as_array(r)", *_result(kind, "    ", base="base")]
+    if row.rules:
+        lines += [
+            f"    e0 = {a}._e",
+            f"    e1 = {b}._e",
+            "    if (e0 is not None or e1 is not None) and (GRAD.on or THREAD.on):",
+            f"        n = {row.node_name}()",
+            "        n.q = sequence()",
+            "        n.k = k",
+            "        n.h = None",
+            "        n.e0 = e0",
+            "        n.e1 = e1",
+            f"        n.sh = None if {a}._s is {b}._s else ({a}._s, {b}._s)",
+            *save_text(row, "        "),
+            "        o._e = n",
+        ]
+    return [*lines, "    return o"]
+
+
+def _unary(row: Row) -> list[str]:
+    name, x = row.name, row.arguments[0]
+    rest = "".join(f", {p}" for p in row.arguments[1:])
+    kind = "k" if row.result == "same" else f"k.{_result_kind(row)}"
+    lines = [
+        f"def {name}({x}{rest}):",
+        f"    k = {x}._k",
+        "    if RARE.on:",
+        f"        return rare(ROW, ({x}{rest or ','}))",
+        "    try:",
+        f"        if {x}._b is None:",
+        f"            r = k.{name}({x}._a{rest})",
+        f"            s = {x}._s",
+        "            base = None",
+        "        else:",
+        f"            r, s, base = pointwise(ROW, k, {x}{rest})",
+        "    except Exception as error:",
+        f"        return failed(ROW, ({x}{rest or ','}), error)",
+        "    if not s:",
+        f"        r = {kind}.as_array(r)",
+        *_result(kind, "    ", base="base"),
+    ]
+    if row.rules:
+        lines += record_text(row)
+    return [*lines, "    return o"]
+
+
+def _general(row: Row) -> list[str]:
+    name = row.name
+    own = [t for t in row.tensors if t not in row.optional]
+    first = next(
+        (t for t in own if t not in ("c", "i")), own[0]
+    )  # conditions, indices: other kinds
+    called = ", ".join(
+        (f"None if {a} is None else {a}._a" if a in row.optional else f"{a}._a")
+        if a in row.tensors
+        else a
+        for a in row.arguments
+    )
+    everything = ", ".join(row.arguments) + ("," if len(row.arguments) == 1 else "")
+    kind = "k" if row.result == "same" else f"k.{_result_kind(row)}"
+    recorded = row.composite is not None and not row.rules and row.result == "same"
+    lines = [
+        f"def {name}({', '.join(row.arguments)}):",
+        f"    k = {first}._k",
+        "    if RARE.on:",
+        f"        return rare(ROW, ({everything}))",
+    ]
+    if recorded:
+        # A plain composite has no derivative of its own: its parts record.
+        wanted = " or ".join(f"({edge_text(row, t)}) is not None" for t in row.tensors)
+        lines += [
+            f"    if ({wanted}) and (GRAD.on or THREAD.on):",
+            f"        return ROW.composite(k.T, {', '.join(row.arguments)})",
+        ]
+    lines += [
+        "    try:",
+        f"        r = k.{name}({called})",
+        "    except Exception as error:",
+        f"        return failed(ROW, ({everything}), error)",
+    ]
+    lines += [
+        "    if not r.shape:",
+        f"        r = {kind}.as_array(r)",
+        *(_laid_out(row, kind) if row.keeps_order else _row_major(row, kind)),
+        *_result(kind, "    ", "SIZES[r.shape]", "base" if row.keeps_order else "None"),
+    ]
+    if row.rules:
+        lines += record_text(row)
+    return [*lines, "    return o"]
+
+
+def _view(row: Row) -> list[str]:
+    return view_text(row, row.name, ", ".join(row.arguments), [], "SIZES[r.shape]")
+
+
+def view_text(
+    row: Row, name: str, parameters: str, first: list[str], size: str, plain: bool = False
+) -> list[str]:
+    """A function that makes a view; *first* stands before it, *size* says the view's Size.
+
+    With *plain* the lines before have seen to it that the tensor is row-major and no view.
+    """
+    x = row.arguments[0]
+    values = "".join(f", {a}" for a in row.arguments[1:])
+    params = "".join(f"{a}, " for a in row.arguments[1:])
+    lines = [
+        f"def {name}({parameters}):",
+        *first,
+        f"    k = {x}._k",
+        "    if RARE.on:",
+        f"        return rare(ROW, ({x}{values or ','}))",
+        "    try:",
+        f"        r = k.fast_{row.name}({x}._a{values})",
+        "    except Exception as error:",
+        f"        return failed(ROW, ({x}{values or ','}), error)",
+        f"    cell = {x}._c",
+        "    if cell is None:",
+        f"        cell = {x}._c = [0]",
+    ]
+    if plain:
+        lines += [f"    e0 = {x}._e", "    o = make()", f"    o._b = {x}"]
+        lines += [f"    o._r = (ROW, {params})"]
+    else:
+        lines += [
+            "    o = make()",
+            f"    b = {x}._b",
+            "    if b is None or b is PERMUTED:",
+            f"        o._b = {x}",
+            f"        o._r = (ROW, {params})",
+            f"        e0 = {x}._e",
+            "    else:",
+            "        o._b = b",
+            f"        o._r = {x}._r and (ROW, {params}{x}._r)",
+            f"        e0 = edge_of({x})",
+        ]
+    lines += ["    o._a = r", "    o._k = k", f"    o._s = {size}", "    o._c = cell"]
+    if not row.rules:
+        return [*lines, "    o._e = None", "    return o"]
+    return [
+        *lines,
+        "    if e0 is None:",
+        "        o._e = None",
+        "    elif GRAD.on or THREAD.on:",
+        *record_view_text(row),
+        "        o._v = cell[0]",
+        "    else:",
+        "        # A view made in no_grad is cut off from its base's history for good.",
+        "        o._e = None",
+        "        o._r = None",
+        "    return o",
+    ]
+
+
+def shortcut(
+    name: str, parameters: str, first: list[str], size: str, plain: bool, **names: Any
+) -> Callable[..., Any]:
+    """A method that makes a view by a row, with its arguments prepared by the lines *first*.
+
+    One function where a method that calls the row's own would be two.
+    """
+    row = ROWS[name]
+    namespace = {**core(name).__globals__, **names}
+    source = "\n".join(view_text(row, "method", parameters, first, size, plain)) + "\n"
+    return _compiled(f"<tensorbus method for {name}>", source, namespace)["method"]
+
+
+def _row_major(row: Row, kind: str) -> list[str]:
+    """Lines that copy a result of another layout."""
+    test = f"not {kind}.is_contiguous(r)"
+    if row.composite is None and not row.optional:
+        # Kernels give row-major results for row-major inputs; compositions may give views.
+        test = f"({' or '.join(f'{t}._b is not None' for t in row.tensors)}) and {test}"
+    return [f"    if {test}:", f"        r = {kind}.clone(r)"]
+
+
+def _laid_out(row: Row, kind: str) -> list[str]:
+    """Lines that give a result the layout of the operands."""
+    return [
+        "    base = None",
+        f"    if {' or '.join(f'{t}._b is not None' for t in row.tensors)}:",
+        f"        r, base = laid_out({kind}, r, {', '.join(row.tensors)})",
+    ]
+
+
+def _result(kind: str, indent: str, size: str = "s", base: str = "None") -> list[str]:
+    lines = [
+        "o = make()", "o._a = r", f"o._k = {kind}", f"o._s = {size}", "o._c = None",
+        "o._e = None", f"o._b = {base}",
+    ]  # fmt: skip
+    return [indent + line for line in lines]
+
+
+def _result_kind(row: Row) -> str:
+    return {"bool": "bool", "int64": "i64"}[row.result]

@@ -1,0 +1,299 @@
+"""In-place forms: compute, check, write, and let the history follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorbus._base.dtypes import can_cast
+from tensorbus._base.errors import leaf_inplace_error
+from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, new, version_of
+from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.autograd.node import AccumulateGrad, Node, next_sequence
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.slow import edge_of, replay
+from tensorbus.rows.recipes import steps
+
+
+def in_place(
+    x: Tensor, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+) -> Tensor:
+    """Write ``f(x, *args)`` into *x*; nothing changes where the result does not fit."""
+    source = x
+    if GRAD.on or THREAD.on:
+        check_leaf(x)
+        operands = (x, *args, *kwargs.values()) if kwargs else (x, *args)
+        if any(isinstance(o, Tensor) and edge_of(o) is not None for o in operands):
+            source = _snapshot(x)  # backward may need the values that are overwritten
+    y = f(source, *args, **(kwargs or {}))
+    if y is NotImplemented:
+        return y
+    return assign(x, y)
+
+
+def check_leaf(x: Tensor) -> None:
+    """Refuse what autograd cannot follow."""
+    if type(x._e) is AccumulateGrad:
+        raise leaf_inplace_error()
+    base = x._b
+    if base is not None and base is not PERMUTED and base._e is not None:
+        if type(base._e) is AccumulateGrad and x._e is not None:
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place "
+                "operation."
+            )
+        if x._r is None:
+            raise RuntimeError(
+                "A view was created in no_grad mode and is being modified inplace with grad mode "
+                "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. "
+                "You can clarify your code by moving both the view and the inplace either both "
+                "inside the no_grad block (if you don't want the inplace to be tracked) or both "
+                "outside (if you want the inplace to be tracked)."
+            )
+
+
+def _snapshot(x: Tensor) -> Tensor:
+    """The tensor's values and history as they are before the write."""
+    t = new(Tensor)
+    t._a = x._k.clone(x._a)
+    t._k = x._k
+    t._s = x._s
+    t._c = None
+    t._b = None
+    t._e = edge_of(x)
+    return t
+
+
+def assign(x: Tensor, y: Tensor) -> Tensor:
+    """Write *y*'s values into *x* and give *x* its history."""
+    k = x._k
+    if y._s is not x._s and y._s != x._s:
+        raise RuntimeError(
+            f"output with shape {list(x._s)} doesn't match the broadcast shape {list(y._s)}"
+        )
+    if y._k is not k:
+        if not can_cast(y._k.dtype, k.dtype):
+            raise RuntimeError(
+                f"result type {_scalar(y)} can't be cast to the desired output type {_scalar(x)}"
+            )
+        y = to_kind(y, k)
+    refuse_overlap(x)
+    k.copy_(x._a, y._a)
+    bump(x)
+    n = y._e
+    if n is not None and getattr(n, "r_out", None) is y._a:
+        # What backward needs of the result now lies in x: no second copy, and a later write to x
+        # is seen.
+        n.r_out, n.c_out, n.v_out = x._a, x._c, version_of(x)
+    if n is not None or edge_of_before(x) is not None:
+        rebase(x, n)
+    return x
+
+
+def edge_of_before(x: Tensor) -> Any:
+    """The edge a write replaces, where recording follows writes."""
+    return x._e if GRAD.on or THREAD.on else None
+
+
+def _scalar(t: Tensor) -> str:
+    return t._k.dtype.legacy.removesuffix("Tensor")
+
+
+def refuse_overlap(x: Tensor) -> None:
+    """Refuse to write where two elements share a place."""
+    if x._b is None or x._b is PERMUTED:
+        return
+    strides = x._k.layout(x._a)[2]
+    if any(s == 0 and n > 1 for s, n in zip(strides, x._s, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )
+
+
+def rebase(x: Tensor, edge: Any) -> None:
+    """*x* was overwritten with values whose history is *edge*."""
+    base = x._b
+    own = base is None or base is PERMUTED
+    if own and (edge is not None or x._e is None):
+        x._e = edge
+        return
+    if own:
+        base = x  # it still requires a gradient, which is zero
+    elif x._r is None:
+        return
+    n = CopySlices()
+    n.q = next_sequence()
+    n.k = x._k
+    n.h = None
+    n.e0 = base._e
+    n.e1 = edge
+    n.recipe = None if own else x._r
+    n.shape = base._s
+    n.order = None if base._b is None else _memory_order(base)
+    base._e = n
+    if not own:
+        x._e = None
+        edge_of(x)
+
+
+def _memory_order(x: Tensor) -> tuple[int, ...]:
+    """The dimensions from the one of the largest stride to the one of the smallest."""
+    strides = x._k.layout(x._a)[2]
+    return tuple(sorted(range(len(strides)), key=lambda d: (-strides[d], d)))
+
+
+class CopySlices(Node):
+    """A write into a view: the base's gradient is zero there, the written values get the rest.
+
+    The view's recipe only holds for the base's own layout, so gradients are brought into it.
+    """
+
+    __slots__ = ("e0", "e1", "order", "recipe", "shape")
+    arity = 2
+    op = "copy_"
+    e0: Any
+    e1: Any
+    recipe: Any
+    shape: Any
+    order: tuple[int, ...] | None
+
+    def run(self, g: Any) -> tuple[Any, ...]:
+        kept = written = None
+        if self.e1 is not None:
+            laid = self._copy(self.k, g)
+            written = self.k.clone(_view_array(self.k, laid, self.recipe))
+        if self.e0 is not None:
+            kept = self._copy(self.k, g)
+            self.k.copy_(_view_array(self.k, kept, self.recipe), 0)
+        return self.e0, kept, self.e1, written
+
+    def run_t(self, g: Any) -> tuple[Any, ...]:
+        kept = written = None
+        if self.e1 is not None:
+            written = _row_major(self.k.T, replay(self._copy(self.k.T, g), self.recipe))
+        if self.e0 is not None:
+            kept = self._copy(self.k.T, g)
+            replay(kept, self.recipe).zero_()
+        return self.e0, kept, self.e1, written
+
+    def _copy(self, F: Any, g: Any) -> Any:
+        """A copy in the layout of the base."""
+        if self.order is None:
+            return _row_major(F, g)
+        back = tuple(self.order.index(d) for d in range(len(self.order)))
+        return F.permute(_row_major(F, F.permute(g, self.order)), back)
+
+
+def _row_major(F: Any, x: Any) -> Any:
+    """A row-major copy of an array, or of a tensor (whose own ``clone`` keeps its layout)."""
+    if isinstance(x, Tensor):
+        from tensorbus.op_engine.generate import core
+
+        return core("clone")(x)
+    return F.clone(x)
+
+
+def _view_array(k: Any, array: Any, recipe: Any) -> Any:
+    for row, params in steps(recipe):
+        array = getattr(k, row.name)(array, *params)
+    return array
+
+
+def write_out(y: Any, out: Any, name: str = "out") -> Any:
+    """Put results into the tensors given as ``out=`` to the function called *name*.
+
+    Several results come back as they would without ``out=``, with names where they have names.
+    """
+    if not isinstance(y, tuple):
+        _check_out(y, out, name)
+        return _written(y, out)
+    if not isinstance(out, (tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}"
+        )
+    if len(out) != len(y):
+        raise TypeError(f"expected tuple of {len(y)} elements but got {len(out)}")
+    for result, target in zip(y, out, strict=True):
+        _check_out(result, target, name)
+    made = [_written(result, target) for result, target in zip(y, out, strict=True)]
+    return type(y)(*made) if hasattr(y, "_fields") else tuple(made)
+
+
+def _check_out(y: Tensor, out: Any, name: str) -> None:
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if (GRAD.on or THREAD.on) and (edge_of(y) is not None or edge_of(out) is not None):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad."
+        )
+    if not can_cast(y._k.dtype, out._k.dtype):
+        raise RuntimeError(
+            f"result type {_scalar(y)} can't be cast to the desired output type {_scalar(out)}"
+        )
+
+
+def _written(y: Tensor, out: Tensor) -> Tensor:
+    if out._s != y._s:
+        out.resize_(tuple(y._s))
+    out._k.copy_(out._a, to_kind(y, out._k)._a)
+    bump(out)
+    return out
+
+
+def fast_binary(name: str) -> Callable[..., Any]:
+    """``NAME_`` of a pointwise op: straight into the tensor's array where nothing records."""
+    from tensorbus.op_engine.generate import core
+    from tensorbus.op_engine.parameter import Parameter
+
+    function = core(name)
+
+    def form(self: Tensor, other: Any) -> Any:
+        k = self._k
+        if self._b is None and (self._e is None or not (GRAD.on or THREAD.on)):
+            t = type(other)
+            if t is Tensor or t is Parameter:
+                if (
+                    other._k is k
+                    and other._b is None
+                    and (other._e is None or not (GRAD.on or THREAD.on))
+                    and (other._s is self._s or _fits(other._s, self._s))
+                ):
+                    value = other._a
+                else:
+                    return in_place(self, function, (other,))
+            elif t in k.number_types:
+                value = k.consts.get(other)
+                if value is None:
+                    value = k.const(other)
+            else:
+                return in_place(self, function, (other,))
+            try:
+                getattr(k, name)(self._a, value, out=self._a)
+            except RuntimeWarning:
+                # A warning turned error: a ufunc has written its values all the same, but of a
+                # plugin's own function nobody knows.
+                if not isinstance(getattr(k, name), np.ufunc):
+                    raise
+            except Exception:
+                return in_place(self, function, (other,))
+            if self._c is None:
+                self._c = [1]
+            else:
+                self._c[0] += 1
+            return self
+        return in_place(self, function, (other,))
+
+    form.__name__ = form.__qualname__ = name + "_"
+    form.__doc__ = f"In-place version of ``{name}``."
+    return form
+
+
+def _fits(shape: Any, into: Any) -> bool:
+    """Whether *shape* broadcasts to *into* without growing it."""
+    if len(shape) > len(into):
+        return False
+    return all(n in (1, m) for n, m in zip(reversed(shape), reversed(into), strict=False))

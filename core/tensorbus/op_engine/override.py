@@ -1,0 +1,295 @@
+"""Subclasses of Tensor: their operations go through ``__torch_function__``.
+
+A class that derives from Tensor gets ``Overriding`` as its base instead, whose methods, operators
+and properties ask ``__torch_function__`` first. Published functions ask where they see such a
+tensor. So plain tensors pay nothing in methods and operators, and one test of a flag in functions.
+The tensors themselves have ordinary kinds: inside an operation they compute like any other.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+from tensorbus._base.size import Size
+from tensorbus._tensor.tensor import PERMUTED, Tensor, new
+
+
+class _Seen:
+    """``on`` once the program has defined a class that overrides operations."""
+
+    __slots__ = ("on",)
+
+    def __init__(self) -> None:
+        self.on = False
+
+
+SUBCLASSES = _Seen()
+
+
+class _Local(threading.local):
+    off = False
+
+
+_local = _Local()
+
+
+class DisableTorchFunctionSubclass:
+    """A context in which tensors of subclasses compute like plain ones; results are plain."""
+
+    def __enter__(self) -> None:
+        self._before = _local.off
+        _local.off = True
+
+    def __exit__(self, *_: Any) -> None:
+        _local.off = self._before
+
+
+def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """As a class's ``__torch_function__``: the class does not override, its results are plain."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+# -- asking the classes ----------------------------------------------------------------------
+def overrides(cls: type) -> bool:
+    """Whether operations on instances of a class go through its ``__torch_function__``."""
+    return issubclass(cls, Overriding) and (cls.__torch_function__ is not disabled_torch_function)
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)) and not isinstance(value, Size):
+        for item in value:
+            if isinstance(item, (Tensor, tuple, list)):
+                yield from _tensors(item)
+
+
+def overriding(args: Any, kwargs: Any = None) -> list[type]:
+    """The overriding classes among the arguments, subclasses first, else from left to right."""
+    if _local.off:
+        return []
+    found: list[type] = []
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        for t in _tensors(value):
+            cls = type(t)
+            if cls is not Tensor and cls not in found and overrides(cls):
+                place = next((i for i, c in enumerate(found) if issubclass(cls, c)), len(found))
+                found.insert(place, cls)
+    return found
+
+
+def ask(func: Any, classes: list[type], args: Any, kwargs: Any) -> Any:
+    """What the first class says that does not decline; NotImplemented where all do."""
+    types = tuple(classes)
+    for cls in classes:
+        result = cls.__torch_function__(func, types, args, kwargs)  # type: ignore[attr-defined]
+        if result is not NotImplemented:
+            return result
+    return NotImplemented
+
+
+def dispatch(func: Any, classes: list[type], args: Any, kwargs: Any) -> Any:
+    """``ask``; TypeError where all classes decline."""
+    result = ask(func, classes, args, kwargs)
+    if result is NotImplemented:
+        name = getattr(func, "__name__", func)
+        declined = ", ".join(f"{c.__module__}.{c.__qualname__}" for c in classes)
+        raise TypeError(
+            f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned "
+            f"NotImplemented: {declined}. Handle '{name}' there, or convert the operands with "
+            ".as_subclass(Tensor)"
+        )
+    return result
+
+
+def overridable(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as users see it: overriding classes among its arguments are asked first."""
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if SUBCLASSES.on and (classes := overriding(args, kwargs)):
+            return dispatch(call, classes, args, kwargs)
+        return f(*args, **kwargs)
+
+    return call
+
+
+def takes_tensors(f: Callable[..., Any], others: bool = False) -> bool:
+    """Whether the annotation of a parameter, or of one after the first, admits a tensor."""
+    annotations = [str(a) for name, a in f.__annotations__.items() if name != "return"]
+    if others:
+        return any("Tensor" in a for a in annotations[1:])
+    return f.__name__ != "is_tensor" and any("Tensor" in a or "Any" in a for a in annotations)
+
+
+def publish(namespace: dict[str, Any]) -> None:
+    """Make the functions of a module's namespace that take tensors overridable."""
+    for name, f in list(namespace.items()):
+        if isinstance(f, FunctionType) and not name.startswith("_") and takes_tensors(f):
+            namespace[name] = overridable(f)
+
+
+def default_torch_function(cls: type, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """Run the function as on plain tensors and make its results instances of the class."""
+    if not all(issubclass(cls, t) for t in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+    if getattr(func, "__self__", None) in _unwrapped():
+        return result
+    return _convert(result, cls, args)
+
+
+@functools.cache
+def _unwrapped() -> tuple[Any, ...]:
+    """The properties whose tensors exist already and keep their class."""
+    return Tensor.grad, Tensor._base
+
+
+def _convert(result: Any, cls: type, args: Any) -> Any:
+    if isinstance(result, Tensor):
+        if isinstance(result, cls):
+            return result
+        if type(result) is Tensor and all(result is not t for t in _tensors(args)):
+            try:
+                result.__class__ = cls  # nobody else has seen it yet
+                return result
+            except TypeError:
+                pass  # the class has slots of its own
+        return as_subclass(result, cls)
+    if isinstance(result, (tuple, list)) and any(isinstance(r, Tensor) for r in result):
+        converted = [_convert(r, cls, args) for r in result]
+        make = getattr(type(result), "_make", type(result))  # named tuples
+        return make(converted)
+    return result
+
+
+def as_subclass(x: Tensor, cls: type) -> Any:
+    """The same storage and history as an object of a subclass of Tensor, or of Tensor itself."""
+    if x._c is None:
+        x._c = [0]
+    t: Any = new(cls)
+    if x._e is None:
+        source = x
+    else:  # a leaf's edge is the leaf's own
+        from tensorbus.op_engine.generate import core
+
+        source = core("view")(x, tuple(x._s)) if x._b is None else core("clone")(x)
+    for slot in ("_a", "_k", "_s", "_c", "_e", "_b"):
+        setattr(t, slot, getattr(source, slot))
+    if t._b is not None and t._b is not PERMUTED:
+        t._r = source._r
+        t._v = getattr(source, "_v", 0)
+    return t
+
+
+def plain(x: Tensor) -> Tensor:
+    """A tensor of a subclass as an operand of class Tensor, with the same history and versions."""
+    from tensorbus.op_engine.slow import edge_of
+
+    edge = edge_of(x)
+    if x._c is None:
+        x._c = [0]
+    t = new(Tensor)
+    t._a, t._k, t._s, t._c, t._e = x._a, x._k, x._s, x._c, edge
+    t._b = None if x._b is None or x._k.is_contiguous(x._a) else PERMUTED
+    return t
+
+
+# -- the class between Tensor and its subclasses ---------------------------------------------
+_OBJECT_PROTOCOL = {
+    "__hash__", "__reduce_ex__", "__iter__", "__array_priority__", "as_subclass", "_is_view",
+}  # fmt: skip
+
+_CALLED = {
+    "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
+    "__mul__": "mul", "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div",
+    "__itruediv__": "div_", "__mod__": "remainder", "__imod__": "remainder_", "__pow__": "pow",
+    "__ipow__": "pow_", "__ifloordiv__": "floor_divide_", "__matmul__": "matmul", "__lt__": "lt",
+    "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__ne__": "ne", "__neg__": "neg",
+}  # fmt: skip
+"""The methods that operators stand for, as ``__torch_function__`` sees them."""
+
+
+class Overriding(Tensor, between=True):
+    """The base of user subclasses: every method asks ``__torch_function__`` first."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.unbind(0) if self.dim() else super().__iter__())
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        make, args = super().__reduce_ex__(protocol)[:2]
+        return _rebuild, (type(self), make, args), self.__dict__ or None
+
+
+def _rebuild(cls: type, make: Callable[..., Tensor], args: Any) -> Any:
+    return _convert(make(*args), cls, ())
+
+
+def adopt(cls: type) -> None:
+    """Put ``Overriding`` between Tensor and a new subclass that overrides."""
+    if Tensor in cls.__bases__ and (
+        cls.__torch_function__ is not disabled_torch_function  # type: ignore[attr-defined]
+    ):
+        if not SUBCLASSES.on:
+            _install()
+            SUBCLASSES.on = True
+        cls.__bases__ = tuple(Overriding if b is Tensor else b for b in cls.__bases__)
+
+
+def _install() -> None:
+    from tensorbus.op_engine.public import METHODS
+
+    for name, method in METHODS.items():
+        if name in _OBJECT_PROTOCOL:
+            continue
+        if isinstance(method, property):
+            setattr(Overriding, name, _property(name))
+        else:
+            setattr(Overriding, name, _method(name))
+
+
+def _method(name: str) -> Callable[..., Any]:
+    called = _CALLED.get(name, name)
+    operator = name.startswith("__") and name.endswith("__")
+    reflected = "__" + name[3:] if name.startswith("__r") and name not in ("__repr__",) else ""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        classes = overriding((self, *args), kwargs)
+        if not classes:
+            return getattr(Tensor, name)(self, *args, **kwargs)
+        if reflected and isinstance(args[0], Tensor):
+            func, operands = getattr(Tensor, _CALLED.get(reflected, reflected)), (args[0], self)
+        else:
+            func, operands = getattr(Tensor, called), (self, *args)
+        return (ask if operator else dispatch)(func, classes, operands, kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+def _property(name: str) -> property:
+    def get(self: Any) -> Any:
+        whole = getattr(Tensor, name)
+        classes = overriding((self,))
+        return dispatch(whole.__get__, classes, (self,), {}) if classes else whole.__get__(self)
+
+    def set_(self: Any, value: Any) -> None:
+        whole = getattr(Tensor, name)
+        classes = overriding((self, value))
+        if classes:
+            dispatch(whole.__set__, classes, (self, value), {})
+        else:
+            whole.__set__(self, value)
+
+    def delete(self: Any) -> None:
+        getattr(Tensor, name).__delete__(self)
+
+    return property(get, set_, delete)

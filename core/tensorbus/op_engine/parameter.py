@@ -1,0 +1,83 @@
+"""Parameters and buffers: tensors that a module keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._tensor.tensor import Tensor, new
+from tensorbus.autograd.node import AccumulateGrad
+from tensorbus.op_engine.override import disabled_torch_function
+
+_SLOTS = ("_a", "_k", "_s", "_c", "_b")
+
+
+class _InstanceOfBuffer(type(Tensor)):  # type: ignore[misc]
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls is Buffer:
+            return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
+        return super().__instancecheck__(instance)
+
+
+class Parameter(Tensor):
+    """A tensor that its module's ``parameters()`` lists, and that wants gradients by default.
+
+    >>> import tensorbus
+    >>> tensorbus.nn.Parameter(tensorbus.zeros(2))
+    Parameter containing:
+    tensor([0., 0.], requires_grad=True)
+    """
+
+    __slots__ = ()
+    __torch_function__ = staticmethod(disabled_torch_function)
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+        from tensorbus.ops.creation.factories import empty
+
+        if data is None:
+            data = empty(0)
+        t = new(cls)
+        for slot in _SLOTS:
+            setattr(t, slot, getattr(data, slot))
+        t._e = None
+        if data._b is not None:
+            from tensorbus._tensor.tensor import PERMUTED
+
+            t._b = None if t._k.is_contiguous(t._a) else PERMUTED
+        if requires_grad:
+            t._e = AccumulateGrad(t)
+        return t
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        if id(self) in memo:
+            return memo[id(self)]
+        made = type(self)(self.data.clone(), self.requires_grad)
+        memo[id(self)] = made
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _rebuild, (self.data, self.requires_grad)
+
+
+def _rebuild(data: Tensor, requires_grad: bool) -> Parameter:
+    return Parameter(data, requires_grad)
+
+
+class Buffer(Tensor, metaclass=_InstanceOfBuffer):
+    """A tensor that its module keeps and saves without training it.
+
+    ``Buffer(data, *, persistent=True)`` gives a plain tensor that ``Module`` registers as a buffer
+    on assignment.
+    """
+
+    __slots__ = ()
+    __torch_function__ = staticmethod(disabled_torch_function)
+    _is_buffer: bool
+    persistent: bool
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+        from tensorbus.ops.creation.factories import empty
+
+        t: Any = (empty(0) if data is None else data).detach()
+        t._is_buffer = True
+        t.persistent = persistent
+        return t

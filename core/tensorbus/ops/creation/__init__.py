@@ -1,0 +1,1 @@
+"""New tensors: from data, filled, in a row, by the older constructors."""

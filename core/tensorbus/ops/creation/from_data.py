@@ -1,0 +1,246 @@
+"""Tensors from data: numbers, nested sequences, arrays, other tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorbus._base import dtypes
+from tensorbus._base.dtypes import dtype as Dtype
+from tensorbus._base.dtypes import dtype_by_name
+from tensorbus._base.float_warnings import silence
+from tensorbus._device import defaults
+from tensorbus._device.device import device as Device
+from tensorbus._dispatch.kinds import Kind, kind_of
+from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.public import public
+
+
+def kind_for(dtype: Any, device: Any) -> Kind:
+    """The kind that factory arguments name."""
+    silence()
+    if dtype is not None and not isinstance(dtype, Dtype):
+        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    d = defaults.get_default_dtype() if dtype is None else dtype
+    where = defaults.get_default_device() if device is None else Device(device)
+    return kind_of(where, d)
+
+
+def finished(array: Any, kind: Kind, requires_grad: bool) -> Tensor:
+    """A new leaf for a fresh array."""
+    t = from_array(array, kind)
+    if not requires_grad:
+        return t
+    if not kind.differentiable:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return t.requires_grad_()
+
+
+# -- from data -------------------------------------------------------------------------------
+@public(method=False)
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor with a copy of the data: numbers, nested sequences, arrays.
+
+    The dtype follows the data: int64 for ints, the default dtype for floats, bool for truth values.
+    ValueError for ragged sequences, TypeError for anything else.
+
+    >>> import tensorbus
+    >>> tensorbus.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+
+    Source: https://pytorch.org/docs/stable/generated/torch.tensor.html
+    """
+    if isinstance(data, Tensor):
+        k = (
+            data._k
+            if dtype is None and device is None
+            else kind_for(dtype or data._k.dtype, device or data._k.device)
+        )
+        t = to_kind(data.detach(), k, copy=True)
+        return t.requires_grad_() if requires_grad else t
+    host, d = host_array(data, dtype)
+    k = kind_for(d, device)
+    return finished(k.backend.from_host(host, d, k.index), k, requires_grad)
+
+
+def host_array(data: Any, dtype: Dtype | None) -> tuple[np.ndarray, Dtype]:
+    """A NumPy array of the data and the dtype that it stands for."""
+    if isinstance(data, np.ndarray | np.generic):
+        array = np.asarray(data)
+        d = dtype or dtype_of_host(array)
+    else:
+        d = dtype or inferred(data)
+        array = _nested(data, d)
+        if d.category == dtypes.INTEGER and array.dtype.name != d.name:
+            _check_range(array, d)
+    return _converted(array, d), d
+
+
+def _check_range(array: np.ndarray, d: Dtype) -> None:
+    """RuntimeError where Python numbers do not fit an integer dtype; whole ones wrap into uint8."""
+    limits = dtypes.iinfo(d)
+    least = -limits.max if d is dtypes.uint8 and array.dtype.kind != "f" else limits.min
+    if not ((array >= least) & (array <= limits.max)).all():
+        raise RuntimeError(f"value cannot be converted to type {d.name} without overflow")
+
+
+def dtype_of_host(array: np.ndarray) -> Dtype:
+    """Our dtype for a NumPy array's; TypeError where there is none."""
+    try:
+        return dtype_by_name(array.dtype.name)
+    except KeyError:
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{array.dtype.name}. The only supported types "
+            f"are: {', '.join(d.name for d in dtypes.ALL if d.name != 'bfloat16')}."
+        ) from None
+
+
+def inferred(data: Any) -> Dtype:
+    """The dtype of nested sequences of numbers."""
+    if isinstance(data, bool):
+        return dtypes.bool
+    if isinstance(data, (Tensor, np.ndarray, np.generic)):
+        return data._k.dtype if isinstance(data, Tensor) else dtype_of_host(np.asarray(data))
+    if isinstance(data, int):
+        return dtypes.int64
+    if isinstance(data, float):
+        return defaults.get_default_dtype()
+    if isinstance(data, complex):
+        return defaults.get_default_dtype().to_complex()
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if isinstance(data, (list, tuple)) or hasattr(data, "__getitem__"):
+        result: Dtype | None = None
+        for item in data:
+            if isinstance(item, (str, bytes)):
+                raise ValueError(f"too many dimensions '{type(item).__name__}'")
+            d = inferred(item)
+            result = d if result is None else dtypes.promote_types(result, d)
+        return result or defaults.get_default_dtype()
+    if hasattr(data, "__array__"):
+        return dtype_of_host(np.asarray(data))
+    raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+
+
+def _nested(data: Any, d: Dtype) -> np.ndarray:
+    def plain(x: Any) -> Any:
+        if isinstance(x, Tensor):
+            return x.detach().cpu().numpy()
+        if isinstance(x, (list, tuple)):
+            return [plain(item) for item in x]
+        return x
+
+    exact = "float64" if d.category == dtypes.FLOAT else None
+    try:
+        array = np.array(plain(data), dtype=exact or _host_name(d, data))
+    except OverflowError:
+        raise ValueError("Overflow when unpacking long long") from None
+    except (ValueError, TypeError) as error:
+        if "not 'complex'" in str(error):
+            raise TypeError("must be real number, not complex") from None
+        if "inhomogeneous" in str(error):
+            raise _ragged(data) from None
+        raise type(error)(f"tensor(): {error}") from None
+    return array
+
+
+def _host_name(d: Dtype, data: Any) -> Any:
+    if d.category == dtypes.INTEGER:
+        return None if _has_floats(data) else "int64"
+    return d.name
+
+
+def _has_floats(data: Any) -> bool:
+    if isinstance(data, (list, tuple)):
+        return any(_has_floats(x) for x in data)
+    return isinstance(data, float) or bool(getattr(data, "is_floating_point", lambda: False)())
+
+
+def _ragged(data: Any, dim: int = 0) -> Exception:
+    """Where nested sequences differ in length or depth."""
+    lengths = [len(x) if isinstance(x, (list, tuple)) else -1 for x in data]
+    for n in lengths:
+        if n != lengths[0] and -1 in (n, lengths[0]):
+            return TypeError("not a sequence")
+        if n != lengths[0]:
+            return ValueError(
+                f"expected sequence of length {lengths[0]} at dim {dim + 1} (got {n})"
+            )
+    return next(_ragged(x, dim + 1) for x in data if isinstance(x, (list, tuple)))
+
+
+def _converted(array: np.ndarray, d: Dtype) -> np.ndarray:
+    """The array in a dtype, by the library's cast rules."""
+    if d.name == "bfloat16":
+        wide = np.ascontiguousarray(array, dtype=np.float32).view(np.uint32)
+        rounded = (wide + 0x7FFF + ((wide >> 16) & 1)) >> 16
+        nan = np.isnan(array.astype(np.float32))
+        return np.where(nan, np.uint32(0x7FC0), rounded).astype(np.uint16).reshape(array.shape)
+    if array.dtype.name == d.name:
+        return array
+    with np.errstate(all="ignore"):
+        if d.category == dtypes.BOOL:
+            return array != 0
+        if d.category == dtypes.INTEGER and array.dtype.kind == "f":
+            array = array.astype(np.int64)
+        if d.category < dtypes.COMPLEX and array.dtype.kind == "c":
+            array = array.real
+        return array.astype(d.name)
+
+
+@public(method=False)
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A CPU tensor over a NumPy array's own memory: changes to one show in the other.
+
+    >>> import numpy, tensorbus
+    >>> a = numpy.zeros(2)
+    >>> tensorbus.from_numpy(a).add_(1)
+    tensor([1., 1.], dtype=torch.float64)
+    >>> a
+    array([1., 1.])
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if any(s < 0 for s in ndarray.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not currently supported. (You can probably work around this by making a "
+            "copy of your array  with array.copy().) "
+        )
+    if not ndarray.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion "
+            "between byte orders is currently not supported."
+        )
+    d = dtype_of_host(ndarray)
+    k = kind_of(Device("cpu"), d)
+    array = k.backend.share_host(ndarray, d)
+    if array is None:
+        return finished(k.backend.from_host(ndarray, d, k.index), k, False)
+    t = from_array(array, k)
+    # Its memory is shared with others, so it counts as what may overlap.
+    t._b = PERMUTED
+    return t
+
+
+@public(method=False)
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """The data as a tensor, sharing memory where nothing has to change."""
+    if isinstance(data, Tensor):
+        if dtype is None and device is None:
+            return data
+        return to_kind(data, kind_for(dtype or data._k.dtype, device or data._k.device))
+    if isinstance(data, np.ndarray):
+        t = from_numpy(data)
+        return t if dtype is None and device is None else as_tensor(t, dtype, device)
+    return tensor(data, dtype=dtype, device=device)

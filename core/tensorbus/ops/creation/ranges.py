@@ -1,0 +1,249 @@
+"""Numbers in a row: counted by a step, or spread between two ends."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._base.errors import type_error
+from tensorbus._device import defaults
+from tensorbus._dispatch.kinds import Kind
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.arguments import check_fill, scalar_name
+from tensorbus.op_engine.in_place import write_out
+from tensorbus.op_engine.public import public
+from tensorbus.ops.creation.from_data import finished, kind_for
+from tensorbus.ops.matmul.matmul import c_name
+
+
+def _number(name: str, argument: str, position: int, value: Any) -> Any:
+    """A bound of a range as a Python number."""
+    if isinstance(value, Tensor) or (hasattr(value, "item") and not isinstance(value, float)):
+        return value.item()
+    if not isinstance(value, (int, float, complex)):
+        raise type_error(name, argument, position, "Number", value)
+    return value
+
+
+def _delivered(t: Tensor, out: Tensor | None) -> Tensor:
+    return t if out is None else write_out(t, out)
+
+
+def _counting_kind(kind: Kind) -> Kind:
+    """The kind in which places are computed: the widest for integers and half precision."""
+    supported = kind.backend.capabilities(kind.index).dtypes
+    if kind.dtype.category <= dtypes.INTEGER:
+        return kind.of(dtypes.float64 if dtypes.float64 in supported else dtypes.float32)
+    return kind.of(dtypes.float32) if kind.dtype.itemsize == 2 else kind
+
+
+@public(method=False)
+def arange(
+    start: Any = None,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """``start``, ``start + step``... before ``end``; int64 where all three are integers.
+
+    >>> import tensorbus
+    >>> tensorbus.arange(5), tensorbus.arange(1, 2, 0.5)
+    (tensor([0, 1, 2, 3, 4]), tensor([1.0000, 1.5000]))
+    """
+    if end is None:
+        if start is None:
+            raise TypeError('arange() missing 1 required positional arguments: "end"')
+        start, end = 0, start
+    start = _number("arange", "start", 1, 0 if start is None else start)
+    end = _number("arange", "end", 1, end)
+    step = _number("arange", "step", 3, step)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if dtype is None:
+        whole = all(isinstance(x, int) for x in (start, end, step))
+        dtype = out._k.dtype if out is not None else None
+        dtype = dtype or (dtypes.int64 if whole else defaults.get_default_dtype())
+    k = kind_for(dtype, device)
+    if k.dtype is dtypes.bool or k.dtype.is_complex:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{scalar_name(k.dtype)}'")
+    if k.dtype.category == dtypes.INTEGER:
+        for bound in (start, end, step):
+            check_fill(bound, dtypes.int64)
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError("step must be nonzero")
+    if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
+        n = -((start - end) // step)
+    else:
+        n = math.ceil((end - start) / step)
+    return _delivered(finished(_counted(k, n, start, step), k, requires_grad), out)
+
+
+def _counted(k: Kind, n: int, start: Any, step: Any) -> Any:
+    """``start + i * step`` for the first *n* integers i."""
+    if n <= 0:
+        return k.empty((0,))
+    if k.dtype.itemsize == 2 and k.is_float:
+        wide = k.of(dtypes.float32)
+        return k.cast(wide.arange(n, start, step), wide)
+    return k.arange(n, start, step)
+
+
+@public(method=False)
+def range(
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Deprecated: ``start``, ``start + step``... up to and including ``end``; use ``arange``."""
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is "
+        "inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
+        "values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    if end is None:
+        start, end = 0, start
+    start = _number("range", "start", 1, start)
+    end = _number("range", "end", 2, end)
+    step = _number("range", "step", 3, step)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    k = kind_for(dtype, device)
+    n = math.floor((end - start) / step) + 1
+    return _delivered(finished(_counted(k, n, start, step), k, requires_grad), out)
+
+
+def _ends(name: str, start: Any, end: Any) -> tuple[Any, Any]:
+    ranks = [len(x._s) if isinstance(x, Tensor) else 0 for x in (start, end)]
+    if any(ranks):
+        given = " and ".join(
+            f"{which} with {rank} dimension(s)"
+            for which, x, rank in zip(("start", "end"), (start, end), ranks, strict=True)
+            if isinstance(x, Tensor)
+        )
+        raise RuntimeError(
+            f"{name} only supports 0-dimensional start and end tensors, but got {given}."
+        )
+    return _number(name, "start", 1, start), _number(name, "end", 2, end)
+
+
+def _spread(k: Kind, start: Any, end: Any, n: int) -> Any:
+    """*n* values from *start* to *end*; each half is counted from its own end, so both are met."""
+    if n == 1:
+        return k.full((1,), start)
+    step = (end - start) / (n - 1)
+    real = k.of(k.dtype.to_real())
+    i, back = real.arange(n, 0, 1), real.arange(n, n - 1, -1)
+    first = real.lt(i, n // 2)
+    if real is not k:
+        i, back = k.cast(i, real), k.cast(back, real)
+    rising = k.add(k.mul(i, step), start)
+    falling = k.add(k.mul(back, -step), end)
+    return k.where(first, rising, falling)
+
+
+def _checked_steps(name: str, steps: Any) -> int:
+    if isinstance(steps, bool) or not hasattr(steps, "__index__"):
+        raise type_error(name, "steps", 3, "int", steps)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    return steps.__index__()
+
+
+@public(method=False)
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """*steps* numbers from *start* to *end*, both included, in equal distances.
+
+    >>> import tensorbus
+    >>> tensorbus.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    n = _checked_steps("linspace", steps)
+    k, array = _between("linspace", start, end, n, out, dtype, device)
+    return _delivered(finished(array, k, requires_grad), out)
+
+
+def _between(
+    name: str, start: Any, end: Any, n: int, out: Any, dtype: Any, device: Any, base: Any = None
+) -> tuple[Kind, Any]:
+    """The kind and the array of numbers between two ends, or of *base* to their power."""
+    start, end = _ends(name, start, end)
+    if dtype is None:
+        dtype = out._k.dtype if out is not None else None
+        if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
+            dtype = defaults.get_default_dtype().to_complex()
+    k = kind_for(dtype, device)
+    if isinstance(start, complex) or isinstance(end, complex):
+        found = defaults.get_default_dtype().to_complex()
+        if not k.dtype.is_complex:
+            raise RuntimeError(
+                f"torch.{name}(): inferred dtype {c_name(found)} can't be safely cast to passed "
+                f"dtype {scalar_name(k.dtype)}"
+            )
+    if k.dtype is dtypes.bool:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    if base is None:
+        check_fill(start, k.dtype)
+        check_fill(end, k.dtype)
+    if not n:
+        return k, k.empty((0,))
+    wide = _counting_kind(k)
+    array = _spread(wide, start, end, n)
+    if base is not None:
+        array = wide.pow(wide.full((), base), array)
+    return k, array if wide is k else k.cast(array, wide)
+
+
+@public(method=False)
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """*base* to the power of *steps* exponents from *start* to *end*, both included."""
+    n = _checked_steps("logspace", steps)
+    k, array = _between("logspace", start, end, n, out, dtype, device, base)
+    return _delivered(finished(array, k, requires_grad), out)

@@ -1,0 +1,381 @@
+"""``x[...]``: what the user wrote becomes views, and index tensors where there are some.
+
+Ints, slices, ``None`` and ``...`` give views. Lists, index tensors and masks copy: see
+``index_tensors``.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorbus._base import dtypes
+from tensorbus._base.modes import RARE
+from tensorbus._base.size import SIZES, size_of
+from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, make
+from tensorbus.op_engine.arguments import check_fill
+from tensorbus.op_engine.generate import core, shortcut
+from tensorbus.op_engine.in_place import refuse_overlap
+from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding
+from tensorbus.op_engine.public import METHODS, Lazy
+from tensorbus.ops.creation.from_data import tensor
+from tensorbus.ops.indexing.index_tensors import Indexed, assign_at, take_at
+from tensorbus.ops.indexing.setitem import write_values
+from tensorbus.rows.recipes import recipe
+from tensorbus.rows.registry import ROWS, row
+
+_INDEX_KINDS = (
+    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+    "indices (got {})"
+)
+_MANY_ITEMS = 32
+
+
+# A slice of the first dimension goes to the array as it is: the commonest index by far.
+row(
+    "leading",
+    "x:T, index",
+    "view",
+    node_name="SliceBackward0",
+    composite=lambda F, x, index: F.slice(x, 0, *index.indices(x.shape[0])),
+    x=lambda F, g, x_shape, index: F.slice_backward(
+        g, tuple(x_shape), 0, *index.indices(x_shape[0])
+    ),
+)
+
+
+def _make_getitem() -> Any:
+    # One function for what is written most: a slice of a plain tensor.
+    first = [
+        "    if type(index) is not slice or x._b is not None or not x._s:",
+        "        return other(x, index)",
+        "    step = index.step",
+        "    if step is not None and (type(step) is not int or step <= 0):",
+        "        return other(x, index)",
+    ]
+    method = shortcut(
+        "leading", "x, index", first, "SIZES[r.shape]", True, other=_make_other_getitem()
+    )
+    method.__name__ = method.__qualname__ = "__getitem__"
+    method.__doc__ = "Part of the tensor: a view for ints, slices, None and ``...``, else a copy."
+    return method
+
+
+def _make_other_getitem() -> Any:
+    leading, sizes = core("leading"), SIZES
+    select_row = ROWS["select"]
+
+    def getitem(self: Tensor, index: Any) -> Tensor:
+        t = type(index)
+        if t is slice:
+            step = index.step
+            if not self._s or (step is not None and (type(step) is not int or step <= 0)):
+                return _any_getitem(self, index)
+            return leading(self, index)
+        if t is int and self._e is None and not RARE.on and self._s:
+            n = self._s[0]
+            at = index + n if index < 0 else index
+            if not 0 <= at < n:
+                return _any_getitem(self, index)
+            try:
+                r = self._k.fast_select(self._a, 0, at)
+            except Exception:
+                return _any_getitem(self, index)
+        elif t is tuple and self._e is None and not RARE.on:
+            found = _chain(self, index)
+            return _any_getitem(self, index) if found is None else found
+        else:
+            if index is None and self._e is None and not RARE.on:
+                index = (None,)
+                found = _chain(self, index)
+                if found is not None:
+                    return found
+            return _any_getitem(self, index)
+        o = make()
+        c = self._c
+        if c is None:
+            c = self._c = [0]
+        b = self._b
+        if b is None or b is PERMUTED:
+            o._b = self
+            o._r = (select_row, 0, at)
+        else:
+            o._b = b
+            o._r = self._r and (select_row, 0, at, self._r)
+        o._a = r
+        o._k = self._k
+        o._s = sizes[r.shape]
+        o._c = c
+        o._e = None
+        return o
+
+    return getitem
+
+
+def _chain(x: Tensor, index: tuple[Any, ...]) -> Tensor | None:
+    """Several ints and slices of a tensor without history: one tensor for all the views.
+
+    None where there is more to it.
+    """
+    base, how = x._b, None
+    if base is None or base is PERMUTED:
+        base = x
+    elif x._r is None:
+        return None
+    else:
+        how = x._r
+    found = _walk(x, index, how)
+    if found is None or found[0] is x._a:
+        return None
+    o = make()
+    if x._c is None:
+        x._c = [0]
+    o._a, o._r = found
+    o._k, o._s, o._c, o._e, o._b = x._k, size_of(found[0].shape), x._c, None, base
+    return o
+
+
+def _walk(x: Tensor, index: tuple[Any, ...], how: Any) -> tuple[Any, Any] | None:
+    """The array of the views, and their recipe on top of *how*; None where there is more to it."""
+    k, a, shape = x._k, x._a, x._s
+    dim = own = 0
+    seen_ellipsis = False
+    try:
+        for item in index:
+            t = type(item)
+            if t is int:
+                n = shape[own]
+                if item < 0:
+                    item += n
+                if not 0 <= item < n:
+                    return None
+                a = k.fast_select(a, dim, item)
+                how = recipe(ROWS["select"], (dim, item), how)
+                own += 1
+            elif t is slice:
+                if item.start is not None or item.stop is not None or item.step is not None:
+                    start, stop, step = _bounds(item, shape[own])
+                    a = k.fast_slice(a, dim, start, stop, step)
+                    how = recipe(ROWS["slice"], (dim, start, stop, step), how)
+                elif own >= len(shape):
+                    return None
+                dim, own = dim + 1, own + 1
+            elif item is None:
+                a = k.fast_unsqueeze(a, dim)
+                how = recipe(ROWS["unsqueeze"], (dim,), how)
+                dim += 1
+            elif item is Ellipsis and not seen_ellipsis:
+                seen_ellipsis = True
+                skipped = len(shape) - len(index) + index.count(None) + 1
+                if skipped < 0:
+                    return None
+                dim, own = dim + skipped, own + skipped
+            else:
+                return None
+    except ValueError:
+        raise
+    except Exception:  # an index too many, an overriding class: the long way knows
+        return None
+    return a, how
+
+
+def _any_getitem(x: Tensor, index: Any) -> Tensor:
+    if SUBCLASSES.on and (classes := overriding((index,))):
+        return dispatch(Tensor.__getitem__, classes, (x, index), {})
+    if isinstance(index, Tensor) and index._k is x._k.i64 and index._s and x._s and x._s[0]:
+        try:
+            if len(index._s) == 1:
+                return core("take")(x, 0, index, True)
+            rows = core("take")(x, 0, index.reshape(-1), True)
+            return core("view")(rows, (*index._s, *x._s[1:]))
+        except IndexError:  # worded below
+            pass
+    view, tensors = _resolve(x, index)
+    if tensors is not None:
+        return take_at(tensors)
+    return core("alias")(x) if view is x else view
+
+
+def _setitem(self: Tensor, index: Any, value: Any) -> None:
+    """Write a number or a tensor that broadcasts into part of the tensor."""
+    if not isinstance(value, Tensor):
+        value = _assigned(self, value)
+    view = tensors = None
+    if type(index) is int or type(index) is slice:
+        index = (index,)
+    if type(index) is tuple and self._e is None and not RARE.on:
+        if self._b is None and _written(self, index, value):
+            return
+        view = _chain(self, index)
+    if view is None:
+        view, tensors = _resolve(self, index)
+    if tensors is not None:
+        assign_at(tensors, value)
+        return
+    if view is self:
+        view = core("alias")(self)  # what is overwritten gets a gradient of zeros
+    if not isinstance(value, Tensor):
+        refuse_overlap(view)
+        view.fill_(value)
+        return
+    write_values(view, without_leading_ones(value, len(view._s)))
+
+
+def _written(x: Tensor, index: tuple[Any, ...], value: Any) -> bool:
+    """Write straight into a fresh tensor's memory, where nothing records and nothing overlaps."""
+    plain = isinstance(value, Tensor)
+    if plain and (value._k is not x._k or value._e is not None or value._b is not None):
+        return False
+    found = _walk(x, index, None)
+    if found is None or (plain and value._s != tuple(found[0].shape)):
+        return False
+    x._k.copy_(found[0], value._a if plain else value)
+    bump(x)
+    return True
+
+
+def without_leading_ones(value: Tensor, rank: int) -> Tensor:
+    """The value with at most *rank* dimensions, where those in front are of extent 1."""
+    while len(value._s) > rank and value._s[0] == 1:
+        value = core("select")(value, 0, 0)
+    return value
+
+
+def _assigned(x: Tensor, value: Any) -> Any:
+    """A Python number that the dtype can hold, for a number given in any way."""
+    if not isinstance(value, (bool, int, float, complex)):
+        item = getattr(value, "item", None)
+        if isinstance(value, np.ndarray):
+            return tensor(value, device=x._k.device)
+        number = item() if callable(item) else None
+        if not isinstance(number, (bool, int, float, complex)):
+            raise TypeError(f"can't assign a {type(value).__name__} to a torch.{x._k.dtype.legacy}")
+        value = number
+    check_fits(x, value)
+    return value
+
+
+def check_fits(x: Tensor, value: Any) -> None:
+    """RuntimeError for a number that the tensor's dtype cannot hold."""
+    check_fill(value, x._k.dtype)
+
+
+# -- from the written index to views and tensors ---------------------------------------------
+def _resolve(x: Tensor, index: Any) -> tuple[Tensor, Indexed | None]:
+    """The view that ints and slices make of *x*, and what index tensors are left for it."""
+    items = _items(index)
+    if len(items) == 1 and not x._s and isinstance(items[0], int) and type(items[0]) is not bool:
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+            "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+        )
+    if len(items) == 1 and not x._s and type(items[0]) is slice:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    rank = len(x._s)
+    used = sum(_dims_used(item) for item in items)
+    if used > rank:
+        raise IndexError(f"too many indices for tensor of dimension {rank}")
+    view, dim, own = x, 0, 0  # own: the dimension as the user counts it
+    found: list[tuple[int, int, Tensor]] = []
+    for item in items:
+        if item is Ellipsis:
+            dim += rank - used
+            own += rank - used
+            used = rank
+        elif item is None:
+            view = core("unsqueeze")(view, dim)
+            dim += 1
+        elif type(item) is slice:
+            view = _cut(view, dim, item)
+            dim, own = dim + 1, own + 1
+        elif isinstance(item, Tensor):
+            if item._s or item._k.dtype is not dtypes.bool:
+                found.append((dim, own, item))
+                taken = _dims_used(item)
+                dim, own = dim + taken, own + taken
+            else:
+                view = core("unsqueeze")(view, dim)
+                found.append((dim, own, core("view")(item, (1,))))
+                dim += 1
+        else:
+            n = view._s[dim]
+            if not -n <= item < n:
+                raise IndexError(f"index {item} is out of bounds for dimension {own} with size {n}")
+            view = core("select")(view, dim, item % n)
+            own += 1
+    return view, Indexed(view, found) if found else None
+
+
+def _cut(x: Tensor, dim: int, item: slice) -> Tensor:
+    if item.start is None and item.stop is None and item.step is None:
+        return x
+    n = x._s[dim]
+    start, stop, step = _bounds(item, n)
+    if start == 0 and stop == n and step == 1:
+        return x
+    return core("slice")(x, dim, start, stop, step)
+
+
+def _bounds(item: slice, n: int) -> tuple[int, int, int]:
+    """A slice's start, stop and step within ``0..n``; the step is positive."""
+    start, stop, step = item.indices(n)
+    if step < 0:
+        raise ValueError("step must be greater than zero")
+    return start, max(start, stop), step
+
+
+def _items(index: Any) -> list[Any]:
+    """The parts of an index: ints, slices, None, Ellipsis and tensors."""
+    if isinstance(index, tuple):
+        return [_item(part) for part in index]
+    if (
+        isinstance(index, list)
+        and len(index) < _MANY_ITEMS
+        and any(
+            part is None
+            or part is Ellipsis
+            or isinstance(part, (Tensor, slice, Sequence, np.ndarray))
+            for part in index
+        )
+    ):
+        return [_item(part) for part in index]
+    return [_item(index)]
+
+
+def _item(part: Any) -> Any:
+    kind = type(part)
+    if kind is int or kind is slice or part is None or part is Ellipsis:
+        return part
+    if isinstance(part, Tensor):
+        if not part._s and part._k.dtype.category == dtypes.INTEGER:
+            if part._k.dtype is dtypes.uint8:
+                return part.to(dtypes.bool)
+            return int(part.item())
+        return part
+    if kind is bool:
+        return tensor(part)
+    if isinstance(part, (Sequence, np.ndarray)) and not isinstance(part, (str, bytes)):
+        made = tensor(part)
+        return made.to(dtypes.int64) if not made._s.numel() else _item(made)
+    try:
+        return operator.index(part)
+    except TypeError:
+        raise IndexError(_INDEX_KINDS.format(kind.__name__)) from None
+
+
+def _dims_used(item: Any) -> int:
+    """How many of the tensor's dimensions an item is for."""
+    if type(item) is int or type(item) is slice:
+        return 1
+    if item is None or item is Ellipsis:
+        return 0
+    if isinstance(item, Tensor) and item._k.dtype in (dtypes.bool, dtypes.uint8):
+        return len(item._s)
+    return 1
+
+
+METHODS["__getitem__"] = Lazy("__getitem__", _make_getitem)
+METHODS["__setitem__"] = _setitem

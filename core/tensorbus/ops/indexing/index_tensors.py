@@ -1,0 +1,356 @@
+"""Indexing by tensors: several become one linear index over merged dims, masks places."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._base.errors import device_error
+from tensorbus._tensor.tensor import Tensor, bump, from_array
+from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.autograd.node import Node, next_sequence, stale
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.in_place import check_leaf, rebase, refuse_overlap
+from tensorbus.op_engine.slow import edge_of
+from tensorbus.plugin.backend import IndexFault
+from tensorbus.rows.layouts import broadcast_shapes, view_strides
+from tensorbus.rows.registry import row
+
+Shape = tuple[int, ...]
+
+# fmt: off
+row("flatnonzero", "x:T", result="int64", composite=lambda F, x: _flatnonzero(F, x))
+row("index_clear", "x:T, dim, i:T, wrap",
+    composite=lambda F, x, dim, i, wrap: F.put(F.clone(x), dim, i, F.number(0), "set", wrap),
+    x=lambda F, g, dim, i, wrap: F.index_clear(g, dim, i, wrap))
+# fmt: on
+
+
+def _flatnonzero(F: Any, x: Any) -> Any:
+    """The places of what is not zero in a vector: each is put where the running count says."""
+    I = F.i64  # noqa: E741 -- the namespace of indices
+    n = x.shape[0]
+    if not n:
+        return I.empty((0,))
+    mask = F.ne(x, 0)
+    count = I.cumsum(I.cast(mask, F.bool), 0)
+    found = int(I.backend.to_host(I.slice(count, 0, n - 1, n, 1), I.dtype)[0])
+    out = I.empty((found + 1,))  # the last place takes what is zero
+    target = I.where(mask, I.sub(count, 1), I.full((), found))
+    I.put(out, 0, target, I.arange(n, 0, 1), "set", False)
+    return I.slice(out, 0, 0, found, 1)
+
+
+def places(mask: Tensor) -> Tensor:
+    """The linear places of what is not zero, in order; reads one number from the device."""
+    flat = mask if len(mask._s) == 1 else mask.reshape(-1)
+    return core("flatnonzero")(flat)
+
+
+def unravel(flat: Tensor, shape: Shape) -> list[Tensor]:
+    """The coordinates, one tensor for each dimension, of linear places."""
+    found = []
+    step = math.prod(shape)
+    for d, n in enumerate(shape):
+        step //= max(n, 1)
+        at = flat
+        if step > 1:
+            at = core("floor_divide")(at, step)
+        if d:
+            at = core("remainder")(at, n)
+        found.append(at)
+    return found
+
+
+class Indexed:
+    """A tensor, and the index tensors for some of its dimensions, checked and broadcast.
+
+    ``found`` lists (dimension of the view, dimension as the user counts, tensor).
+    """
+
+    def __init__(self, view: Tensor, found: list[tuple[int, int, Tensor]]):
+        self.given = view
+        self.mask: tuple[int, Tensor] | None = None
+        prepared: list[tuple[int, int, Tensor]] = []
+        for position, (dim, own, item) in enumerate(found):
+            prepared += self._prepared(view, position, dim, own, item, len(found) == 1)
+        self.index = prepared
+        if self.mask is None:
+            self._broadcast()
+
+    def _prepared(
+        self, view: Tensor, position: int, dim: int, own: int, item: Tensor, single: bool
+    ) -> list[tuple[int, int, Tensor]]:
+        k, d = view._k, item._k.dtype
+        if item._k.device is not k.device and item._k.device.type != "cpu":
+            raise RuntimeError(
+                "indices should be either on cpu or on the same device as the indexed tensor "
+                f"({k.device})"
+            )
+        if d in (dtypes.bool, dtypes.uint8):
+            rank = len(item._s)
+            for d_mask in range(rank):
+                if item._s[d_mask] != view._s[dim + d_mask]:
+                    raise IndexError(
+                        f"The shape of the mask {list(item._s)} at index {d_mask} does not match "
+                        f"the shape of the indexed tensor {list(view._s)} at index {dim + d_mask}"
+                    )
+            item = to_kind(item, k.bool)
+            if single:
+                self.mask = dim, item
+                return []
+            return [(dim + i, own + i, at) for i, at in enumerate(unravel(places(item), item._s))]
+        if d not in (dtypes.int64, dtypes.int32):
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        return [(dim, own, to_kind(item, k.i64))]
+
+    def _broadcast(self) -> None:
+        if len(self.index) == 1:
+            self.shape = tuple(self.index[0][2]._s)
+            return
+        shapes = [tuple(item._s) for _, _, item in self.index]
+        try:
+            self.shape = tuple(broadcast_shapes(*shapes))
+        except RuntimeError:
+            raise IndexError(
+                "shape mismatch: indexing tensors could not be broadcast together with shapes "
+                + ", ".join(str(list(shape)) for shape in shapes)
+            ) from None
+
+    def at_places(self) -> None:
+        """The mask, where there is one, as the places it selects in its merged dimensions."""
+        if self.mask is None:
+            return
+        dim, mask = self.mask
+        self.flat = places(mask)
+        self.index = [(dim + d, dim + d, self.flat) for d in range(len(mask._s))]
+        self.shape = tuple(self.flat._s)
+
+    @property
+    def dims(self) -> list[int]:
+        return [dim for dim, _, _ in self.index]
+
+    def arrangement(self) -> tuple[Tensor, int]:
+        """The view with the indexed dimensions side by side, and where they start."""
+        view, dims = self.given, self.dims
+        if len(dims) == 1:
+            return view, dims[0]
+        if dims == list(range(dims[0], dims[0] + len(dims))):
+            return view, dims[0]
+        rest = [d for d in range(len(view._s)) if d not in dims]
+        return core("permute")(view, (*dims, *rest)), 0
+
+    def linear(self) -> tuple[Tensor, bool]:
+        """The index into the merged dimensions, one-dimensional, and whether it may be negative."""
+        if self.mask is not None:
+            return self.flat, False
+        view = self.given
+        for dim, own, item in self.index:
+            if not view._s[dim] and 0 not in self.shape and item._s.numel():
+                value = int(item.reshape(-1)[0].item())
+                raise IndexFault(value, own, 0)
+        k = view._k.i64
+        later = not k.backend.traits.host_sync
+        if len(self.index) == 1:
+            dim, own, item = self.index[0]
+            if dim == own or not later:
+                return (item if len(item._s) == 1 else item.reshape(-1)), True
+        step = math.prod(view._s[dim] for dim in self.dims)
+        total = None
+        for dim, own, item in self.index:
+            extent = view._s[dim]
+            step //= max(extent, 1)
+            flat = item.expand(self.shape).reshape(-1)
+            # One kernel looks after the bounds and negative places and multiplies by the step.
+            table = k.arange(extent, 0, step) if extent else k.empty((0,))
+            part = _looked_up(k, table, flat._a, own, later)
+            total = part if total is None else k.add(total, part)
+        return from_array(k.as_array(total), k), False
+
+    def fault(self, error: IndexError) -> IndexError:
+        """The user's error for one index tensor that left its dimension."""
+        own = self.index[0][1]
+        return IndexFault(error.value, own, error.n) if isinstance(error, IndexFault) else error
+
+
+def _looked_up(k: Any, table: Any, flat: Any, own: int, later: bool) -> Any:
+    """The entries of a vector at the places *flat*; a fault names the dimension *own*."""
+    if later and own:  # nobody can word it when it is told: the kernel itself must see *own*
+        table = k.view(table, (*(1,) * own, *table.shape))
+        return k.view(k.take(table, own, flat, True), tuple(flat.shape))
+    try:
+        return k.take(table, 0, flat, True)
+    except IndexFault as fault:
+        raise IndexFault(fault.value, own, fault.n) from None
+
+
+def take_at(at: Indexed) -> Tensor:
+    """``x[indices]``: a new tensor of the places."""
+    at.at_places()
+    i, wrap = at.linear()
+    view, start = at.arrangement()
+    count = len(at.index)
+    shape = tuple(view._s)
+    before, after = shape[:start], shape[start + count :]
+    if count > 1:
+        view = view.reshape((*before, math.prod(shape[start : start + count]), *after))
+    try:
+        r = core("take")(view, start, i, wrap)
+    except IndexError as error:
+        raise at.fault(error) from None
+    return r if len(at.shape) == 1 else core("view")(r, (*before, *at.shape, *after))
+
+
+# -- writing ---------------------------------------------------------------------------------
+def assign_at(at: Indexed, value: Any, op: str = "set") -> None:
+    """``x[indices] = value`` for a number or a tensor that broadcasts; ``op="add"`` accumulates."""
+    x = at.given
+    if isinstance(value, Tensor):
+        if at.mask is not None and op == "set" and value._s.numel() == 1:
+            value = value.reshape(())
+        value = _same_kind(x, value, converts=at.mask is not None)
+        if not value._s and edge_of(value) is None and op == "set" and x._k.device.type == "cpu":
+            value = value.item()
+    if at.mask is not None and op == "set" and not (isinstance(value, Tensor) and value._s):
+        _fill_mask(at, value)
+        return
+    at.at_places()
+    i, wrap = at.linear()
+    view, start = at.arrangement()
+    count = len(at.index)
+    shape = tuple(view._s)
+    before, after = shape[:start], shape[start + count :]
+    src = _source(value, (*before, *at.shape, *after), (*before, math.prod(at.shape), *after))
+    if 0 in before or 0 in after or not i._s[0]:
+        return
+    merged = (*before, math.prod(shape[start : start + count]), *after)
+    try:
+        if count == 1:
+            put_into(view, start, i, src, op, wrap)
+        elif view_strides(shape, tuple(view._k.layout(view._a)[2]), merged) is not None:
+            put_into(core("view")(view, merged), start, i, src, op, wrap)
+        else:
+            whole = core("clone")(view)
+            put_into(core("view")(whole, merged), start, i, src, op, wrap)
+            view.copy_(whole)
+    except IndexError as error:
+        raise at.fault(error) from None
+
+
+def _same_kind(x: Tensor, value: Tensor, converts: bool) -> Tensor:
+    """The value where *x* is; one for a mask is converted, others must have the dtype."""
+    if value._k is x._k:
+        return value
+    if value._k.device is not x._k.device and value._s:
+        raise device_error(x._k.device, value._k.device)
+    if value._k.dtype is not x._k.dtype and (value._s or not converts):
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{_scalar(x)} for the destination and {_scalar(value)} for the source."
+        )
+    return to_kind(value, x._k)
+
+
+def _scalar(x: Tensor) -> str:
+    return x._k.dtype.legacy.removesuffix("Tensor")
+
+
+def _fill_mask(at: Indexed, value: Any) -> None:
+    """One value where the mask is true: no places are needed."""
+    dim, mask = at.mask  # type: ignore[misc]
+    rest = len(at.given._s) - dim - len(mask._s)
+    at.given.masked_fill_(core("view")(mask.contiguous(), (*mask._s, *(1,) * rest)), value)
+
+
+def _source(value: Any, result: Shape, merged: Shape) -> Any:
+    """The value with the extents of the result, its indexed dimensions merged."""
+    if not isinstance(value, Tensor):
+        return value
+    given = value
+    while len(value._s) > len(result) and value._s[0] == 1:
+        value = core("select")(value, 0, 0)
+    try:
+        fits = tuple(broadcast_shapes(value._s, result)) == result
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(given._s)} cannot be broadcast to "
+            f"indexing result of shape {list(result)}"
+        )
+    return value.expand(result).reshape(merged)
+
+
+class IndexPutBackward0(Node):
+    """What was overwritten gets no gradient; the values get that of their places."""
+
+    __slots__ = ("dim", "e0", "e1", "i", "op_name", "version", "wrap")
+    arity = 2
+    op = "index_put_"
+    e0: Any
+    e1: Any
+    i: Tensor
+    dim: int
+    op_name: str
+    wrap: bool
+    version: int
+
+    def _index(self) -> Tensor:
+        cell = self.i._c
+        if cell is not None and cell[0] != self.version:
+            raise stale(self.i, self.version)
+        return self.i
+
+    def run(self, g: Any) -> tuple[Any, ...]:
+        F, i = self.k, self._index()._a
+        kept = written = None
+        if self.e0 is not None:
+            kept = F.index_clear(g, self.dim, i, self.wrap) if self.op_name == "set" else g
+        if self.e1 is not None:
+            written = F.take(g, self.dim, i, self.wrap)
+        return self.e0, kept, self.e1, written
+
+    def run_t(self, g: Any) -> tuple[Any, ...]:
+        F, i = self.k.T, self._index()
+        kept = written = None
+        if self.e0 is not None:
+            kept = F.index_clear(g, self.dim, i, self.wrap) if self.op_name == "set" else g
+        if self.e1 is not None:
+            written = F.take(g, self.dim, i, self.wrap)
+        return self.e0, kept, self.e1, written
+
+
+def apart(source: Tensor, x: Tensor) -> Tensor:
+    """A source of a write into *x*; a copy where both share a storage."""
+    shared = source._c is not None and source._c is x._c
+    return core("clone")(source) if shared else source
+
+
+def put_into(x: Tensor, dim: int, i: Tensor, src: Any, op: str, wrap: bool) -> None:
+    """Write *src* (a number, or a tensor with extent ``len(i)`` in *dim*) into whole slices."""
+    k = x._k
+    given = isinstance(src, Tensor)
+    if given:
+        src = apart(src, x)
+    i = apart(i, x)
+    recording = (GRAD.on or THREAD.on) and (
+        x._e is not None or edge_of(x) is not None or (given and edge_of(src) is not None)
+    )
+    if GRAD.on or THREAD.on:
+        check_leaf(x)
+    refuse_overlap(x)
+    if recording:
+        n = IndexPutBackward0()
+        n.e0 = edge_of(x)
+        n.e1 = edge_of(src) if given else None
+    k.put(x._a, dim, i._a, src._a if given else k.full((), src), op, wrap)
+    bump(x)
+    if recording:
+        n.q = next_sequence()
+        n.k = k
+        n.h = None
+        n.dim, n.i, n.op_name, n.wrap = dim, i, op, wrap
+        n.version = 0 if i._c is None else i._c[0]
+        rebase(x, n)

@@ -1,0 +1,197 @@
+"""Elements chosen and replaced by conditions and masks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._base.errors import device_error, type_error
+from tensorbus._base.modes import RARE
+from tensorbus._dispatch.kinds import kind_of
+from tensorbus._tensor.tensor import Tensor, bump, from_array
+from tensorbus.op_engine.arguments import check_device
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.in_place import in_place, refuse_overlap
+from tensorbus.op_engine.promotion import result_type
+from tensorbus.op_engine.public import public
+from tensorbus.op_engine.slow import edge_of, operand
+from tensorbus.ops.indexing.getitem import check_fits
+from tensorbus.ops.indexing.index_tensors import places, unravel
+from tensorbus.ops.matmul.matmul import c_name
+from tensorbus.rows.layouts import broadcast_shapes
+
+_NUMBERS = (bool, int, float, complex)
+
+
+def _scalar(x: Tensor) -> str:
+    return x._k.dtype.legacy.removesuffix("Tensor")
+
+
+@public(out=True, method=False)
+def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
+    """*input* where the condition holds, else *other*; the three broadcast.
+
+    Either may be a number. With the condition alone: ``nonzero(condition, as_tuple=True)``.
+    RuntimeError for a condition that is not bool.
+
+    >>> import tensorbus
+    >>> tensorbus.where(tensorbus.tensor([True, False]), 1.0, 2.0)
+    tensor([1., 2.])
+    """
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    if (
+        isinstance(input, Tensor)
+        and isinstance(other, Tensor)
+        and input._k is other._k
+        and condition._k is input._k.bool
+        and input._s is other._s
+        and condition._s is input._s
+    ):
+        return core("where")(condition, input, other)
+    if condition._k.dtype is not dtypes.bool:
+        if condition._k.dtype is not dtypes.uint8:
+            raise RuntimeError(
+                "where expected condition to be a boolean tensor, but got a tensor with dtype "
+                f"{_scalar(condition)}"
+            )
+        condition = condition.to(dtypes.bool)
+    for x in (input, other):
+        if not isinstance(x, (Tensor, *_NUMBERS)):
+            position = 2 if x is input else 3
+            raise type_error("where", "input" if x is input else "other", position, "Tensor", x)
+    k = kind_of(_device(condition, input, other), result_type(input, other))
+    x, y = operand(input, k), operand(other, k)
+    if condition._k.device is not k.device:
+        condition = condition.to(k.device)
+    broadcast_shapes(condition._s, x._s, y._s)
+    return core("where")(condition, x, y)
+
+
+def _device(*operands: Any) -> Any:
+    """The device of the operands with dimensions, or of any operand that is not on the CPU."""
+    tensors = [x for x in operands if isinstance(x, Tensor)]
+    chosen = next((t for t in tensors if t._s), None)
+    if chosen is None:
+        chosen = next((t for t in tensors if t._k.device.type != "cpu"), tensors[0])
+    for t in tensors:
+        if t._k.device is not chosen._k.device and (t._s or t._k.device.type != "cpu"):
+            raise device_error(chosen._k.device, t._k.device)
+    return chosen._k.device
+
+
+@public(name="where", function=False)
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The tensor where the condition holds, else *other*."""
+    return where(condition, self, other)
+
+
+@public()
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """*value*, a number or a 0-dim tensor, where the mask is true; the mask broadcasts."""
+    _fill_value(input, mask, value)
+    value = operand(value, input._k)
+    shape = broadcast_shapes(mask._s, input._s)
+    x = input if input._s == shape else input.expand(shape)
+    return core("where")(_on(mask, x), value, x)
+
+
+@public(function=False)
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """Write *value* where the mask, which broadcasts, is true."""
+    _fill_value(self, mask, value)
+    shape = self._s if mask._s is self._s else broadcast_shapes(self._s, mask._s)
+    if shape != self._s:
+        raise RuntimeError(
+            f"output with shape {list(self._s)} doesn't match the broadcast shape {list(shape)}"
+        )
+    if isinstance(value, Tensor) or self._e is not None or edge_of(self) is not None or RARE.on:
+        return in_place(self, masked_fill, (mask, value))
+    refuse_overlap(self)
+    k = self._k
+    k.copy_(self._a, k.where(_on(mask, self)._a, k.full((), value), self._a))
+    bump(self)
+    return self
+
+
+def _on(mask: Tensor, x: Tensor) -> Tensor:
+    return mask if mask._k.device is x._k.device else mask.to(x._k.device)
+
+
+def _fill_value(x: Tensor, mask: Tensor, value: Any) -> None:
+    if mask._k.dtype is not dtypes.bool:
+        raise RuntimeError(
+            "masked_fill_ only supports boolean masks, but got mask with dtype "
+            + c_name(mask._k.dtype)
+        )
+    if not isinstance(value, Tensor):
+        check_fits(x, value)
+    elif value._s:
+        raise RuntimeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{len(value._s)} dimension(s)."
+        )
+
+
+@public(out=True)
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where the mask is true, in one dimension; both broadcast."""
+    if mask._k.dtype is not dtypes.bool:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    shape = broadcast_shapes(input._s, mask._s)
+    i = places(_on(mask, input).expand(shape))
+    return core("take")(input.expand(shape).reshape(-1), 0, i, False)
+
+
+@public(inplace=True)
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """The elements of *source*, in order, where the mask is true."""
+    if source._k.dtype is not input._k.dtype:
+        raise RuntimeError(
+            "masked_scatter: expected self and source to have same dtypes but got "
+            f"{_scalar(input)} and {_scalar(source)}"
+        )
+    if mask._k.dtype is not dtypes.bool:
+        raise RuntimeError(
+            "masked_scatter_ only supports boolean masks, but got mask with dtype " + _scalar(mask)
+        )
+    check_device(input, source)
+    shape = broadcast_shapes(input._s, mask._s)
+    x = input.expand(shape)
+    mask = _on(mask, input).expand(shape)
+    count = core("cumsum")(mask.reshape(-1).to(dtypes.int64), 0)
+    needed = int(count[-1].item()) if shape.numel() else 0
+    if needed > source._s.numel():
+        raise RuntimeError(
+            f"Number of elements of source < number of ones in mask: {source._s.numel()} < {needed}"
+        )
+    if not source._s.numel():
+        return core("clone")(x)
+    at = core("maximum")(core("sub")(count, 1), 0)
+    values = core("take")(source.reshape(-1), 0, at, False)
+    return core("where")(mask, core("view")(values, tuple(shape)), x)
+
+
+@public(out=True)
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
+    shape = tuple(input._s)
+    flat = places(input)
+    if not as_tuple:
+        if not shape:
+            return from_array(flat._k.empty((flat._s[0], 0)), flat._k)
+        columns = [core("unsqueeze")(c, 1) for c in unravel(flat, shape)]
+        return columns[0].clone() if len(columns) == 1 else _joined(columns)
+    return tuple(unravel(flat, shape)) if shape else (flat,)
+
+
+def _joined(columns: list[Tensor]) -> Tensor:
+    from tensorbus.ops.joining.joining import cat
+
+    return cat(columns, 1)
+
+
+@public()
+def argwhere(input: Tensor) -> Tensor:
+    """The coordinates of what is not zero, a row for each."""
+    return nonzero(input)

@@ -1,0 +1,86 @@
+"""Writing into a tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._tensor.tensor import Tensor, bump, from_array
+from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.in_place import check_leaf, rebase, refuse_overlap
+from tensorbus.op_engine.public import public
+from tensorbus.op_engine.slow import edge_of
+from tensorbus.rows.layouts import broadcast_shapes
+
+
+def write_values(self: Tensor, src: Any) -> Tensor:
+    """Write another tensor's values, or a number, into places that do not overlap."""
+    if not isinstance(src, Tensor):
+        src = from_array(self._k.full((), src), self._k)
+    y = to_kind(src, self._k)
+    if y._s != self._s:
+        y = y.expand(self._s)
+    recording = (GRAD.on or THREAD.on) and (edge_of(self) is not None or edge_of(y) is not None)
+    if recording:
+        check_leaf(self)
+        if y is src or y._b is not None:
+            y = core("clone")(y)
+    elif y._c is not None and y._c is self._c:
+        y = core("clone")(y)  # one storage: no value may be overwritten before it is read
+    refuse_overlap(self)
+    self._k.copy_(self._a, y._a)
+    bump(self)
+    if recording:
+        rebase(self, y._e)
+    return self
+
+
+@public(function=False)
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write another tensor's values, of any dtype and device, which broadcast."""
+    if isinstance(src, Tensor) and src._s != self._s:
+        shape = broadcast_shapes(tuple(self._s), tuple(src._s))
+        if shape != self._s:
+            raise RuntimeError(
+                f"output with shape {list(self._s)} doesn't match the broadcast shape {list(shape)}"
+            )
+    return write_values(self, src)
+
+
+def _fitting(x: Tensor, value: Any) -> Any:
+    """A number as the dtype takes it; RuntimeError where it can't."""
+    from tensorbus.ops.indexing.getitem import check_fits
+
+    if x._k.dtype.is_complex:
+        return value
+    if x._k.dtype is dtypes.bool:
+        return bool(value)
+    check_fits(x, value)
+    return value.real
+
+
+@public(function=False)
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one value everywhere."""
+    if isinstance(value, Tensor):
+        if value._s:
+            raise RuntimeError(
+                "fill_ only supports 0-dimension value tensor but got tensor with "
+                f"{len(value._s)} dimensions."
+            )
+        return copy_(self, value)
+    if self._k.dtype.category == dtypes.INTEGER or isinstance(value, complex):
+        value = _fitting(self, value)
+    if (GRAD.on or THREAD.on) and edge_of(self) is not None:
+        return copy_(self, value)
+    self._k.copy_(self._a, value)
+    bump(self)
+    return self
+
+
+@public(function=False)
+def zero_(self: Tensor) -> Tensor:
+    """Write zeros everywhere."""
+    return fill_(self, 0)

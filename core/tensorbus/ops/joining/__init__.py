@@ -1,0 +1,1 @@
+"""Tensors joined, repeated, brought to one shape."""

@@ -1,0 +1,192 @@
+"""Tensors joined along a dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensorbus._base.errors import device_error
+from tensorbus._base.modes import RARE
+from tensorbus._dispatch.kinds import kind_of
+from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.autograd.node import Node, next_sequence
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.promotion import result_type
+from tensorbus.op_engine.public import public
+from tensorbus.op_engine.slow import edge_of
+
+
+class CatBackward0(Node):
+    """Each input's gradient is its part of the result's."""
+
+    __slots__ = ("dim", "inputs", "sizes")
+    op = "cat"
+    inputs: tuple[Any, ...]
+    sizes: tuple[int, ...]
+    dim: int
+
+    def edges(self) -> tuple[Any, ...]:
+        return self.inputs
+
+    def run(self, g: Any) -> tuple[Any, ...]:
+        return self._parts(self.k, g)
+
+    def run_t(self, g: Any) -> tuple[Any, ...]:
+        return self._parts(self.k.T, g)
+
+    def _parts(self, F: Any, g: Any) -> tuple[Any, ...]:
+        pairs: list[Any] = []
+        at = 0
+        for edge, n in zip(self.inputs, self.sizes, strict=True):
+            pairs += (edge, None if edge is None else F.slice(g, self.dim, at, at + n, 1))
+            at += n
+        return tuple(pairs)
+
+
+def _sequence(name: str, tensors: Any) -> list[Tensor]:
+    if not isinstance(tensors, (list, tuple)):
+        raise TypeError(
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
+            f"{type(tensors).__name__}"
+        )
+    for position, x in enumerate(tensors):
+        if not isinstance(x, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {position} in argument 0, but got {type(x).__name__}"
+            )
+    return list(tensors)
+
+
+@public(out=True, method=False, aliases=("concat", "concatenate"))
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors one after another along a dimension; the other extents must be equal.
+
+    Dtypes are promoted; empty vectors are left out. RuntimeError where extents differ.
+
+    >>> import tensorbus
+    >>> tensorbus.cat((tensorbus.ones(2), tensorbus.zeros(1)))
+    tensor([1., 1., 0.])
+    """
+    given = _sequence("cat", tensors)
+    if not given:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    k = given[0]._k
+    if any(x._k is not k for x in given):
+        for x in given:
+            if x._k.device is not k.device:
+                raise device_error(k.device, x._k.device)
+        k = kind_of(k.device, result_type(*given))
+        given = [to_kind(x, k) for x in given]
+    if RARE.on:
+        return _pairwise(given, dim)
+    for position, x in enumerate(given):
+        if not x._s:
+            raise RuntimeError(
+                f"zero-dimensional tensor (at position {position}) cannot be concatenated"
+            )
+    parts = [x for x in given if len(x._s) != 1 or x._s[0]]
+    if not parts:
+        return core("clone")(given[0])
+    first = parts[0]._s
+    d = wrap_dim(dim, len(first))
+    _check_extents(parts, given, d)
+    o = from_array(k.concatenate([x._a for x in parts], d), k)
+    if (GRAD.on or THREAD.on) and any(
+        (x._e if x._b is None else edge_of(x)) is not None for x in parts
+    ):
+        n = CatBackward0()
+        n.q = next_sequence()
+        n.k = k
+        n.h = None
+        n.inputs = tuple([edge_of(x) for x in parts])
+        n.sizes = tuple([x._s[d] for x in parts])
+        n.dim = d
+        o._e = n
+    return o
+
+
+def _check_extents(parts: list[Tensor], given: list[Tensor], d: int) -> None:
+    first = parts[0]._s
+    for x in parts[1:]:
+        s = x._s
+        if s is first or (s[:d] == first[:d] and s[d + 1 :] == first[d + 1 :]):
+            continue
+        if len(s) != len(first):
+            raise RuntimeError(
+                f"Tensors must have same number of dimensions: got {len(first)} and {len(s)}"
+            )
+        wrong = next(at for at in range(len(s)) if at != d and s[at] != first[at])
+        position = next(i for i, y in enumerate(given) if y is x)
+        raise RuntimeError(
+            f"Sizes of tensors must match except in dimension {d}. Expected size {first[wrong]} "
+            f"but got size {s[wrong]} for tensor number {position} in the list."
+        )
+
+
+def _pairwise(given: list[Tensor], dim: int) -> Tensor:
+    """Joined two by two, so that modes see an op they know."""
+    result = given[0]
+    for x in given[1:]:
+        result = core("cat")(result, x, wrap_dim(dim, len(x._s)))
+    return result
+
+
+@public(out=True, method=False)
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors of one shape along a new dimension."""
+    given = _sequence("stack", tensors)
+    if not given:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = given[0]._s
+    for position, x in enumerate(given):
+        if x._s != first:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 "
+                f"and {list(x._s)} at entry {position}"
+            )
+    d = wrap_dim(dim, len(first) + 1)
+    lift = core("unsqueeze")
+    return cat([lift(x, d) for x in given], d)
+
+
+def _at_least(tensors: Any, name: str, rank: int) -> list[Tensor]:
+    given = _sequence(name, tensors)
+    if not given:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return [_ranked(x, rank) for x in given]
+
+
+def _ranked(x: Tensor, rank: int) -> Tensor:
+    """As ``atleast_1d``, ``2d`` and ``3d`` add dimensions: in front, the third one behind."""
+    while len(x._s) < rank:
+        x = core("unsqueeze")(x, 2 if len(x._s) == 2 else 0)
+    return x
+
+
+@public(out=True, method=False)
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Joined along the columns: dimension 1, or 0 for vectors."""
+    given = _at_least(tensors, "hstack", 1)
+    return cat(given, 0 if len(given[0]._s) == 1 else 1)
+
+
+@public(out=True, method=False, aliases=("row_stack",))
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Joined along the rows; vectors are rows."""
+    return cat(_at_least(tensors, "vstack", 2), 0)
+
+
+@public(out=True, method=False)
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Joined along dimension 2."""
+    return cat(_at_least(tensors, "dstack", 3), 2)
+
+
+@public(out=True, method=False)
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Joined along the columns; vectors are columns."""
+    given = _at_least(tensors, "column_stack", 0)
+    return hstack([x if len(x._s) > 1 else x.reshape(-1, 1) for x in given])

@@ -1,0 +1,173 @@
+"""Elements repeated, and dimensions turned around."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.op_engine.arguments import check_device
+from tensorbus.op_engine.dims import shape_argument, wrap_dim
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.public import public
+from tensorbus.ops.joining.joining import cat
+
+
+@public(function=False)
+def repeat(self: Tensor, *repeats: Any) -> Tensor:
+    """Copies side by side: that many along each dimension; further ones come in front."""
+    times = shape_argument(repeats)
+    if len(times) < len(self._s):
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            "tensor"
+        )
+    own = (1,) * (len(times) - len(self._s)) + tuple(self._s)
+    shape = [t * n for t, n in zip(times, own, strict=True)]
+    if negative := [n for n in shape if n < 0]:
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {negative[0]}: {shape}"
+        )
+    apart = tuple(itertools.chain.from_iterable((1, n) for n in own))
+    wanted = tuple(itertools.chain.from_iterable(zip(times, own, strict=True)))
+    spread = self.reshape(apart).expand(wanted)
+    whole = core("clone")(spread)
+    return core("view")(whole, tuple(shape))
+
+
+@public()
+def tile(input: Tensor, *dims: Any) -> Tensor:
+    """``repeat`` where missing counts are 1."""
+    times = shape_argument(dims)
+    return repeat(input, (1,) * (len(input._s) - len(times)) + times)
+
+
+@public()
+def repeat_interleave(
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each slice several times: a count for all, or one for each; flat without *dim*.
+
+    With one tensor alone: the place i as often as ``input[i]`` says.
+    """
+    if repeats is None:
+        return _counted(input)
+    if dim is None:
+        input, dim = input.reshape(-1), 0
+    x = input if input._s else core("view")(input, (1,))
+    d = wrap_dim(dim, len(x._s))
+    n = x._s[d]
+    if not isinstance(repeats, Tensor):
+        repeats = operator.index(repeats)
+        if repeats < 0:
+            raise RuntimeError("Repeats must be non-negative")
+        raised = core("unsqueeze")(x, d + 1)
+        spread = raised.expand((*x._s[: d + 1], repeats, *x._s[d + 1 :]))
+        return core("clone")(spread).reshape((*x._s[:d], n * repeats, *x._s[d + 1 :]))
+    check_device(x, repeats)
+    if len(repeats._s) > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    if repeats._s.numel() == 1:
+        repeats = repeats.reshape(1).expand(n)
+    if repeats._s[0] != n:
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{repeats._s[0]} and input.size({d}) = {n}"
+        )
+    return core("take")(x, d, _counted(repeats), False)
+
+
+def _counted(repeats: Tensor) -> Tensor:
+    """Each place as often as its count says: marks at the ends, and their running count."""
+    if repeats._k.dtype.category != dtypes.INTEGER:
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    k = repeats._k.i64
+    if not repeats._s[0]:
+        return from_array(k.empty((0,)), k)
+    counts = repeats.to(dtypes.int64)
+    if int(counts.min().item()) < 0:
+        raise RuntimeError("repeats can not be negative")
+    ends = core("cumsum")(counts, 0)
+    total = int(ends[-1].item())
+    marks = k.zeros((total + 1,))
+    k.put(marks, 0, ends._a, k.full(tuple(ends._s), 1), "add", False)
+    found = k.cumsum(k.slice(marks, 0, 0, total, 1), 0) if total else k.empty((0,))
+    return from_array(k.as_array(found), k)
+
+
+# -- turned around ---------------------------------------------------------------------------
+@public()
+def flip(input: Tensor, *dims: Any) -> Tensor:
+    """The order of some dimensions reversed, in a copy."""
+    rank = len(input._s)
+    wanted = [wrap_dim(d, rank) for d in shape_argument(dims)]
+    for d in wanted:
+        if wanted.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    if not wanted or not input._s.numel() or not rank:
+        return core("clone")(input)
+    return core("flip")(input, tuple(sorted(wanted)))
+
+
+@public()
+def fliplr(input: Tensor) -> Tensor:
+    """Columns in reverse order."""
+    if len(input._s) < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip(input, 1)
+
+
+@public()
+def flipud(input: Tensor) -> Tensor:
+    """Rows in reverse order."""
+    if not input._s:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip(input, 0)
+
+
+@public()
+def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
+    """Elements shifted along some dimensions, those at the end going to the front; or flat."""
+    moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    along = (dims,) if isinstance(dims, int) else tuple(dims or ())
+    if not along and len(moves) == 1:
+        return roll(input.reshape(-1), moves, 0).reshape(tuple(input._s))
+    if not moves:
+        raise RuntimeError("`shifts` required")
+    if len(moves) != len(along):
+        raise RuntimeError(
+            f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(along)}"
+        )
+    result = input
+    for shift, dim in zip(moves, along, strict=True):
+        d = wrap_dim(dim, len(input._s))
+        n = result._s[d]
+        if n:
+            at = -shift % n
+            cut = core("slice")
+            result = cat((cut(result, d, at, n, 1), cut(result, d, 0, at, 1)), d)
+    return core("clone")(result) if result is input else result
+
+
+@public()
+def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+    """A quarter turn in the plane of two dimensions, *k* times, from the first to the second."""
+    rank = len(input._s)
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if rank < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {rank}")
+    a, b = (wrap_dim(d, rank) for d in dims)
+    if a == b:
+        raise RuntimeError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
+    turns = k % 4
+    if turns == 0:
+        return core("clone")(input)
+    if turns == 2:
+        return flip(input, a, b)
+    turned = flip(input, b if turns == 1 else a)
+    return turned.transpose(a, b)

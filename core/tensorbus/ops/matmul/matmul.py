@@ -1,0 +1,333 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._base.errors import device_error
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.arguments import check_tensors, not_implemented, scalar_name
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.public import METHODS, Lazy, public
+from tensorbus.rows.layouts import broadcast_shapes
+from tensorbus.rows.registry import row
+
+row(
+    "linear",
+    "x:T, w:T, b:T?",
+    composite=lambda F, x, w, b: _linear(F, x, w, b),
+    x=lambda F, g, w: F.matmul(g, w) if len(g.shape) > 1 else _linear_vector(F, g, w),
+    w=lambda F, g, x: _linear_weight(F, g, x),
+    b=lambda F, g: F.sum(g, tuple(range(len(g.shape) - 1))) if len(g.shape) > 1 else g,
+)
+
+
+def _linear(F: Any, x: Any, w: Any, b: Any) -> Any:
+    """The product over the rows of *x*, and the bias added where there is one."""
+    shape = tuple(x.shape)
+    flat = F.reshape(x, (-1 if 0 in shape else _rows(shape), shape[-1])) if len(shape) != 2 else x
+    r = F.matmul(flat, F.permute(w, (1, 0)))
+    if b is not None:
+        r = F.add(r, b, out=r)
+    return r if len(shape) == 2 else F.view(r, (*shape[:-1], w.shape[0]))
+
+
+def _rows(shape: tuple[int, ...]) -> int:
+    n = 1
+    for extent in shape[:-1]:
+        n *= extent
+    return n
+
+
+def _linear_vector(F: Any, g: Any, w: Any) -> Any:
+    """The gradient of a single vector: products are of matrices."""
+    return F.reshape(F.matmul(F.reshape(g, (1, w.shape[0])), w), (w.shape[1],))
+
+
+def _linear_weight(F: Any, g: Any, x: Any) -> Any:
+    if len(g.shape) != 2:
+        n = _rows(tuple(g.shape))
+        g, x = F.reshape(g, (n, g.shape[-1])), F.reshape(x, (n, x.shape[-1]))
+    return F.matmul(F.permute(g, (1, 0)), x)
+
+
+# -- public ----------------------------------------------------------------------------------
+def check_operands(name: str, a: Any, b: Any) -> None:
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+        wrong, position = (b, 2) if isinstance(a, Tensor) else (a, 1)
+        raise TypeError(
+            f"{name}(): argument '{'input' if position == 1 else 'other'}' (position {position}) "
+            f"must be Tensor, not {type(wrong).__name__}"
+        )
+    if a._k is not b._k:
+        if a._k.device is not b._k.device:
+            raise device_error(a._k.device, b._k.device)
+        if a._k.dtype is not b._k.dtype:
+            raise RuntimeError(_different_dtypes(name, a, b))
+
+
+def _different_dtypes(name: str, a: Tensor, b: Tensor) -> str:
+    """How a product says that its operands' dtypes differ; each has words of its own."""
+    first, second = scalar_name(a._k.dtype), scalar_name(b._k.dtype)
+    if name == "dot":
+        return f"dot : expected both vectors to have same dtype, but found {first} and {second}"
+    if name == "mv":
+        return (
+            f"addmv input tensors must have the same dtype, but got {second}, {first}, and {second}"
+        )
+    if name == "bmm":
+        return f"expected scalar type {first} but found {second}"
+    names = f"{c_name(a._k.dtype)} != {c_name(b._k.dtype)}"
+    return f"expected m1 and m2 to have the same dtype, but got: {names}"
+
+
+def c_name(d: dtypes.dtype) -> str:
+    """A dtype as error texts of matrix products call it: ``float``, ``long int``."""
+    plain = {
+        "float32": "float",
+        "float64": "double",
+        "int64": "long int",
+        "int32": "int",
+        "uint8": "unsigned char",
+        "int8": "signed char",
+        "int16": "short int",
+        "bool": "bool",
+        "float16": "c10::Half",
+        "bfloat16": "c10::BFloat16",
+        "complex64": "c10::complex<float>",
+        "complex128": "c10::complex<double>",
+    }
+    return plain.get(d.name, d.name)
+
+
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The matrix product; vectors count as rows or columns, leading dimensions broadcast.
+
+    (..., n, k) x (..., k, m) -> (..., n, m). RuntimeError where the inner extents differ.
+    """
+    if not isinstance(other, Tensor) or not isinstance(input, Tensor) or input._k is not other._k:
+        check_operands("matmul", input, other)
+    a, b = input._s, other._s
+    if len(a) == 2 and len(b) == 2:
+        (_, columns), (rows, _) = a, b
+        if columns != rows:
+            raise RuntimeError(
+                f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
+            )
+        return core("matmul")(input, other)
+    return _matmul_any(input, other)
+
+
+def _matmul_any(x: Tensor, y: Tensor) -> Tensor:
+    a, b = x._s, y._s
+    if not a or not b:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D"
+        )
+    if len(a) == 1 and len(b) == 1:
+        if a != b:
+            raise RuntimeError(
+                f"inconsistent tensor size, expected tensor [{a[0]}] and src [{b[0]}] to have the "
+                f"same number of elements, but got {a[0]} and {b[0]} elements respectively"
+            )
+        if x._k.dtype is dtypes.bool:
+            raise not_implemented("dot", x)
+        return core("sum")(core("mul")(x, y), (0,)) if a[0] else x.sum(dtype=x._k.dtype)
+    if len(b) == 1:
+        if a[-1] != b[0]:
+            n = _rows(tuple(a))
+            raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{a[-1]}), vec ({b[0]})")
+        r = _batched(x, core("unsqueeze")(y, 1))
+        return core("select")(r, len(r._s) - 1, 0)
+    if len(a) == 1:
+        r = _batched(core("unsqueeze")(x, 0), y)
+        return core("select")(r, len(r._s) - 2, 0)
+    return _batched(x, y)
+
+
+def _batched(x: Tensor, y: Tensor) -> Tensor:
+    a, b = x._s, y._s
+    if a[-1] != b[-2]:
+        raise _mismatch(tuple(a), tuple(b))
+    if len(b) == 2 and len(a) > 2:
+        rows = x.reshape(-1, a[-1]) if a[-1] else x.reshape(a[:-1].numel(), 0)
+        return core("matmul")(rows, y).reshape(*tuple(a[:-1]), b[-1])
+    lead = broadcast_shapes(tuple(a[:-2]), tuple(b[:-2]))
+    return core("matmul")(
+        x.expand(*lead, *tuple(a[-2:])) if a[:-2] != lead else x,
+        y.expand(*lead, *tuple(b[-2:])) if b[:-2] != lead else y,
+    )
+
+
+def _mismatch(a: tuple[int, ...], b: tuple[int, ...]) -> Exception:
+    """The error for inner extents that differ: the operands as the matrices they would be."""
+    if len(b) == 2:
+        rows = _rows(a)
+        return RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a[-1]} and {b[0]}x{b[1]})"
+        )
+    lead = math.prod(broadcast_shapes(a[:-2], b[:-2]))
+    return RuntimeError(
+        "Expected size for first two dimensions of batch2 tensor to be: "
+        f"[{lead}, {a[-1]}] but got: [{lead}, {b[-2]}]."
+    )
+
+
+def _make_operator() -> Any:
+    product = core("matmul")
+
+    def __matmul__(self: Tensor, other: Any) -> Any:
+        """The matrix product."""
+        if type(other) is Tensor and other._k is self._k:
+            a, b = self._s, other._s
+            if len(a) == 2 and len(b) == 2:
+                (_, columns), (rows, _) = a, b
+                if columns == rows:
+                    return product(self, other)
+        return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+    return __matmul__
+
+
+public(out=True)(matmul)
+METHODS["__matmul__"] = Lazy("__matmul__", _make_operator)
+
+
+@public(out=True)
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices."""
+    check_operands("mm", input, mat2)
+    for name, x in (("self", input), ("mat2", mat2)):
+        if len(x._s) != 2:
+            raise RuntimeError(f"{name} must be a matrix")
+    return matmul(input, mat2)
+
+
+@public(out=True)
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two batches of matrices."""
+    check_operands("bmm", input, mat2)
+    for name, x in (("batch1", input), ("batch2", mat2)):
+        if len(x._s) != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    if input._s[0] != mat2._s[0] or input._s[2] != mat2._s[1]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{input._s[0]}, "
+            f"{input._s[2]}] but got: [{mat2._s[0]}, {mat2._s[1]}]."
+        )
+    return core("matmul")(input, mat2)
+
+
+@public(out=True)
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector."""
+    check_operands("mv", input, vec)
+    if len(input._s) != 2 or len(vec._s) != 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got 1, {len(input._s)}, {len(vec._s)}"
+        )
+    return matmul(input, vec)
+
+
+@public(out=True)
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """The inner product of two vectors."""
+    check_operands("dot", input, tensor)
+    if len(input._s) != 1 or len(tensor._s) != 1:
+        raise RuntimeError(
+            f"1D tensors expected, but got {len(input._s)}D and {len(tensor._s)}D tensors"
+        )
+    return matmul(input, tensor)
+
+
+@public(out=True)
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """All products of the elements of two vectors."""
+    check_tensors("outer", input=input, vec2=vec2)
+    for name, x in (("self", input), ("vec2", vec2)):
+        if len(x._s) != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {len(x._s)}-D")
+    return core("mul")(core("unsqueeze")(input, 1), vec2)
+
+
+def scaled(x: Tensor, factor: Any) -> Tensor:
+    """The tensor times a number of its own dtype: fractions are dropped for integers."""
+    if factor == 1:
+        return x
+    d = x._k.dtype
+    if isinstance(factor, complex) and not d.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {c_name(d)} without overflow")
+    return core("mul")(x, int(factor) if d.category <= dtypes.INTEGER else factor)
+
+
+def combined(product: Tensor, input: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """``beta * input + alpha * product``, where *input* broadcasts and beta = 0 ignores it."""
+    if input._s is not product._s:
+        input = input.expand(product._s)
+    product = scaled(product, alpha)
+    return product if beta == 0 else core("add")(product, scaled(input, beta))
+
+
+def _same_dtypes(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
+    if input._k.dtype is not mat2._k.dtype:
+        raise RuntimeError(
+            "self and mat2 must have the same dtype, but got "
+            f"{scalar_name(input._k.dtype)} and {scalar_name(mat2._k.dtype)}"
+        )
+    if input._k is not mat1._k:
+        check_operands("mm", mat1, mat2)
+
+
+@public(out=True, inplace=True)
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)``; *input* broadcasts.
+
+    RuntimeError where the dtypes differ or the shapes do not fit. With beta = 0 *input* is ignored,
+    NaN in it too.
+    """
+    check_tensors("addmm", input=input, mat1=mat1, mat2=mat2)
+    _same_dtypes(input, mat1, mat2)
+    for name, x in (("mat1", mat1), ("mat2", mat2)):
+        if len(x._s) != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {len(x._s)}-D tensor")
+    return combined(matmul(mat1, mat2), input, beta, alpha)
+
+
+@public(out=True, inplace=True)
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * input + alpha * (mat @ vec)``; *input* broadcasts."""
+    check_tensors("addmv", input=input, mat=mat, vec=vec)
+    if len({x._k.dtype for x in (input, mat, vec)}) > 1:
+        names = ", ".join(scalar_name(x._k.dtype) for x in (input, mat))
+        raise RuntimeError(
+            "addmv input tensors must have the same dtype, but got "
+            f"{names}, and {scalar_name(vec._k.dtype)}"
+        )
+    if len(input._s) > 1 or len(mat._s) != 2 or len(vec._s) != 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got {len(input._s)}, {len(mat._s)}, {len(vec._s)}"
+        )
+    n, k = mat._s
+    if vec._s[0] != k or input._s.numel() not in (1, n):
+        raise RuntimeError(
+            f"size mismatch, got input ({input._s.numel()}), mat ({n}x{k}), vec ({vec._s[0]})"
+        )
+    return combined(mv(mat, vec), input, beta, alpha)
+
+
+@public(out=True, inplace=True)
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
+    check_tensors("baddbmm", input=input, batch1=batch1, batch2=batch2)
+    given = [x._k.dtype for x in (input, batch1, batch2)]
+    if given[0] is not given[1] and given[1] is given[2]:
+        names = [c_name(d) for d in given]
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, "
+            f"batch2: {names[2]}"
+        )
+    return combined(bmm(batch1, batch2), input, beta, alpha)

@@ -1,0 +1,358 @@
+"""Products of vectors and matrices beside ``matmul``."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._base.errors import type_error
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.arguments import check_tensors, not_implemented, scalar_name
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.promotion import result_type
+from tensorbus.op_engine.public import FUNCTIONS, public
+from tensorbus.ops.matmul.matmul import c_name, combined, dot, matmul, outer
+from tensorbus.rows.layouts import broadcast_shapes
+
+
+@public(out=True)
+def ger(input: Tensor, vec2: Tensor) -> Tensor:
+    """``outer`` under its older name."""
+    return outer(input, vec2)
+
+
+@public(out=True)
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """The inner product of two vectors, the first one conjugated."""
+    check_tensors("vdot", input=input, other=other)
+    return dot(input.conj(), other)
+
+
+@public(out=True)
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """The inner products along the last dimensions: (..., k) x (---, k) -> (..., ---)."""
+    check_tensors("inner", input=input, other=other)
+    if not input._s or not other._s:
+        return input * other
+    if input._s[-1] != other._s[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(input._s)} and {list(other._s)}"
+        )
+    return tensordot(input, other, ([-1], [-1]))
+
+
+@public(out=True, inplace=True)
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * input + alpha * outer(vec1, vec2)``."""
+    check_tensors("addr", input=input, vec1=vec1, vec2=vec2)
+    if len(vec1._s) != 1 or len(vec2._s) != 1:
+        raise RuntimeError(
+            f"addr: Expected 1-D argument {'vec1' if len(vec1._s) != 1 else 'vec2'}, but got "
+            f"{len(vec1._s) if len(vec1._s) != 1 else len(vec2._s)}-D"
+        )
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if isinstance(factor, float) and all(
+            x._k.dtype.category <= dtypes.INTEGER for x in (input, vec1, vec2)
+        ):
+            raise RuntimeError(
+                f"For integral input tensors, argument {name} must not be a floating point number."
+            )
+    d = result_type(input, vec1, vec2)
+    product = to_kind(outer(vec1, vec2), vec1._k.of(d))
+    return combined(product, to_kind(input, product._k), beta, alpha)
+
+
+@public(out=True, inplace=True)
+def addbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
+) -> Tensor:
+    """``beta * input + alpha * sum over the batch of (batch1 @ batch2)``."""
+    check_tensors("addbmm", input=input, batch1=batch1, batch2=batch2)
+    for name, x in (("batch1", batch1), ("batch2", batch2)):
+        if len(x._s) != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    if input._k.dtype is not batch2._k.dtype or batch1._k.dtype is not batch2._k.dtype:
+        raise RuntimeError(
+            "self and mat2 must have the same dtype, but got "
+            f"{scalar_name(input._k.dtype)} and {scalar_name(batch2._k.dtype)}"
+        )
+    (n, rows, inner), (m, other, columns) = batch1._s, batch2._s
+    if n != m:
+        raise RuntimeError(f"batch1 and batch2 must have same number of batches, got {n} and {m}")
+    if inner != other:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for bmm ({rows}x{inner} and {other}x{columns})"
+        )
+    # One product with the batch as part of the inner dimension: the sum keeps the dtype.
+    left = batch1.permute(1, 0, 2).reshape(rows, n * inner)
+    product = matmul(left, batch2.reshape(n * inner, columns))
+    return combined(product, input, beta, alpha)
+
+
+# -- contraction -----------------------------------------------------------------------------
+@public(method=False, out=True)
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """Products summed over pairs of dimensions: the last *dims* of *a* with the first of *b*.
+
+    *dims* may be two lists of dimensions instead. RuntimeError where their extents differ.
+    """
+    check_tensors("tensordot", a=a, b=b)
+    if a._k.dtype is not b._k.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(len(a._s), len(b._s)):
+            raise RuntimeError(
+                "tensordot expects dims < ndim_a or ndim_b, but got dims=" + str(dims)
+            )
+        left, right = list(range(-dims, 0)), list(range(dims))
+    else:
+        left, right = (list(d) if isinstance(d, (tuple, list)) else [d] for d in dims)
+    if len(left) != len(right):
+        raise RuntimeError("both dimension lists should have same length")
+    in_a, in_b = ([wrap_dim(d, len(t._s)) for d in ds] for t, ds in ((a, left), (b, right)))
+    for x, y, shown_x, shown_y in zip(in_a, in_b, left, right, strict=True):
+        if a._s[x] != b._s[y]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a._s[x]} in dim "
+                f"{shown_x} and second has size {b._s[y]} in dim {shown_y}"
+            )
+    left, right = in_a, in_b
+    for contracted in (left, right):
+        for d in contracted:
+            if contracted.count(d) > 1:
+                raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    rows = [d for d in range(len(a._s)) if d not in left]
+    columns = [d for d in range(len(b._s)) if d not in right]
+    n = math.prod(a._s[d] for d in left)
+    shape = [a._s[d] for d in rows] + [b._s[d] for d in columns]
+    first = a.permute([*rows, *left]).reshape(math.prod(a._s[d] for d in rows), n)
+    second = b.permute([*right, *columns]).reshape(n, math.prod(b._s[d] for d in columns))
+    return matmul(first, second).reshape(shape)
+
+
+@public(out=True)
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """The Kronecker product: every element of *input* times all of *other*."""
+    check_tensors("kron", input=input, other=other)
+    rank = max(len(input._s), len(other._s))
+    a = (1,) * (rank - len(input._s)) + tuple(input._s)
+    b = (1,) * (rank - len(other._s)) + tuple(other._s)
+    x = input.reshape([n for d in range(rank) for n in (a[d], 1)])
+    y = other.reshape([n for d in range(rank) for n in (1, b[d])])
+    return (x * y).reshape([a[d] * b[d] for d in range(rank)])
+
+
+def _same_dtype(a: Tensor, b: Tensor) -> None:
+    if a._k.dtype is not b._k.dtype:
+        raise RuntimeError(
+            f"expected scalar type {scalar_name(a._k.dtype)} but found {scalar_name(b._k.dtype)}"
+        )
+
+
+@public(name="linalg_cross", function=False, method=False, out=True)
+def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The vector product along a dimension of extent 3; the operands broadcast."""
+    check_tensors("linalg_cross", input=input, other=other)
+    _same_dtype(input, other)
+    if input._k.dtype is dtypes.bool:
+        raise not_implemented("cross", input)
+    if len(input._s) != len(other._s):
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    d = wrap_dim(dim, len(input._s))
+    if input._s[d] != 3 or other._s[d] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. "
+            f"Got {input._s[d]} and {other._s[d]}"
+        )
+    shape = broadcast_shapes(tuple(input._s), tuple(other._s))
+    a, b = input.expand(shape), other.expand(shape)
+    first, second = (x.roll(-1, d) for x in (a, b)), (x.roll(-2, d) for x in (a, b))
+    (a1, b1), (a2, b2) = first, second
+    return a1 * b2 - a2 * b1
+
+
+@public(out=True)
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The vector product along a dimension of extent 3: the given one, or the first such."""
+    check_tensors("cross", input=input, other=other)
+    if dim is None:
+        if 3 not in input._s:
+            raise RuntimeError("no dimension of size 3 in input")
+        dim = tuple(input._s).index(3)
+    return linalg_cross(input, other, dim=dim)
+
+
+@public(method=False)
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    """The product of several matrices, in the order that costs least."""
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    for m in matrices:
+        if len(m._s) != 2:
+            raise RuntimeError(f"Tensor dimension is {len(m._s)}, expected 2 instead.")
+    return matrices[0] if len(matrices) == 1 else multi_dot(list(matrices))
+
+
+@public(name="linalg_multi_dot", function=False, method=False, out=True)
+def multi_dot(tensors: Any) -> Tensor:
+    """The product of several matrices, in the order that costs least; the ends may be vectors."""
+    given = list(tensors)
+    _check_chain(given)
+    column = len(given[-1]._s) == 1
+    row = len(given[0]._s) == 1
+    if row:
+        given[0] = given[0].unsqueeze(0)
+    if column:
+        given[-1] = given[-1].unsqueeze(1)
+    for i, (a, b) in enumerate(itertools.pairwise(given)):
+        if a._s[1] != b._s[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(tensors[i]._s)} and "
+                f"{list(tensors[i + 1]._s)} cannot be multiplied"
+            )
+    r = _cheapest(given)
+    if column:
+        r = core("select")(r, 1, 0)
+    return core("select")(r, 0, 0) if row else r
+
+
+def _check_chain(given: list[Tensor]) -> None:
+    n = len(given)
+    if n < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {n}")
+    for i, t in enumerate(given):
+        rank = len(t._s)
+        if rank != 2 and 0 < i < n - 1:
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {rank}D")
+        if rank not in (1, 2):
+            which = "last" if i else "first"
+            raise RuntimeError(f"multi_dot(): the {which} tensor must be 1D or 2D but got {rank}D")
+        if t._k.dtype is not given[0]._k.dtype:
+            raise RuntimeError(
+                "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
+                f"{c_name(given[0]._k.dtype)} and tensor {i} {c_name(t._k.dtype)}"
+            )
+
+
+def _cheapest(matrices: list[Tensor]) -> Tensor:
+    """The product in the order with the fewest multiplications (dynamic programming)."""
+    n = len(matrices)
+    extents = [m._s[0] for m in matrices] + [matrices[-1]._s[1]]
+    best: dict[tuple[int, int], tuple[int, Any]] = {(i, i): (0, i) for i in range(n)}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            best[i, j] = min(
+                (
+                    best[i, k][0]
+                    + best[k + 1, j][0]
+                    + extents[i] * extents[k + 1] * extents[j + 1],
+                    k,
+                )
+                for k in range(i, j)
+            )
+
+    def product(i: int, j: int) -> Tensor:
+        if i == j:
+            return matrices[i]
+        k = best[i, j][1]
+        return matmul(product(i, k), product(k + 1, j))
+
+    return product(0, n - 1)
+
+
+@public(out=True)
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """A square matrix multiplied with itself *n* times, n >= 0."""
+    check_tensors("matrix_power", input=input)
+    if isinstance(n, float) or not hasattr(n, "__index__"):
+        raise type_error("matrix_power", "n", 2, "int", n)
+    if len(input._s) < 2 or input._s[-1] != input._s[-2]:
+        raise RuntimeError(
+            "linalg.matrix_power: A must be batches of square matrices, but they are "
+            f"{input._s[-2]} by {input._s[-1]} matrices"
+            if len(input._s) > 1
+            else "linalg.matrix_power: The input tensor A must have at least 2 dimensions."
+        )
+    if n < 0:
+        raise not_implemented("matrix_power of a negative power", input)
+    if n == 0:
+        from tensorbus.ops.creation.factories import eye
+
+        one = eye(input._s[-1], dtype=input._k.dtype, device=input._k.device)
+        return one.expand(input._s).clone()
+    result: Any = None
+    power = input
+    while True:
+        if n & 1:
+            result = power if result is None else matmul(result, power)
+        n >>= 1
+        if not n:
+            return result.clone() if result is input else result
+        power = matmul(power, power)
+
+
+@public(name="linalg_vecdot", function=False, method=False, out=True)
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The inner products along a dimension; the operands broadcast."""
+    check_tensors("linalg_vecdot", x=x, y=y)
+    if x._k.dtype.category < dtypes.FLOAT:
+        raise RuntimeError(
+            "linalg.vecdot: Expected a floating point or complex tensor as input. Got "
+            f"{scalar_name(x._k.dtype)}"
+        )
+    if x._k.dtype is not y._k.dtype:
+        raise RuntimeError(
+            "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+            f"{scalar_name(x._k.dtype)} and y of type {scalar_name(y._k.dtype)} instead"
+        )
+    return (x.conj() * y).sum(dim)
+
+
+_CDIST_MODES = (
+    "use_mm_for_euclid_dist_if_necessary",
+    "use_mm_for_euclid_dist",
+    "donot_use_mm_for_euclid_dist",
+)
+"""All are taken, and none changes the result: distances are always those of the differences."""
+
+
+@public(method=False)
+def cdist(
+    x1: Tensor,
+    x2: Tensor,
+    p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+) -> Tensor:
+    """The *p*-norm distances of all pairs of rows: (..., n, k) x (..., m, k) -> (..., n, m)."""
+    check_tensors("cdist", x1=x1, x2=x2)
+    for name, x in (("X1", x1), ("X2", x2)):
+        if not x._k.dtype.is_floating_point:
+            raise RuntimeError(
+                f"cdist only supports floating-point dtypes, {name} got: "
+                f"{x._k.dtype.legacy.removesuffix('Tensor')}"
+            )
+        if len(x._s) < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {len(x._s)}D")
+    if x1._s[-1] != x2._s[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1._s[-1]} X2: {x2._s[-1]}"
+        )
+    _same_dtype(x1, x2)
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    if compute_mode not in _CDIST_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    if not x1._s[-1]:
+        return difference.sum(-1)
+    return FUNCTIONS["norm"](difference, p, -1)

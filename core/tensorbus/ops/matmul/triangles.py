@@ -1,0 +1,179 @@
+"""Triangles and diagonals of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.arguments import check_tensors, not_implemented
+from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.public import METHODS, inplace_form, public
+from tensorbus.ops.creation.factories import zeros
+from tensorbus.ops.creation.from_data import tensor
+from tensorbus.ops.views.strided import diagonal
+from tensorbus.rows.registry import row
+
+# fmt: off
+row("tril", "x:T, offset",
+    composite=lambda F, x, offset: F.where(_below(F, x, offset), x, F.number(0)),
+    x=lambda F, g, offset: F.tril(g, offset))
+row("triu", "x:T, offset",
+    composite=lambda F, x, offset: F.where(_below(F, x, offset - 1), F.number(0), x),
+    x=lambda F, g, offset: F.triu(g, offset))
+# fmt: on
+
+
+def _below(F: Any, x: Any, offset: int) -> Any:
+    """Where a matrix's place is on or below a diagonal."""
+    rows, columns = x.shape[-2:]
+    index = F.i64
+    down = index.view(index.arange(rows, offset, 1), (rows, 1))
+    return index.le(index.arange(columns, 0, 1), down)
+
+
+def _triangle(name: str, input: Tensor, diagonal: int) -> Tensor:
+    check_tensors(name, input=input)
+    if len(input._s) < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    return core(name)(input, int(diagonal)) if input._s.numel() else input.clone()
+
+
+@public(out=True)
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The matrices (..., n, m) with zeros above a diagonal, counted to the right from the main."""
+    return _triangle("tril", input, diagonal)
+
+
+@public(out=True)
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The matrices (..., n, m) with zeros below a diagonal, counted to the right from the main."""
+    return _triangle("triu", input, diagonal)
+
+
+METHODS["tril_"] = inplace_form(tril, "tril_")
+METHODS["triu_"] = inplace_form(triu, "triu_")
+
+
+def _indices(name: str, row: int, col: int, offset: int, dtype: Any, device: Any) -> Tensor:
+    for what, extent in (("row", row), ("col", col)):
+        if extent < 0:
+            raise RuntimeError(f"{what} must be non-negative, got{extent}")
+    if dtype not in (dtypes.int32, dtypes.int64):
+        raise NotImplementedError(
+            f"\"{name}\" not implemented for '{dtype.legacy.removesuffix('Tensor')}': the indices "
+            "are int32 or int64"
+        )
+    lower = name == "tril_indices"
+    places = []
+    for i in range(row):
+        edge = min(max(i + offset + (1 if lower else 0), 0), col)
+        columns = range(edge) if lower else range(edge, col)
+        places.append((i, columns))
+    flat = [[i for i, columns in places for _ in columns], [j for _, cs in places for j in cs]]
+    return tensor(flat, dtype=dtype, device=device)
+
+
+@public(method=False)
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = dtypes.int64,
+    device: Any = None,
+    layout: Any = None,
+) -> Tensor:
+    """The places (2, n) on and below a diagonal of a matrix, row by row."""
+    return _indices("tril_indices", row, col, offset, dtype, device)
+
+
+@public(method=False)
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Any = dtypes.int64,
+    device: Any = None,
+    layout: Any = None,
+) -> Tensor:
+    """The places (2, n) on and above a diagonal of a matrix, row by row."""
+    return _indices("triu_indices", row, col, offset, dtype, device)
+
+
+# -- diagonals -------------------------------------------------------------------------------
+@public()
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The last dimension on a diagonal of new matrices that are zero elsewhere."""
+    check_tensors("diag_embed", input=input)
+    rank = len(input._s) + 1
+    a, b = wrap_dim(dim1, rank), wrap_dim(dim2, rank)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    n = input._s[-1] + abs(offset)
+    shape = list(input._s[:-1])
+    for d in sorted((a, b)):
+        shape.insert(d, n)
+    out = zeros(tuple(shape), dtype=input._k.dtype, device=input._k.device)
+    diagonal(out, offset, a, b).copy_(input)
+    return out
+
+
+@public(out=True)
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A vector as a matrix's diagonal, or a matrix's diagonal as a vector."""
+    check_tensors("diag", input=input)
+    if len(input._s) == 1:
+        return diag_embed(input, diagonal)
+    if len(input._s) == 2:
+        return _diagonal_copy(input, diagonal)
+    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {len(input._s)}D")
+
+
+def _diagonal_copy(x: Tensor, offset: int) -> Tensor:
+    return diagonal(x, offset).clone()
+
+
+@public()
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """All elements as the diagonal of a matrix."""
+    check_tensors("diagflat", input=input)
+    return diag_embed(input.reshape(-1), offset)
+
+
+@public(function=False)
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Write one value to the main diagonal; *wrap* begins it anew below a tall matrix.
+
+    RuntimeError for fewer than two dimensions, or extents that differ where there are more.
+    """
+    rank = len(self._s)
+    if rank < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if rank > 2 and len(set(self._s)) != 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    if not self._s.numel():
+        return self
+    strides = self._k.layout(self._a)[2]
+    n, step = min(self._s), sum(strides)
+    places = [0]
+    if wrap and rank == 2 and self._s[0] > self._s[1] + 1:
+        places = list(range(0, self._s[0], self._s[1] + 1))
+    for top in places:
+        length = min(n, self._s[0] - top)
+        offset = self._k.layout(self._a)[1] + top * strides[0]
+        core("strided")(self, (length,), (step,), offset).fill_(fill_value)
+    return self
+
+
+@public()
+def trace(input: Tensor) -> Tensor:
+    """The sum of a matrix's main diagonal."""
+    check_tensors("trace", input=input)
+    if len(input._s) != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(input._s)}")
+    if input._k.dtype is dtypes.bool:
+        raise not_implemented("trace", input)
+    return diagonal(input).sum()

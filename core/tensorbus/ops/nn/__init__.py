@@ -1,0 +1,1 @@
+"""Rows and functions that layers and losses stand on."""

@@ -1,0 +1,217 @@
+"""Activations and dropout."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._device import defaults
+from tensorbus._dispatch.kinds import wrap_number
+from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.promotion import result_type
+from tensorbus.op_engine.public import FUNCTIONS, public
+from tensorbus.ops.indexing.getitem import check_fits
+from tensorbus.ops.pointwise.pointwise import unary
+from tensorbus.ops.random.random import draw_uniform
+from tensorbus.rows.registry import row
+
+# fmt: off
+row("softmax", "x:T, dim", composite=lambda F, x, dim: _softmax(F, x, dim),
+    x=lambda F, g, out, dim: F.softmax_backward(g, out, dim))
+row("softmax_backward", "g:T, out:T, dim",
+    composite=lambda F, g, out, dim:
+        F.mul(out, F.sub(g, _keep(F, F.sum(F.mul(g, out), (dim,)), dim))))
+row("log_softmax", "x:T, dim", composite=lambda F, x, dim: _log_softmax(F, x, dim),
+    x=lambda F, g, out, dim: F.log_softmax_backward(g, out, dim))
+row("log_softmax_backward", "g:T, out:T, dim",
+    composite=lambda F, g, out, dim:
+        F.sub(g, F.mul(F.exp(out), _keep(F, F.sum(g, (dim,)), dim))))
+row("clamp_min", "x:T, low", "unary", domain="ordered number",
+    composite=lambda F, x, low: F.maximum(x, low),
+    x=lambda F, g, x, low: F.where(F.ge(x, low), g, F.number(0)))
+row("clamp_max", "x:T, high", "unary", domain="ordered number",
+    composite=lambda F, x, high: F.minimum(x, high),
+    x=lambda F, g, x, high: F.where(F.le(x, high), g, F.number(0)))
+row("clamp", "x:T, low, high", "unary", domain="ordered number",
+    composite=lambda F, x, low, high: F.minimum(F.maximum(x, low), high),
+    x=lambda F, g, x, low, high:
+        F.where(F.bool.bitwise_and(F.ge(x, low), F.le(x, high)), g, F.number(0)))
+row("leaky_relu", "x:T, slope", "unary", domain="float",
+    composite=lambda F, x, slope: F.where(F.gt(x, 0), x, F.mul(x, slope)),
+    x=lambda F, g, x, slope: F.where(F.gt(x, 0), g, F.mul(g, slope)))
+row("elu", "x:T, alpha, scale, inner", "unary", domain="float",
+    composite=lambda F, x, alpha, scale, inner: F.where(
+        F.gt(x, 0), F.mul(x, scale),
+        F.mul(F.expm1(F.mul(F.minimum(x, 0.0), inner)), alpha * scale)),
+    x=lambda F, g, x, alpha, scale, inner: F.where(
+        F.gt(x, 0), F.mul(g, scale),
+        F.mul(F.mul(g, F.exp(F.mul(F.minimum(x, F.number(0.0)), inner))), alpha * scale * inner)))
+row("softplus", "x:T, beta, threshold", "unary", domain="float",
+    composite=lambda F, x, beta, threshold: _softplus(F, x, beta, threshold),
+    x=lambda F, g, x, beta, threshold: F.where(
+        F.gt(F.mul(x, beta), threshold), g, F.mul(g, F.sigmoid(F.mul(x, beta)))))
+row("threshold", "x:T, at, value", "unary",
+    composite=lambda F, x, at, value: F.where(F.gt(x, at), x, F.number(value)),
+    x=lambda F, g, x, at: F.where(F.gt(x, at), g, F.number(0)))
+row("gelu", "x:T", "unary", domain="float",
+    composite=lambda F, x: F.mul(F.mul(x, 0.5), F.add(F.erf(F.mul(x, math.sqrt(0.5))), 1.0)),
+    x=lambda F, g, x: F.mul(g, _gelu_slope(F, x)))
+row("gelu_tanh", "x:T", "unary", domain="float",
+    composite=lambda F, x: F.mul(F.mul(x, 0.5), F.add(F.tanh(_gelu_inner(F, x)), 1.0)),
+    x=lambda F, g, x: F.mul(g, _gelu_tanh_slope(F, x)))
+row("log_sigmoid", "x:T", "unary", domain="float",
+    composite=lambda F, x: F.sub(F.minimum(x, 0.0), F.log1p(F.exp(F.neg(F.abs(x))))),
+    x=lambda F, g, x: F.mul(g, F.sigmoid(F.neg(x))))
+unary("silu", doc="``input * sigmoid(input)``", domain="float",
+      composite=lambda F, x: F.mul(x, F.sigmoid(x)),
+      x=lambda F, g, x: F.mul(g, _silu_slope(F, x)))
+row("dropout_scale", "x:T, c:T, scale",
+    composite=lambda F, x, c, scale: F.mul(F.mul(x, F.cast(c, F.bool)), scale),
+    x=lambda F, g, c, scale: F.dropout_scale(g, c, scale))
+# fmt: on
+
+
+def _keep(F: Any, r: Any, dim: int) -> Any:
+    return F.unsqueeze(r, dim)
+
+
+def _softmax(F: Any, x: Any, dim: int) -> Any:
+    e = F.sub(x, F.unsqueeze(F.amax(x, (dim,)), dim))
+    e = F.exp(e)
+    return F.div(e, F.unsqueeze(F.sum(e, (dim,)), dim))
+
+
+def _log_softmax(F: Any, x: Any, dim: int) -> Any:
+    d = F.sub(x, F.unsqueeze(F.amax(x, (dim,)), dim))
+    return F.sub(d, F.unsqueeze(F.log(F.sum(F.exp(d), (dim,))), dim))
+
+
+def _softplus(F: Any, x: Any, beta: float, threshold: float) -> Any:
+    y = F.mul(x, beta)
+    # max(y, 0) + log1p(exp(-|y|)): the exponential itself would overflow float16 beyond 11.
+    soft = F.add(F.maximum(y, 0.0), F.log1p(F.exp(F.neg(F.abs(y)))))
+    return F.where(F.gt(y, threshold), x, F.mul(soft, 1.0 / beta))
+
+
+def _gelu_slope(F: Any, x: Any) -> Any:
+    cumulative = F.mul(F.add(F.erf(F.mul(x, math.sqrt(0.5))), 1.0), 0.5)
+    density = F.mul(F.exp(F.mul(F.mul(x, x), -0.5)), 1.0 / math.sqrt(2.0 * math.pi))
+    return F.add(cumulative, F.mul(x, density))
+
+
+_GELU = math.sqrt(2.0 / math.pi)
+
+
+def _gelu_inner(F: Any, x: Any) -> Any:
+    return F.mul(F.add(x, F.mul(F.mul(x, F.mul(x, x)), 0.044715)), _GELU)
+
+
+def _gelu_tanh_slope(F: Any, x: Any) -> Any:
+    t = F.tanh(_gelu_inner(F, x))
+    inner = F.mul(F.add(F.mul(F.mul(x, x), 3 * 0.044715), 1.0), _GELU)
+    outer = F.mul(F.mul(x, 0.5), F.add(F.neg(F.mul(t, t)), 1.0))
+    return F.add(F.mul(F.add(t, 1.0), 0.5), F.mul(outer, inner))
+
+
+def _silu_slope(F: Any, x: Any) -> Any:
+    s = F.sigmoid(x)
+    return F.mul(s, F.add(F.mul(x, F.add(F.neg(s), 1.0)), 1.0))
+
+
+# -- public ----------------------------------------------------------------------------------
+def as_float(x: Tensor, dtype: Any = None) -> Tensor:
+    """The tensor in a floating point dtype: the one named, its own, or the default."""
+    if dtype is not None:
+        return to_kind(x, x._k.of(dtype))
+    if x._k.dtype.category < dtypes.FLOAT:
+        return to_kind(x, x._k.of(defaults.get_default_dtype()))
+    return x
+
+
+def over_dim(name: str, x: Tensor, dim: int | None, dtype: Any) -> Tensor:
+    """A row that works along one dimension; 0-dim tensors count as vectors of one."""
+    if dtype is None and x._k.dtype.category < dtypes.FLOAT:
+        raise NotImplementedError(
+            f'"{name}_lastdim_kernel_impl" not implemented for '
+            f"'{x._k.dtype.legacy.removesuffix('Tensor')}'"
+        )
+    x = as_float(x, dtype)
+    if dim is None:
+        dim = 0 if len(x._s) in (0, 1, 3) else 1
+    d = wrap_dim(dim, len(x._s))
+    if not x._s:
+        return over_dim(name, x.reshape(1), 0, None).reshape(())
+    if not x._s.numel():
+        return x.clone()
+    return core(name)(x, d)
+
+
+@public(out=True)
+def softmax(
+    input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3
+) -> Tensor:
+    """``exp(input) / sum(exp(input))`` along a dimension."""
+    return over_dim("softmax", input, dim, dtype)
+
+
+@public(out=True)
+def log_softmax(
+    input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3
+) -> Tensor:
+    """``log(softmax(input))`` along a dimension, without overflow."""
+    return over_dim("log_softmax", input, dim, dtype)
+
+
+def _wrapped(x: Tensor, bound: Any) -> Any:
+    """A bound as the dtype holds it; RuntimeError where it does not."""
+    if bound is None or x._k.is_float:
+        return bound
+    check_fits(x, bound)
+    return wrap_number(bound, x._k.dtype)
+
+
+@public(out=True, inplace=True, aliases=("clip",))
+def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """The values cut to [min, max]; either may be missing, a number or a tensor."""
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        if min is not None:
+            input = FUNCTIONS["clamp_min"](input, min)
+        return input if max is None else FUNCTIONS["clamp_max"](input, max)
+    if isinstance(min, complex) or isinstance(max, complex) or input._k.dtype.is_complex:
+        raise NotImplementedError("clamp is not supported for complex types")
+    if not input._k.is_float:
+        bounds = [bound for bound in (min, max) if bound is not None]
+        input = to_kind(input, input._k.of(result_type(input, *bounds)))
+        min, max = (_wrapped(input, bound) for bound in (min, max))
+    if max is None:
+        return core("clamp_min")(input, min)
+    if min is None:
+        return core("clamp_max")(input, max)
+    return core("clamp")(input, min, max)
+
+
+@public(name="dropout", method=False)
+def dropout(input: Tensor, p: float = 0.5, train: bool = True) -> Tensor:
+    """Zero elements with probability *p* and scale the others by ``1 / (1 - p)``."""
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not train or p == 0.0 or not input._s.numel():
+        return input
+    return masked(input, tuple(input._s), p)
+
+
+def masked(input: Tensor, shape: tuple[int, ...], p: float) -> Tensor:
+    """Dropout with one draw for each element of *shape*, which broadcasts to the input's."""
+    k = input._k
+    draws = k if k.dtype is dtypes.float64 else k.of(dtypes.float32)
+    kept = draws.ge(draw_uniform(draws, shape), p)
+    mask = from_array(k.bool.contiguous(k.bool.as_array(kept)), k.bool)
+    if shape != tuple(input._s):
+        mask = mask.expand(input._s)
+    return core("dropout_scale")(input, mask, 1.0 / (1.0 - p) if p < 1.0 else 0.0)

@@ -1,0 +1,206 @@
+"""Arithmetic of more than one step: scaled products, interpolation, division by a rounding mode."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine import slow
+from tensorbus.op_engine.arguments import check_tensors, not_implemented
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.in_place import in_place
+from tensorbus.op_engine.promotion import result_type
+from tensorbus.op_engine.public import Lazy, public
+from tensorbus.ops.matmul.matmul import c_name
+from tensorbus.ops.pointwise.pointwise import (  # it declares what is taken from them
+    FUNCTIONS,
+    METHODS,
+)
+from tensorbus.rows.layouts import broadcast_shapes
+from tensorbus.rows.registry import ROWS, row
+
+_plain_div = FUNCTIONS["div"]
+_make_plain_div_ = functools.cache(METHODS["div_"].make)
+
+
+row(
+    "div_floor",
+    "x:T, y:T",
+    "binary",
+    domain="number",
+    composite=lambda F, x, y: F.floor_divide(x, y),
+    x=lambda F, g: F.mul(g, 0.0),
+    y=lambda F, g: F.mul(g, 0.0),
+)
+
+
+row(
+    "div_trunc",
+    "x:T, y:T",
+    "binary",
+    domain="ordered float",
+    composite=lambda F, x, y: F.trunc(F.div(x, y)),
+    x=lambda F, g: F.mul(g, 0.0),
+    y=lambda F, g: F.mul(g, 0.0),
+)
+
+
+# -- division --------------------------------------------------------------------------------
+def _check_mode(mode: Any) -> None:
+    if mode not in ("trunc", "floor"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
+        )
+
+
+def _rounded(input: Any, other: Any, mode: str) -> Tensor:
+    """The quotient rounded down or towards zero; integers stay integers."""
+    _check_mode(mode)
+    if mode == "floor":
+        return slow.binary(ROWS["div_floor"], input, other)
+    kinds = [x._k.dtype.category if isinstance(x, Tensor) else _category(x) for x in (input, other)]
+    if max(kinds) >= dtypes.FLOAT:
+        return slow.binary(ROWS["div_trunc"], input, other)
+    d = result_type(input, other)
+    if d is not dtypes.bool:  # which ``sub`` refuses beside any dtype
+        input, other = (
+            to_kind(x, x._k.of(d)) if isinstance(x, Tensor) and x._k.dtype is dtypes.bool else x
+            for x in (input, other)
+        )
+    whole = FUNCTIONS["sub"](input, FUNCTIONS["fmod"](input, other))
+    return FUNCTIONS["floor_divide"](whole, other)
+
+
+def _category(number: Any) -> int:
+    return dtypes.FLOAT if isinstance(number, (float, complex)) else dtypes.INTEGER
+
+
+@public(out=True, aliases=("divide",))
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """``input / other``; the operands broadcast. Integers give floats unless it is rounded.
+
+    *rounding_mode* is None, ``"trunc"`` (towards zero) or ``"floor"`` (down).
+
+    >>> import tensorbus
+    >>> tensorbus.div(tensorbus.tensor([-7, 7]), 2, rounding_mode="trunc")
+    tensor([-3,  3])
+    """
+    if rounding_mode is None:
+        return _plain_div(input, other)
+    return _rounded(input, other, rounding_mode)
+
+
+def _div_in_place(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """In-place version of ``div``."""
+    if rounding_mode is None:
+        return _make_plain_div_()(self, other)
+    return in_place(self, _rounded, (other, rounding_mode))
+
+
+METHODS["div_"] = METHODS["divide_"] = _div_in_place
+
+
+@public(out=True)
+def true_divide(input: Any, other: Any) -> Tensor:
+    """``input / other``; integers give floats."""
+    return _plain_div(input, other)
+
+
+METHODS["true_divide_"] = Lazy("true_divide_", _make_plain_div_)
+
+# -- addition and subtraction ----------------------------------------------------------------
+for _name in ("subtract", "subtract_"):
+    METHODS[_name] = METHODS[_name.replace("subtract", "sub")]
+FUNCTIONS["subtract"] = FUNCTIONS["sub"]
+
+
+@public(method=False)
+def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """``other - alpha * input``."""
+    check_tensors("rsub", input=input)
+    if isinstance(other, Tensor):
+        return other.sub(input, alpha=alpha)
+    if input._k.dtype is dtypes.bool:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    return other - (input if alpha == 1 else input * alpha)
+
+
+# -- products added --------------------------------------------------------------------------
+@public(out=True)
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2``; the operands broadcast."""
+    check_tensors("addcmul", tensor1=tensor1, tensor2=tensor2)
+    return input + _product(tensor1, tensor2, value)
+
+
+def _product(a: Tensor, b: Tensor, value: Any) -> Tensor:
+    return (a if value == 1 else a * value) * b
+
+
+def _quotient(a: Tensor, b: Tensor, value: Any) -> Tensor:
+    if a._k.dtype.category < dtypes.FLOAT and b._k.dtype.category < dtypes.FLOAT:
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release "
+            "addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv "
+            "behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2))"
+            ".to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for "
+            "float inputs. The future addcdiv behavior is just the latter implementation: (input "
+            "+ value * tensor1 / tensor2), for all dtypes."
+        )
+    return (a if value == 1 else a * value) / b
+
+
+@public(function=False)
+def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """In-place version of ``addcmul``."""
+    check_tensors("addcmul_", tensor1=tensor1, tensor2=tensor2)
+    return self.add_(_product(tensor1, tensor2, value))
+
+
+@public(out=True)
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """``input + value * tensor1 / tensor2``; the operands broadcast."""
+    check_tensors("addcdiv", tensor1=tensor1, tensor2=tensor2)
+    return input + _quotient(tensor1, tensor2, value)
+
+
+@public(function=False)
+def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """In-place version of ``addcdiv``."""
+    check_tensors("addcdiv_", tensor1=tensor1, tensor2=tensor2)
+    return self.add_(_quotient(tensor1, tensor2, value))
+
+
+# -- interpolation ---------------------------------------------------------------------------
+@public(out=True, inplace=True)
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """``input + weight * (end - input)``, exact at both ends; the operands broadcast.
+
+    RuntimeError where the dtypes differ.
+    """
+    check_tensors("lerp", input=input, end=end)
+    for name, x in (("end", end), ("weight", weight)):
+        if isinstance(x, Tensor) and x._k.dtype is not input._k.dtype and (x._s or name == "end"):
+            raise RuntimeError(
+                f"expected dtype {c_name(input._k.dtype)} for `{name}` but got dtype "
+                f"{c_name(x._k.dtype)}"
+            )
+    if input._k.dtype.category < dtypes.FLOAT:
+        raise not_implemented("lerp_kernel_scalar", input)
+    broadcast_shapes(tuple(input._s), tuple(end._s))
+    way = end - input
+    if isinstance(weight, Tensor):
+        near = weight.detach().abs() < 0.5
+        return core("where")(*_expanded(near, input + weight * way, end - way * (1 - weight)))
+    return input + way * weight if abs(weight) < 0.5 else end - way * (1 - weight)
+
+
+def _expanded(*tensors: Tensor) -> list[Tensor]:
+    shape = broadcast_shapes(*(tuple(t._s) for t in tensors))
+    return [t if t._s == shape else t.expand(shape) for t in tensors]

@@ -1,0 +1,285 @@
+"""Pointwise functions of numbers' parts and limits: signs, bounds, digits, divisors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._base.errors import type_error
+from tensorbus._device import defaults
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.arguments import check_tensors, not_implemented, scalar_name
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.promotion import result_type
+from tensorbus.op_engine.public import inplace_form, public
+from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS, binary, unary
+from tensorbus.rows.layouts import contiguous_strides
+from tensorbus.rows.registry import no_derivative, row
+
+_INTEGERS = {2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
+
+# fmt: off
+unary("signbit", doc="Whether the sign is set: of -0.0 and of a negative NaN too", result="bool",
+      domain="ordered", composite=lambda F, x: _signbit(F, x))
+binary("copysign", doc="The size of *input* with the sign of *other*", domain="ordered float",
+       composite=lambda F, x, y: F.where(
+           F.signbit(_array(F, y)), F.sub(F.number(-0.0), F.abs(x)), F.abs(x)),
+       x=lambda F, g, x, out: F.mul(g, F.mul(F.sign(x), F.sign(out))),
+       y=lambda F, g: F.mul(g, 0.0))
+binary("nextafter", doc="The next number after *input* towards *other*",
+       composite=lambda F, x, y: _nextafter(F, _array(F, x), _array(F, y)),
+       x=lambda F, g, x, y: F.where(F.eq(x, y), F.number(0), g), y=lambda F, g: F.mul(g, 0.0))
+binary("heaviside", doc="0 below 0, 1 above, *values* at 0", domain="ordered", inplace=True,
+       composite=lambda F, x, y: F.where(F.eq(x, 0), y, F.cast(F.gt(x, 0), F.bool)),
+       **no_derivative("heaviside"))
+binary("fmax", doc="The larger of both, the other one where either is NaN", inplace=False,
+       domain="ordered", composite=lambda F, x, y: _one_if_nan(F, x, y, F.maximum),
+       x=lambda F, g, x, y: F.mul(g, F.cast(_takes_first(F, F.ge(x, y), y), F.bool)),
+       y=lambda F, g, x, y: F.where(_takes_first(F, F.ge(x, y), y), F.number(0), g))
+binary("fmin", doc="The smaller of both, the other one where either is NaN", inplace=False,
+       domain="ordered", composite=lambda F, x, y: _one_if_nan(F, x, y, F.minimum),
+       x=lambda F, g, x, y: F.mul(g, F.cast(_takes_first(F, F.le(x, y), y), F.bool)),
+       y=lambda F, g, x, y: F.where(_takes_first(F, F.le(x, y), y), F.number(0), g))
+row("nan_to_num", "x:T, nan, high, low", "unary",
+    composite=lambda F, x, nan, high, low: F.where(
+        F.ne(x, x), F.number(nan),
+        F.where(F.eq(x, math.inf), F.number(high), F.where(F.eq(x, -math.inf), F.number(low), x))),
+    x=lambda F, g, x: F.mul(g, F.cast(F.isfinite(x), F.bool)))
+# fmt: on
+
+
+def _array(F: Any, x: Any) -> Any:
+    """An array for a Python number."""
+    return x if hasattr(x, "shape") else F.full((), x)
+
+
+def _bits(F: Any, x: Any) -> Any:
+    """The same bytes as integers."""
+    d = _INTEGERS[F.dtype.itemsize]
+    x = F.contiguous(x)
+    strides = contiguous_strides(tuple(x.shape))
+    offset = F.layout(x)[1]
+    return F.backend.as_strided(x, tuple(x.shape), strides, offset, F.dtype, d), F.of(d)
+
+
+def _signbit(F: Any, x: Any) -> Any:
+    if not F.is_float:
+        return F.lt(x, 0)
+    bits, I = _bits(F, x)  # noqa: E741
+    return I.lt(bits, 0)
+
+
+def _nextafter(F: Any, x: Any, y: Any) -> Any:
+    """One step in the order of the bits, which is the order of the numbers on each side of 0."""
+    bits, I = _bits(F, x)  # noqa: E741
+    grows = F.bool.eq(F.lt(x, y), F.lt(F.number(0.0), x))
+    moved = I.where(grows, I.add(bits, 1), I.sub(bits, 1))
+    # From zero, the first step is the smallest number of the other's sign.
+    sign = 1 << (F.dtype.bits - 1)
+    first = I.where(F.lt(x, y), I.number(1), I.number(1 - sign))
+    moved = I.contiguous(I.where(F.eq(x, 0.0), first, moved))
+    shape = tuple(moved.shape)
+    stepped = F.backend.as_strided(
+        moved, shape, contiguous_strides(shape), I.layout(moved)[1], I.dtype, F.dtype
+    )
+    stepped = F.where(F.eq(x, y), y, stepped)
+    return F.where(F.ne(x, x), x, F.where(F.ne(y, y), y, stepped))
+
+
+def _one_if_nan(F: Any, x: Any, y: Any, choose: Any) -> Any:
+    if not F.is_float:
+        return choose(x, y)
+    x, y = _array(F, x), _array(F, y)
+    return F.where(F.ne(x, x), y, F.where(F.ne(y, y), x, choose(x, y)))
+
+
+def _takes_first(F: Any, wins: Any, y: Any) -> Any:
+    return F.bool.bitwise_or(wins, F.ne(y, y))
+
+
+def _checked_heaviside(plain: Any) -> Any:
+    def heaviside(input: Tensor, values: Tensor, *more: Any, **keywords: Any) -> Tensor:
+        """0 below 0, 1 above, *values* at 0; both of one dtype."""
+        check_tensors("heaviside", input=input, values=values)
+        if input._k.dtype is not values._k.dtype:
+            raise RuntimeError(
+                "heaviside is not yet implemented for tensors with different dtypes."
+            )
+        return plain(input, values, *more, **keywords)
+
+    return heaviside
+
+
+FUNCTIONS["heaviside"] = _checked_heaviside(FUNCTIONS["heaviside"])
+METHODS["heaviside"] = FUNCTIONS["heaviside"]
+
+
+def _checked_nextafter(plain: Any) -> Any:
+    def nextafter(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
+        """The next floating point number after *input* towards *other*."""
+        check_tensors("nextafter", input=input, other=other)
+        if not result_type(input, other).is_floating_point:
+            raise not_implemented("nextafter_cpu", input)
+        return plain(input, other, **keywords)
+
+    return nextafter
+
+
+FUNCTIONS["nextafter"] = METHODS["nextafter"] = _checked_nextafter(FUNCTIONS["nextafter"])
+METHODS["nextafter_"] = inplace_form(FUNCTIONS["nextafter"], "nextafter_")
+
+
+@public(out=True)
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself; RuntimeError for truth values."""
+    check_tensors("positive", input=input)
+    if input._k.dtype is dtypes.bool:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+METHODS["__pos__"] = positive
+
+_plain_round = FUNCTIONS["round"]
+
+
+@public(out=True, inplace=True)
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """The nearest integer, or the nearest number of so many decimals; halves to even.
+
+    Negative *decimals* round to the left of the point.
+    """
+    check_tensors("round", input=input)
+    if not decimals:
+        return _plain_round(input)
+    if input._k.dtype.category < dtypes.FLOAT:
+        raise not_implemented("round_cpu", input)
+    d = input._k.dtype
+    if d.itemsize == 2:  # what is to be rounded may be beyond float16
+        return _as(round(_as(input, dtypes.float32), decimals=decimals), d)
+    if decimals < 0:
+        return _plain_round(input / 10.0**-decimals) * 10.0**-decimals
+    return _plain_round(input * 10.0**decimals) / 10.0**decimals
+
+
+@public(out=True, inplace=True)
+def nan_to_num(
+    input: Tensor, nan: float | None = None, posinf: float | None = None,
+    neginf: float | None = None,
+) -> Tensor:  # fmt: skip
+    """NaN and the infinities replaced: by 0, and by the dtype's largest and smallest numbers."""
+    check_tensors("nan_to_num", input=input)
+    if input._k.dtype.is_complex:
+        parts = (FUNCTIONS[part](input) for part in ("real", "imag"))
+        return FUNCTIONS["complex"](*(nan_to_num(x, nan, posinf, neginf) for x in parts))
+    if not input._k.is_float:
+        return input.clone()
+    limits = dtypes.finfo(input._k.dtype)
+    return core("nan_to_num")(
+        input,
+        0.0 if nan is None else nan,
+        limits.max if posinf is None else posinf,
+        limits.min if neginf is None else neginf,
+    )
+
+
+@public(out=True)
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """``input ** exponent`` computed in float64, or complex128."""
+    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        raise type_error("float_power", "input", 1, "Tensor", input)
+    d = _widest(result_type(input, exponent))
+    return FUNCTIONS["pow"](_as(input, d), _as(exponent, d))
+
+
+def _widest(d: dtypes.dtype) -> dtypes.dtype:
+    return dtypes.complex128 if d.is_complex else dtypes.float64
+
+
+def _as(x: Any, d: dtypes.dtype) -> Any:
+    """A tensor in a dtype, or a number of its category."""
+    if isinstance(x, Tensor):
+        return to_kind(x, x._k.of(d))
+    return complex(x) if d.is_complex else float(x)
+
+
+@public(function=False)
+def float_power_(self: Tensor, exponent: Any) -> Tensor:
+    """In-place version of ``float_power``: for float64 and complex128 only."""
+    d = _widest(result_type(self, exponent))
+    if self._k.dtype is not d:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {scalar_name(self._k.dtype)} but the "
+            f"operation's result requires dtype {scalar_name(d)}"
+        )
+    return self.pow_(_as(exponent, d))
+
+
+@public(out=True, inplace=True)
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """``input * 2**other``."""
+    check_tensors("ldexp", input=input, other=other)
+    d = result_type(input, other)
+    if d.category < dtypes.FLOAT:
+        d = defaults.get_default_dtype()
+    wide = d if d.itemsize > 2 else dtypes.float32  # 2**16 is beyond float16, small * 2**16 is not
+    product = _as(input, wide) * FUNCTIONS["pow"](2.0, _as(other, wide))
+    return _as(product, d)
+
+
+# -- whole numbers ---------------------------------------------------------------------------
+def _integers(name: str, input: Any, other: Any) -> None:
+    check_tensors(name, input=input, other=other)
+    for x in (input, other):
+        if x._k.dtype.category > dtypes.INTEGER:
+            raise not_implemented(f"{name}_cpu", x)
+    if input._k.dtype is other._k.dtype is dtypes.bool:
+        raise not_implemented(f"{name}_cpu", input)
+
+
+@public(out=True, inplace=True)
+def gcd(input: Tensor, other: Tensor) -> Tensor:
+    """The greatest common divisors of integers, by Euclid's algorithm; the operands broadcast."""
+    _integers("gcd", input, other)
+    kind = input._k.of(result_type(input, other))
+    a, b = FUNCTIONS["broadcast_tensors"](to_kind(input, kind).abs(), to_kind(other, kind).abs())
+    while bool((b != 0).any()):
+        rest = core("fmod")(a, b.masked_fill(b == 0, 1))
+        a, b = core("where")(b != 0, b, a), rest.masked_fill(b == 0, 0)
+    return a.clone()
+
+
+@public(out=True, inplace=True)
+def lcm(input: Tensor, other: Tensor) -> Tensor:
+    """The least common multiples of integers; the operands broadcast."""
+    _integers("lcm", input, other)
+    divisor = gcd(input, other)
+    divisor = divisor.masked_fill(divisor == 0, 1)
+    return (input // divisor * other).abs()
+
+
+# -- bounds ----------------------------------------------------------------------------------
+def _bounded(name: str, input: Tensor, bound: Any) -> Tensor:
+    """Values within a bound keep their whole gradient, also where they are equal to it."""
+    check_tensors(name, input=input)
+    if isinstance(bound, Tensor):
+        limit = bound.detach()
+        beyond = core("lt" if name == "clamp_min" else "gt")(input.detach(), limit)
+        if limit._k.is_float:
+            beyond = beyond | (limit != limit)
+        return FUNCTIONS["where"](beyond, bound, input)
+    return input.clamp(**{"min" if name == "clamp_min" else "max": bound})
+
+
+@public(out=True, inplace=True)
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """The values, and *min* where they are below; *min* is a number or a tensor."""
+    return _bounded("clamp_min", input, min)
+
+
+@public(out=True, inplace=True)
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """The values, and *max* where they are above; *max* is a number or a tensor."""
+    return _bounded("clamp_max", input, max)

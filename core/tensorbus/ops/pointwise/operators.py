@@ -1,0 +1,85 @@
+"""Powers and operators whose arguments need a look before the general path takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.in_place import fast_binary
+from tensorbus.op_engine.public import Lazy, public
+from tensorbus.ops.matmul.matmul import matmul
+from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS
+
+_plain_pow = FUNCTIONS["pow"]
+
+
+def _check_power(base: Any, exponent: Any) -> None:
+    """Whole numbers have no negative powers among themselves."""
+    if type(exponent) is int and exponent < 0 and base._k.dtype.category < dtypes.FLOAT:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+
+
+@public(out=True)
+def pow(input: Any, exponent: Any) -> Tensor:
+    """``input ** exponent``; the operands broadcast, and one of them may be a number.
+
+    RuntimeError for a negative integer as the exponent of integers.
+    """
+    if isinstance(input, Tensor):
+        _check_power(input, exponent)
+    return _plain_pow(input, exponent)
+
+
+def _power_operator() -> Any:
+    power = core("pow")
+
+    def operator(self: Tensor, exponent: Any) -> Any:
+        if type(exponent) is int and exponent < 0:
+            _check_power(self, exponent)
+        return power(self, exponent)
+
+    return operator
+
+
+def _power_in_place() -> Any:
+    power = fast_binary("pow")
+
+    def form(self: Tensor, exponent: Any) -> Any:
+        """In-place version of ``pow``."""
+        _check_power(self, exponent)
+        return power(self, exponent)
+
+    return form
+
+
+METHODS["__pow__"] = Lazy("__pow__", _power_operator)
+METHODS["pow_"] = Lazy("pow_", _power_in_place)
+METHODS["__ipow__"] = Lazy("__ipow__", _power_in_place)
+
+
+def _invert(self: Tensor) -> Tensor:
+    """``~input``: the bits inverted, truth values negated."""
+    if self._k.dtype.category > dtypes.INTEGER:
+        raise TypeError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+        )
+    return core("bitwise_not")(self)
+
+
+METHODS["__invert__"] = _invert
+
+
+def _matmul_reversed(self: Tensor, other: Any) -> Any:
+    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
+
+
+def _reversed(self: Tensor) -> Tensor:
+    """``reversed(input)``: the first dimension flipped."""
+    return self.flip(0) if self._s else self
+
+
+METHODS["__rmatmul__"] = _matmul_reversed
+METHODS["__reversed__"] = _reversed
+METHODS["__nonzero__"] = lambda self: bool(self)

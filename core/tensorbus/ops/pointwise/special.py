@@ -1,0 +1,349 @@
+"""Special functions of mathematics, element by element."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.public import public
+from tensorbus.ops.pointwise.compositions import in_single
+from tensorbus.ops.pointwise.pointwise import binary, unary
+from tensorbus.rows.registry import row
+
+_ROOT_PI = math.sqrt(math.pi)
+
+# fmt: off
+unary("erf", doc="The error function", domain="ordered float",
+      composite=lambda F, x: in_single(F, _erf, x),
+      x=lambda F, g, x: F.mul(g, F.mul(F.exp(F.neg(F.mul(x, x))), 2.0 / _ROOT_PI)))
+unary("erfc", doc="``1 - erf(input)``, exact where erf is near 1", domain="ordered float",
+      composite=lambda F, x: in_single(F, _erfc, x),
+      x=lambda F, g, x: F.mul(g, F.mul(F.exp(F.neg(F.mul(x, x))), -2.0 / _ROOT_PI)))
+unary("erfinv", doc="The inverse of the error function", domain="ordered float",
+      composite=lambda F, x: in_single(F, _erfinv, x),
+      x=lambda F, g, out: F.mul(g, F.mul(F.exp(F.mul(out, out)), 0.5 * _ROOT_PI)))
+unary("lgamma", doc="The logarithm of the absolute value of the gamma function",
+      domain="ordered float",
+      composite=lambda F, x: _widened(F, x, _lgamma),
+      x=lambda F, g, x: F.mul(g, F.digamma(x)))
+unary("digamma", doc="The derivative of ``lgamma``", domain="ordered float",
+      composite=lambda F, x: _widened(F, x, _digamma),
+      x=lambda F, g, x: F.mul(g, F.polygamma(x, 1)))
+row("polygamma", "x:T, order", "unary", domain="ordered float",
+    composite=lambda F, x, order: _widened(F, x, _polygamma, order),
+    x=lambda F, g, x, order: F.mul(g, F.polygamma(x, order + 1)))
+unary("sinc", doc="``sin(pi * input) / (pi * input)``, 1 at 0", domain="float",
+      composite=lambda F, x: in_single(F, _sinc, x), x=lambda F, g, x: F.mul(g, _sinc_slope(F, x)))
+unary("deg2rad", doc="Degrees in radians", domain="ordered float",
+      composite=lambda F, x: F.mul(x, math.pi / 180.0),
+      x=lambda F, g: F.mul(g, math.pi / 180.0))
+unary("rad2deg", doc="Radians in degrees", domain="ordered float",
+      composite=lambda F, x: F.mul(x, 180.0 / math.pi),
+      x=lambda F, g: F.mul(g, 180.0 / math.pi))
+row("logit", "x:T", "unary", domain="ordered float",
+    composite=lambda F, x: in_single(F, _logit, x),
+    x=lambda F, g, x: F.div(g, F.mul(x, F.sub(F.number(1.0), x))))
+binary("logaddexp2", doc="``log2(2**input + 2**other)`` without overflow", domain="ordered float",
+       inplace=False, composite=lambda F, x, y: in_single(F, _logaddexp2, x, y),
+       x=lambda F, g, x, y: F.mul(g, F.sigmoid(F.mul(F.sub(x, y), math.log(2.0)))),
+       y=lambda F, g, x, y: F.mul(g, F.sigmoid(F.mul(F.sub(y, x), math.log(2.0)))))
+binary("xlogy", doc="``input * log(other)``, 0 where *input* is 0", domain="ordered float",
+       composite=lambda F, x, y: _xlogy(F, x, F.log(y), y),
+       x=lambda F, g, x, y, y_number: _xlogy_left(F, g, x, y, y_number),
+       y=lambda F, g, x, y: F.mul(g, F.div(x, y)))
+# fmt: on
+
+
+def _widened(F: Any, x: Any, function: Any, *more: Any) -> Any:
+    """The function computed in float64, or else float32: its steps cancel digits."""
+    has_double = dtypes.float64 in F.backend.capabilities(F.index).dtypes
+    d = dtypes.float64 if has_double else dtypes.float32
+    if F.dtype is d or F.dtype is dtypes.float64:
+        return function(F, x, *more)
+    wide = F.of(d)
+    return F.cast(function(wide, wide.cast(x, F), *more), wide)
+
+
+def _polynomial(F: Any, x: Any, coefficients: tuple[float, ...]) -> Any:
+    """Horner's rule, the highest power first."""
+    total = F.mul(x, coefficients[0])
+    for c in coefficients[1:-1]:
+        total = F.mul(F.add(total, c), x)
+    return F.add(total, coefficients[-1])
+
+
+# W. J. Cody, "Rational Chebyshev approximations for the error function", Math. Comp. 23 (1969):
+# erf(x) / x in x**2 up to 0.46875, exp(x**2) * erfc(x) in x up to 4, in 1 / x**2 beyond.
+_NEAR = (
+    (1.85777706184603153e-1, 3.16112374387056560, 1.13864154151050156e2, 3.77485237685302021e2,
+     3.20937758913846947e3),
+    (1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3,
+     2.84423683343917062e3),
+)  # fmt: skip
+_MIDDLE = (
+    (2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594, 6.61191906371416295e1,
+     2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3,
+     1.23033935479799725e3),
+    (1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2,
+     1.62138957456669019e3, 3.29079923573345963e3, 4.36261909014324716e3, 3.43936767414372164e3,
+     1.23033935480374942e3),
+)  # fmt: skip
+_FAR = (
+    (1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1,
+     1.25781726111229246e-1, 1.60837851487422766e-2, 6.58749161529837803e-4),
+    (1.0, 2.56852019228982242, 1.87295284992346047, 5.27905102951428412e-1,
+     6.05183413124413191e-2, 2.33520497626869185e-3),
+)  # fmt: skip
+
+
+def _ratio(F: Any, x: Any, table: Any) -> Any:
+    return F.div(_polynomial(F, x, table[0]), _polynomial(F, x, table[1]))
+
+
+def _near(F: Any, a: Any) -> Any:
+    """erf of a up to 0.46875."""
+    small = F.minimum(a, 0.46875)
+    return F.mul(small, _ratio(F, F.mul(small, small), _NEAR))
+
+
+def _beyond(F: Any, a: Any) -> Any:
+    """erfc of a from 0.46875 on."""
+    middle = _ratio(F, F.minimum(F.maximum(a, 0.46875), 4.0), _MIDDLE)
+    large = F.maximum(a, 4.0)
+    inverse = F.reciprocal(F.mul(large, large))
+    tail = F.sub(F.number(1.0 / _ROOT_PI), F.mul(inverse, _ratio(F, inverse, _FAR)))
+    scaled = F.where(F.lt(a, 4.0), middle, F.div(tail, large))
+    # exp(-a * a) in two factors, so that the rounding of the square does no harm.
+    coarse = F.mul(F.floor(F.mul(a, 16.0)), 0.0625)
+    rest = F.mul(F.sub(a, coarse), F.add(a, coarse))
+    return F.mul(F.mul(F.exp(F.neg(F.mul(coarse, coarse))), F.exp(F.neg(rest))), scaled)
+
+
+def _erf(F: Any, x: Any) -> Any:
+    a = F.minimum(F.abs(x), 30.0)
+    value = F.where(F.lt(a, 0.46875), _near(F, a), F.sub(F.number(1.0), _beyond(F, a)))
+    value = F.where(F.lt(x, 0.0), F.neg(value), value)
+    return F.where(F.ne(x, x), x, value)
+
+
+def _erfc(F: Any, x: Any) -> Any:
+    a = F.minimum(F.abs(x), 30.0)
+    value = F.where(F.lt(a, 0.46875), F.sub(F.number(1.0), _near(F, a)), _beyond(F, a))
+    value = F.where(F.lt(x, 0.0), F.sub(F.number(2.0), value), value)
+    return F.where(F.ne(x, x), x, value)
+
+
+def _erfinv(F: Any, x: Any) -> Any:
+    """Winitzki's estimate, then Halley's steps on erfc, which keeps its digits towards 1."""
+    a = F.abs(x)
+    rest = F.sub(F.number(1.0), a)
+    log = F.log(F.mul(rest, F.add(a, 1.0)))
+    half = F.add(F.mul(log, 0.5), 2.0 / (math.pi * 0.147))
+    y = F.sqrt(F.sub(F.sqrt(F.sub(F.mul(half, half), F.div(log, 0.147))), half))
+    for _ in range(3):
+        slope = F.mul(F.exp(F.neg(F.mul(y, y))), 2.0 / _ROOT_PI)
+        gap = F.where(F.lt(a, 0.5), F.sub(F.erf(y), a), F.sub(rest, F.erfc(y)))
+        step = F.div(gap, slope)
+        step = F.div(step, F.add(F.mul(y, step), 1.0))
+        y = F.where(F.isfinite(step), F.sub(y, step), y)
+    y = F.where(F.lt(x, 0.0), F.neg(y), y)
+    inside = F.where(F.eq(x, 0.0), x, y)
+    return F.where(
+        F.lt(a, 1.0), inside, F.mul(F.where(F.eq(a, 1.0), x, F.number(math.nan)), math.inf)
+    )
+
+
+# -- the gamma function ----------------------------------------------------------------------
+_SHIFT = 10
+# B(2j) / (2j (2j - 1)): Stirling's series; B(2j) are Bernoulli's numbers.
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
+
+
+@functools.cache
+def _series_at_2() -> tuple[float, ...]:
+    """Taylor's coefficients of ``lgamma(2 + t)``, the highest first: zeta(k) - 1 in all but one."""
+
+    def above_1(k: int) -> float:
+        rest = 40.0 ** (1 - k) / (k - 1) + 40.0**-k / 2
+        rising = float(k)
+        for j, b in enumerate(_BERNOULLI[:4], 1):
+            rest += b * rising / math.factorial(2 * j) * 40.0 ** (1 - k - 2 * j)
+            rising *= (k + 2 * j - 1) * (k + 2 * j)
+        return math.fsum([rest, *(float(n) ** -k for n in range(2, 40))])
+
+    return (*((-1) ** k * above_1(k) / k for k in range(27, 1, -1)), 1.0 - _EULER, 0.0)
+
+
+_EULER = 0.57721566490153286
+_STIRLING = tuple(b / ((2 * j) * (2 * j - 1)) for j, b in enumerate(_BERNOULLI, 1))[::-1]
+
+
+def _lgamma(F: Any, x: Any) -> Any:
+    """Steps down to a series at 2, which keeps the digits near the zeros; Stirling's from 10 on."""
+    low = F.lt(x, 0.5)
+    y = F.where(low, F.sub(F.number(1.0), x), x)
+    v = F.minimum(y, 10.0)
+    product = F.add(F.mul(v, 0.0), 1.0)
+    for _ in range(8):
+        above, less = F.gt(v, 2.5), F.sub(v, 1.0)
+        product = F.where(above, F.mul(product, less), product)
+        v = F.where(above, less, v)
+    from_1 = F.sub(v, 1.0)
+    first = F.lt(v, 1.5)
+    value = _polynomial(F, F.where(first, from_1, F.sub(v, 2.0)), _series_at_2())
+    value = F.where(first, F.sub(value, F.log1p(from_1)), F.add(value, F.log(product)))
+    z = F.maximum(y, 10.0)
+    inverse = F.reciprocal(z)
+    series = F.mul(inverse, _polynomial(F, F.mul(inverse, inverse), _STIRLING))
+    far = F.sub(F.mul(F.sub(z, 0.5), F.log(z)), z)
+    far = F.add(F.add(far, series), 0.5 * math.log(2.0 * math.pi))
+    value = F.where(F.lt(y, 10.0), value, far)
+    place = F.sub(x, F.round(x))
+    sine = F.abs(F.sin(F.mul(place, math.pi)))
+    mirrored = F.sub(F.log(F.div(F.number(math.pi), sine)), value)
+    pole = F.bool.bitwise_and(low, F.eq(place, 0.0))
+    value = F.where(pole, F.number(math.inf), F.where(low, mirrored, value))
+    return F.where(F.eq(F.abs(x), math.inf), F.number(math.inf), value)
+
+
+def _reflected(F: Any, x: Any) -> tuple[Any, Any, Any]:
+    """Where x < 1/2, and there 1 - x, and pi times the place within its period."""
+    low = F.lt(x, 0.5)
+    y = F.where(low, F.sub(F.number(1.0), x), x)
+    return low, y, F.mul(F.sub(x, F.round(x)), math.pi)
+
+
+def _digamma(F: Any, x: Any) -> Any:
+    low, y, angle = _reflected(F, x)
+    total = F.reciprocal(y)
+    for i in range(1, _SHIFT):
+        total = F.add(total, F.reciprocal(F.add(y, float(i))))
+    z = F.add(y, float(_SHIFT))
+    square = F.reciprocal(F.mul(z, z))
+    series = _polynomial(F, square, tuple(b / (2 * j) for j, b in enumerate(_BERNOULLI, 1))[::-1])
+    value = F.sub(F.sub(F.log(z), F.div(F.number(0.5), z)), F.mul(square, series))
+    value = F.sub(value, total)
+    cotangent = F.div(F.cos(angle), F.sin(angle))
+    value = F.where(low, F.sub(value, F.mul(cotangent, math.pi)), value)
+    # The pole at 0 has the sign of the zero's other side, those below it none.
+    whole = F.bool.bitwise_and(low, F.eq(angle, 0.0))
+    at_zero = F.div(F.number(-1.0), x)
+    pole = F.where(F.eq(x, 0.0), at_zero, F.number(math.nan))
+    return F.where(whole, pole, value)
+
+
+def _polygamma(F: Any, x: Any, n: int) -> Any:
+    """``(-1)**(n + 1) * n! * zeta(n + 1, x)``, the sum by Euler's and Maclaurin's formula."""
+    if n == 0:
+        return _digamma(F, x)
+    if n == 1:
+        low, y, angle = _reflected(F, x)
+        sine = F.sin(angle)
+        mirrored = F.sub(F.div(F.number(math.pi**2), F.mul(sine, sine)), _zeta(F, 2, y))
+        return F.where(low, mirrored, _zeta(F, 2, y))
+    return F.mul(_zeta(F, n + 1, x), float((-1) ** (n + 1) * math.factorial(n)))
+
+
+def _zeta(F: Any, s: int, x: Any) -> Any:
+    total = F.pow(x, float(-s))
+    for i in range(1, _SHIFT):
+        total = F.add(total, F.pow(F.add(x, float(i)), float(-s)))
+    z = F.add(x, float(_SHIFT))
+    term = F.pow(z, float(-s))
+    integral = F.mul(F.pow(z, float(1 - s)), 1.0 / (s - 1))
+    total = F.add(total, F.add(integral, F.mul(term, 0.5)))
+    rising, power = float(s), F.div(term, z)
+    square = F.mul(z, z)
+    for j, b in enumerate(_BERNOULLI, 1):
+        total = F.add(total, F.mul(power, b * rising / math.factorial(2 * j)))
+        rising *= (s + 2 * j - 1) * (s + 2 * j)
+        power = F.div(power, square)
+    return total
+
+
+# -- others ----------------------------------------------------------------------------------
+def _sinc(F: Any, x: Any) -> Any:
+    angle = F.mul(x, math.pi)
+    return F.where(F.eq(x, 0.0), F.number(1.0), F.div(F.sin(angle), angle))
+
+
+# sin(a) / a has the slope a * (these in a * a), which loses no digits near 0.
+_SINC_SLOPE = tuple((-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 11))[::-1]
+
+
+def _sinc_slope(F: Any, x: Any) -> Any:
+    angle = F.mul(x, math.pi)
+    small = F.lt(F.abs(angle), 1.0)
+    near = F.where(small, angle, F.number(0.0))
+    near = F.mul(near, _polynomial(F, F.mul(near, near), _SINC_SLOPE))
+    a = F.where(small, F.number(1.0), angle)
+    far = F.div(F.sub(F.cos(a), F.div(F.sin(a), a)), a)
+    return F.mul(F.where(small, near, far), math.pi)
+
+
+def _logit(F: Any, x: Any) -> Any:
+    return F.log(F.div(x, F.sub(F.number(1.0), x)))
+
+
+def _logaddexp2(F: Any, x: Any, y: Any) -> Any:
+    gap = F.mul(F.abs(F.sub(x, y)), -math.log(2.0))
+    sum_ = F.add(F.maximum(x, y), F.mul(F.log1p(F.exp(gap)), 1.0 / math.log(2.0)))
+    return F.where(F.eq(x, y), F.add(x, 1.0), sum_)
+
+
+def _xlogy(F: Any, x: Any, log: Any, y: Any) -> Any:
+    value = F.mul(log, x)
+    return F.where(F.bool.bitwise_and(F.eq(x, 0.0), F.eq(y, y)), F.number(0.0), value)
+
+
+def _xlogy_left(F: Any, g: Any, x: Any, y: Any, number: Any) -> Any:
+    if number is not None:
+        if number > 0:
+            return F.mul(g, math.log(number))
+        return F.where(
+            F.eq(x, 0.0), F.mul(g, 0.0), F.mul(g, -math.inf if number == 0 else math.nan)
+        )
+    nothing = F.bool.bitwise_and(F.eq(x, 0.0), F.le(y, 0.0))
+    return F.mul(g, F.where(nothing, F.number(0.0), F.log(y)))
+
+
+@public(out=True, inplace=True)
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """``log(input / (1 - input))``; *input* is cut to [eps, 1 - eps] where *eps* is given."""
+    check_tensors("logit", input=input)
+    if eps is not None:
+        input = input.clamp(eps, 1.0 - eps)
+    return core("logit")(input)
+
+
+@public(function=False, name="polygamma")
+def _polygamma_method(self: Tensor, n: int) -> Tensor:
+    """The *n*-th derivative of ``digamma``."""
+    return polygamma(n, self)
+
+
+@public(out=True, method=False)
+def polygamma(n: int, input: Tensor) -> Tensor:
+    """The *n*-th derivative of ``digamma``.
+
+    RuntimeError for a negative *n*.
+    """
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return core("polygamma")(input, n)
+
+
+@public(out=True, inplace=True)
+def mvlgamma(input: Tensor, p: int) -> Tensor:
+    """The logarithm of the multivariate gamma function of *p* dimensions."""
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    total = input.lgamma()
+    for i in range(1, p):
+        total = total + (input - 0.5 * i).lgamma()
+    return total + p * (p - 1) / 4.0 * math.log(math.pi)

@@ -1,0 +1,87 @@
+"""Random choices: truth values by probability, indices by weight."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._dispatch.kinds import Kind
+from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.autograd.grad_mode import no_grad
+from tensorbus.op_engine.arguments import check_tensors, scalar_name
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.public import public
+from tensorbus.ops.random.random import draw_uniform
+from tensorbus.random import Generator
+
+
+@public(out=True)
+def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
+    """1 with the probability that *input* (or *p*) says, else 0."""
+    check_tensors("bernoulli", input=input)
+    k = input._k
+    with no_grad():
+        if p is None:
+            if not k.is_float:
+                raise NotImplementedError(
+                    f"\"bernoulli_tensor_cpu_p_\" not implemented for '{scalar_name(k.dtype)}'"
+                )
+            p = input
+        drawn = draw_bernoulli(k, tuple(input._s), p, generator)
+        return from_array(drawn, k)
+
+
+def draw_bernoulli(kind: Kind, shape: tuple[int, ...], p: Any, generator: Any) -> Any:
+    """An array of 1 with probability *p*, a number or a tensor that broadcasts, else 0."""
+    if isinstance(p, Tensor):
+        if p._s.numel() and not bool(((p >= 0) & (p <= 1)).all()):
+            raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    elif not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    draws = kind if kind.is_float else kind.of(dtypes.float32)
+    hits = from_array(draw_uniform(draws, shape, generator), draws) < p
+    return to_kind(hits, kind)._a
+
+
+@public(out=True)
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Indices drawn by rows of weights, int64."""
+    check_tensors("multinomial", input=input)
+    if not input._k.is_float:
+        raise RuntimeError(
+            "multinomial only supports floating-point dtypes for input, got: "
+            f"{scalar_name(input._k.dtype)}"
+        )
+    if len(input._s) not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    weights = input if len(input._s) == 2 else input.unsqueeze(0)
+    n = weights._s[1]
+    with no_grad():
+        if bool((~(weights >= 0)).any()) or bool((weights == math.inf).any()):
+            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        if bool((weights.sum(1) <= 0).any()):
+            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        if not replacement and num_samples > n:
+            raise RuntimeError(
+                "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+            )
+        k = weights._k
+        if replacement:
+            total = weights.cumsum(1)
+            u = from_array(draw_uniform(k, (weights._s[0], num_samples), generator), k)
+            u = u * total[:, -1:]
+            found = (total.unsqueeze(1) <= u.unsqueeze(2)).sum(2).clamp(max=n - 1)
+        else:
+            # Exponential clocks: the order in which they ring is a draw without replacement.
+            u = from_array(draw_uniform(k, tuple(weights._s), generator), k)
+            found = ((1 - u).log() / weights).neg().argsort(1)[:, :num_samples].contiguous()
+    return found if len(input._s) == 2 else found.squeeze(0)

@@ -1,0 +1,110 @@
+"""Tensors overwritten with random numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._tensor.tensor import Tensor, bump
+from tensorbus.autograd.grad_mode import GRAD, THREAD, no_grad
+from tensorbus.op_engine.arguments import scalar_name
+from tensorbus.op_engine.in_place import check_leaf, rebase, refuse_overlap
+from tensorbus.op_engine.public import public
+from tensorbus.op_engine.slow import edge_of
+from tensorbus.ops.matmul.matmul import c_name
+from tensorbus.ops.random.choices import draw_bernoulli
+from tensorbus.ops.random.random import (
+    NORMAL,
+    UNIFORM,
+    checked,
+    draw_integers,
+    draw_normal,
+    draw_uniform,
+)
+
+
+def _write(t: Tensor, array: Any) -> Tensor:
+    if GRAD.on or THREAD.on:
+        check_leaf(t)
+    refuse_overlap(t)
+    t._k.copy_(t._a, array)
+    bump(t)
+    if (GRAD.on or THREAD.on) and edge_of(t) is not None:
+        rebase(t, None)
+    return t
+
+
+@public(function=False)
+def uniform_(
+    self: Tensor, from_: float = 0, to: float = 1, *, generator: Any = None, **kwargs: Any
+) -> Tensor:
+    """Overwrite with uniform random numbers in [from, to)."""
+    low, high = float(kwargs.pop("from", from_)), float(to)
+    k = checked(self._k, UNIFORM)
+    largest = dtypes.finfo(k.dtype.to_real()).max
+    for name, bound in (("from", low), ("to", high)):
+        if not abs(bound) <= largest:
+            raise RuntimeError(f"{name} is out of bounds for {c_name(k.dtype.to_real())}")
+    if low > high:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
+        )
+    u = k.mul(draw_uniform(k, tuple(self._s), generator), high - low)
+    if low and k.is_float:
+        # The sum may round up to the end, which is not in the range.
+        u = k.add(u, low)
+        u = k.where(k.lt(u, high), u, k.number(low))
+    elif low:
+        u = k.add(u, complex(low, low))
+    return _write(self, u)
+
+
+@public(function=False)
+def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
+    """Overwrite with normal random numbers."""
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    k = checked(self._k, NORMAL)
+    z = draw_normal(k, tuple(self._s), generator)
+    return _write(self, k.add(k.mul(z, float(std)), float(mean)))
+
+
+@public(function=False)
+def random_(
+    self: Tensor, from_: Any = 0, to: Any = None, *, generator: Any = None, **kwargs: Any
+) -> Tensor:
+    """Overwrite with random integers: below *to*, or in [from, to), or all the dtype holds."""
+    low = kwargs.pop("from", from_)
+    if to is None and low:
+        low, to = 0, low
+    if to is None:
+        d = self._k.dtype
+        digits = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8}.get(d.name)
+        to = 2 if d is dtypes.bool else 2**digits + 1 if digits else dtypes.iinfo(d).max + 1
+    return _write(self, draw_integers(self._k, tuple(self._s), int(low), int(to), generator))
+
+
+@public(function=False)
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Overwrite with 1 with probability *p*, else 0."""
+    if self._k.dtype.is_complex:
+        raise NotImplementedError(
+            f"\"bernoulli_scalar_cpu_\" not implemented for '{scalar_name(self._k.dtype)}'"
+        )
+    with no_grad():
+        return _write(self, draw_bernoulli(self._k, tuple(self._s), p, generator))
+
+
+@public(function=False)
+def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
+    """Overwrite with exponential random numbers."""
+    k = self._k
+    if not k.is_float:
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a "
+            f"floating point but you specified {scalar_name(k.dtype)}"
+        )
+    if not lambd > 0.0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    u = draw_uniform(k, tuple(self._s), generator)
+    return _write(self, k.mul(k.log1p(k.neg(u)), -1.0 / lambd))

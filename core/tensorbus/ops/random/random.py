@@ -1,0 +1,331 @@
+"""Random tensors: composites over the words of a counter-based stream."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._base.errors import type_error
+from tensorbus._dispatch.kinds import Kind
+from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.autograd.grad_mode import no_grad
+from tensorbus.op_engine.arguments import check_tensors, scalar_name
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.public import public
+from tensorbus.ops.creation.factories import factory_shape
+from tensorbus.ops.creation.from_data import finished, kind_for
+from tensorbus.ops.matmul.matmul import c_name
+from tensorbus.random import Generator, default_generator
+from tensorbus.rows.layouts import broadcast_shapes, contiguous_strides
+from tensorbus.rows.registry import row
+
+# fmt: off
+row("uniform", "key, offset, n", composite=lambda F, key, offset, n: _uniform(F, key, offset, n))
+row("normal", "key, offset, n", composite=lambda F, key, offset, n: _normal(F, key, offset, n))
+row("integers", "key, offset, n, low, span",
+    composite=lambda F, key, offset, n, low, span: _integers(F, key, offset, n, low, span))
+# fmt: on
+
+
+def _words(F: Any, n: int) -> int:
+    """How many 64-bit words *n* values of a floating point dtype take."""
+    return n if F.dtype is dtypes.float64 else -(-n // 2)
+
+
+def _uniform(F: Any, key: Any, offset: int, n: int) -> Any:
+    """Values in [0, 1): 53 bits of a word for float64, 24 bits of each half otherwise."""
+    I = F.i64  # noqa: E741
+    words = I.random_bits(key, offset, _words(F, n))
+    if F.dtype is dtypes.float64:
+        bits = I.bitwise_and(I.rshift(words, 11), 2**53 - 1)
+        return F.mul(F.cast(bits, I), 2.0**-53)
+    wide = F if F.dtype is dtypes.float32 else F.of(dtypes.float32)
+    halves = wide.empty((len_of(words), 2))
+    low, high = wide.select(halves, 1, 0), wide.select(halves, 1, 1)
+    wide.copy_(low, wide.cast(I.bitwise_and(words, 2**24 - 1), I))
+    wide.copy_(high, wide.cast(I.bitwise_and(I.rshift(words, 32), 2**24 - 1), I))
+    flat = wide.slice(wide.view(halves, (2 * len_of(words),)), 0, 0, n, 1)
+    if wide is F:
+        return F.mul(flat, 2.0**-24)
+    # Half precision keeps 11 or 8 bits: cut, so that rounding never gives 1.
+    steps = 2.0**11 if F.dtype is dtypes.float16 else 2.0**8
+    cut = wide.mul(wide.floor(wide.mul(flat, 2.0**-24 * steps)), 1.0 / steps)
+    return F.cast(cut, wide)
+
+
+def len_of(array: Any) -> int:
+    """The extent of a vector."""
+    return array.shape[0]
+
+
+def _normal(F: Any, key: Any, offset: int, n: int) -> Any:
+    """Standard normals by Box and Muller: radius from one uniform, angle from another."""
+    wide = F if F.dtype in (dtypes.float32, dtypes.float64) else F.of(dtypes.float32)
+    half = -(-n // 2)
+    u = wide.uniform(key, offset, 2 * half)
+    first, second = wide.slice(u, 0, 0, half, 1), wide.slice(u, 0, half, 2 * half, 1)
+    radius = wide.sqrt(wide.mul(wide.log1p(wide.neg(first)), -2.0))
+    angle = wide.mul(second, 2.0 * math.pi)
+    out = wide.empty((2 * half,))
+    wide.copy_(wide.slice(out, 0, 0, half, 1), wide.mul(radius, wide.cos(angle)))
+    wide.copy_(wide.slice(out, 0, half, 2 * half, 1), wide.mul(radius, wide.sin(angle)))
+    out = wide.slice(out, 0, 0, n, 1)
+    return out if wide is F else F.cast(out, wide)
+
+
+def _integers(F: Any, key: Any, offset: int, n: int, low: int, span: int) -> Any:
+    I = F.i64  # noqa: E741
+    words = I.random_bits(key, offset, n)
+    if span < 2**63:
+        words = I.fmod(I.bitwise_and(words, 2**63 - 1), span)
+    elif span == 2**63:
+        words = I.bitwise_and(words, 2**63 - 1)
+    elif span < 2**64:
+        # As unsigned numbers: those from span on are negative here, and start again from 0.
+        beyond = I.bool.bitwise_and(I.lt(words, 0), I.ge(words, span - 2**64))
+        words = I.where(beyond, I.add(words, 2**64 - span), words)
+    values = I.add(words, low)
+    return values if F is I else F.cast(values, I)
+
+
+# -- draws -----------------------------------------------------------------------------------
+def draw_uniform(kind: Kind, shape: tuple[int, ...], generator: Generator | None = None) -> Any:
+    """An array of uniforms in [0, 1), in both parts of complex numbers."""
+    if kind.dtype.is_complex:
+        return _complex(draw_uniform, kind, shape, generator)
+    return _draw(kind, kind.uniform, shape, generator, _words(kind, _even(shape)))
+
+
+def draw_normal(kind: Kind, shape: tuple[int, ...], generator: Generator | None = None) -> Any:
+    """An array of standard normals; complex ones have a variance of 1/2 in each part."""
+    if kind.dtype.is_complex:
+        pairs = _complex(draw_normal, kind, shape, generator)
+        return kind.mul(pairs, math.sqrt(0.5))
+    return _draw(kind, kind.normal, shape, generator, _words(kind, _even(shape)))
+
+
+def _complex(draw: Any, kind: Kind, shape: tuple[int, ...], generator: Any) -> Any:
+    parts = kind.of(kind.dtype.to_real())
+    pairs = draw(parts, (*shape, 2), generator)
+    strides = contiguous_strides(shape)
+    return kind.backend.as_strided(pairs, shape, strides, 0, parts.dtype, kind.dtype)
+
+
+def draw_integers(
+    kind: Kind, shape: tuple[int, ...], low: int, high: int, generator: Generator | None = None
+) -> Any:
+    """An array of integers in [low, high)."""
+    if high <= low:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    _check_bounds(kind.dtype, low, high)
+
+    def draw(key: Any, offset: int, n: int) -> Any:
+        return kind.integers(key, offset, n, low, high - low)
+
+    return _draw(kind, draw, shape, generator, math.prod(shape))
+
+
+def _check_bounds(d: dtypes.dtype, low: int, high: int) -> None:
+    """RuntimeError where the dtype does not hold the least or the largest integer."""
+    if d.is_complex:
+        raise RuntimeError(
+            "check_random_bounds handles only integral, floating-point and boolean types"
+        )
+    if d is dtypes.bool:
+        least, most = 0, 1
+    elif d.is_floating_point:
+        most = int(dtypes.finfo(d).max)
+        least = -most
+    else:
+        least, most = dtypes.iinfo(d).min, dtypes.iinfo(d).max
+    for what, value in (("from", low), ("to - 1", high - 1)):
+        if not least <= value <= most:
+            raise RuntimeError(f"{what} is out of bounds for {c_name(d)}")
+
+
+def _even(shape: tuple[int, ...]) -> int:
+    n = math.prod(shape)
+    return n + n % 2
+
+
+def _draw(kind: Kind, draw: Any, shape: tuple[int, ...], generator: Any, words: int) -> Any:
+    n = math.prod(shape)
+    if not n:
+        return kind.empty(shape)
+    key, offset = (generator or default_generator).take(words)
+    return kind.view(kind.contiguous(draw(key, offset, n)), shape)
+
+
+def checked(kind: Kind, kernel: str) -> Kind:
+    """The kind, if it holds fractions."""
+    if kind.dtype.category < dtypes.FLOAT:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(kind.dtype)}'")
+    return kind
+
+
+UNIFORM = "check_uniform_bounds"
+NORMAL = "normal_kernel_cpu"
+
+
+@public(method=False, out=True)
+def rand(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Uniform random numbers in [0, 1); equal seeds give equal bits on every device."""
+    kind = checked(kind_for(dtype, device), UNIFORM)
+    shape = factory_shape("rand", size)
+    return finished(draw_uniform(kind, shape, generator), kind, requires_grad)
+
+
+@public(method=False, out=True)
+def randn(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Random numbers of the standard normal distribution."""
+    kind = checked(kind_for(dtype, device), NORMAL)
+    shape = factory_shape("randn", size)
+    return finished(draw_normal(kind, shape, generator), kind, requires_grad)
+
+
+@public(method=False, out=True)
+def randint(
+    low: Any = 0,
+    high: Any = None,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    dtype: Any = dtypes.int64,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Random integers in [low, high): ``randint(high, size)`` or ``randint(low, high, size)``."""
+    if size is None:
+        low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
+    kind = kind_for(dtype, device)
+    if not isinstance(size, (tuple, list)):
+        raise type_error("randint", "size", 2, "tuple of ints", size)
+    shape = factory_shape("randint", (size,))
+    return finished(draw_integers(kind, shape, int(low), int(high), generator), kind, requires_grad)
+
+
+@public(method=False, out=True)
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    dtype: Any = dtypes.int64,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A random order of 0..n-1: the order of *n* random words."""
+    kind = kind_for(dtype, device)
+    _check_permutation(kind.dtype, n)
+    index = kind.i64
+    if not n:
+        return finished(kind.empty((0,)), kind, requires_grad)
+    key, offset = (generator or default_generator).take(n)
+    order = index.argsort(index.random_bits(key, offset, n), 0)
+    return finished(order if kind is index else kind.cast(order, index), kind, requires_grad)
+
+
+_HELD_EXACTLY = {"float16": 2**11 + 1, "bfloat16": 2**8 + 1, "float32": 2**24 + 1}
+
+
+def _check_permutation(d: dtypes.dtype, n: int) -> None:
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    if d is dtypes.bool or d.is_complex:
+        raise NotImplementedError(f"\"randperm\" not implemented for '{scalar_name(d)}'")
+    if n > _HELD_EXACTLY.get(d.name, n):
+        most = _HELD_EXACTLY[d.name]
+        raise RuntimeError(f"n cannot be greater than {most} for {scalar_name(d)} type.")
+    if d.category == dtypes.INTEGER and n > dtypes.iinfo(d).max:
+        raise RuntimeError(f"value cannot be converted to type {d.name}_t without overflow")
+
+
+def _like(name: str, draw: Any, kernel: str) -> Any:
+    def like(
+        input: Tensor,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+        generator: Generator | None = None,
+    ) -> Tensor:
+        check_tensors(name, input=input)
+        kind = checked(kind_for(dtype or input._k.dtype, device or input._k.device), kernel)
+        return finished(draw(kind, tuple(input._s), generator), kind, requires_grad)
+
+    like.__name__ = like.__qualname__ = name
+    like.__doc__ = f"``{name.removesuffix('_like')}`` in the shape of another tensor."
+    return public(method=False)(like)
+
+
+_like("rand_like", draw_uniform, UNIFORM)
+_like("randn_like", draw_normal, NORMAL)
+
+
+@public(method=False)
+def randint_like(
+    input: Tensor,
+    low: Any = 0,
+    high: Any = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    **_: Any,
+) -> Tensor:
+    """``randint`` in the shape of another tensor."""
+    if high is None:
+        low, high = 0, low
+    return randint(
+        int(low), int(high), tuple(input._s), dtype=dtype or input._k.dtype,
+        device=device or input._k.device,
+    )  # fmt: skip
+
+
+@public(method=False, out=True)
+def normal(
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
+    dtype: Any = None, device: Any = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Normal random numbers with means and standard deviations given as tensors or numbers."""
+    given = [x for x in (mean, std) if isinstance(x, Tensor)]
+    if isinstance(std, Tensor):
+        if std._s.numel() and bool((std < 0).any()):
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    with no_grad():
+        if given:
+            k = given[0]._k
+            shape = tuple(broadcast_shapes(*(tuple(t._s) for t in given)))
+        elif size is None:
+            raise TypeError("normal() needs a size where mean and std are numbers")
+        else:
+            k, shape = kind_for(dtype, device), factory_shape("normal", (size,))
+        checked(k, NORMAL)
+        z = to_kind(from_array(draw_normal(k, shape, generator), k) * std + mean, k)
+    return z.requires_grad_() if requires_grad else z

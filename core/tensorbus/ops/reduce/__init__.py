@@ -1,0 +1,1 @@
+"""Ops that take many elements to few: sums, order, counts, norms, statistics."""

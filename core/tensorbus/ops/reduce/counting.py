@@ -1,0 +1,343 @@
+"""What values there are, how often, and between which bounds they lie."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._base.errors import device_error
+from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.op_engine.arguments import scalar_name
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.dims import wrap_dim, wrap_dims
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.promotion import result_type
+from tensorbus.op_engine.public import public
+from tensorbus.ops.creation.from_data import tensor
+from tensorbus.ops.indexing.index_tensors import places
+from tensorbus.rows.registry import row
+
+# fmt: off
+row("searchsorted", "x:T, y:T, right", result="int64",
+    composite=lambda F, x, y, right: _searchsorted(F, x, y, right))
+row("bincount", "x:T, n", result="int64", composite=lambda F, x, n: _bincount(F, x, n))
+# fmt: on
+
+
+def _searchsorted(F: Any, x: Any, y: Any, right: bool) -> Any:
+    """Bisection of all values at once; *y* has the leading dimensions of *x*."""
+    I, B = F.i64, F.bool  # noqa: E741 -- the namespaces of indices and of truth values
+    dim, n = len(x.shape) - 1, x.shape[-1]
+    low, high = I.full(tuple(y.shape), 0), I.full(tuple(y.shape), n)
+    if not n:
+        return low
+    for _ in range(n.bit_length()):
+        middle = I.rshift(I.add(low, high), I.full((), 1))
+        at = F.gather(x, dim, I.minimum(middle, n - 1))
+        # NaN lies behind all else, in the sequence and among the values.
+        if right:
+            behind = B.bitwise_or(F.le(at, y), F.ne(y, y))
+        else:
+            behind = B.bitwise_or(F.lt(at, y), B.bitwise_and(F.ne(y, y), F.eq(at, at)))
+        behind = B.bitwise_and(behind, I.lt(low, high))
+        low, high = (
+            I.where(behind, I.add(middle, 1), low),
+            I.where(B.bitwise_or(behind, I.eq(low, high)), high, middle),
+        )
+    return low
+
+
+def _bincount(F: Any, x: Any, n: int) -> Any:
+    out = F.i64.zeros((n,))
+    if n and x.shape[0]:
+        F.i64.put(out, 0, x, F.i64.full(tuple(x.shape), 1), "add", False)
+    return out
+
+
+# -- between bounds --------------------------------------------------------------------------
+@public(method=False, out=True)
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Any = None,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+    values: Any = None,
+) -> Tensor:
+    """Where each value would be put in a sorted sequence, before equal ones or, *right*, behind.
+
+    The sequence has one dimension, or the leading dimensions of the values.
+
+    >>> import tensorbus
+    >>> tensorbus.searchsorted(tensorbus.tensor([1, 3, 5]), 4)
+    tensor(2)
+    """
+    if side not in (None, "left", "right"):
+        raise RuntimeError(
+            f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
+        )
+    if side == "left" and right:
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left "
+            "while right was True"
+        )
+    right = right or side == "right"
+    v = values if input is None else input
+    x = sorted_sequence.detach()
+    scalar = not isinstance(v, Tensor)
+    if scalar:
+        v = tensor(v, device=x._k.device)
+    if v._k.device is not x._k.device:
+        raise device_error(x._k.device, v._k.device)
+    if not x._s or (len(x._s) > 1 and not v._s):
+        raise RuntimeError(
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor "
+            f"dimension is 1, but we got boundaries tensor dim({len(x._s)}) and input value's "
+            f"dim({len(v._s)}) numel({v._s.numel()})"
+        )
+    if len(x._s) > 1 and (len(v._s) != len(x._s) or v._s[:-1] != x._s[:-1]):
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
+            "dimensions of boundaries tensor and input value tensor must match, but we got "
+            f"boundaries tensor {list(x._s)} and input value tensor {list(v._s)}"
+        )
+    if sorter is not None:
+        if sorter._s != x._s:
+            raise RuntimeError(
+                "torch.searchsorted(): boundary and sorter must have the same size, but got "
+                f"boundary tensor {list(x._s)} and got sorter tensor {list(sorter._s)}"
+            )
+        if sorter._k.dtype is not dtypes.int64:
+            raise RuntimeError(
+                "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
+                f"{scalar_name(sorter._k.dtype)}"
+            )
+        if sorter._s.numel() and not (
+            sorter.amin().item() >= 0 and sorter.amax().item() < x._s[-1]
+        ):
+            raise RuntimeError("torch.searchsorted(): sorter index out of range")
+        x = core("gather")(x, len(x._s) - 1, sorter)
+    k = x._k.of(result_type(x, v)) if not scalar else x._k.of(result_type(x, v.reshape(1)))
+    x, v = to_kind(x, k), to_kind(v.detach(), k)
+    flat = v.reshape(-1) if len(x._s) == 1 else v
+    if flat._s.numel():
+        found = core("searchsorted")(x, flat, right)
+    else:
+        found = from_array(k.i64.empty(tuple(flat._s)), k.i64)
+    if found._s != v._s:
+        found = core("view")(found, tuple(v._s))
+    return found.to(dtypes.int32) if out_int32 else found
+
+
+@public(out=True)
+def bucketize(
+    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
+    """The number of the bucket between boundaries that each value lies in."""
+    if len(boundaries._s) != 1:
+        raise RuntimeError(
+            f"boundaries tensor must be 1 dimension, but got dim({len(boundaries._s)})"
+        )
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+@public(method=False)
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Whether each element is among the test elements."""
+    if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
+        raise TypeError("isin(): at least one of elements and test_elements must be a Tensor")
+    device = (elements if isinstance(elements, Tensor) else test_elements)._k.device
+    e, t = (
+        (x if isinstance(x, Tensor) else tensor(x, device=device)).detach()
+        for x in (elements, test_elements)
+    )
+    k = e._k.of(result_type(e, t))
+    e, t = to_kind(e, k), to_kind(t, k).reshape(-1)
+    if not t._s[0] or not e._s.numel():
+        return from_array(k.bool.full(tuple(e._s), invert), k.bool)
+    ordered = core("take")(t, 0, core("argsort")(t, 0), False)
+    at = core("minimum")(searchsorted(ordered, e), t._s[0] - 1)
+    found = core("eq")(core("take")(ordered, 0, at.reshape(-1), False), e.reshape(-1))
+    found = core("view")(found, tuple(e._s))
+    return core("logical_not")(found) if invert else found
+
+
+@public()
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each non-negative integer occurs, or the sum of its weights."""
+    if input._k.dtype.category >= dtypes.FLOAT:
+        raise NotImplementedError(
+            f"\"bincount\" not implemented for '{input._k.dtype.legacy.removesuffix('Tensor')}'"
+        )
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if len(input._s) != 1:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None and weights._s != input._s:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    x = to_kind(input, input._k.i64)
+    n = minlength
+    if x._s[0]:
+        if int(core("amin")(x, (0,)).item()) < 0:
+            raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+        n = max(n, int(core("amax")(x, (0,)).item()) + 1)
+    if weights is None:
+        return core("bincount")(x, n)
+    wide = weights._k.dtype is not dtypes.float32
+    k = x._k.of(dtypes.float64 if wide else dtypes.float32)
+    out = k.zeros((n,))
+    if n and x._s[0]:
+        k.put(out, 0, x._a, to_kind(weights.detach(), k)._a, "add", False)
+    return from_array(out, k)
+
+
+@public(out=True)
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
+    if input._k.dtype.category < dtypes.FLOAT:
+        raise NotImplementedError(
+            f"\"histogram\" not implemented for '{input._k.dtype.legacy.removesuffix('Tensor')}'"
+        )
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    x = input.detach().reshape(-1)
+    low, high = float(min), float(max)
+    if low == high and x._s[0]:
+        low, high = float(x.amin().item()), float(x.amax().item())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    k = x._k
+    inside = core("bitwise_and")(core("ge")(x, low), core("le")(x, high))
+    x = core("take")(x, 0, places(inside), False)
+    if not x._s[0]:
+        return from_array(k.zeros((bins,)), k)
+    scaled = core("mul")(core("sub")(x, low), bins)
+    at = core("div")(scaled, high - low).to(dtypes.int64)
+    return to_kind(core("bincount")(core("minimum")(at, bins - 1), bins), k)
+
+
+@public()
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """How many elements are not zero, of all or along some dimensions."""
+    dims = wrap_dims(dim, len(input._s))
+    hit = core("ne")(input.detach(), 0).to(dtypes.int64)
+    return core("sum")(hit, dims) if dims else hit
+
+
+# -- unique ----------------------------------------------------------------------------------
+def _groups(changes: Tensor, n: int) -> tuple[Tensor, int]:
+    """The number of the group of each of *n* elements, from where neighbours differ."""
+    k = changes._k.i64
+    first = from_array(k.full((1,), 0), k)
+    numbers = core("cumsum")(core("cat")(first, changes.to(dtypes.int64), 0), 0)
+    return numbers, int(core("select")(numbers, 0, n - 1).item()) + 1
+
+
+def _differ(x: Tensor) -> Tensor:
+    """Whether each slice after the first differs from the one before it."""
+    n, cut = x._s[0], core("slice")
+    changed = core("ne")(cut(x, 0, 1, n, 1), cut(x, 0, 0, n - 1, 1))
+    while len(changed._s) > 1:
+        changed = core("any")(changed, (len(changed._s) - 1,))
+    return changed
+
+
+def _lexicographic(x: Tensor) -> Tensor:
+    """The order of the rows of a matrix: stable sorts from the last column to the first."""
+    order = core("argsort")(core("select")(x, 1, x._s[1] - 1), 0)
+    for column in reversed(range(x._s[1] - 1)):
+        keys = core("take")(core("select")(x, 1, column), 0, order, False)
+        order = core("take")(order, 0, core("argsort")(keys, 0), False)
+    return order
+
+
+def _summary(
+    x: Tensor, order: Tensor | None, inverse: bool, counts: bool, shape: Any, dim: int
+) -> Any:
+    """The slices that differ from the one before, in the given order, and what else is wanted."""
+    n = x._s[0]
+    k = x._k.i64
+    ordered = x if order is None else core("take")(x, 0, order, False)
+    numbers, total = _groups(_differ(ordered), n) if n else (from_array(k.empty((0,)), k), 0)
+    starts = k.zeros((total,))
+    if n:
+        starts = k.full((total,), n)
+        k.put(starts, 0, numbers._a, k.arange(n, 0, 1), "amin", False)
+    values = core("take")(ordered, 0, from_array(starts, k), False)
+    if dim:
+        values = core("clone")(values.movedim(0, dim))
+    results = [values]
+    if inverse:
+        back = numbers
+        if order is not None and n:
+            place = k.empty((n,))
+            k.put(place, 0, order._a, numbers._a, "set", False)
+            back = from_array(place, k)
+        results.append(core("view")(back, tuple(shape)))
+    if counts:
+        results.append(core("bincount")(numbers, total))
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _unique(input: Tensor, dim: int | None, inverse: bool, counts: bool, consecutive: bool) -> Any:
+    if dim is None:
+        x = input.detach().reshape(-1)
+        order = None
+        if not consecutive and x._s[0]:
+            order = core("argsort")(x, 0)
+        return _summary(x, order, inverse, counts, input._s, 0)
+    if not input._s:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    d = wrap_dim(dim, len(input._s))
+    x = core("clone")(input.detach().movedim(d, 0))
+    n = x._s[0]
+    order = None
+    if tuple(x._s).count(0) > 1:
+        raise RuntimeError(
+            "Number of zero sized dimensions is more than one, so unique cannot be applied "
+        )
+    if not x._s.numel() and n:
+        raise RuntimeError(
+            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+        )
+    if not consecutive and n:
+        flat = core("view")(x, (n, x._s.numel() // n))
+        order = _lexicographic(flat)
+    return _summary(x, order, inverse, counts, (n,), d)
+
+
+@public()
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The different elements in order, or slices of a dimension; with inverse and counts.
+
+    >>> import tensorbus
+    >>> tensorbus.unique(tensorbus.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    return _unique(input, dim, return_inverse, return_counts, consecutive=False)
+
+
+@public()
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The first element of each run of equal ones; with inverse and counts."""
+    return _unique(input, dim, return_inverse, return_counts, consecutive=True)

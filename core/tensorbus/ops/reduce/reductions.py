@@ -1,0 +1,376 @@
+"""Reductions over all elements or some dimensions, and cumulative ops."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.dims import kept, wrap_dim, wrap_dims
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.public import public
+from tensorbus.rows.registry import row
+
+# fmt: off
+row("sum", "x:T, dims", x=lambda F, g, x_shape, dims: _spread(F, g, x_shape, dims))
+row("sum_long", "x:T, dims", result="int64")  # without a copy in int64, eight times as large
+row("mean", "x:T, dims",
+    composite=lambda F, x, dims: _wider(_mean, F, x, dims),
+    x=lambda F, g, x_shape, dims:
+        _spread(F, F.div(g, float(_count(x_shape, dims))), x_shape, dims))
+row("prod", "x:T, dims", x=lambda F, g, x, dims: _prod_backward(F, g, x, dims))
+row("amax", "x:T, dims", x=lambda F, g, x, out, dims: _extreme_backward(F, g, x, out, dims))
+row("amin", "x:T, dims", x=lambda F, g, x, out, dims: _extreme_backward(F, g, x, out, dims))
+row("argmax", "x:T, dim", result="int64")
+row("argmin", "x:T, dim", result="int64")
+row("any", "x:T, dims", result="bool", composite=lambda F, x, dims: F.bool.amax(F.ne(x, 0), dims))
+row("all", "x:T, dims", result="bool", composite=lambda F, x, dims: F.bool.amin(F.ne(x, 0), dims))
+row("cumsum", "x:T, dim", x=lambda F, g, dim: F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)))
+row("cumprod", "x:T, dim", x=lambda F, g, x, dim: _cumprod_backward(F, g, x, dim))
+row("cummax", "x:T, dim")
+row("cummin", "x:T, dim")
+row("var", "x:T, dims, correction",
+    composite=lambda F, x, dims, correction: _wider(_var, F, x, dims, correction),
+    x=lambda F, g, x, dims, correction: _var_backward(F, g, x, dims, correction))
+row("std", "x:T, dims, correction",
+    composite=lambda F, x, dims, correction: _wider(_std, F, x, dims, correction),
+    x=lambda F, g, x, out, dims, correction: _std_backward(F, g, x, out, dims, correction))
+row("logsumexp", "x:T, dims", composite=lambda F, x, dims: _wider(_logsumexp, F, x, dims),
+    x=lambda F, g, x, out, dims: F.mul(_keep(F, g, x.shape, dims),
+                                       F.exp(F.sub(x, _keep(F, out, x.shape, dims)))))
+# fmt: on
+
+
+def _count(shape: Any, dims: tuple[int, ...]) -> int:
+    return math.prod(shape[d] for d in dims)
+
+
+def _keep(F: Any, r: Any, shape: Any, dims: tuple[int, ...]) -> Any:
+    """A reduced result with its dimensions back, of extent 1."""
+    return F.reshape(r, kept(tuple(shape), dims))
+
+
+def _spread(F: Any, g: Any, shape: Any, dims: tuple[int, ...]) -> Any:
+    return F.expand(_keep(F, g, shape, dims), tuple(shape))
+
+
+def _extreme_backward(F: Any, g: Any, x: Any, out: Any, dims: tuple[int, ...]) -> Any:
+    """Equal shares to all places that hold the extreme."""
+    hit = F.cast(F.eq(x, _keep(F, out, x.shape, dims)), F.bool)
+    share = F.div(g, F.sum(hit, dims))
+    return F.mul(hit, _keep(F, share, x.shape, dims))
+
+
+def _prod_backward(F: Any, g: Any, x: Any, dims: tuple[int, ...]) -> Any:
+    """The product of all others, from exclusive products of both sides: right with zeros too."""
+    shape = tuple(x.shape)
+    rest = tuple(d for d in range(len(shape)) if d not in dims)
+    order = (*rest, *dims)
+    n = _count(shape, dims)
+    if not n:
+        return F.zeros(shape)
+    flat = F.reshape(F.permute(x, order), (*(shape[d] for d in rest), n))
+    last = len(rest)
+    before = _exclusive(F, flat, last)
+    after = F.flip(_exclusive(F, F.flip(flat, (last,)), last), (last,))
+    others = F.mul(before, after)
+    spread = F.mul(others, F.unsqueeze(g, last))
+    spread = F.reshape(spread, tuple(shape[d] for d in order))
+    return F.permute(spread, tuple(order.index(d) for d in range(len(shape))))
+
+
+def _exclusive(F: Any, x: Any, dim: int) -> Any:
+    """Products of all elements before each one; there is at least one."""
+    n = x.shape[dim]
+    one = F.full((*x.shape[:dim], 1, *x.shape[dim + 1 :]), 1)
+    return F.cumprod(F.cat(one, F.slice(x, dim, 0, n - 1, 1), dim), dim)
+
+
+def _cumprod_backward(F: Any, g: Any, x: Any, dim: int) -> Any:
+    """The product of all before ``x[i]`` times the sum over j >= i of ``g[j] x[i+1] ... x[j]``.
+
+    No division, so zeros need no care, and its derivative is right at them too.
+    """
+    n = x.shape[dim]
+    if n < 2:
+        return g
+    last = F.zeros((*x.shape[:dim], 1, *x.shape[dim + 1 :]))
+    after = F.cat(F.slice(x, dim, 1, n, 1), last, dim)
+    return F.mul(_exclusive(F, x, dim), from_the_end(F, g, after, dim))
+
+
+def from_the_end(F: Any, x: Any, factor: Any, dim: int) -> Any:
+    """``y[i] = x[i] + factor[i] * y[i + 1]`` by doubling; the last factor is 0."""
+    n, reach = x.shape[dim], 1
+
+    def later(y: Any) -> Any:
+        nothing = F.zeros((*y.shape[:dim], reach, *y.shape[dim + 1 :]))
+        return F.cat(F.slice(y, dim, reach, n, 1), nothing, dim)
+
+    while reach < n:
+        x = F.add(x, F.mul(factor, later(x)))
+        factor = F.mul(factor, later(factor))
+        reach *= 2
+    return x
+
+
+def _wider(f: Any, F: Any, x: Any, *args: Any) -> Any:
+    """Half precision is computed in float32 and rounded once: sums on the way may not fit it."""
+    if F.dtype.itemsize > 2:
+        return f(F, x, *args)
+    wide = F.of(dtypes.float32)
+    return F.cast(f(wide, wide.cast(x, F), *args), wide)
+
+
+def _mean(F: Any, x: Any, dims: tuple[int, ...]) -> Any:
+    return F.div(F.sum(x, dims), _count(x.shape, dims))
+
+
+def _var(F: Any, x: Any, dims: tuple[int, ...], correction: float) -> Any:
+    d = F.sub(x, _keep(F, F.mean(x, dims), x.shape, dims))
+    return F.div(F.sum(F.mul(d, d), dims), float(max(_count(x.shape, dims) - correction, 0)))
+
+
+def _var_backward(F: Any, g: Any, x: Any, dims: tuple[int, ...], correction: float) -> Any:
+    d = F.sub(x, _keep(F, F.mean(x, dims), x.shape, dims))
+    left = _count(x.shape, dims) - correction
+    scale = 2.0 / left if left > 0 else math.nan
+    return F.mul(d, _keep(F, F.mul(g, scale), x.shape, dims))
+
+
+def _std(F: Any, x: Any, dims: tuple[int, ...], correction: float) -> Any:
+    return F.sqrt(F.var(x, dims, correction))
+
+
+def _std_backward(
+    F: Any, g: Any, x: Any, out: Any, dims: tuple[int, ...], correction: float
+) -> Any:
+    """Zero where all elements are equal: the subgradient that has the least norm."""
+    share = F.where(F.eq(out, 0.0), F.number(0), F.div(g, F.mul(out, 2.0)))
+    return _var_backward(F, share, x, dims, correction)
+
+
+def _logsumexp(F: Any, x: Any, dims: tuple[int, ...]) -> Any:
+    top = F.amax(x, dims)
+    top = F.where(F.isfinite(top), top, F.number(0))
+    total = F.sum(F.exp(F.sub(x, _keep(F, top, x.shape, dims))), dims)
+    return F.add(F.log(total), top)
+
+
+# -- public ----------------------------------------------------------------------------------
+def _accumulated(x: Tensor, dtype: Any) -> Tensor:
+    """Integers and truth values are summed in int64 unless told otherwise."""
+    if dtype is None:
+        if x._k.dtype.category > dtypes.INTEGER or x._k.dtype is dtypes.int64:
+            return x
+        dtype = dtypes.int64
+    return to_kind(x, x._k.of(dtype))
+
+
+def _reduce(name: str, x: Tensor, dim: Any, keepdim: bool, *more: Any) -> Tensor:
+    dims = wrap_dims(dim, len(x._s))
+    if not dims:  # of no dimensions: one element
+        return core(name)(core("view")(x, (1,)), (0,), *more)
+    r = core(name)(x, dims, *more)
+    return core("view")(r, kept(x._s, dims)) if keepdim else r
+
+
+@public(out=True)
+def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum of all elements, or over some dimensions; integers give int64.
+
+    >>> import tensorbus
+    >>> tensorbus.tensor([[1, 2], [3, 4]]).sum(0)
+    tensor([4, 6])
+    """
+    if dtype is None and input._k.dtype.category <= dtypes.INTEGER:
+        return _reduce("sum_long", input, dim, keepdim)
+    return _reduce("sum", _accumulated(input, dtype), dim, keepdim)
+
+
+@public(out=True)
+def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean of all elements, or over some dimensions; floating point or complex only."""
+    x = input if dtype is None else to_kind(input, input._k.of(dtype))
+    if x._k.dtype.category < dtypes.FLOAT:
+        raise RuntimeError(
+            "mean(): could not infer output dtype. "
+            f"{'Input' if dtype is None else 'Optional'} dtype must be either a floating point or "
+            f"complex dtype. Got: {_scalar(x)}"
+        )
+    return _reduce("mean", x, dim, keepdim)
+
+
+def _scalar(x: Tensor) -> str:
+    return x._k.dtype.legacy.removesuffix("Tensor")
+
+
+@public(out=True)
+def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The product of all elements, or over one dimension; integers give int64."""
+    return _reduce("prod", _accumulated(input, dtype), dim, keepdim)
+
+
+def _nonempty(name: str, x: Tensor, dim: Any) -> None:
+    """Extremes of nothing are no values."""
+    if x._s.numel():
+        return
+    if dim is None or dim == () or dim == []:
+        missing = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+        if name.startswith("arg"):
+            raise IndexError(missing)
+        raise RuntimeError(f"{missing} Specify the reduction dim with the 'dim' argument.")
+    for d in wrap_dims(dim, len(x._s)):
+        if x._s[d] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
+@public(out=True)
+def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The largest value over some dimensions; the gradient is shared among equals."""
+    _nonempty("amax", input, dim)
+    return _reduce("amax", input, dim, keepdim)
+
+
+@public(out=True)
+def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The smallest value over some dimensions; the gradient is shared among equals."""
+    _nonempty("amin", input, dim)
+    return _reduce("amin", input, dim, keepdim)
+
+
+def no_complex(name: str, x: Tensor) -> None:
+    """Complex numbers have no order."""
+    if x._k.dtype.is_complex:
+        raise RuntimeError(f"{name}(): does not support complex input")
+
+
+def _arg(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    rank = len(input._s)
+    if input._k.dtype is dtypes.bool:
+        raise RuntimeError(f"{name}(): does not support bool input")
+    no_complex(name, input)
+    _nonempty(name, input, dim)
+    if dim is None or not rank:
+        if dim is not None:
+            wrap_dim(dim, rank)
+        r = core(name)(input.reshape(-1), 0)
+        return core("view")(r, (1,) * rank) if keepdim else r
+    d = wrap_dim(dim, rank)
+    r = core(name)(input, d)
+    return core("view")(r, kept(tuple(input._s), (d,))) if keepdim else r
+
+
+@public(out=True)
+def argmax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The place of the largest value, int64; the first among equals."""
+    return _arg("argmax", input, dim, keepdim)
+
+
+@public(out=True)
+def argmin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The place of the smallest value, int64; the first among equals."""
+    return _arg("argmin", input, dim, keepdim)
+
+
+def _truth(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    """An empty tuple of dimensions reduces nothing here; bytes stay bytes: PyTorch's rules."""
+    if isinstance(dim, (tuple, list)) and not dim:
+        r = core("ne")(input, 0)
+    else:
+        r = _reduce(name, input, dim, keepdim)
+    return to_kind(r, input._k) if input._k.dtype is dtypes.uint8 else r
+
+
+@public(out=True)
+def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether any element is true."""
+    return _truth("any", input, dim, keepdim)
+
+
+@public(out=True)
+def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether all elements are true."""
+    return _truth("all", input, dim, keepdim)
+
+
+def _correction(unbiased: Any, correction: Any) -> Any:
+    if correction is not None:
+        return correction
+    return 1 if unbiased is None or unbiased else 0
+
+
+@public(out=True)
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: Any = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> Tensor:
+    """The variance, with Bessel's correction unless ``correction=0``."""
+    return _spread_of("var", input, dim, keepdim, _correction(unbiased, correction))
+
+
+def _spread_of(name: str, x: Tensor, dim: Any, keepdim: bool, correction: Any) -> Tensor:
+    if isinstance(dim, bool):  # it stands where unbiased does
+        dim, correction = None, int(dim)
+    if x._k.dtype.category < dtypes.FLOAT:
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    if not x._k.dtype.is_complex:
+        return _reduce(name, x, dim, keepdim, correction)
+    both = core("add")(*[_reduce("var", p, dim, keepdim, correction) for p in (x.real, x.imag)])
+    return core("sqrt")(both) if name == "std" else both
+
+
+@public(out=True)
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: Any = None,
+    keepdim: bool = False,
+    *,
+    correction: Any = None,
+) -> Tensor:
+    """The standard deviation, with Bessel's correction unless ``correction=0``."""
+    return _spread_of("std", input, dim, keepdim, _correction(unbiased, correction))
+
+
+@public(out=True)
+def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """``log(sum(exp(input)))`` over some dimensions, without overflow."""
+    from tensorbus._device import defaults
+
+    if input._k.dtype.category < dtypes.FLOAT:
+        input = to_kind(input, input._k.of(defaults.get_default_dtype()))
+    if not input._s.numel():
+        return core("log")(sum(core("exp")(input), dim, keepdim))
+    if input._k.dtype.is_complex:
+        return _complex_logsumexp(input, dim, keepdim)
+    return _reduce("logsumexp", input, dim, keepdim)
+
+
+def _complex_logsumexp(x: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    top = _reduce("amax", x.detach().real, dim, True)
+    top = to_kind(top.masked_fill(core("logical_not")(core("isfinite")(top)), 0), x._k)
+    total = sum(core("exp")(core("sub")(x, top)), dim, keepdim)
+    return core("add")(core("log")(total), top if keepdim else core("view")(top, total._s))
+
+
+@public(out=True, inplace=True)
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """Running sums along a dimension; integers give int64."""
+    x = _accumulated(input, dtype)
+    d = wrap_dim(dim, len(x._s))
+    return core("cumsum")(x, d) if x._s else core("clone")(x)
+
+
+@public(out=True, inplace=True)
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """Running products along a dimension; integers give int64."""
+    x = _accumulated(input, dtype)
+    d = wrap_dim(dim, len(x._s))
+    return core("cumprod")(x, d) if x._s else core("clone")(x)

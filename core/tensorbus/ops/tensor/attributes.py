@@ -1,0 +1,191 @@
+"""What a tensor tells of itself: shape, type, place, layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, overload
+
+from tensorbus._base import dtypes
+from tensorbus._base.size import Size
+from tensorbus._device.device import device as Device
+from tensorbus._tensor.tensor import PERMUTED, Tensor, version_of
+from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.public import METHODS, public
+
+
+def attribute(get: Callable[[Tensor], Any]) -> None:
+    """Publish a property of tensors under the function's name."""
+    METHODS[get.__name__] = property(get)
+
+
+@attribute
+def shape(self: Tensor) -> Size:
+    """The extents, as a ``Size``."""
+    return self._s
+
+
+@attribute
+def dtype(self: Tensor) -> dtypes.dtype:
+    """The type of the elements."""
+    return self._k.dtype
+
+
+@attribute
+def device(self: Tensor) -> Device:
+    """Where the elements are."""
+    return self._k.device
+
+
+@attribute
+def ndim(self: Tensor) -> int:
+    """The number of dimensions."""
+    return len(self._s)
+
+
+@attribute
+def _version(self: Tensor) -> int:
+    """How often its storage was written."""
+    return version_of(self)
+
+
+@attribute
+def itemsize(self: Tensor) -> int:
+    """Bytes of an element."""
+    return self._k.dtype.itemsize
+
+
+@attribute
+def nbytes(self: Tensor) -> int:
+    """Bytes of all elements."""
+    return self._k.dtype.itemsize * self._s.numel()
+
+
+@attribute
+def is_cpu(self: Tensor) -> bool:
+    """Whether it is on the CPU."""
+    return self._k.device.type == "cpu"
+
+
+@attribute
+def is_cuda(self: Tensor) -> bool:
+    """Whether it is on a device of type ``cuda``."""
+    return self._k.device.type == "cuda"
+
+
+@attribute
+def is_sparse(self: Tensor) -> bool:
+    """Whether its layout is sparse."""
+    return False
+
+
+@attribute
+def is_quantized(self: Tensor) -> bool:
+    """Whether it is quantised."""
+    return False
+
+
+@attribute
+def names(self: Tensor) -> tuple[None, ...]:
+    """The names of the dimensions, which have none."""
+    return (None,) * len(self._s)
+
+
+@attribute
+def _base(self: Tensor) -> Tensor | None:
+    """The tensor it is a view of, or None."""
+    return None if self._b is PERMUTED else self._b
+
+
+@public(function=False)
+def _is_view(self: Tensor) -> bool:
+    """Whether it shares the memory of another tensor that it was made from."""
+    return self._b is not None and self._b is not PERMUTED
+
+
+@overload
+def size(self: Tensor, dim: None = None) -> Size: ...
+@overload
+def size(self: Tensor, dim: int) -> int: ...
+@public(function=False)
+def size(self: Tensor, dim: int | None = None) -> Any:
+    """The shape, or one extent."""
+    if dim is None:
+        return self._s
+    return self._s[_named_dim(self, dim)]
+
+
+def _named_dim(x: Tensor, dim: int) -> int:
+    if not x._s:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, len(x._s))
+
+
+@public(function=False, aliases=("ndimension",))
+def dim(self: Tensor) -> int:
+    """The number of dimensions."""
+    return len(self._s)
+
+
+@public(aliases=("nelement",))
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return input._s.numel()
+
+
+@overload
+def stride(self: Tensor, dim: None = None) -> tuple[int, ...]: ...
+@overload
+def stride(self: Tensor, dim: int) -> int: ...
+@public(function=False)
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """The strides in elements, or one of them."""
+    strides = tuple(self._k.layout(self._a)[2])
+    return strides if dim is None else strides[_named_dim(self, dim)]
+
+
+@public(function=False)
+def storage_offset(self: Tensor) -> int:
+    """Where in its storage the first element lies, in elements."""
+    return self._k.layout(self._a)[1]
+
+
+@public(function=False)
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element."""
+    return self._k.backend.data_ptr(self._a)
+
+
+@public(function=False)
+def element_size(self: Tensor) -> int:
+    """Bytes of an element."""
+    return self._k.dtype.itemsize
+
+
+@public(function=False)
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Whether it is row-major without gaps."""
+    return self._b is None or self._k.is_contiguous(self._a)
+
+
+@public()
+def is_floating_point(input: Tensor) -> bool:
+    """Whether its dtype is float16, bfloat16, float32 or float64."""
+    return input._k.dtype.is_floating_point
+
+
+@public()
+def is_complex(input: Tensor) -> bool:
+    """Whether its dtype is complex."""
+    return input._k.dtype.is_complex
+
+
+@public(function=False)
+def get_device(self: Tensor) -> int:
+    """The device's index; -1 on the CPU."""
+    return -1 if self._k.device.type == "cpu" else self._k.index
+
+
+@public(method=False)
+def is_tensor(obj: Any) -> bool:
+    """Whether it is a Tensor."""
+    return isinstance(obj, Tensor)

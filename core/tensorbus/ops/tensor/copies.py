@@ -1,0 +1,130 @@
+"""Copies and other tensors over the same storage: ``clone``, ``detach``, ``data``, pickles."""
+
+from __future__ import annotations
+
+from builtins import type as class_of
+from typing import Any
+
+import numpy as np
+
+from tensorbus._base.dtypes import dtype as Dtype
+from tensorbus._device.device import device as Device
+from tensorbus._dispatch.kinds import kind_of
+from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, new
+from tensorbus.autograd.node import AccumulateGrad
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.public import METHODS, public
+from tensorbus.ops.tensor.attributes import is_contiguous
+from tensorbus.ops.tensor.gradients import requires_grad_
+from tensorbus.ops.tensor.host_values import host_read
+
+
+@public(function=False)
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor if it is row-major without gaps, else a copy that is."""
+    return self if is_contiguous(self) else core("clone")(self)
+
+
+@public()
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy, which gradients flow through; dense tensors keep their order of dimensions."""
+    row_major = memory_format is not None and repr(memory_format) == "torch.contiguous_format"
+    if input._b is None or row_major or input._k.is_contiguous(input._a):
+        return core("clone")(input)
+    return to_kind(input, input._k, copy=True)
+
+
+def _shared(self: Tensor) -> Tensor:
+    t = new(Tensor)
+    t._a, t._k, t._s, t._e = self._a, self._k, self._s, None
+    t._b = None if self._b is None else PERMUTED
+    return t
+
+
+@public()
+def detach(input: Tensor) -> Tensor:
+    """The same storage and versions without the history."""
+    t = _shared(input)
+    if input._c is None:
+        input._c = [0]
+    t._c = input._c
+    return t
+
+
+@public(function=False)
+def detach_(self: Tensor) -> Tensor:
+    """Forget the history."""
+    if self._b is not None and self._b is not PERMUTED:
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using "
+            "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+            "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+            "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+            "function in torch/optim/optimizer.py as the solution."
+        )
+    self._e = None
+    return self
+
+
+def _data(self: Tensor) -> Tensor:
+    """The same storage without history, and with versions of its own."""
+    t = _shared(self)
+    t._c = None
+    return t
+
+
+def _set_data(self: Tensor, value: Tensor) -> None:
+    self._a, self._k, self._s = value._a, value._k, value._s
+    self._b = None if value._k.is_contiguous(value._a) else PERMUTED
+    if class_of(self._e) is AccumulateGrad:
+        self._e.k = value._k
+
+
+METHODS["data"] = property(_data, _set_data)
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    if id(self) in memo:
+        return memo[id(self)]
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+            "because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    made = clone(detach(self))
+    if self._e is not None:
+        made.requires_grad_()
+    if self.grad is not None:
+        made._g = _deepcopy(self.grad, memo)
+    memo[id(self)] = made
+    return made
+
+
+METHODS["__deepcopy__"] = _deepcopy
+
+
+def _copy(self: Tensor) -> Tensor:
+    """``copy.copy``: another tensor over the same storage; a leaf stays a leaf."""
+    made = detach(self)
+    return made.requires_grad_() if self.requires_grad and self.is_leaf else made
+
+
+METHODS["__copy__"] = _copy
+
+
+def _reduce(self: Tensor, protocol: Any) -> Any:
+    return _unpickle, (
+        host_read(self), self._k.dtype, self._k.device, self.requires_grad and self.is_leaf
+    )  # fmt: skip
+
+
+def _unpickle(host: np.ndarray, d: Dtype, device: Device, requires_grad: bool) -> Tensor:
+    k = kind_of(device, d)
+    t = from_array(k.backend.from_host(host, d, k.index), k)
+    return requires_grad_(t) if requires_grad else t
+
+
+METHODS["__reduce_ex__"] = _reduce

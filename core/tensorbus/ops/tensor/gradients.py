@@ -1,0 +1,161 @@
+"""Gradients: whether a tensor records, what it holds, hooks."""
+
+from __future__ import annotations
+
+import weakref
+from builtins import type as class_of
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tensorbus._base import dtypes
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.api import backward as _backward
+from tensorbus.autograd.early import hear_early
+from tensorbus.autograd.node import AccumulateGrad, Node, hooks_of
+from tensorbus.op_engine.public import METHODS, public
+from tensorbus.op_engine.slow import edge_of
+
+if TYPE_CHECKING:
+    from tensorbus.utils.hooks import RemovableHandle
+
+
+def _requires_grad(self: Tensor) -> bool:
+    """Whether operations on it record."""
+    return self._e is not None or edge_of(self) is not None
+
+
+def _is_leaf(self: Tensor) -> bool:
+    """Whether it was made by the user, not by a recorded operation."""
+    return edge_of(self) is None or class_of(self._e) is AccumulateGrad
+
+
+def _retains_grad(self: Tensor) -> bool:
+    """Whether ``retain_grad`` was called."""
+    return self.__dict__.get("_retains", False)
+
+
+def _grad(self: Tensor) -> Tensor | None:
+    """The gradient that backward passes added up, or None."""
+    try:
+        return self._g
+    except AttributeError:
+        return None
+
+
+def _set_grad(self: Tensor, value: Tensor | None) -> None:
+    if value is not None:
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"assigned grad expected to be a Tensor or None but got grad of type "
+                f"{class_of(value).__name__}"
+            )
+        if value._s != self._s:
+            raise RuntimeError(
+                f"attempting to assign a gradient of size '{list(value._s)}' to a tensor of size "
+                f"'{list(self._s)}'. Please ensure that the gradient and the tensor are the same "
+                "size"
+            )
+        if value._k is not self._k:
+            raise RuntimeError(
+                f"assigned grad has data of a different type: expected {self._k.dtype} on "
+                f"{self._k.device}, got {value._k.dtype} on {value._k.device}"
+            )
+    self._g = value
+
+
+def _grad_fn(self: Tensor) -> Node | None:
+    """The node that made it, or None for a leaf."""
+    edge = edge_of(self)
+    return None if class_of(edge) is AccumulateGrad else edge
+
+
+def _set_requires_grad(self: Tensor, value: bool) -> None:
+    if class_of(self._e) is not AccumulateGrad and edge_of(self) is not None:
+        if value:
+            return
+        raise RuntimeError(
+            "you can only change requires_grad flags of leaf variables. If you want to use a "
+            "computed variable in a subgraph that doesn't require differentiation use "
+            "var_no_grad = var.detach()."
+        )
+    if not value:
+        self._e = None
+    elif self._e is None:
+        if self._k.dtype.category < dtypes.FLOAT:
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients"
+            )
+        if self._k.dtype.is_complex:
+            raise RuntimeError(
+                "gradients of complex tensors are not supported; view_as_real gives their parts"
+            )
+        self._e = AccumulateGrad(self)
+
+
+@public(function=False)
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Start or stop recording operations on this leaf."""
+    if requires_grad and self._k.dtype.category < dtypes.FLOAT:
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    _set_requires_grad(self, requires_grad)
+    return self
+
+
+@public(function=False)
+def backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of this tensor to ``.grad`` of the leaves it was made from."""
+    _backward(self, gradient, retain_graph, create_graph, inputs)
+
+
+@public(function=False)
+def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
+    """Call *hook* with the gradient when it is known; what it returns replaces the gradient."""
+    edge = edge_of(self)
+    if edge is None:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    return hooks_of(edge).add("tensor", hook)
+
+
+@public(function=False)
+def register_post_accumulate_grad_hook(
+    self: Tensor, hook: Callable[[Tensor], Any]
+) -> RemovableHandle:
+    """Call ``hook(tensor)`` as soon as this leaf's ``.grad`` was updated in a backward pass."""
+    edge = edge_of(self)
+    if class_of(edge) is not AccumulateGrad:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    hear_early(edge)
+    return hooks_of(edge).add("post_accumulate", hook)
+
+
+@public(function=False)
+def retain_grad(self: Tensor) -> None:
+    """Keep the gradient of this tensor, which no user made, in ``.grad`` too."""
+    edge = edge_of(self)
+    if edge is None:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if class_of(edge) is AccumulateGrad or _retains_grad(self):
+        return
+    self.__dict__["_retains"] = True
+    me = weakref.ref(self)
+
+    def keep(g: Tensor) -> None:
+        t = me()
+        if t is not None:
+            before = t.grad
+            t._g = g if before is None else before + g
+
+    hooks_of(edge).add("retain", keep)
+
+
+METHODS["requires_grad"] = property(_requires_grad, _set_requires_grad)
+METHODS["is_leaf"] = property(_is_leaf)
+METHODS["grad"] = property(_grad, _set_grad, lambda self: _set_grad(self, None))
+METHODS["grad_fn"] = property(_grad_fn)
+METHODS["retains_grad"] = property(_retains_grad)

@@ -1,0 +1,143 @@
+"""How values leave a tensor: Python numbers, lists, NumPy arrays, text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tensorbus._base import dtypes
+from tensorbus._base.dtypes import dtype as Dtype
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.public import METHODS, public
+
+
+def host_read(t: Tensor) -> np.ndarray:
+    """The values in a NumPy array: the one place where a program waits for a device."""
+    return t._k.backend.to_host(t._a, t._k.dtype)
+
+
+@public(function=False)
+def item(self: Tensor) -> Any:
+    """The value of a tensor of one element as a Python number."""
+    if self._s.numel() != 1:
+        raise RuntimeError(
+            f"a Tensor with {self._s.numel()} elements cannot be converted to Scalar"
+        )
+    return _plain(host_read(self), self._k.dtype).item()
+
+
+def _plain(host: np.ndarray, d: Dtype) -> np.ndarray:
+    """bfloat16 bits as float32 values; everything else as it is."""
+    if d.name != "bfloat16":
+        return host
+    return (host.astype(np.uint32) << 16).view(np.float32)
+
+
+@public(function=False)
+def tolist(self: Tensor) -> Any:
+    """The values as nested lists, or as a number."""
+    return _plain(host_read(self), self._k.dtype).tolist()
+
+
+@public(function=False)
+def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
+    """A NumPy array over the tensor's memory; *force* copies where that needs a way out."""
+    if force:
+        return self.detach().cpu().numpy()
+    if self.requires_grad:
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
+    if self._k.device.type != "cpu":
+        raise TypeError(
+            f"can't convert {self._k.device} device type tensor to numpy. Use Tensor.cpu() to copy "
+            "the tensor to host memory first."
+        )
+    if self._k.dtype.name == "bfloat16":
+        raise TypeError("Got unsupported ScalarType BFloat16")
+    shared = self._k.backend.view_host(self._a, self._k.dtype)
+    return host_read(self) if shared is None else shared
+
+
+def _array(self: Tensor, dtype: Any = None, copy: Any = None) -> np.ndarray:
+    array = numpy(self)
+    return array if dtype is None else array.astype(dtype, copy=False)
+
+
+def _array_wrap(
+    self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False
+) -> Tensor:
+    """What a NumPy function of a tensor returns: a tensor."""
+    from tensorbus.ops.creation.from_data import from_numpy
+
+    return from_numpy(np.asarray(array))
+
+
+METHODS["__array__"] = _array
+METHODS["__array_wrap__"] = _array_wrap
+METHODS["__array_priority__"] = 1000
+
+
+def _bool(self: Tensor) -> bool:
+    n = self._s.numel()
+    if n != 1:
+        raise RuntimeError(
+            "Boolean value of Tensor with no values is ambiguous"
+            if n == 0
+            else "Boolean value of Tensor with more than one value is ambiguous"
+        )
+    return bool(item(self))
+
+
+def _one_number(self: Tensor) -> Any:
+    if self._s.numel() != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return item(self)
+
+
+def _index(self: Tensor) -> int:
+    if self._k.dtype.category > dtypes.INTEGER or self._s.numel() != 1:
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(item(self))
+
+
+def _len(self: Tensor) -> int:
+    if not self._s:
+        raise TypeError("len() of a 0-d tensor")
+    return self._s[0]
+
+
+def _iterate(self: Tensor) -> Iterator[Tensor]:
+    if not self._s:
+        raise TypeError("iteration over a 0-d tensor")
+    select = core("select")
+    return iter([select(self, 0, i) for i in range(self._s[0])])
+
+
+def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    from tensorbus.ops.tensor.printing import tensor_str
+
+    return tensor_str(self)
+
+
+def _format(self: Tensor, spec: str) -> str:
+    return format(item(self), spec) if spec and not self._s else format(repr(self), spec)
+
+
+METHODS.update(
+    __bool__=_bool,
+    __index__=_index,
+    __int__=lambda self: int(_one_number(self)),
+    __float__=lambda self: float(_one_number(self)),
+    __complex__=lambda self: complex(_one_number(self)),
+    __len__=_len,
+    __iter__=_iterate,
+    __repr__=_repr,
+    __format__=_format,
+    __hash__=lambda self: id(self),
+    __pos__=lambda self: self,
+    __contains__=lambda self, value: bool((self == value).any().item()),
+)

@@ -1,0 +1,64 @@
+"""A tensor's storage: told, set, resized; subclasses of Tensor over it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus import storage as storages
+from tensorbus._dispatch.kinds import contiguous_strides
+from tensorbus._tensor.tensor import PERMUTED, Tensor, bump
+from tensorbus.op_engine import override
+from tensorbus.op_engine.dims import shape_argument
+from tensorbus.op_engine.public import public
+
+
+@public(function=False, aliases=("storage",))
+def untyped_storage(self: Tensor) -> storages.UntypedStorage:
+    """The bytes that the tensor and all views of it share."""
+    return storages.storage_of(self)
+
+
+@public(function=False)
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+    """Give the tensor another shape; values are kept as far as they fit."""
+    return storages.resize_(self, shape_argument(sizes))
+
+
+@public(function=False)
+def set_(
+    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+) -> Tensor:
+    """Make the tensor a view of another's storage."""
+    if isinstance(source, Tensor):
+        made = source
+    elif source is None:
+        from tensorbus.ops.creation.factories import empty
+
+        made = empty(0, dtype=self._k.dtype, device=self._k.device)
+    else:
+        n = source.nbytes() // self._k.dtype.itemsize
+        shape = (n,) if size is None else tuple(size)
+        strides = tuple(stride) if stride is not None else contiguous_strides(shape)
+        made = storages.tensor_from_storage(source, self._k.dtype, storage_offset, shape, strides)
+    self._a, self._k, self._s = made._a, made._k, made._s
+    self._b = None if made._b is None else PERMUTED
+    bump(self)
+    return self
+
+
+@public(function=False)
+def as_subclass(self: Tensor, cls: type) -> Any:
+    """The same storage and history as an object of a subclass of Tensor."""
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError(f"as_subclass(): {cls!r} is not a subclass of Tensor")
+    return override.as_subclass(self, cls)
+
+
+@public(function=False)
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both are the same view of the same storage."""
+    return (
+        self._s == tensor._s
+        and self._k.layout(self._a) == tensor._k.layout(tensor._a)
+        and self._k.device is tensor._k.device
+    )

@@ -1,0 +1,1 @@
+"""Views: other shapes and orders of the same memory."""

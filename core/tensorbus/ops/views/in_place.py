@@ -1,0 +1,51 @@
+"""Views in place: a tensor that becomes another view of its own storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus._tensor.tensor import PERMUTED, Tensor, bump
+from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.op_engine.in_place import check_leaf
+from tensorbus.op_engine.public import FUNCTIONS, METHODS
+from tensorbus.ops.views.dimension_order import t, transpose
+from tensorbus.ops.views.shape import squeeze, unsqueeze
+from tensorbus.ops.views.strided import as_strided
+
+
+def _become(self: Tensor, view: Tensor) -> Tensor:
+    """Give a tensor the shape, the layout and the history of a view of it."""
+    own = self._b is None or self._b is PERMUTED
+    self._a, self._s, self._e = view._a, view._s, view._e
+    if own:
+        self._b = None if self._k.is_contiguous(self._a) else PERMUTED
+    else:
+        self._b, self._r = view._b, view._r
+    bump(self)
+    if not own:
+        self._v = view._v if view._e is not None else 0
+    return self
+
+
+def _in_place(view: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
+    def form(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if GRAD.on or THREAD.on:
+            check_leaf(self)
+        if name == "t_" and len(self._s) > 2:
+            raise RuntimeError(
+                f"t_() expects a tensor with <= 2 dimensions, but self is {len(self._s)}D"
+            )
+        return _become(self, view(self, *args, **kwargs))
+
+    form.__name__ = form.__qualname__ = name
+    form.__doc__ = f"In-place version of ``{name[:-1]}``: no element moves."
+    return form
+
+
+for _name, _view in {
+    "t": t, "transpose": transpose, "swapaxes": transpose, "swapdims": transpose,
+    "squeeze": squeeze, "unsqueeze": unsqueeze, "as_strided": as_strided,
+}.items():  # fmt: skip
+    METHODS[_name + "_"] = _in_place(_view, _name + "_")
+FUNCTIONS["as_strided_"] = METHODS["as_strided_"]

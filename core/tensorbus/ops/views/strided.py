@@ -1,0 +1,121 @@
+"""Parts of a tensor's memory: ranges, places, diagonals, windows, without a copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.public import public
+from tensorbus.rows.layouts import contiguous_strides
+from tensorbus.rows.recipes import recipe
+from tensorbus.rows.registry import ROWS
+
+
+@public()
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """*length* places of one dimension from *start* on, without a copy."""
+    if not input._s:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    d = wrap_dim(dim, len(input._s))
+    n = input._s[d]
+    start = int(start)
+    if not -n <= start <= n:
+        raise IndexError(
+            f"start out of range (expected to be in range of [{-n}, {n}], but got {start})"
+        )
+    start = start + n if start < 0 else start
+    if start + length > n:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return core("slice")(input, d, start, start + length, 1)
+
+
+@public()
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """One place of a dimension, which disappears; without a copy."""
+    if not input._s:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    d = wrap_dim(dim, len(input._s))
+    n = input._s[d]
+    if not -n <= index < n:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input._s)} "
+            f"at dimension {d}"
+        )
+    return core("select")(input, d, index % n)
+
+
+@public()
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: Any = None) -> Tensor:
+    """A view with any shape, strides and offset within the storage."""
+    shape, strides = tuple(size), tuple(stride)
+    own = input._k.layout(input._a)[1]
+    offset = own if storage_offset is None else int(storage_offset)
+    if len(shape) != len(strides):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(n < 0 for n in shape):
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(shape)} and "
+            f"strides={list(strides)}"
+        )
+    if any(s < 0 for s in strides):
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: "
+            f"{list(strides)}"
+        )
+    last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    itemsize = input._k.dtype.itemsize
+    available = input._k.backend.storage_size(input._a, input._k.dtype) // itemsize
+    if 0 not in shape and last >= available:
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, "
+            f"and itemsize {itemsize} requiring a storage size of {(last + 1) * itemsize} are out "
+            f"of bounds for storage of size {available * itemsize}"
+        )
+    if 0 in shape:
+        offset = own  # no element lies there, so that it may be anywhere
+    if own or input._b is not None:
+        laid = tuple(input._k.layout(input._a)[2])
+        if own or laid != contiguous_strides(tuple(input._s)):
+            made = core("restrided")(input, shape, strides, offset, (own, laid))
+            return _of_base(made, shape, strides, offset)
+    return core("strided")(input, shape, strides, offset)
+
+
+def _of_base(made: Tensor, shape: Any, strides: Any, offset: int) -> Tensor:
+    """The view as one of its base: it may reach places that the view between them has not."""
+    base, how = made._b, made._r
+    if isinstance(base, Tensor) and how is not None:
+        start, laid = base._k.layout(base._a)[1:]
+        if not start and tuple(laid) == contiguous_strides(tuple(base._s)):
+            made._r = recipe(ROWS["strided"], (shape, strides, offset), None)
+        else:
+            made._r = recipe(ROWS["restrided"], (shape, strides, offset, (start, laid)), None)
+    return made
+
+
+@public()
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of two dimensions as a new last one, without a copy."""
+    rank = len(input._s)
+    a, b = wrap_dim(dim1, rank), wrap_dim(dim2, rank)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return core("diagonal")(input, int(offset), a, b)
+
+
+@public(function=False)
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of one dimension as a new last one, without a copy."""
+    d = wrap_dim(dimension, len(self._s))
+    n = self._s[d] if self._s else 1
+    if size > n or step <= 0:
+        raise RuntimeError(
+            f"maximum size for tensor at dimension {d} is {n} but size is {size}"
+            if size > n
+            else f"step is {step} but must be > 0"
+        )
+    return core("windows")(self, d, size, step)

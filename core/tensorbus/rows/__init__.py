@@ -1,0 +1,1 @@
+"""What an op is: its row, the layouts of results, the recipes of views."""

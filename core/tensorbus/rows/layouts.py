@@ -1,0 +1,143 @@
+"""The strides that results have: pointwise ops keep their inputs' order of dimensions.
+
+Source: https://pytorch.org/docs/stable/tensor_view.html and the behaviour of PyTorch 2.13.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from tensorbus._base.errors import broadcast_error
+from tensorbus._base.size import Size
+from tensorbus._dispatch.kinds import contiguous_strides
+
+Shape = tuple[int, ...]
+
+
+def broadcast_shapes(*shapes: Shape) -> Size:
+    """The shape that operands of an op broadcast to; RuntimeError where there is none."""
+    result: Shape = ()
+    for shape in shapes:
+        if shape == result:
+            continue
+        rank = max(len(result), len(shape))
+        a = (1,) * (rank - len(result)) + tuple(result)
+        b = (1,) * (rank - len(shape)) + tuple(shape)
+        for dim in reversed(range(rank)):
+            if a[dim] != b[dim] and a[dim] != 1 and b[dim] != 1:
+                raise broadcast_error(a[dim], b[dim], dim)
+        result = tuple(n if m == 1 else m for n, m in zip(a, b, strict=True))
+    return Size(result)
+
+
+@functools.lru_cache(maxsize=4096)
+def pointwise_strides(shape: Shape, *operands: tuple[Shape, Shape]) -> Shape:
+    """The result's strides for operands given as (shape, strides).
+
+    Dimensions are ordered by the first operand that tells two of them apart; broadcast ones tell
+    nothing.
+    """
+    rank = len(shape)
+    expanded = []
+    for own, strides in operands:
+        lead = rank - len(own)
+        expanded.append(
+            [0] * lead
+            + [0 if n == 1 and m != 1 else s for n, m, s in zip(own, shape[lead:], strides)]  # noqa: B905
+        )
+    if all(s == expanded[0] for s in expanded) and is_dense(shape, tuple(expanded[0])):
+        return tuple(expanded[0])
+    order = list(reversed(range(rank)))  # fastest first
+    for i in range(1, rank):
+        moving = i
+        for other in reversed(range(i)):
+            verdict = _compare(order[other], order[moving], shape, expanded)
+            if verdict > 0:
+                order[other], order[moving] = order[moving], order[other]
+                moving = other
+            elif verdict < 0:
+                break
+    result, step = [0] * rank, 1
+    for dim in order:
+        result[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(result)
+
+
+def _compare(inner: int, outer: int, shape: Shape, operands: list[list[int]]) -> int:
+    """Above 0 if *inner* should be the outer of the two, below if not, 0 where nobody knows."""
+    for strides in operands:
+        a, b = strides[inner], strides[outer]
+        if a == 0 or b == 0:
+            continue
+        if a != b:
+            return -1 if a < b else 1
+        if shape[inner] > shape[outer]:
+            return 1
+    return 0
+
+
+def is_dense(shape: Shape, strides: Shape) -> bool:
+    """Whether the elements fill their memory without gaps or overlaps, in some order."""
+    expected = 1
+    for stride, n in sorted((s, n) for s, n in zip(strides, shape, strict=True) if n != 1):
+        if stride != expected:
+            return False
+        expected *= n
+    return True
+
+
+def empty_in_layout(kind: Any, shape: Shape, strides: Shape) -> Any:
+    """A new array with dense strides in any order of dimensions."""
+    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
+    flat = kind.empty(tuple(shape[d] for d in order))
+    if order == list(range(len(shape))):
+        return flat
+    return kind.permute(flat, tuple(order.index(d) for d in range(len(shape))))
+
+
+def view_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
+    """The strides of a view of another shape, or None where only a copy can have it.
+
+    >>> view_strides((2, 3), (3, 1), (6,)), view_strides((2, 3), (1, 2), (6,))
+    ((1,), None)
+    """
+    if 0 in shape:
+        return contiguous_strides(new)
+    result = []
+    at = len(new) - 1
+    block, step = 1, strides[-1] if shape else 1
+    for dim in reversed(range(len(shape))):
+        block *= shape[dim]
+        joins = dim > 0 and (
+            shape[dim - 1] == 1 or strides[dim - 1] == shape[dim] * strides[dim]
+        )  # the next dimension continues this one
+        if joins and shape[dim - 1] == 1 and strides[dim - 1] != shape[dim] * strides[dim]:
+            # An extent of 1 joins whatever its stride says; keep the inner stride for the next.
+            strides = (*strides[: dim - 1], shape[dim] * strides[dim], *strides[dim:])
+        if joins:
+            continue
+        covered = 1
+        while at >= 0 and (covered < block or new[at] == 1):
+            result.append(covered * step)
+            covered *= new[at]
+            at -= 1
+        if covered != block:
+            return None
+        if dim > 0:
+            block, step = 1, strides[dim - 1]
+    while at >= 0:
+        result.append(result[-1] if result else 1)
+        at -= 1
+    return tuple(reversed(result))
+
+
+__all__ = [
+    "broadcast_shapes",
+    "contiguous_strides",
+    "empty_in_layout",
+    "is_dense",
+    "pointwise_strides",
+    "view_strides",
+]
