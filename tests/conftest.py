@@ -12,6 +12,8 @@ import pytest
 from tensorbus import discovery
 from tensorbus._dispatch import kinds
 
+pytest_plugins = ["oracle"]
+
 REQUIRED = {name for name in os.environ.get("TENSORBUS_REQUIRE", "").split(",") if name}
 
 MAX_SKIPS = os.environ.get("TENSORBUS_MAX_SKIPS")

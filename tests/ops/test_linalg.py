@@ -17,10 +17,16 @@ def made(m: Any, *shape: int, seed: int = 0) -> Any:
 SHAPES = [(3,), (2, 3), (3, 2), (4, 2, 3), (4, 3, 2), (1, 3, 2), (5, 1, 2, 3), (0, 3), (3, 0), ()]
 
 
-@pytest.mark.parametrize(("a", "b"), list(itertools.product(SHAPES, SHAPES)))
-def test_matmul(a: Any, b: Any, like_torch: Callable[..., None], device: str) -> None:
-    if device == "cpu" or (len(a) < 4 and len(b) < 4):
-        like_torch(lambda m: m.ones(a) @ m.ones(b))
+PAIRS = list(itertools.product(SHAPES, SHAPES))
+ON_DEVICES = [
+    *(("cpu", a, b) for a, b in PAIRS),
+    *(("opencl", a, b) for a, b in PAIRS if len(a) < 4 and len(b) < 4),
+]
+
+
+@pytest.mark.parametrize(("device", "a", "b"), ON_DEVICES, indirect=["device"])
+def test_matmul(a: Any, b: Any, like_torch: Callable[..., None]) -> None:
+    like_torch(lambda m: m.ones(a) @ m.ones(b))
 
 
 PRODUCTS: dict[str, Callable[[Any], Any]] = {

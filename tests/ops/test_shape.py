@@ -132,11 +132,16 @@ OTHER_WORDS = {
 OF_THE_CPU = {"type", "view_as_complex", "double"}
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+ON_DEVICES = [
+    *(("cpu", name) for name in PROGRAMS),
+    *(("opencl", name) for name in PROGRAMS if name not in OF_THE_CPU),
+]
+
+
+@pytest.mark.parametrize(("device", "name"), ON_DEVICES, indirect=["device"])
 def test_program(name: str, like_torch: Callable[..., None], device: str) -> None:
     # The frontend decides, so a few layouts show that another device follows.
-    layouts = LAYOUTS if device == "cpu" else () if name in OF_THE_CPU else ("transposed", "empty")
-    for layout in layouts:
+    for layout in LAYOUTS if device == "cpu" else ("transposed", "empty"):
         like_torch(
             lambda m, k=layout: PROGRAMS[name](m, sample(m, k)), text=name not in OTHER_WORDS
         )
