@@ -123,8 +123,7 @@ def pytest_configure(config: pytest.Config) -> None:
             import torch  # noqa: F401
         except ImportError:
             raise pytest.UsageError(
-                f"--oracle={mode} asks PyTorch, which is not installed: pip install "
-                "--index-url https://download.pytorch.org/whl/cpu torch"
+                f"--oracle={mode} asks PyTorch, which is not installed: pip install '.[bench]'"
             ) from None
     config.stash[BOOK] = Book(mode, config.getoption("--oracle-answers"))
 
