@@ -15,8 +15,18 @@ import pytest
 import tensorbus as torch
 from tensorbus import cli, discovery, plugin
 from tensorbus.discovery.metadata import BACKENDS, OVERLAYS
-from tensorbus.plugin import PRIMITIVES, VIEWS, Backend, Capabilities, float32, hooks, int64
+from tensorbus.plugin import (
+    PRIMITIVES,
+    VIEWS,
+    Backend,
+    Capabilities,
+    Overlay,
+    float32,
+    hooks,
+    int64,
+)
 from tensorbus.plugin.array_library.runtime import ArrayRuntime
+from tensorbus.plugin.backend import SINCE
 from tensorbus.plugin.kernel_language import Dialect
 from tensorbus.rows.registry import ROWS
 from tensorbus_conformance import OUTCOMES, exceptions, run
@@ -52,6 +62,32 @@ def test_every_method_of_a_backend_is_in_the_right_table():
     assert len(must) >= 10 and len(may) >= 10
     assert methods(MUST) == must
     assert methods(MAY) == may
+
+
+def test_every_door_of_version_2_has_its_state():
+    table = section(CONTRACT, "## Version 2")
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][1:]
+    named = [name for row in rows for name in re.findall(r"`([\w.]+)`", row[1])]
+    doors = {name for name, version in SINCE.items() if version == 2}
+    fields = {f"Overlay.{n}" for n, m in vars(Overlay).items() if inspect.isfunction(m)}
+    for spec in (hooks.BackendSpec, hooks.CommSpec, hooks.OverlaySpec):
+        new = r'^    (\w+): [^\n]*\n    """[^"]*Since version 2\."""'
+        found = re.findall(new, inspect.getsource(spec), re.M)
+        fields |= {f"{spec.__name__}.{field}" for field in found}
+    assert {*named} == doors | fields | {"KERNEL_GROUPS"}
+    for _, _, state, cases in rows:
+        assert state in ("drawn", "served")
+        file = cases.strip(" |`")
+        assert (file == "none yet") == (state == "drawn")
+        assert state == "drawn" or (FOLDER.parent / file).exists(), file
+
+
+def test_every_optional_kernel_has_its_call():
+    table = section(CONTRACT, "### Groups of kernels")
+    calls = re.findall(r"^\| (\w+) \| `(\w+)(\(.*?\))` \|", table, re.M)
+    expected = [(g, k, call) for g, ks in plugin.KERNEL_GROUPS.items() for k, call in ks.items()]
+    assert calls == expected
+    assert not {k for _, k, _ in calls} & {*PRIMITIVES}
 
 
 def test_every_attribute_of_a_backend_is_named():
@@ -249,6 +285,14 @@ def test_the_overlay_of_its_page_is_used(install):
     expected = np.exp(x) / np.exp(x).sum(1, keepdims=True)
     np.testing.assert_allclose(kernel(x, 1), expected, rtol=1e-6)
     assert kernel(x, 0) is NotImplemented
+
+
+def test_the_overlay_object_of_its_page_is_used(install):
+    source = blocks("overlays.md")[1]
+    install("acme-lazy", {OVERLAYS: {"lazy": "acme_lazy"}}, {"acme_lazy": source})
+    (spec,) = discovery.overlays("cpu", "reciprocal")
+    reciprocal = discovery.overlay(spec).kernel("reciprocal", float32, 0)
+    assert reciprocal(np.array([2.0, -4.0], np.float32)).tolist() == [0.5, -0.25]
 
 
 def test_the_way_to_a_backend_can_be_walked(install, tmp_path, monkeypatch):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tensorbus as torch
 from tensorbus import discovery
-from tensorbus.plugin import OverlaySpec
+from tensorbus.plugin import Overlay, OverlaySpec
 
 
 class Log(list[Any]):
@@ -123,3 +124,22 @@ def test_equal_priorities_are_an_error_that_names_both(plug: Any, boxed: Any, la
     with pytest.raises(RuntimeError, match=r"'left' and 'right'.*same priority 0 for exp"):
         x.exp()
     assert x.sin().tolist() == [1.0, 1.0]
+
+
+def test_an_object_serves_as_a_function_does(plug: Any, boxed: Any, lay: Any) -> None:
+    class Threes(Overlay):
+        name = "threes"
+
+        def __init__(self, backend: Any):
+            self.backend = backend
+
+        def kernel(self, op: str, dtype: Any, index: int) -> Any:
+            assert op == "exp"
+            return lambda x: self.backend.from_host(np.full(x.shape, 3, "f4"), dtype, index)
+
+    backend = boxed()
+    device = plug(backend)
+    lay(OverlaySpec("threes", device, ("exp",), load=Threes))
+    x = torch.zeros(2, device=device)
+    assert x.exp().tolist() == [3.0, 3.0] and x.sin().tolist() == [0.0, 0.0]
+    assert backend.called == ["sin"]

@@ -84,7 +84,7 @@ class OpenCLBackend(KernelLanguageBackend):
         queue = self._runtime(index).queue
         cl.enqueue_copy(queue, values, buffer, src_offset=start, is_blocking=True)
 
-    def compile(
+    def build(
         self, index: int, source: str, name: str, types: Sequence[str | None]
     ) -> Callable[..., None]:
         runtime = self._runtime(index)

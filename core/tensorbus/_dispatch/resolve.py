@@ -53,10 +53,10 @@ def resolve(kind: Kind, name: str) -> Entry:
         return functools.partial(_raise, WrongDomain)
     candidates = []
     for spec in discovery.overlays(kind.backend.name, name):
-        if name in spec.ops and spec.supports(name, kind.dtype, kind.index):
-            kernel = spec.kernel(name, kind.dtype, kind.index)
-            if kernel is not None:
-                candidates.append(_entry(kind, name, kernel))
+        overlay = discovery.overlay(spec) if spec.supports(name, kind.dtype, kind.index) else None
+        kernel = overlay.kernel(name, kind.dtype, kind.index) if overlay is not None else None
+        if kernel is not None:
+            candidates.append(_entry(kind, name, kernel))
     own = _own(kind, name)
     if own is not None:
         candidates.append(own)

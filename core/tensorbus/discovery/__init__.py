@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tensorbus.plugin.backend import Backend
     from tensorbus.plugin.comm import Comm, CommContext
     from tensorbus.plugin.hooks import CommSpec, OverlaySpec
+    from tensorbus.plugin.overlay import Overlay
 
 _lock = threading.RLock()
 _loader: Loader | None = None
@@ -72,6 +73,31 @@ def overlays(backend_type: str, op: str | None = None) -> list[OverlaySpec]:
     """
     with _lock:
         return _get().overlays(backend_type, op)
+
+
+def overlay(spec: OverlaySpec) -> Overlay | None:
+    """The overlay that a spec leads to, loaded on first use.
+
+    None, after one warning that says why, where it can't be loaded.
+    """
+    with _lock:
+        return _get().overlay(spec)
+
+
+def offered(backend: Backend, method: str) -> Callable[..., Any] | None:
+    """A backend's own form of an optional method, or None where it has brought none.
+
+    A name that a later version of the contract gave a meaning is no such method in a plugin that
+    was written for an earlier one.
+
+    >>> from tensorbus import discovery
+    >>> discovery.offered(discovery.backend("cpu"), "share_host") is not None
+    True
+    >>> discovery.offered(discovery.backend("cpu"), "new_stream") is None
+    True
+    """
+    with _lock:
+        return _get().offered(backend, method)
 
 
 def comm(name: str) -> Callable[[CommContext], Comm]:

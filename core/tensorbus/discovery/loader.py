@@ -10,14 +10,26 @@ from typing import Any, TypeVar
 
 import pluggy
 
+from tensorbus._base.dtypes import dtype
 from tensorbus.discovery import metadata
 from tensorbus.discovery.metadata import BACKENDS, COMMANDS, COMMS, OVERLAYS, Record, Selection
 from tensorbus.plugin import hooks
-from tensorbus.plugin.backend import Backend
+from tensorbus.plugin.backend import API, SINCE, Backend, Kernel
 from tensorbus.plugin.comm import Comm, CommContext
 from tensorbus.plugin.hooks import BackendSpec, CommSpec, OverlaySpec
+from tensorbus.plugin.overlay import Overlay
 
 Spec = TypeVar("Spec", BackendSpec, CommSpec, OverlaySpec)
+
+
+class _OneFunction(Overlay):
+    """An overlay whose spec has the function ``kernel`` and nothing to load."""
+
+    def __init__(self, find: Callable[[str, dtype, int], Kernel | None]):
+        self.find = find
+
+    def kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:
+        return self.find(op, dtype, index)
 
 
 class Loader:
@@ -28,10 +40,12 @@ class Loader:
         self._manager = pluggy.PluginManager(hooks.PROJECT)
         self._manager.add_hookspecs(hooks)
         self._backends: dict[str, Backend] = {}
+        self._written_for: dict[str, int] = {}
         self._comm_specs: dict[str, CommSpec] = {}
         self._comms: dict[str, Callable[[CommContext], Comm]] = {}
         self._commands: dict[str, object] = {}
         self._overlays: list[OverlaySpec] | None = None
+        self._opened: list[tuple[OverlaySpec, Overlay | None]] = []
 
     @cached_property
     def _selection(self) -> Selection:
@@ -56,6 +70,14 @@ class Loader:
                 raise RuntimeError(_unusable("device type", record)) from record.exception
             self._backends[name] = loaded
         return loaded
+
+    def offered(self, backend: Backend, method: str) -> Callable[..., Any] | None:
+        own = getattr(backend, method)
+        if self._written_for.get(backend.name, API) < SINCE.get(method, 1):
+            return None
+        if getattr(own, "__func__", None) is getattr(Backend, method):
+            return None
+        return own
 
     def comm_names(self) -> list[str]:
         return self._names(COMMS)
@@ -190,6 +212,7 @@ class Loader:
             _keep(record, e, _install(spec, e) if spec else "")
             return None
         record.state = "loaded"
+        self._written_for[record.name] = spec.api
         return backend
 
     def _load_overlays(self) -> list[OverlaySpec]:
@@ -211,8 +234,45 @@ class Loader:
         except BaseException as e:
             _keep(record, e)
             raise RuntimeError(_unusable("overlay", record)) from e
-        record.state = "loaded"
+        record.state = "found" if spec.load else "loaded"
         return spec
+
+    def overlay(self, spec: OverlaySpec) -> Overlay | None:
+        for known, overlay in self._opened:
+            if known is spec:
+                return overlay
+        overlay, problem = None, ""
+        try:
+            overlay = self._open(spec)
+        except BaseException as e:
+            record = self._sole(OVERLAYS, spec.name)
+            _keep(record, e, _install(spec, e))
+            problem = f"an overlay is left out: {_unusable('overlay', record)}"
+        # Kept before anything is said: where warnings are errors, the next question finds it.
+        self._opened.append((spec, overlay))
+        if problem:
+            warnings.warn(problem, RuntimeWarning, stacklevel=2)
+        return overlay
+
+    def _open(self, spec: OverlaySpec) -> Overlay:
+        if spec.kernel is not None:
+            return _OneFunction(spec.kernel)
+        spec.probe()
+        overlay = spec.load(self.backend(spec.backend))  # type: ignore[misc]  # one of both is there
+        if not isinstance(overlay, Overlay):
+            raise TypeError(
+                f"load() of overlay {spec.name!r} returned {type(overlay).__name__}, not a "
+                f"tensorbus.plugin.Overlay"
+            )
+        if overlay.name != spec.name:
+            raise ValueError(
+                f"load() of overlay {spec.name!r} returned one whose name is {overlay.name!r}: "
+                f"give both the same name"
+            )
+        for record in self.list_records(OVERLAYS):
+            if record.name == spec.name:
+                record.state = "loaded"
+        return overlay
 
     def _spec(self, record: Record, hook: str, kind: type[Spec]) -> Spec:
         """What the entry's hook returns, checked."""
@@ -261,7 +321,7 @@ def _value(record: Record) -> str:
     return record.entry_point.value if record.entry_point else record.name
 
 
-def _install(spec: BackendSpec, exception: BaseException) -> str:
+def _install(spec: BackendSpec | OverlaySpec, exception: BaseException) -> str:
     """The command that brings what is missing: the plugin's own, or pip with what it requires."""
     missing = isinstance(exception, ImportError) or isinstance(exception.__cause__, ImportError)
     if spec.install or not spec.requires or not missing:

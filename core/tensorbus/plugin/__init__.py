@@ -3,6 +3,7 @@
 A backend, a communication plugin or an overlay needs nothing of tensorbus but the names here.
 """
 
+import importlib
 from typing import TYPE_CHECKING
 
 from tensorbus._base.dtypes import (
@@ -31,10 +32,12 @@ from tensorbus.plugin.backend import (
     Array,
     Backend,
     Capabilities,
+    Imported,
     IndexFault,
     Kernel,
     Traits,
 )
+from tensorbus.plugin.groups import KERNEL_GROUPS
 from tensorbus.plugin.signatures import SIGNATURES
 
 if TYPE_CHECKING:
@@ -53,14 +56,18 @@ if TYPE_CHECKING:
         PeerLost,
         reduce_into,
     )
+    from tensorbus.plugin.graph import Block, Graph, Node, NumberType, TensorType, Value
     from tensorbus.plugin.hooks import BackendSpec, CommSpec, OverlaySpec, hookimpl
     from tensorbus.plugin.kernel_language import KernelLanguageBackend
+    from tensorbus.plugin.overlay import Overlay
+    from tensorbus.plugin.streams import Event, Stream
 
 __all__ = [
     "API",
     "COMM_OPTIONAL",
     "COMM_REQUIRED",
     "HOST",
+    "KERNEL_GROUPS",
     "OTHERS",
     "POINTWISE",
     "PRIMITIVES",
@@ -73,6 +80,7 @@ __all__ = [
     "ArrayLibraryBackend",
     "Backend",
     "BackendSpec",
+    "Block",
     "Capabilities",
     "Comm",
     "CommContext",
@@ -80,13 +88,22 @@ __all__ = [
     "CommSpec",
     "CommStore",
     "CommTimeout",
+    "Event",
+    "Graph",
+    "Imported",
     "IndexFault",
     "Kernel",
     "KernelLanguageBackend",
     "Launch",
+    "Node",
+    "NumberType",
+    "Overlay",
     "OverlaySpec",
     "PeerLost",
+    "Stream",
+    "TensorType",
     "Traits",
+    "Value",
     "bfloat16",
     "bool",
     "complex64",
@@ -104,28 +121,34 @@ __all__ = [
     "uint8",
 ]
 
-_COMM = {n for n in __all__ if "omm" in n.lower() and n != "CommSpec"}
-_COMM |= {"HOST", "Launch", "PeerLost", "REDUCE_OPS", "reduce_into"}
+_HOMES = {
+    "array_library": ("ArrayLibraryBackend",),
+    "comm": (
+        "COMM_OPTIONAL",
+        "COMM_REQUIRED",
+        "HOST",
+        "REDUCE_OPS",
+        "Comm",
+        "CommContext",
+        "CommError",
+        "CommStore",
+        "CommTimeout",
+        "Launch",
+        "PeerLost",
+        "reduce_into",
+    ),
+    "graph": ("Block", "Graph", "Node", "NumberType", "TensorType", "Value"),
+    "hooks": ("BackendSpec", "CommSpec", "OverlaySpec", "hookimpl"),
+    "kernel_language": ("KernelLanguageBackend", "StridedArray"),
+    "overlay": ("Overlay",),
+    "streams": ("Event", "Stream"),
+}
 
 
 def __getattr__(name: str) -> object:
-    # The base classes are imported when a backend asks for them: a program that runs on one kind
-    # of device never pays for the code generator of the other.
-    if name in ("BackendSpec", "CommSpec", "OverlaySpec", "hookimpl"):
-        # With pluggy, which a program needs when it first names a device and not before.
-        from tensorbus.plugin import hooks
-
-        return getattr(hooks, name)
-    if name in _COMM:
-        from tensorbus.plugin import comm
-
-        return getattr(comm, name)
-    if name == "ArrayLibraryBackend":
-        from tensorbus.plugin.array_library import ArrayLibraryBackend
-
-        return ArrayLibraryBackend
-    if name in ("KernelLanguageBackend", "StridedArray"):
-        from tensorbus.plugin import kernel_language
-
-        return getattr(kernel_language, name)
+    # These are imported when a plugin asks for them: a program that runs on one kind of device
+    # never pays for the code generator of the other, nor for pluggy before it names a device.
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from tensorbus._base.dtypes import dtype
 
-API = 1
+if TYPE_CHECKING:
+    from tensorbus.plugin.graph import Graph
+    from tensorbus.plugin.streams import Event, Stream
+
+API = 2
 """The contract's version: a plugin names the one it was written for."""
 
 DType = dtype
@@ -101,6 +105,29 @@ class Capabilities:
     memory_total: int | None = None
     """Bytes, where known."""
     details: dict[str, str] = field(default_factory=dict)
+
+
+class Imported(NamedTuple):
+    """An array over memory that another library owns, which lives as long as the array."""
+
+    array: Array
+    dtype: dtype
+    writable: bool
+    """False where the exporter said that its memory is read-only."""
+
+
+SINCE: dict[str, int] = dict.fromkeys(
+    (
+        "compile default_stream current_stream set_stream new_stream wrap_stream new_event "
+        "open_event record_stream pinned_empty is_pinned from_pinned to_pinned dlpack_device "
+        "to_dlpack from_dlpack export_storage import_storage"
+    ).split(),
+    2,
+)
+"""The version that each method of a backend came with, where it was not the first.
+
+In a plugin of an earlier version such a name may mean something else, so it is not called there.
+"""
 
 
 class Backend:
@@ -238,3 +265,87 @@ class Backend:
 
     def set_num_threads(self, n: int) -> None:
         """Use *n* host threads for kernels, where the backend has such a setting."""
+
+    # -- optional, since version 2: the defaults say "not offered" -----------------------------
+    def compile(self, graph: Graph, index: int) -> Kernel | None:
+        """One kernel for a whole graph on device *index*, or None: not for this one.
+
+        Called as ``kernel(*inputs, out=None)`` with the graph's inputs; returns its output, or a
+        tuple of several. See "Graphs" in ``docs/contract.md``.
+        """
+        return None
+
+    def default_stream(self, index: int) -> Stream | None:
+        """The stream that a thread uses until it chooses another."""
+        return None
+
+    def current_stream(self, index: int) -> Stream | None:
+        """The stream that the calling thread's kernels, copies and transfers go into."""
+        return None
+
+    def set_stream(self, stream: Stream) -> None:
+        """Make a stream the current one of its device, for the calling thread alone."""
+
+    def new_stream(self, index: int, priority: int = 0) -> Stream | None:
+        """A further stream."""
+        return None
+
+    def wrap_stream(self, handle: int, index: int) -> Stream | None:
+        """The stream of another library, by its native handle; it is not owned."""
+        return None
+
+    def new_event(
+        self, index: int, timing: bool = False, interprocess: bool = False
+    ) -> Event | None:
+        """A new event."""
+        return None
+
+    def open_event(self, handle: bytes, index: int) -> Event | None:
+        """The event of another process, by what its ``Event.handle`` returned."""
+        return None
+
+    def record_stream(self, array: Array, stream: Stream) -> None:
+        """Do not use the array's memory again before what *stream* has now is done."""
+
+    def pinned_empty(self, nbytes: int) -> np.ndarray | None:
+        """A new uint8 array over page-locked host memory, which is freed with it."""
+        return None
+
+    def is_pinned(self, array: np.ndarray) -> bool:
+        """Whether a host array lies in memory of ``pinned_empty``."""
+        return False
+
+    def from_pinned(self, array: np.ndarray, dtype: DType, index: int) -> Array | None:
+        """As ``from_host``, but queued: the caller changes *array* only when the copy is done."""
+        return None
+
+    def to_pinned(self, array: Array, dtype: DType, out: np.ndarray) -> bool:
+        """Queue a copy of the values into *out*, of their shape; False: not offered."""
+        return False
+
+    def dlpack_device(self, index: int) -> tuple[int, int] | None:
+        """DLPack's type and number of device *index*."""
+        return None
+
+    def to_dlpack(
+        self,
+        array: Array,
+        dtype: DType,
+        stream: int | None,
+        max_version: tuple[int, int] | None,
+        copy: bool | None,
+    ) -> Any:
+        """A DLPack capsule over the array's memory; the arguments are those of ``__dlpack__``."""
+        return None
+
+    def from_dlpack(self, exporter: Any, index: int, copy: bool | None) -> Imported | None:
+        """An array over the memory of an object with ``__dlpack__``, on the same device."""
+        return None
+
+    def export_storage(self, array: Array, dtype: DType) -> bytes | None:
+        """A handle of the array's whole storage, for other processes of this machine."""
+        return None
+
+    def import_storage(self, handle: bytes, nbytes: int, index: int) -> Array | None:
+        """A flat uint8 array over the storage of another process; freed, it lets go of it."""
+        return None

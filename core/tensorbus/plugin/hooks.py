@@ -10,6 +10,7 @@ import pluggy
 from tensorbus._base.dtypes import dtype
 from tensorbus.plugin.backend import API, Backend, Kernel
 from tensorbus.plugin.comm import HOST, Comm, CommContext, Launch
+from tensorbus.plugin.overlay import Overlay
 
 PROJECT = "tensorbus"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -35,6 +36,8 @@ class BackendSpec:
     """Python distributions the backend needs, as pip names them."""
     install: str = ""
     """The command that brings what is missing, such as ``pip install 'tensorbus[opencl]'``."""
+    aliases: tuple[str, ...] = ()
+    """Further names for the device type. Since version 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +48,31 @@ class OverlaySpec:
     backend: str
     """The device type whose kernels these are."""
     ops: tuple[str, ...]
-    kernel: Callable[[str, dtype, int], Kernel | None]
-    """``kernel(op, dtype, index)``, imported and asked when the op first resolves."""
+    kernel: Callable[[str, dtype, int], Kernel | None] | None = None
+    """``kernel(op, dtype, index)``, asked when the op first resolves; in place of *load*."""
     priority: int = 0
     """The highest wins; equal priorities for one op are an error."""
     supports: Callable[[str, dtype, int], bool] = lambda op, dtype, index: True
     api: int = API
+    """The contract's version this overlay was written for."""
+    load: Callable[[Backend], Overlay] | None = None
+    """Imports what is needed and returns the overlay for a backend. Since version 2."""
+    probe: Callable[[], None] = lambda: None
+    """Raises, with a sentence for the user, where a library is missing. Since version 2."""
+    requires: tuple[str, ...] = ()
+    """Python distributions the overlay needs, as pip names them. Since version 2."""
+    install: str = ""
+    """The command that brings what is missing. Since version 2."""
+    graphs: bool = False
+    """Whether the overlay's ``compile`` is to be asked. Since version 2."""
+
+    def __post_init__(self) -> None:
+        if (self.load is None) == (self.kernel is None):
+            raise TypeError(
+                f"the OverlaySpec of {self.name!r} has {'both' if self.load else 'neither'} of "
+                f"load and kernel: give it load, which returns a tensorbus.plugin.Overlay, or the "
+                f"one function kernel"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +103,8 @@ class CommSpec:
     """Python distributions the comm needs, as pip names them."""
     install: str = ""
     """The command that brings what is missing."""
+    aliases: tuple[str, ...] = ()
+    """Further names under which users may ask for the comm. Since version 2."""
 
 
 @hookspec(firstresult=True)

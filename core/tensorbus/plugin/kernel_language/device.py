@@ -64,11 +64,11 @@ class Device:
             buffer = backend.alloc(self.index, nbytes)
         return StridedArray(Storage(buffer, n * d.itemsize, self.index), d, shape, strides, 0, True)
 
-    def compile(self, name: str, source: str, types: Sequence[str | None]) -> Launch:
+    def build(self, name: str, source: str, types: Sequence[str | None]) -> Launch:
         """The launch of one kernel; *types* are C types of the arguments, None for a buffer."""
         backend = self.backend
         with backend.lock:
-            launch = backend.compile(self.index, self.dialect.prelude + source, name, types)
+            launch = backend.build(self.index, self.dialect.prelude + source, name, types)
 
         def guarded(size: tuple[int, ...], *arguments: Any) -> None:
             with backend.lock:

@@ -112,7 +112,7 @@ class LoopNest:
         found = self.launches.get(form)
         if found is None:
             source, types = self.source(form)
-            found = self.launches[form] = self.device.compile(self.name, source, types)
+            found = self.launches[form] = self.device.build(self.name, source, types)
         return found
 
     def source(self, form: Form) -> tuple[str, list[str | None]]:
