@@ -65,12 +65,11 @@ _LATER = {
     "set_num_threads": "_device.threads",
     "get_num_threads": "_device.threads",
     "UntypedStorage": "storage",
-    "layout": "_base.formats",
-    "memory_format": "_base.formats",
-    "strided": "_base.formats",
-    "contiguous_format": "_base.formats",
-    "preserve_format": "_base.formats",
-    "channels_last": "_base.formats",
+    **dict.fromkeys(
+        "layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
+        "memory_format contiguous_format preserve_format channels_last channels_last_3d".split(),
+        "_base.formats",
+    ),
 }
 
 

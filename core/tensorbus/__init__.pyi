@@ -32,10 +32,17 @@ from tensorbus._base.dtypes import finfo as finfo
 from tensorbus._base.dtypes import iinfo as iinfo
 from tensorbus._base.dtypes import promote_types as promote_types
 from tensorbus._base.formats import channels_last as channels_last
+from tensorbus._base.formats import channels_last_3d as channels_last_3d
 from tensorbus._base.formats import contiguous_format as contiguous_format
+from tensorbus._base.formats import jagged as jagged
 from tensorbus._base.formats import layout as layout
 from tensorbus._base.formats import memory_format as memory_format
 from tensorbus._base.formats import preserve_format as preserve_format
+from tensorbus._base.formats import sparse_bsc as sparse_bsc
+from tensorbus._base.formats import sparse_bsr as sparse_bsr
+from tensorbus._base.formats import sparse_coo as sparse_coo
+from tensorbus._base.formats import sparse_csc as sparse_csc
+from tensorbus._base.formats import sparse_csr as sparse_csr
 from tensorbus._base.formats import strided as strided
 from tensorbus._base.size import Size as Size
 from tensorbus._device.defaults import get_default_device as get_default_device
@@ -314,10 +321,12 @@ def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along dimension 2."""
 def einsum(*args: Any) -> Tensor:
     """Products of tensors summed over the letters that the result does not name."""
-def empty(*size: Any, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, memory_format: Any = None, **keywords: Any) -> Tensor:
+def empty(*size: Any, out: Tensor | None = None, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of any values: ``empty(2, 3)``, ``empty((2, 3))`` or ``empty(size=(2, 3))``."""
-def empty_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, memory_format: Any = None) -> Tensor:
+def empty_like(input: Tensor, *, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of any values in the shape of another tensor, with its dtype and device if not given."""
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    """A dense tensor of any values whose dimensions lie in the given order, outermost first."""
 def empty_strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of any values with the given strides, in elements."""
 def eq(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -366,7 +375,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A CPU tensor over a NumPy array's own memory: changes to one show in the other."""
 def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor with one value everywhere, whose dtype the value decides."""
-def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, memory_format: Any = None) -> Tensor:
+def full_like(input: Tensor, fill_value: Any, *, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """One value in the shape of another tensor, with its dtype and device if not given."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor:
     """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``: one element for each index."""
@@ -560,15 +569,15 @@ def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Any = None) -> Any:
     """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
 def norm(input: Tensor, p: Any = 'fro', dim: Any = None, keepdim: _bool = False, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The *p*-norm of all elements, or along some dimensions."""
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Tensor | None = None) -> Tensor:
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Normal random numbers with means and standard deviations given as tensors or numbers."""
 def not_equal(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input != other``; the operands broadcast."""
 def numel(input: Tensor) -> _int:
     """The number of elements."""
-def ones(*size: Any, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, **keywords: Any) -> Tensor:
+def ones(*size: Any, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of ones, in the shape given as numbers, a tuple, or ``size=``."""
-def ones_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, memory_format: Any = None) -> Tensor:
+def ones_like(input: Tensor, *, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of ones in the shape of another tensor, with its dtype and device if not given."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All products of the elements of two vectors."""
@@ -588,21 +597,21 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False)
     """``put_`` on a copy."""
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians in degrees, element by element; *out* receives the result where given."""
-def rand(*size: Any, generator: Generator | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
+def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Uniform random numbers in [0, 1); equal seeds give equal bits on every device."""
-def rand_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, memory_format: Any = None, generator: Generator | None = None) -> Tensor:
+def rand_like(input: Tensor, *, generator: Generator | None = None, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """``rand`` in the shape of another tensor."""
-def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: Any = ..., layout: Any = None, device: Any = None, requires_grad: _bool = False, out: Tensor | None = None) -> Tensor:
+def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Random integers in [low, high): ``randint(high, size)`` or ``randint(low, high, size)``."""
-def randint_like(input: Tensor, low: Any = 0, high: Any = None, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
+def randint_like(input: Tensor, low: Any = 0, high: Any = None, *, generator: Generator | None = None, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """``randint`` in the shape of another tensor."""
-def randn(*size: Any, generator: Generator | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
+def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Random numbers of the standard normal distribution."""
-def randn_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, memory_format: Any = None, generator: Generator | None = None) -> Tensor:
+def randn_like(input: Tensor, *, generator: Generator | None = None, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """``randn`` in the shape of another tensor."""
-def randperm(n: _int, *, generator: Generator | None = None, dtype: Any = ..., layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
+def randperm(n: _int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A random order of 0..n-1: the order of *n* random words."""
-def range(start: Any = 0, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False) -> Tensor:
+def range(start: Any = 0, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Deprecated: ``start``, ``start + step``... up to and including ``end``; use ``arange``."""
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension, row-major."""
@@ -724,11 +733,11 @@ def trapz(y: Tensor, x: Any = None, *, dx: Any = 1, dim: _int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule."""
 def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices (..., n, m) with zeros above a diagonal, counted to the right from the main."""
-def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Tensor:
+def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """The places (2, n) on and below a diagonal of a matrix, row by row."""
 def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices (..., n, m) with zeros below a diagonal, counted to the right from the main."""
-def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: Any = ..., device: Any = None, layout: Any = None) -> Tensor:
+def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """The places (2, n) on and above a diagonal of a matrix, row by row."""
 def true_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     """``input / other``; integers give floats."""
@@ -764,9 +773,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
     """*input* where the condition holds, else *other*; the three broadcast."""
 def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input * log(other)``, 0 where *input* is 0; the operands broadcast."""
-def zeros(*size: Any, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, **keywords: Any) -> Tensor:
+def zeros(*size: Any, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of zeros, in the shape given as numbers, a tuple, or ``size=``."""
-def zeros_like(input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, memory_format: Any = None) -> Tensor:
+def zeros_like(input: Tensor, *, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of zeros in the shape of another tensor, with its dtype and device if not given."""
 
 __all__ = ['Size', 'Tensor', '__version__', 'broadcast_shapes', 'can_cast', 'device', 'dtype', 'enable_grad', 'fallback_counts', 'finfo', 'get_default_device', 'get_default_dtype', 'get_fallback', 'iinfo', 'inference_mode', 'is_grad_enabled', 'no_grad', 'promote_types', 'result_type', 'set_default_device', 'set_default_dtype', 'set_fallback', 'set_grad_enabled']

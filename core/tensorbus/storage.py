@@ -10,8 +10,9 @@ import numpy as np
 from tensorbus._base import dtypes
 from tensorbus._base.size import size_of
 from tensorbus._device.device import device as Device
-from tensorbus._dispatch.kinds import Kind, contiguous_strides, kind_of
-from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, from_array, new
+from tensorbus._dispatch.kinds import Kind, kind_of
+from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, from_array, new, order_mark
+from tensorbus.rows.layouts import strides_in_format
 
 
 class UntypedStorage:
@@ -131,15 +132,15 @@ def check_bounds(
         )
 
 
-def resize_(t: Tensor, shape: tuple[int, ...]) -> Tensor:
+def resize_(t: Tensor, shape: tuple[int, ...], format: Any = None) -> Tensor:
     """Give a tensor another shape; memory grows by a new storage that keeps the old values."""
     if t.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
-    k, size = t._k, size_of(tuple(shape))
+    k, size, strides = t._k, size_of(tuple(shape)), strides_in_format(format, tuple(shape))
     _, offset, _ = k.layout(t._a)
     available = k.backend.storage_size(t._a, k.dtype) // k.dtype.itemsize
     if offset + size.numel() <= available:
-        t._a = k.as_strided(t._a, tuple(size), contiguous_strides(tuple(size)), offset)
+        t._a = k.as_strided(t._a, tuple(size), strides, offset)
         t._b = t._b if t._b is not None else PERMUTED
     else:
         viewed = t._c is not None and getrefcount(t._c) > 2  # views share the version cell
@@ -153,8 +154,8 @@ def resize_(t: Tensor, shape: tuple[int, ...]) -> Tensor:
         if kept > 0:
             old = k.as_strided(t._a, (kept,), (1,), offset)
             k.copy_(k.slice(array, 0, 0, kept, 1), old)
-        t._a = k.view(array, tuple(size))
-        t._b = None
+        t._a = k.as_strided(array, tuple(size), strides, 0)
+        t._b = order_mark(k, t._a)
     t._s = size
     bump(t)
     return t

@@ -63,6 +63,24 @@ def dtype_by_name(name: str) -> dtype:
     return _BY_NAME[name]
 
 
+def as_dtype(value: Any) -> dtype | None:
+    """The dtype itself, the one that a Python type stands for, or None for anything else."""
+    if type(value) is dtype:
+        return value
+    if value.__class__ is not type:
+        return None
+    return {"bool": bool, "int": int64, "float": float64, "complex": complex128}.get(value.__name__)
+
+
+def checked(value: Any, function: str = "") -> dtype:
+    """The dtype, or the one that a Python type stands for; TypeError for anything else."""
+    found = as_dtype(value)
+    if found is None:
+        where = f"{function}(): " if function else ""
+        raise TypeError(f"{where}argument 'dtype' must be torch.dtype, not {type(value).__name__}")
+    return found
+
+
 float16 = half = dtype("float16", 2, FLOAT, "HalfTensor")
 bfloat16 = dtype("bfloat16", 2, FLOAT, "BFloat16Tensor")
 float32 = float = dtype("float32", 4, FLOAT, "FloatTensor")

@@ -28,6 +28,8 @@ class device:
     def __new__(cls, type: Any = None, index: int | None = None) -> device:
         if isinstance(type, device):
             return type
+        if isinstance(type, int) and not isinstance(type, bool) and index is None:
+            return _accelerator(type)
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {_name(type)}")
         text = type
@@ -69,6 +71,19 @@ class device:
         from tensorbus._device import defaults
 
         defaults.pop_device()
+
+
+def _accelerator(index: int) -> device:
+    """The device that an index alone means: one of the default device's type, if not the CPU."""
+    from tensorbus._device import defaults
+
+    type = defaults.get_default_device().type
+    if type == "cpu":
+        raise RuntimeError(
+            f"Cannot access accelerator device {index} when none is the default device: name its "
+            f"type too, as in device('TYPE:{index}')"
+        )
+    return device(type, index)
 
 
 def _name(value: Any) -> str:

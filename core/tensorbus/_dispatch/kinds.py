@@ -216,6 +216,7 @@ def kind_of(device: Device, dtype: dtypes.dtype) -> Kind:
     """The kind of tensors on *device* with *dtype*; loads the device's backend at first."""
     found = _kinds.get((device, dtype))
     if found is None:
+        dtype = dtypes.checked(dtype)
         found = _kinds.get((canonical(device), dtype))
         if found is None:
             found = _make(canonical(device), dtype)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base.size import Size, size_of
-from tensorbus._dispatch.kinds import Kind
+from tensorbus._dispatch.kinds import Kind, contiguous_strides
 
 
 class Tensor:
@@ -94,9 +94,21 @@ def wrap_like(array: Any, kind: Kind, edge: Any) -> Tensor:
     """A tensor for a fresh array of any dense layout, with a given edge."""
     t = from_array(array, kind)
     t._e = edge
-    if not kind.is_contiguous(array):
-        t._b = PERMUTED
+    t._b = order_mark(kind, array)
     return t
+
+
+def order_mark(kind: Kind, array: Any) -> Any:
+    """What ``_b`` says of a tensor that is no view: PERMUTED where it is not row-major.
+
+    Neither is one whose dimensions of size 1 have other strides: copies and conversions keep them.
+    """
+    if not kind.is_contiguous(array):
+        return PERMUTED
+    shape = tuple(array.shape)
+    if 1 in shape and tuple(kind.layout(array)[2]) != contiguous_strides(shape):
+        return PERMUTED
+    return None
 
 
 def bump(t: Tensor) -> None:

@@ -12,6 +12,7 @@ from typing import Self
 from typing import overload
 from tensorbus import storage as storages
 from tensorbus._base import dtypes
+from tensorbus._base import formats
 from tensorbus._base.size import Size
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind
@@ -260,7 +261,7 @@ class Tensor:
         """1 with the probability that *input* (or *p*) says, else 0."""
     def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Self:
         """Overwrite with 1 with probability *p*, else 0."""
-    def bfloat16(self, memory_format: Any = None) -> Tensor:
+    def bfloat16(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as bfloat16."""
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each non-negative integer occurs, or the sum of its weights."""
@@ -290,23 +291,23 @@ class Tensor:
         """In-place version of ``bitwise_xor``."""
     def bmm(self, mat2: Tensor) -> Tensor:
         """The products of two batches of matrices."""
-    def bool(self, memory_format: Any = None) -> Tensor:
+    def bool(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as bool."""
     def broadcast_to(self, size: Any) -> Tensor:
         """``expand`` as a function."""
     def bucketize(self, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False) -> Tensor:
         """The number of the bucket between boundaries that each value lies in."""
-    def byte(self, memory_format: Any = None) -> Tensor:
+    def byte(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as uint8."""
-    def cdouble(self, memory_format: Any = None) -> Tensor:
+    def cdouble(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as complex128."""
     def ceil(self) -> Tensor:
         """The smallest integer not below, element by element; *out* receives the result where given."""
     def ceil_(self) -> Self:
         """In-place version of ``ceil``."""
-    def cfloat(self, memory_format: Any = None) -> Tensor:
+    def cfloat(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as complex64."""
-    def char(self, memory_format: Any = None) -> Tensor:
+    def char(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as int8."""
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """Views of at most *chunks* pieces of one size, the last smaller where it must be."""
@@ -334,8 +335,8 @@ class Tensor:
         """The complex conjugate; a real tensor itself."""
     def conj_physical(self) -> Tensor:
         """The complex conjugate; a real tensor itself."""
-    def contiguous(self, memory_format: Any = None) -> Tensor:
-        """The tensor if it is row-major without gaps, else a copy that is."""
+    def contiguous(self, *, memory_format: Any = None) -> Tensor:
+        """The tensor if its elements lie in a memory format without gaps, else a copy that does."""
     def copy_(self, src: Any, non_blocking: _bool = False) -> Self:
         """Write another tensor's values, of any dtype and device, which broadcast."""
     def copysign(self, other: _Operand) -> Tensor:
@@ -360,7 +361,7 @@ class Tensor:
         """The tensor on the CPU."""
     def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
         """The vector product along a dimension of extent 3: the given one, or the first such."""
-    def cuda(self, device: Any = None, non_blocking: _bool = False) -> Tensor:
+    def cuda(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> Tensor:
         """The tensor on the current, or the given, device of type ``cuda``."""
     def cummax(self, dim: _int) -> Any:
         """(values, indices) of the largest element so far; its last place among equals."""
@@ -420,7 +421,7 @@ class Tensor:
         """In-place version of ``div``."""
     def dot(self, tensor: Tensor) -> Tensor:
         """The inner product of two vectors."""
-    def double(self, memory_format: Any = None) -> Tensor:
+    def double(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as float64."""
     def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
@@ -481,7 +482,7 @@ class Tensor:
         """Columns in reverse order."""
     def flipud(self) -> Tensor:
         """Rows in reverse order."""
-    def float(self, memory_format: Any = None) -> Tensor:
+    def float(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as float32."""
     def float_power(self, exponent: Any) -> Tensor:
         """``input ** exponent`` computed in float64, or complex128."""
@@ -543,7 +544,7 @@ class Tensor:
         """``input > other``; the operands broadcast."""
     def gt_(self, other: _Operand) -> Self:
         """``input > other``; the operands broadcast."""
-    def half(self, memory_format: Any = None) -> Tensor:
+    def half(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as float16."""
     def heaviside(self, values: Tensor, *more: Any, **keywords: Any) -> Tensor:
         """0 below 0, 1 above, *values* at 0; both of one dtype."""
@@ -582,14 +583,14 @@ class Tensor:
         """Whole slices at the places of a vector; negative places are out of range."""
     def inner(self, other: Tensor) -> Tensor:
         """The inner products along the last dimensions: (..., k) x (---, k) -> (..., ---)."""
-    def int(self, memory_format: Any = None) -> Tensor:
+    def int(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as int32."""
     def is_complex(self) -> _bool:
         """Whether its dtype is complex."""
     def is_conj(self) -> _bool:
         """False: conjugates are always computed at once here."""
-    def is_contiguous(self, memory_format: Any = None) -> _bool:
-        """Whether it is row-major without gaps."""
+    def is_contiguous(self, *, memory_format: Any = None) -> _bool:
+        """Whether its elements lie in a memory format without gaps; row-major if none is given."""
     @property
     def is_cpu(self) -> _bool:
         """Whether it is on the CPU."""
@@ -601,10 +602,15 @@ class Tensor:
     @property
     def is_leaf(self) -> _bool:
         """Whether it was made by the user, not by a recorded operation."""
+    @property
+    def is_mkldnn(self) -> _bool:
+        """Whether it is in a layout of a vendor's library, which no tensor is."""
     def is_neg(self) -> _bool:
         """False: negations are always computed at once here."""
     def is_nonzero(self) -> _bool:
         """Whether the one element is not zero; RuntimeError for any other number of elements."""
+    def is_pinned(self, device: Any = None) -> _bool:
+        """Whether it is in pinned memory, which no tensor is."""
     @property
     def is_quantized(self) -> _bool:
         """Whether it is quantised."""
@@ -640,6 +646,9 @@ class Tensor:
         """The Kronecker product: every element of *input* times all of *other*."""
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> Any:
         """(values, indices) of the *k*-th smallest along a dimension; *k* counts from 1."""
+    @property
+    def layout(self) -> formats.layout:
+        """How its elements are kept: ``strided``."""
     def lcm(self, other: Tensor) -> Tensor:
         """The least common multiples of integers; the operands broadcast."""
     def lcm_(self, other: Tensor) -> Self:
@@ -716,7 +725,7 @@ class Tensor:
         """In-place version of ``logit``."""
     def logsumexp(self, dim: Any, keepdim: _bool = False) -> Tensor:
         """``log(sum(exp(input)))`` over some dimensions, without overflow."""
-    def long(self, memory_format: Any = None) -> Tensor:
+    def long(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as int64."""
     def lshift(self, other: _Operand) -> Tensor:
         """``input << other``; the operands broadcast."""
@@ -827,17 +836,17 @@ class Tensor:
         """The number of elements."""
     def new(self, *args: Any, device: Any = None) -> Tensor:
         """A tensor of this one's dtype: uninitialised of a shape given as ints, or of values."""
-    def new_empty(self, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, **keywords: Any) -> Tensor:
+    def new_empty(self, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
         """A tensor of any values of the given shape, with this tensor's dtype and device if not given."""
     def new_empty_strided(self, size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
         """``empty_strided`` with this tensor's dtype and device if not given."""
     def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
         """One value in the given shape, with this tensor's dtype and device if not given."""
-    def new_ones(self, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, **keywords: Any) -> Tensor:
+    def new_ones(self, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
         """A tensor of ones of the given shape, with this tensor's dtype and device if not given."""
-    def new_tensor(self, data: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False) -> Tensor:
         """A copy of the data, with this tensor's dtype and device if not given."""
-    def new_zeros(self, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False, **keywords: Any) -> Tensor:
+    def new_zeros(self, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
         """A tensor of zeros of the given shape, with this tensor's dtype and device if not given."""
     def nextafter(self, other: Tensor, **keywords: Any) -> Tensor:
         """The next floating point number after *input* towards *other*."""
@@ -861,6 +870,8 @@ class Tensor:
         """All products of the elements of two vectors."""
     def permute(self, *dims: Any) -> Tensor:
         """The dimensions in another order, without a copy."""
+    def pin_memory(self, device: Any = None) -> Tensor:
+        """The tensor in memory that a device can read while the program runs on."""
     def polygamma(self, n: _int) -> Tensor:
         """The *n*-th derivative of ``digamma``."""
     def positive(self) -> Tensor:
@@ -920,7 +931,7 @@ class Tensor:
     def reshape_as(self, other: Tensor) -> Tensor:
         """``reshape`` in the shape of another tensor."""
     def resize_(self, *sizes: Any, memory_format: Any = None) -> Self:
-        """Give the tensor another shape; values are kept as far as they fit."""
+        """Give the tensor another shape; the first values in memory are kept as far as they fit."""
     def resolve_conj(self) -> Tensor:
         """The tensor itself: conjugates are always computed at once here."""
     def resolve_neg(self) -> Tensor:
@@ -969,7 +980,7 @@ class Tensor:
     @property
     def shape(self) -> Size:
         """The extents, as a ``Size``."""
-    def short(self, memory_format: Any = None) -> Tensor:
+    def short(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as int16."""
     def sigmoid(self) -> Tensor:
         """``1 / (1 + exp(-input))``, element by element; *out* receives the result where given."""
@@ -1074,7 +1085,7 @@ class Tensor:
     def tile(self, *dims: Any) -> Tensor:
         """``repeat`` where missing counts are 1."""
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
-        """The tensor with another dtype or on another device; itself where nothing changes."""
+        """The tensor with another dtype, on another device or in a memory format; itself if it is so."""
     def tolist(self) -> Any:
         """The values as nested lists, or as a number."""
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> Any:
@@ -1101,7 +1112,7 @@ class Tensor:
         """The integer part, element by element; *out* receives the result where given."""
     def trunc_(self) -> Self:
         """In-place version of ``trunc``."""
-    def type(self, dtype: Any = None, non_blocking: _bool = False) -> Any:
+    def type(self, dtype: Any = None, non_blocking: _bool = False, *, memory_format: Any = None) -> Any:
         """The legacy name of the type, or the tensor converted to a dtype or a type named so."""
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor with another's dtype and device."""
@@ -1153,6 +1164,8 @@ def from_array(array: Any, kind: Kind) -> Tensor:
     """A tensor without history for a fresh row-major array."""
 def wrap_like(array: Any, kind: Kind, edge: Any) -> Tensor:
     """A tensor for a fresh array of any dense layout, with a given edge."""
+def order_mark(kind: Kind, array: Any) -> Any:
+    """What ``_b`` says of a tensor that is no view: PERMUTED where it is not row-major."""
 def bump(t: Tensor) -> None:
     """Count a write into the tensor's storage."""
 def version_of(t: Tensor) -> _int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 from tensorbus._base import dtypes
@@ -17,6 +18,13 @@ def check_tensors(function: str, first: int = 1, **arguments: Any) -> None:
     for position, (name, value) in enumerate(arguments.items(), first):
         if not isinstance(value, Tensor):
             raise type_error(function, name, position, "Tensor", value)
+
+
+def whole_number(function: str, argument: str, position: int, value: Any) -> int:
+    """An integer argument as Python's; TypeError for what is none."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise type_error(function, argument, position, "int", value)
+    return operator.index(value)
 
 
 def scalar_name(d: dtypes.dtype) -> str:

@@ -5,22 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._dispatch.kinds import Kind
-from tensorbus._tensor.tensor import PERMUTED, Tensor, new
+from tensorbus._tensor.tensor import Tensor, new, order_mark
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import Node, next_sequence
-from tensorbus.rows.layouts import contiguous_strides, empty_in_layout, pointwise_strides
+from tensorbus.rows.layouts import empty_in_layout, strides_in_format
 
 
-def move(array: Any, source: Kind, target: Kind, keep_layout: bool = True) -> Any:
-    """A new array of the target kind; the order of dimensions is kept unless told otherwise."""
+def move(array: Any, source: Kind, target: Kind, format: Any = None) -> Any:
+    """A new array of the target kind, in a memory format or else in the order of the array."""
     shape = tuple(array.shape)
-    out = None
-    if keep_layout and not source.is_contiguous(array):
-        strides = pointwise_strides(shape, (shape, tuple(source.layout(array)[2])))
-        if strides != contiguous_strides(shape):
-            out = empty_in_layout(target, shape, strides)
-    if out is None:
-        out = target.empty(shape)
+    strides = tuple(source.layout(array)[2])
+    out = empty_in_layout(target, shape, strides_in_format(format, shape, strides))
     if source.backend is target.backend:
         target.backend.copy_(out, target.dtype, array, source.dtype)
     else:
@@ -46,31 +41,55 @@ class ToCopyBackward0(Node):
         return self.e0, to_kind(g, self.source)
 
 
-def to_kind(x: Tensor, kind: Kind, copy: bool = False, keep_layout: bool = True) -> Tensor:
+class CloneBackward0(Node):
+    """The gradient of a copy in a memory format is the result's."""
+
+    __slots__ = ("e0",)
+    arity = 1
+    op = "clone"
+    e0: Any
+
+    def run(self, g: Any) -> tuple[Any, ...]:
+        return self.e0, g
+
+    run_t = run
+
+
+def to_kind(x: Tensor, kind: Kind, copy: bool = False, format: Any = None) -> Tensor:
     """The tensor on another device or with another dtype; itself where nothing changes."""
+    if x._k is kind and not copy:
+        return x
+    return _copied(x, kind, format, ToCopyBackward0)
+
+
+def clone_in_format(x: Tensor, format: Any) -> Tensor:
+    """A copy in a memory format; None keeps the order of dimensions."""
+    return _copied(x, x._k, format, CloneBackward0)
+
+
+def _copied(x: Tensor, kind: Kind, format: Any, node: Any) -> Tensor:
     from tensorbus.op_engine.slow import edge_of
 
     source = x._k
-    if source is kind and not copy:
-        return x
     o = new(Tensor)
-    o._a = move(x._a, source, kind, keep_layout)
+    o._a = move(x._a, source, kind, format)
     o._k = kind
     o._s = x._s
     o._c = None
     o._e = None
-    o._b = None if x._b is None or kind.is_contiguous(o._a) else PERMUTED
+    o._b = None if x._b is None and format is None else order_mark(kind, o._a)
     if (
         (x._e if x._b is None else edge_of(x)) is not None
         and kind.differentiable
         and source.differentiable
         and (GRAD.on or THREAD.on)
     ):
-        n = ToCopyBackward0()
+        n = node()
         n.q = next_sequence()
         n.k = kind
         n.h = None
         n.e0 = edge_of(x)
-        n.source = source
+        if node is ToCopyBackward0:
+            n.source = source
         o._e = n
     return o

@@ -6,9 +6,16 @@ Source: https://pytorch.org/docs/stable/tensor_view.html and the behaviour of Py
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 from tensorbus._base.errors import broadcast_error
+from tensorbus._base.formats import (
+    channels_last,
+    channels_last_3d,
+    channels_last_rank,
+    contiguous_format,
+)
 from tensorbus._base.size import Size
 from tensorbus._dispatch.kinds import contiguous_strides
 
@@ -88,8 +95,64 @@ def is_dense(shape: Shape, strides: Shape) -> bool:
     return True
 
 
+def channels_last_strides(shape: Shape) -> Shape:
+    """The strides of a dense tensor whose dimension 1, the channels, lies innermost."""
+    order = (0, *range(2, len(shape)), 1)
+    inner = contiguous_strides(tuple(shape[d] for d in order))
+    return tuple(inner[order.index(d)] for d in range(len(shape)))
+
+
+def strides_in_format(format: Any, shape: Shape, strides: Shape | None = None) -> Shape:
+    """The strides of a new tensor in a memory format; *strides* are those of one it is like.
+
+    None and ``preserve_format`` keep the order of dimensions of that one. RuntimeError where the
+    format is for tensors of another rank.
+    """
+    rank = channels_last_rank(format)
+    if rank:
+        if len(shape) != rank:
+            name = repr(format).removeprefix("torch.")
+            raise RuntimeError(f"required rank {rank} tensor to use {name} format")
+        return channels_last_strides(shape)
+    if format is contiguous_format or (format is None and strides is None):
+        return contiguous_strides(shape)
+    if strides is None:
+        raise RuntimeError(
+            "unsupported memory format Preserve: there is no tensor whose format could be kept"
+        )
+    return pointwise_strides(shape, (shape, strides))
+
+
+def suggested_format(shape: Shape, strides: Shape) -> Any:
+    """The format with the channels last that a tensor's strides say it has, else row-major.
+
+    Dimensions of size 1 leave more than one reading; where nothing says that the channels are
+    last, they are not.
+    """
+    format = {4: channels_last, 5: channels_last_3d}.get(len(shape))
+    if format is None or strides[1] == 0:
+        return contiguous_format
+    least = 0
+    for d in (1, *range(len(shape) - 1, 1, -1), 0):
+        if not shape[d] or strides[d] < least or (d == 0 and least == strides[1]):
+            return contiguous_format
+        least = strides[d] * shape[d]
+    return format
+
+
+def in_format(format: Any, shape: Shape, strides: Shape) -> bool:
+    """Whether the elements lie in a memory format without gaps; sizes of 1 have any stride."""
+    rank = channels_last_rank(format)
+    if rank and len(shape) != rank:
+        return False
+    wanted = channels_last_strides(shape) if rank else contiguous_strides(shape)
+    return all(n == 1 or s == w for n, s, w in zip(shape, strides, wanted, strict=True))
+
+
 def empty_in_layout(kind: Any, shape: Shape, strides: Shape) -> Any:
     """A new array with dense strides in any order of dimensions."""
+    if 1 in shape and 0 not in shape:  # the stride of such a dimension says nothing of the order
+        return kind.as_strided(kind.empty((math.prod(shape),)), shape, strides, 0)
     order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
     flat = kind.empty(tuple(shape[d] for d in order))
     if order == list(range(len(shape))):
@@ -135,9 +198,13 @@ def view_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
 
 __all__ = [
     "broadcast_shapes",
+    "channels_last_strides",
     "contiguous_strides",
     "empty_in_layout",
+    "in_format",
     "is_dense",
     "pointwise_strides",
+    "strides_in_format",
+    "suggested_format",
     "view_strides",
 ]

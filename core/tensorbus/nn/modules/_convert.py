@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.ops.tensor.conversion import parse_to
 
 if TYPE_CHECKING:
     from .module import Module
@@ -57,7 +58,8 @@ class ModuleConversion:
             >>> nn.Linear(2, 2).to(tensorbus.float64).weight.dtype
             torch.float64
         """
-        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
+        wanted = parse_to("to", args, kwargs)
+        dtype = wanted["dtype"]
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex "
@@ -66,9 +68,8 @@ class ModuleConversion:
 
         def convert(t: Tensor) -> Tensor:
             target = dtype if t.is_floating_point() or t.is_complex() else None
-            if memory_format is not None and t.dim() in (4, 5):
-                return t.to(device, target, non_blocking, memory_format=memory_format)
-            return t.to(device, target, non_blocking)
+            format = wanted["memory_format"] if t.dim() in (4, 5) else None
+            return t.to(wanted["device"], target, wanted["non_blocking"], memory_format=format)
 
         return self._apply(convert)
 
@@ -106,34 +107,3 @@ class ModuleConversion:
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Moves to `device` without copying the values: all of them are undefined afterwards."""
         return self._apply(lambda t: tensorbus.empty_like(t, device=device), recurse=recurse)
-
-
-def _parse_to(
-    *args: Any,
-    device: Any = None,
-    dtype: Any = None,
-    tensor: Tensor | None = None,
-    non_blocking: bool = False,
-    memory_format: Any = None,
-) -> tuple[Any, Any, bool, Any]:
-    rest = list(args)
-    if rest and isinstance(rest[0], Tensor):
-        tensor = rest.pop(0)
-    elif rest and isinstance(rest[0], tensorbus.dtype):
-        dtype = rest.pop(0)
-    elif rest:
-        device = rest.pop(0)
-        if rest and (rest[0] is None or isinstance(rest[0], tensorbus.dtype)):
-            dtype = rest.pop(0)
-    if rest:
-        non_blocking = bool(rest.pop(0))
-    if rest:
-        raise TypeError(
-            f"to() received {len(args)} positional arguments; it takes (device, dtype, "
-            "non_blocking), (dtype, non_blocking) or (tensor, non_blocking)"
-        )
-    if tensor is not None:
-        device, dtype = tensor.device, tensor.dtype
-    if device is not None:
-        device = tensorbus.device(device)
-    return device, dtype, non_blocking, memory_format

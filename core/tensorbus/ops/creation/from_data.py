@@ -9,45 +9,18 @@ import numpy as np
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.dtypes import dtype_by_name
-from tensorbus._base.float_warnings import silence
 from tensorbus._device import defaults
 from tensorbus._device.device import device as Device
-from tensorbus._dispatch.kinds import Kind, kind_of
+from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.options import Options, factory
 from tensorbus.op_engine.public import public
 
 
-def kind_for(dtype: Any, device: Any) -> Kind:
-    """The kind that factory arguments name."""
-    silence()
-    if dtype is not None and not isinstance(dtype, Dtype):
-        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
-    d = defaults.get_default_dtype() if dtype is None else dtype
-    where = defaults.get_default_device() if device is None else Device(device)
-    return kind_of(where, d)
-
-
-def finished(array: Any, kind: Kind, requires_grad: bool) -> Tensor:
-    """A new leaf for a fresh array."""
-    t = from_array(array, kind)
-    if not requires_grad:
-        return t
-    if not kind.differentiable:
-        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return t.requires_grad_()
-
-
 # -- from data -------------------------------------------------------------------------------
-@public(method=False)
-def tensor(
-    data: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+@factory(without=("layout",))
+def tensor(data: Any, *, options: Options) -> Any:
     """A tensor with a copy of the data: numbers, nested sequences, arrays.
 
     The dtype follows the data: int64 for ints, the default dtype for floats, bool for truth values.
@@ -60,17 +33,23 @@ def tensor(
 
     Source: https://pytorch.org/docs/stable/generated/torch.tensor.html
     """
+    return _copied(data, options)
+
+
+@factory(method=True, without=("layout", "pin_memory"))
+def new_tensor(self: Tensor, data: Any, *, options: Options) -> Any:
+    """A copy of the data, with this tensor's dtype and device if not given."""
+    return _copied(data, options, like=self)
+
+
+def _copied(data: Any, options: Options, like: Tensor | None = None) -> Any:
     if isinstance(data, Tensor):
-        k = (
-            data._k
-            if dtype is None and device is None
-            else kind_for(dtype or data._k.dtype, device or data._k.device)
-        )
-        t = to_kind(data.detach(), k, copy=True)
-        return t.requires_grad_() if requires_grad else t
-    host, d = host_array(data, dtype)
-    k = kind_for(d, device)
-    return finished(k.backend.from_host(host, d, k.index), k, requires_grad)
+        k = options.kind(like=data if like is None else like)
+        return to_kind(data.detach(), k, copy=True)._a
+    wanted = options.dtype if like is None else options.dtype or like._k.dtype
+    host, d = host_array(data, wanted)
+    k = options.kind(d, like)
+    return k.backend.from_host(host, d, k.index)
 
 
 def host_array(data: Any, dtype: Dtype | None) -> tuple[np.ndarray, Dtype]:
@@ -226,7 +205,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     k = kind_of(Device("cpu"), d)
     array = k.backend.share_host(ndarray, d)
     if array is None:
-        return finished(k.backend.from_host(ndarray, d, k.index), k, False)
+        return from_array(k.backend.from_host(ndarray, d, k.index), k)
     t = from_array(array, k)
     # Its memory is shared with others, so it counts as what may overlap.
     t._b = PERMUTED
@@ -236,11 +215,9 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 @public(method=False)
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """The data as a tensor, sharing memory where nothing has to change."""
-    if isinstance(data, Tensor):
-        if dtype is None and device is None:
-            return data
-        return to_kind(data, kind_for(dtype or data._k.dtype, device or data._k.device))
+    options = Options("as_tensor", {"dtype": dtype, "device": device}, ("dtype", "device"))
     if isinstance(data, np.ndarray):
-        t = from_numpy(data)
-        return t if dtype is None and device is None else as_tensor(t, dtype, device)
+        data = from_numpy(data)
+    if isinstance(data, Tensor):
+        return to_kind(data, options.kind(like=data))
     return tensor(data, dtype=dtype, device=device)

@@ -10,9 +10,10 @@ from tensorbus._device import defaults
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.options import Options
 from tensorbus.op_engine.public import FUNCTIONS, public
 from tensorbus.ops.creation.factories import empty
-from tensorbus.ops.creation.from_data import kind_for, tensor
+from tensorbus.ops.creation.from_data import tensor
 
 
 def _construct(kind: Kind, args: tuple[Any, ...], name: str) -> Tensor:
@@ -40,7 +41,7 @@ def legacy_tensor(cls: type, *args: Any, device: Any = None) -> Tensor:
     """``Tensor(2, 3)``: uninitialised of that shape; ``Tensor([1, 2])``: of those values."""
     if len(args) == 1 and isinstance(args[0], Tensor) and cls is not Tensor:
         return args[0].as_subclass(cls)
-    kind = kind_for(defaults.get_default_dtype(), device)
+    kind = Options("Tensor", {"device": device}, ("device",)).kind()
     if len(args) == 1 and isinstance(args[0], Tensor):
         t = args[0].detach()
     else:

@@ -11,10 +11,8 @@ from tensorbus._base.errors import type_error
 from tensorbus._device import defaults
 from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.arguments import check_fill, scalar_name
-from tensorbus.op_engine.in_place import write_out
-from tensorbus.op_engine.public import public
-from tensorbus.ops.creation.from_data import finished, kind_for
+from tensorbus.op_engine.arguments import check_fill, scalar_name, whole_number
+from tensorbus.op_engine.options import Options, factory
 from tensorbus.ops.matmul.matmul import c_name
 
 
@@ -27,10 +25,6 @@ def _number(name: str, argument: str, position: int, value: Any) -> Any:
     return value
 
 
-def _delivered(t: Tensor, out: Tensor | None) -> Tensor:
-    return t if out is None else write_out(t, out)
-
-
 def _counting_kind(kind: Kind) -> Kind:
     """The kind in which places are computed: the widest for integers and half precision."""
     supported = kind.backend.capabilities(kind.index).dtypes
@@ -39,19 +33,14 @@ def _counting_kind(kind: Kind) -> Kind:
     return kind.of(dtypes.float32) if kind.dtype.itemsize == 2 else kind
 
 
-@public(method=False)
+@factory("out")
 def arange(
     start: Any = None,
     end: Any = None,
     step: Any = 1,
     *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    options: Options,
+) -> Any:
     """``start``, ``start + step``... before ``end``; int64 where all three are integers.
 
     >>> import tensorbus
@@ -71,11 +60,8 @@ def arange(
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    if dtype is None:
-        whole = all(isinstance(x, int) for x in (start, end, step))
-        dtype = out._k.dtype if out is not None else None
-        dtype = dtype or (dtypes.int64 if whole else defaults.get_default_dtype())
-    k = kind_for(dtype, device)
+    whole = all(isinstance(x, int) for x in (start, end, step))
+    k = options.kind(dtypes.int64 if whole else None)
     if k.dtype is dtypes.bool or k.dtype.is_complex:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{scalar_name(k.dtype)}'")
     if k.dtype.category == dtypes.INTEGER:
@@ -88,7 +74,7 @@ def arange(
         n = -((start - end) // step)
     else:
         n = math.ceil((end - start) / step)
-    return _delivered(finished(_counted(k, n, start, step), k, requires_grad), out)
+    return _counted(k, n, start, step)
 
 
 def _counted(k: Kind, n: int, start: Any, step: Any) -> Any:
@@ -101,18 +87,14 @@ def _counted(k: Kind, n: int, start: Any, step: Any) -> Any:
     return k.arange(n, start, step)
 
 
-@public(method=False)
+@factory("out")
 def range(
     start: Any = 0,
     end: Any = None,
     step: Any = 1,
     *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    options: Options,
+) -> Any:
     """Deprecated: ``start``, ``start + step``... up to and including ``end``; use ``arange``."""
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is "
@@ -132,9 +114,9 @@ def range(
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    k = kind_for(dtype, device)
+    k = options.kind()
     n = math.floor((end - start) / step) + 1
-    return _delivered(finished(_counted(k, n, start, step), k, requires_grad), out)
+    return _counted(k, n, start, step)
 
 
 def _ends(name: str, start: Any, end: Any) -> tuple[Any, Any]:
@@ -167,26 +149,20 @@ def _spread(k: Kind, start: Any, end: Any, n: int) -> Any:
 
 
 def _checked_steps(name: str, steps: Any) -> int:
-    if isinstance(steps, bool) or not hasattr(steps, "__index__"):
-        raise type_error(name, "steps", 3, "int", steps)
-    if steps < 0:
+    n = whole_number(name, "steps", 3, steps)
+    if n < 0:
         raise RuntimeError("number of steps must be non-negative")
-    return steps.__index__()
+    return n
 
 
-@public(method=False)
+@factory("out")
 def linspace(
     start: Any,
     end: Any,
     steps: int,
     *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    options: Options,
+) -> Any:
     """*steps* numbers from *start* to *end*, both included, in equal distances.
 
     >>> import tensorbus
@@ -194,56 +170,45 @@ def linspace(
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     n = _checked_steps("linspace", steps)
-    k, array = _between("linspace", start, end, n, out, dtype, device)
-    return _delivered(finished(array, k, requires_grad), out)
+    return _between(start, end, n, options)
 
 
-def _between(
-    name: str, start: Any, end: Any, n: int, out: Any, dtype: Any, device: Any, base: Any = None
-) -> tuple[Kind, Any]:
-    """The kind and the array of numbers between two ends, or of *base* to their power."""
+def _between(start: Any, end: Any, n: int, options: Options, base: Any = None) -> Any:
+    """An array of numbers between two ends, or of *base* to their power."""
+    name = options.name
     start, end = _ends(name, start, end)
-    if dtype is None:
-        dtype = out._k.dtype if out is not None else None
-        if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
-            dtype = defaults.get_default_dtype().to_complex()
-    k = kind_for(dtype, device)
+    found = None
     if isinstance(start, complex) or isinstance(end, complex):
         found = defaults.get_default_dtype().to_complex()
-        if not k.dtype.is_complex:
-            raise RuntimeError(
-                f"torch.{name}(): inferred dtype {c_name(found)} can't be safely cast to passed "
-                f"dtype {scalar_name(k.dtype)}"
-            )
+    k = options.kind(found)
+    if found is not None and not k.dtype.is_complex:
+        raise RuntimeError(
+            f"torch.{name}(): inferred dtype {c_name(found)} can't be safely cast to passed "
+            f"dtype {scalar_name(k.dtype)}"
+        )
     if k.dtype is dtypes.bool:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
     if base is None:
         check_fill(start, k.dtype)
         check_fill(end, k.dtype)
     if not n:
-        return k, k.empty((0,))
+        return k.empty((0,))
     wide = _counting_kind(k)
     array = _spread(wide, start, end, n)
     if base is not None:
         array = wide.pow(wide.full((), base), array)
-    return k, array if wide is k else k.cast(array, wide)
+    return array if wide is k else k.cast(array, wide)
 
 
-@public(method=False)
+@factory("out")
 def logspace(
     start: Any,
     end: Any,
     steps: int,
     base: float = 10.0,
     *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    options: Options,
+) -> Any:
     """*base* to the power of *steps* exponents from *start* to *end*, both included."""
     n = _checked_steps("logspace", steps)
-    k, array = _between("logspace", start, end, n, out, dtype, device, base)
-    return _delivered(finished(array, k, requires_grad), out)
+    return _between(start, end, n, options, base)

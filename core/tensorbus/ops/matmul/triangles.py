@@ -6,12 +6,13 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.arguments import check_tensors, not_implemented
+from tensorbus.op_engine.arguments import check_tensors, not_implemented, scalar_name, whole_number
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.options import Options, factory
 from tensorbus.op_engine.public import METHODS, inplace_form, public
 from tensorbus.ops.creation.factories import zeros
-from tensorbus.ops.creation.from_data import tensor
+from tensorbus.ops.creation.from_data import host_array
 from tensorbus.ops.views.strided import diagonal
 from tensorbus.rows.registry import row
 
@@ -56,51 +57,37 @@ METHODS["tril_"] = inplace_form(tril, "tril_")
 METHODS["triu_"] = inplace_form(triu, "triu_")
 
 
-def _indices(name: str, row: int, col: int, offset: int, dtype: Any, device: Any) -> Tensor:
-    for what, extent in (("row", row), ("col", col)):
-        if extent < 0:
+def _indices(row: Any, col: Any, offset: Any, options: Options) -> Any:
+    for position, (what, extent) in enumerate((("row", row), ("col", col)), 1):
+        if whole_number(options.name, what, position, extent) < 0:
             raise RuntimeError(f"{what} must be non-negative, got{extent}")
-    if dtype not in (dtypes.int32, dtypes.int64):
+    k = options.kind(dtypes.int64)
+    if k.dtype not in (dtypes.int32, dtypes.int64):
         raise NotImplementedError(
-            f"\"{name}\" not implemented for '{dtype.legacy.removesuffix('Tensor')}': the indices "
-            "are int32 or int64"
+            f"\"{options.name}\" not implemented for '{scalar_name(k.dtype)}': the indices are "
+            "int32 or int64"
         )
-    lower = name == "tril_indices"
+    lower = options.name == "tril_indices"
     places = []
     for i in range(row):
         edge = min(max(i + offset + (1 if lower else 0), 0), col)
         columns = range(edge) if lower else range(edge, col)
         places.append((i, columns))
     flat = [[i for i, columns in places for _ in columns], [j for _, cs in places for j in cs]]
-    return tensor(flat, dtype=dtype, device=device)
+    host, _ = host_array(flat, k.dtype)
+    return k.backend.from_host(host, k.dtype, k.index)
 
 
-@public(method=False)
-def tril_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: Any = dtypes.int64,
-    device: Any = None,
-    layout: Any = None,
-) -> Tensor:
+@factory()
+def tril_indices(row: int, col: int, offset: int = 0, *, options: Options) -> Any:
     """The places (2, n) on and below a diagonal of a matrix, row by row."""
-    return _indices("tril_indices", row, col, offset, dtype, device)
+    return _indices(row, col, offset, options)
 
 
-@public(method=False)
-def triu_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: Any = dtypes.int64,
-    device: Any = None,
-    layout: Any = None,
-) -> Tensor:
+@factory()
+def triu_indices(row: int, col: int, offset: int = 0, *, options: Options) -> Any:
     """The places (2, n) on and above a diagonal of a matrix, row by row."""
-    return _indices("triu_indices", row, col, offset, dtype, device)
+    return _indices(row, col, offset, options)
 
 
 # -- diagonals -------------------------------------------------------------------------------

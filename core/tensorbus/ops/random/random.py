@@ -10,11 +10,10 @@ from tensorbus._base.errors import type_error
 from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import no_grad
-from tensorbus.op_engine.arguments import check_tensors, scalar_name
+from tensorbus.op_engine.arguments import check_tensors, scalar_name, whole_number
 from tensorbus.op_engine.casting import to_kind
-from tensorbus.op_engine.public import public
+from tensorbus.op_engine.options import Options, factory
 from tensorbus.ops.creation.factories import factory_shape
-from tensorbus.ops.creation.from_data import finished, kind_for
 from tensorbus.ops.matmul.matmul import c_name
 from tensorbus.random import Generator, default_generator
 from tensorbus.rows.layouts import broadcast_shapes, contiguous_strides
@@ -170,82 +169,72 @@ UNIFORM = "check_uniform_bounds"
 NORMAL = "normal_kernel_cpu"
 
 
-@public(method=False, out=True)
+@factory("out")
 def rand(
     *size: Any,
     generator: Generator | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    options: Options,
+) -> Any:
     """Uniform random numbers in [0, 1); equal seeds give equal bits on every device."""
-    kind = checked(kind_for(dtype, device), UNIFORM)
+    kind = checked(options.kind(), UNIFORM)
     shape = factory_shape("rand", size)
-    return finished(draw_uniform(kind, shape, generator), kind, requires_grad)
+    return draw_uniform(kind, shape, generator)
 
 
-@public(method=False, out=True)
+@factory("out")
 def randn(
     *size: Any,
     generator: Generator | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    options: Options,
+) -> Any:
     """Random numbers of the standard normal distribution."""
-    kind = checked(kind_for(dtype, device), NORMAL)
+    kind = checked(options.kind(), NORMAL)
     shape = factory_shape("randn", size)
-    return finished(draw_normal(kind, shape, generator), kind, requires_grad)
+    return draw_normal(kind, shape, generator)
 
 
-@public(method=False, out=True)
+@factory("out")
 def randint(
     low: Any = 0,
     high: Any = None,
     size: Any = None,
     *,
     generator: Generator | None = None,
-    dtype: Any = dtypes.int64,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+    options: Options,
+) -> Any:
     """Random integers in [low, high): ``randint(high, size)`` or ``randint(low, high, size)``."""
     if size is None:
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
-    kind = kind_for(dtype, device)
     if not isinstance(size, (tuple, list)):
         raise type_error("randint", "size", 2, "tuple of ints", size)
+    low, high = _bounds("randint", low, high)
     shape = factory_shape("randint", (size,))
-    return finished(draw_integers(kind, shape, int(low), int(high), generator), kind, requires_grad)
+    return draw_integers(options.kind(dtypes.int64), shape, low, high, generator)
 
 
-@public(method=False, out=True)
+def _bounds(name: str, low: Any, high: Any) -> tuple[int, int]:
+    """The limits of random integers."""
+    return whole_number(name, "low", 1, low), whole_number(name, "high", 2, high)
+
+
+@factory("out")
 def randperm(
     n: int,
     *,
     generator: Generator | None = None,
-    dtype: Any = dtypes.int64,
-    layout: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    options: Options,
+) -> Any:
     """A random order of 0..n-1: the order of *n* random words."""
-    kind = kind_for(dtype, device)
+    kind = options.kind(dtypes.int64)
     _check_permutation(kind.dtype, n)
     index = kind.i64
     if not n:
-        return finished(kind.empty((0,)), kind, requires_grad)
+        return kind.empty((0,))
     key, offset = (generator or default_generator).take(n)
     order = index.argsort(index.random_bits(key, offset, n), 0)
-    return finished(order if kind is index else kind.cast(order, index), kind, requires_grad)
+    return order if kind is index else kind.cast(order, index)
 
 
 _HELD_EXACTLY = {"float16": 2**11 + 1, "bfloat16": 2**8 + 1, "float32": 2**24 + 1}
@@ -264,68 +253,81 @@ def _check_permutation(d: dtypes.dtype, n: int) -> None:
 
 
 def _like(name: str, draw: Any, kernel: str) -> Any:
-    def like(
-        input: Tensor,
-        *,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
-        requires_grad: bool = False,
-        memory_format: Any = None,
-        generator: Generator | None = None,
-    ) -> Tensor:
+    def make(input: Tensor, *, generator: Generator | None = None, options: Options) -> Any:
         check_tensors(name, input=input)
-        kind = checked(kind_for(dtype or input._k.dtype, device or input._k.device), kernel)
-        return finished(draw(kind, tuple(input._s), generator), kind, requires_grad)
+        kind = checked(options.kind(like=input), kernel)
+        return _laid_out(draw(kind, tuple(input._s), generator), kind, input, options)
 
-    like.__name__ = like.__qualname__ = name
-    like.__doc__ = f"``{name.removesuffix('_like')}`` in the shape of another tensor."
-    return public(method=False)(like)
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"``{name.removesuffix('_like')}`` in the shape of another tensor."
+    return factory("memory_format")(make)
+
+
+def _laid_out(drawn: Any, kind: Kind, input: Tensor, options: Options) -> Any:
+    """Random numbers in the memory format that is asked for, else in the order of *input*."""
+    if input._b is None and options.memory_format is None:
+        return drawn
+    return kind.copy_(options.empty(tuple(input._s), like=input), drawn)
 
 
 _like("rand_like", draw_uniform, UNIFORM)
 _like("randn_like", draw_normal, NORMAL)
 
 
-@public(method=False)
+@factory("memory_format")
 def randint_like(
     input: Tensor,
     low: Any = 0,
     high: Any = None,
     *,
-    dtype: Any = None,
-    device: Any = None,
-    **_: Any,
-) -> Tensor:
+    generator: Generator | None = None,
+    options: Options,
+) -> Any:
     """``randint`` in the shape of another tensor."""
+    check_tensors("randint_like", input=input)
     if high is None:
         low, high = 0, low
-    return randint(
-        int(low), int(high), tuple(input._s), dtype=dtype or input._k.dtype,
-        device=device or input._k.device,
-    )  # fmt: skip
+    low, high = _bounds("randint_like", low, high)
+    kind = options.kind(like=input)
+    drawn = draw_integers(kind, tuple(input._s), low, high, generator)
+    return _laid_out(drawn, kind, input, options)
 
 
-@public(method=False, out=True)
+@factory("out")
 def normal(
-    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
-    dtype: Any = None, device: Any = None, requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """Normal random numbers with means and standard deviations given as tensors or numbers."""
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    options: Options,
+) -> Any:
+    """Normal random numbers with means and standard deviations given as tensors or numbers.
+
+    TypeError for a size, dtype or device beside tensors, which say these themselves.
+    """
     given = [x for x in (mean, std) if isinstance(x, Tensor)]
     if isinstance(std, Tensor):
         if std._s.numel() and bool((std < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if given:
+        if size is not None or options.dtype or options.device or options.requires_grad:
+            raise TypeError(
+                "normal() received an invalid combination of arguments: where mean or std is a "
+                "tensor it says size, dtype and device, and requires_grad is not taken"
+            )
+        k = options.kind(like=given[0])
+        shape = tuple(broadcast_shapes(*(tuple(t._s) for t in given)))
+    elif not isinstance(size, (tuple, list)):
+        raise TypeError(
+            "normal() received an invalid combination of arguments: where mean and std are numbers "
+            f"size must be a tuple of ints, not {type(size).__name__}"
+        )
+    else:
+        k, shape = options.kind(), factory_shape("normal", (size,))
+    checked(k, NORMAL)
     with no_grad():
-        if given:
-            k = given[0]._k
-            shape = tuple(broadcast_shapes(*(tuple(t._s) for t in given)))
-        elif size is None:
-            raise TypeError("normal() needs a size where mean and std are numbers")
-        else:
-            k, shape = kind_for(dtype, device), factory_shape("normal", (size,))
-        checked(k, NORMAL)
-        z = to_kind(from_array(draw_normal(k, shape, generator), k) * std + mean, k)
-    return z.requires_grad_() if requires_grad else z
+        drawn = from_array(draw_normal(k, shape, generator), k)
+        return to_kind(drawn * std + mean, k)._a

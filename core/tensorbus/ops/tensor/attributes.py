@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, overload
 
-from tensorbus._base import dtypes
+from tensorbus._base import dtypes, formats
+from tensorbus._base.formats import channels_last_rank, check_format
 from tensorbus._base.size import Size
 from tensorbus._device.device import device as Device
 from tensorbus._tensor.tensor import PERMUTED, Tensor, version_of
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.public import METHODS, public
+from tensorbus.rows.layouts import in_format
 
 
 def attribute(get: Callable[[Tensor], Any]) -> None:
@@ -70,6 +72,18 @@ def is_cpu(self: Tensor) -> bool:
 def is_cuda(self: Tensor) -> bool:
     """Whether it is on a device of type ``cuda``."""
     return self._k.device.type == "cuda"
+
+
+@attribute
+def layout(self: Tensor) -> formats.layout:
+    """How its elements are kept: ``strided``."""
+    return formats.strided
+
+
+@attribute
+def is_mkldnn(self: Tensor) -> bool:
+    """Whether it is in a layout of a vendor's library, which no tensor is."""
+    return False
 
 
 @attribute
@@ -162,8 +176,11 @@ def element_size(self: Tensor) -> int:
 
 
 @public(function=False)
-def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Whether it is row-major without gaps."""
+def is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
+    """Whether its elements lie in a memory format without gaps; row-major if none is given."""
+    check_format("is_contiguous", memory_format)
+    if channels_last_rank(memory_format):
+        return in_format(memory_format, tuple(self._s), tuple(self._k.layout(self._a)[2]))
     return self._b is None or self._k.is_contiguous(self._a)
 
 

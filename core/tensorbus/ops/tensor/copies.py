@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base.dtypes import dtype as Dtype
+from tensorbus._base.formats import check_format, preserve_format
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, new
 from tensorbus.autograd.node import AccumulateGrad
-from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.casting import clone_in_format
 from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.public import METHODS, public
 from tensorbus.ops.tensor.attributes import is_contiguous
@@ -21,18 +22,39 @@ from tensorbus.ops.tensor.host_values import host_read
 
 
 @public(function=False)
-def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor if it is row-major without gaps, else a copy that is."""
-    return self if is_contiguous(self) else core("clone")(self)
+def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
+    """The tensor if its elements lie in a memory format without gaps, else a copy that does.
+
+    Row-major where no format is given. RuntimeError where the format is for tensors of another
+    rank, or is ``preserve_format``.
+
+    >>> import tensorbus
+    >>> x = tensorbus.zeros(2, 3, 4, 5)
+    >>> x.contiguous(memory_format=tensorbus.channels_last).stride()
+    (60, 1, 15, 3)
+    """
+    if memory_format is None:
+        return self if is_contiguous(self) else core("clone")(self)
+    if is_contiguous(self, memory_format=memory_format):
+        return self
+    if memory_format is preserve_format:
+        raise RuntimeError(
+            "preserve memory format is unsupported by the contiguous operator: name the format "
+            "that the elements shall have"
+        )
+    return clone_in_format(self, memory_format)
 
 
 @public()
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy, which gradients flow through; dense tensors keep their order of dimensions."""
-    row_major = memory_format is not None and repr(memory_format) == "torch.contiguous_format"
-    if input._b is None or row_major or input._k.is_contiguous(input._a):
-        return core("clone")(input)
-    return to_kind(input, input._k, copy=True)
+    """A copy, which gradients flow through; dense tensors keep their order of dimensions.
+
+    A memory format says another order. RuntimeError where it is for tensors of another rank.
+    """
+    if memory_format is not None:
+        check_format("clone", memory_format)
+        return clone_in_format(input, memory_format)
+    return core("clone")(input) if input._b is None else clone_in_format(input, None)
 
 
 def _shared(self: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus import storage as storages
+from tensorbus._base.formats import check_format
 from tensorbus._dispatch.kinds import contiguous_strides
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump
 from tensorbus.op_engine import override
@@ -20,8 +21,9 @@ def untyped_storage(self: Tensor) -> storages.UntypedStorage:
 
 @public(function=False)
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
-    """Give the tensor another shape; values are kept as far as they fit."""
-    return storages.resize_(self, shape_argument(sizes))
+    """Give the tensor another shape; the first values in memory are kept as far as they fit."""
+    check_format("resize_", memory_format)
+    return storages.resize_(self, shape_argument(sizes), memory_format)
 
 
 @public(function=False)

@@ -1,0 +1,188 @@
+"""The options that all factories share: what the new tensor is to be, and where it is put."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus._base.dtypes import checked
+from tensorbus._base.dtypes import dtype as Dtype
+from tensorbus._base.float_warnings import silence
+from tensorbus._base.formats import check_format, check_layout
+from tensorbus._device import defaults
+from tensorbus._device.device import device as Device
+from tensorbus._dispatch.kinds import Kind, kind_of
+from tensorbus._tensor.tensor import Tensor, wrap_like
+from tensorbus.op_engine.arguments import scalar_name
+from tensorbus.op_engine.in_place import write_out
+from tensorbus.op_engine.public import public
+from tensorbus.rows.layouts import empty_in_layout, strides_in_format
+
+COMMON = ("dtype", "layout", "device", "requires_grad", "pin_memory")
+
+_ANNOTATIONS = {"requires_grad": "bool", "pin_memory": "bool", "out": "Tensor | None"}
+
+
+def check_flag(function: str, name: str, value: Any) -> bool:
+    """A truth value that may be left out; TypeError for anything else."""
+    if value is None or value is False:
+        return False
+    if value is not True:
+        raise TypeError(f"{function}(): argument '{name}' must be bool, not {type(value).__name__}")
+    return True
+
+
+def refuse_pinning() -> RuntimeError:
+    """No device here has a pinned memory allocator."""
+    return RuntimeError(
+        "pinned memory requires an accelerator whose backend allocates it; no pinned memory "
+        "allocator is available on this system: leave pin_memory out"
+    )
+
+
+def checked_dtype(function: str, value: Any) -> Dtype | None:
+    """A dtype, or the one that a Python type stands for; TypeError for anything else."""
+    return value if value is None else checked(value, function)
+
+
+def checked_device(function: str, value: Any) -> Device | None:
+    """A device for one, its name, or an index; TypeError for anything else."""
+    if value is None or type(value) is Device:
+        return value
+    if not isinstance(value, (str, int)) or isinstance(value, bool):
+        raise TypeError(
+            f"{function}(): argument 'device' must be torch.device, not {type(value).__name__}"
+        )
+    return Device(value)
+
+
+class Options:
+    """The options of one call of a factory, checked.
+
+    ``kind`` says what the new tensor is, ``empty`` makes its array, ``deliver`` the tensor.
+    """
+
+    __slots__ = ("_kind", "device", "dtype", "memory_format", "name", "out", "requires_grad")
+
+    def __init__(self, name: str, given: dict[str, Any], taken: tuple[str, ...]):
+        """Takes the options that the factory has out of the keywords *given* to it."""
+        self.name = name
+        self.dtype = self.device = self.out = self.memory_format = self.requires_grad = None
+        if not given:
+            return
+        options = {option: given.pop(option) for option in taken if option in given}
+        self.dtype = checked_dtype(name, options.get("dtype"))
+        self.device = checked_device(name, options.get("device"))
+        self.requires_grad = check_flag(name, "requires_grad", options.get("requires_grad"))
+        if check_flag(name, "pin_memory", options.get("pin_memory")):
+            raise refuse_pinning()
+        check_layout(name, options.get("layout"))
+        self.memory_format = options.get("memory_format")
+        check_format(name, self.memory_format)
+        self.out = options.get("out")
+        if self.out is not None:
+            self._check_out()
+
+    def _check_out(self) -> None:
+        out = self.out
+        if not isinstance(out, Tensor):
+            raise TypeError(
+                f"{self.name}(): argument 'out' must be Tensor, not {type(out).__name__}"
+            )
+        if self.dtype is not None and self.dtype is not out._k.dtype:
+            raise RuntimeError(
+                f"dtype {scalar_name(self.dtype)} does not match dtype of out parameter "
+                f"({scalar_name(out._k.dtype)})"
+            )
+        if self.device is not None and kind_of(self.device, out._k.dtype) is not out._k:
+            raise RuntimeError(
+                f"device type {self.device} does not match device type of out parameter "
+                f"({out._k.device})"
+            )
+        if self.memory_format is not None:
+            raise RuntimeError(
+                "'memory_format' argument is incompatible with 'out' tensor argument"
+            )
+
+    def kind(self, default: Dtype | None = None, like: Tensor | None = None) -> Kind:
+        """The kind of the new tensor: as asked for, else that of *out* or *like*, else default."""
+        silence()
+        d, where = self.dtype, self.device
+        source = self.out if self.out is not None else like
+        if source is not None:
+            d = source._k.dtype if d is None else d
+            where = source._k.device if where is None else where
+        if d is None:
+            d = defaults.get_default_dtype() if default is None else default
+        self._kind = kind_of(defaults.get_default_device() if where is None else where, d)
+        return self._kind
+
+    def empty(self, shape: tuple[int, ...], like: Tensor | None = None) -> Any:
+        """A new array of ``kind``, in the memory format asked for; else in the order of *like*."""
+        if like is None and self.memory_format is None:
+            return self._kind.empty(shape)
+        if like is not None and like._b is None and self.memory_format is None:
+            return self._kind.empty(shape)
+        strides = tuple(like._k.layout(like._a)[2]) if like is not None else None
+        wanted = strides_in_format(self.memory_format, shape, strides)
+        return empty_in_layout(self._kind, shape, wanted)
+
+    def deliver(self, array: Any) -> Tensor:
+        """A new leaf for a fresh array of ``kind``; or *out*, overwritten with it."""
+        t = wrap_like(array, self._kind, None)
+        if self.out is not None:
+            t = write_out(t, self.out, self.name)
+        elif self.requires_grad and not self._kind.differentiable:
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients"
+            )
+        return t.requires_grad_() if self.requires_grad else t
+
+
+def factory(
+    *further: str, without: tuple[str, ...] = (), method: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Tensor]]:
+    """Publish a function that makes a new tensor, with the options that such functions share.
+
+    The function itself gets them as ``options``, and returns an array of ``options.kind()``. It
+    may take ``out`` and ``memory_format`` as *further* options, or be *without* some of the others.
+    """
+    taken = tuple(o for o in (*further, *COMMON) if o not in without)
+
+    def publish(make: Callable[..., Any]) -> Callable[..., Tensor]:
+        name = make.__name__
+        own = inspect.signature(make).parameters
+        first = next((i for i, p in enumerate(own.values()) if p.kind is p.VAR_POSITIONAL), None)
+
+        @functools.wraps(make)
+        def call(*args: Any, **keywords: Any) -> Tensor:
+            options = Options(name, keywords, taken)
+            if first is None and len(args) > most:
+                raise TypeError(
+                    f"{name}() takes {most} positional arguments but {len(args)} were given"
+                )
+            if "size" in keywords and first is not None:
+                if len(args) > first:
+                    raise TypeError("the size was given twice: by position and as size=")
+                args = (*args, keywords.pop("size"))
+            return options.deliver(make(*args, options=options, **keywords))
+
+        most = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in own.values())
+        parameters = [p for p in own.values() if p.name != "options"]
+        parameters += [
+            inspect.Parameter(
+                option,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False if _ANNOTATIONS.get(option) == "bool" else None,
+                annotation=_ANNOTATIONS.get(option, "Any"),
+            )
+            for option in taken
+        ]
+        call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            parameters, return_annotation="Tensor"
+        )
+        return public(method=method, function=not method)(call)
+
+    return publish
