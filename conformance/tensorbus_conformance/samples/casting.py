@@ -104,7 +104,7 @@ OPS = [
             S("non-blocking", _plain(), DEVICE, DTYPE, True),
         ],
         [
-            E("number", TypeError, r"to\(\) takes a dtype, a device or a tensor, not float",
+            E("number", TypeError, r"to\(\): argument 'device' must be torch.device, not float",
               _plain(), 1.5),
         ]),
     _op("to-copies", _same, [S("dtype", _plain(), DTYPE), S("device", _plain(), DEVICE)],

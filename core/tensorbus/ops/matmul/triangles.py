@@ -120,7 +120,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 
 def _diagonal_copy(x: Tensor, offset: int) -> Tensor:
-    return diagonal(x, offset).clone()
+    return core("clone")(diagonal(x, offset))
 
 
 @public()
