@@ -191,10 +191,17 @@ def _places(row: Any) -> tuple[str, ...]:
     return (row.name, "fast_" + row.name) if row.form == "view" else (row.name,)
 
 
+def check_bits(value: Any) -> None:
+    """OverflowError for an integer that no dtype can hold."""
+    if type(value) is int and not -(1 << 63) <= value < 1 << 64:
+        raise OverflowError(
+            "int too big to convert" if value > 0 else "can't convert negative int to unsigned"
+        )
+
+
 def wrap_number(value: Any, dtype: dtypes.dtype) -> Any:
     """A Python number as the dtype holds it: integers wrap around; none has over 64 bits."""
-    if type(value) is int and not -(1 << 63) <= value < 1 << 64:
-        raise OverflowError("int too big to convert")
+    check_bits(value)
     if dtype.category == dtypes.INTEGER:
         value = int(value) & ((1 << dtype.bits) - 1)
         return value - (1 << dtype.bits) if dtype.is_signed and value >> (dtype.bits - 1) else value

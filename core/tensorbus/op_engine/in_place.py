@@ -13,6 +13,7 @@ from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import AccumulateGrad, Node, next_sequence
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.scalars import scalar_name_of
 from tensorbus.op_engine.slow import edge_of, replay
 from tensorbus.rows.recipes import steps
 
@@ -76,7 +77,8 @@ def assign(x: Tensor, y: Tensor) -> Tensor:
     if y._k is not k:
         if not can_cast(y._k.dtype, k.dtype):
             raise RuntimeError(
-                f"result type {_scalar(y)} can't be cast to the desired output type {_scalar(x)}"
+                f"result type {scalar_name_of(y)} can't be cast to the desired output type "
+                f"{scalar_name_of(x)}"
             )
         y = to_kind(y, k)
     refuse_overlap(x)
@@ -95,10 +97,6 @@ def assign(x: Tensor, y: Tensor) -> Tensor:
 def edge_of_before(x: Tensor) -> Any:
     """The edge a write replaces, where recording follows writes."""
     return x._e if GRAD.on or THREAD.on else None
-
-
-def _scalar(t: Tensor) -> str:
-    return t._k.dtype.legacy.removesuffix("Tensor")
 
 
 def refuse_overlap(x: Tensor) -> None:
@@ -232,7 +230,8 @@ def _check_out(y: Tensor, out: Any, name: str) -> None:
         )
     if not can_cast(y._k.dtype, out._k.dtype):
         raise RuntimeError(
-            f"result type {_scalar(y)} can't be cast to the desired output type {_scalar(out)}"
+            f"result type {scalar_name_of(y)} can't be cast to the desired output type "
+            f"{scalar_name_of(out)}"
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype, promote_types
 from tensorbus._device import defaults
+from tensorbus._dispatch.kinds import check_bits
 from tensorbus._tensor.tensor import Tensor
 
 
@@ -18,6 +19,7 @@ def number_dtype(value: Any) -> dtype:
     if isinstance(value, bool):
         return dtypes.bool
     if isinstance(value, int):
+        check_bits(value)
         return dtypes.int64
     if isinstance(value, float):
         return defaults.get_default_dtype()

@@ -19,6 +19,7 @@ from tensorbus.autograd.node import AccumulateGrad, Node
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.override import SUBCLASSES, ask, overriding, plain
 from tensorbus.op_engine.promotion import result_type
+from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.rows.layouts import (
     broadcast_shapes,
@@ -137,11 +138,7 @@ def common_kind(row: Row, *operands: Any) -> Kind:
 
 def _check_domain(row: Row, d: dtypes.dtype) -> None:
     if d.category > DOMAINS[row.domain][1]:
-        raise NotImplementedError(f"\"{row.name}\" not implemented for '{_scalar_name(d)}'")
-
-
-def _scalar_name(d: dtypes.dtype) -> str:
-    return d.legacy.removesuffix("Tensor")
+        raise NotImplementedError(f"\"{row.name}\" not implemented for '{scalar_name(d)}'")
 
 
 def _host_number(value: Any) -> Any:
@@ -174,7 +171,7 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
         kind = common_kind(row, *tensors)
         if kind is tensors[0]._k:
             raise NotImplementedError(
-                f"\"{row.name}\" not implemented for '{_scalar_name(kind.dtype)}'"
+                f"\"{row.name}\" not implemented for '{scalar_name(kind.dtype)}'"
             ) from None
         return core(row.name)(
             *(to_kind(x, kind) if isinstance(x, Tensor) else x for x in arguments)

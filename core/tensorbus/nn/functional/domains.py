@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.arguments import check_device, not_implemented, scalar_name
+from tensorbus.op_engine.arguments import check_device, not_implemented
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.op_engine.slow import common_kind
 from tensorbus.rows.registry import ROWS
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.scalars import fitted
 
 
 def padded(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None) -> Tensor:
@@ -34,7 +35,8 @@ def padded(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None) 
         wanted = tuple((max(a, 0), max(b, 0)) for a, b in widths)
         if wanted == ((0, 0),) * rank:
             return input.clone()
-        return core("pad")(input, wanted, 0.0 if value is None else value)
+        number = fitted(float(value or 0.0), input._k.dtype)
+        return core("pad")(input, wanted, number)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     for d, (a, b) in enumerate(widths):

@@ -6,9 +6,10 @@ from typing import Any
 
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.arguments import check_fill, check_tensors
+from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.dims import shape_argument
 from tensorbus.op_engine.options import Options, factory
+from tensorbus.op_engine.scalars import fitted
 from tensorbus.ops.creation.from_data import inferred
 from tensorbus.rows.layouts import contiguous_strides
 
@@ -75,8 +76,8 @@ def full(size: Any, fill_value: Any, *, options: Options) -> Any:
         raise type_error("full", "size", 1, "tuple of ints", size)
     fill_value = _fill_number("full", fill_value)
     k = options.kind(inferred(fill_value))
-    check_fill(fill_value, k.dtype)
-    return k.full(factory_shape("full", (size,)), fill_value)
+    value = fitted(fill_value, k.dtype)
+    return k.full(factory_shape("full", (size,)), value)
 
 
 def _fill_number(name: str, value: Any) -> Any:
@@ -119,8 +120,7 @@ def full_like(input: Tensor, fill_value: Any, *, options: Options) -> Any:
     """One value in the shape of another tensor, with its dtype and device if not given."""
     check_tensors("full_like", input=input)
     value = _fill_number("full_like", fill_value)
-    check_fill(value, options.dtype or input._k.dtype)
-    return _like(input, value, options)
+    return _like(input, fitted(value, options.dtype or input._k.dtype), options)
 
 
 # -- by strides ------------------------------------------------------------------------------
@@ -207,9 +207,7 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, options: Options) -> A
     """One value in the given shape, with this tensor's dtype and device if not given."""
     k = options.kind(like=self)
     shape = factory_shape("new_full", (size,))
-    value = _fill_number("new_full", fill_value)
-    check_fill(value, k.dtype)
-    return k.full(shape, value)
+    return k.full(shape, fitted(_fill_number("new_full", fill_value), k.dtype))
 
 
 @factory(method=True)

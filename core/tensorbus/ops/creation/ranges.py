@@ -7,13 +7,14 @@ import warnings
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.errors import type_error
 from tensorbus._device import defaults
-from tensorbus._dispatch.kinds import Kind
+from tensorbus._dispatch.kinds import Kind, wrap_number
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.arguments import check_fill, scalar_name, whole_number
+from tensorbus.op_engine.arguments import whole_number
 from tensorbus.op_engine.options import Options, factory
-from tensorbus.ops.matmul.matmul import c_name
+from tensorbus.op_engine.scalars import c_name, fitted, scalar_name
 
 
 def _number(name: str, argument: str, position: int, value: Any) -> Any:
@@ -65,9 +66,7 @@ def arange(
     if k.dtype is dtypes.bool or k.dtype.is_complex:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{scalar_name(k.dtype)}'")
     if k.dtype.category == dtypes.INTEGER:
-        for bound in (start, end, step):
-            check_fill(bound, dtypes.int64)
-        start, end, step = int(start), int(end), int(step)
+        start, end, step = (fitted(bound, dtypes.int64) for bound in (start, end, step))
         if step == 0:
             raise ValueError("step must be nonzero")
     if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
@@ -188,16 +187,33 @@ def _between(start: Any, end: Any, n: int, options: Options, base: Any = None) -
         )
     if k.dtype is dtypes.bool:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
-    if base is None:
-        check_fill(start, k.dtype)
-        check_fill(end, k.dtype)
     if not n:
         return k.empty((0,))
+    if n == 1 and base is not None and not k.dtype.is_complex:
+        return k.full((1,), fitted(_power(float(base), float(start)), k.dtype))
+    start, end = (_end(bound, k.dtype) for bound in ((start, end) if n > 1 else (start, start)))
     wide = _counting_kind(k)
     array = _spread(wide, start, end, n)
     if base is not None:
         array = wide.pow(wide.full((), base), array)
     return array if wide is k else k.cast(array, wide)
+
+
+def _end(value: Any, d: Dtype) -> Any:
+    """An end of a range in the range's dtype: whole negative numbers wrap in unsigned ones."""
+    value = fitted(value, d)
+    return wrap_number(value, d) if d.category == dtypes.INTEGER else value
+
+
+def _power(base: float, exponent: float) -> float:
+    """*base* to a power as floating point arithmetic has it: infinite, or NaN, where it must."""
+    try:
+        r = base**exponent
+    except OverflowError:
+        return math.inf if base > 0 or exponent % 2 == 0 else -math.inf
+    except ZeroDivisionError:
+        return math.inf
+    return math.nan if isinstance(r, complex) else r
 
 
 @factory("out")

@@ -16,11 +16,11 @@ from tensorbus._base import dtypes
 from tensorbus._base.modes import RARE
 from tensorbus._base.size import SIZES, size_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, make
-from tensorbus.op_engine.arguments import check_fill
 from tensorbus.op_engine.generate import core, shortcut
 from tensorbus.op_engine.in_place import refuse_overlap
 from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding
 from tensorbus.op_engine.public import METHODS, Lazy
+from tensorbus.op_engine.scalars import converted
 from tensorbus.ops.creation.from_data import tensor
 from tensorbus.ops.indexing.index_tensors import Indexed, assign_at, take_at
 from tensorbus.ops.indexing.setitem import write_values
@@ -254,13 +254,9 @@ def _assigned(x: Tensor, value: Any) -> Any:
         if not isinstance(number, (bool, int, float, complex)):
             raise TypeError(f"can't assign a {type(value).__name__} to a torch.{x._k.dtype.legacy}")
         value = number
-    check_fits(x, value)
-    return value
-
-
-def check_fits(x: Tensor, value: Any) -> None:
-    """RuntimeError for a number that the tensor's dtype cannot hold."""
-    check_fill(value, x._k.dtype)
+    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+        raise ValueError("Overflow when unpacking long long")
+    return converted(value, x._k.dtype)
 
 
 # -- from the written index to views and tensors ---------------------------------------------

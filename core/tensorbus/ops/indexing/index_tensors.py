@@ -13,6 +13,7 @@ from tensorbus.autograd.node import Node, next_sequence, stale
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.in_place import check_leaf, rebase, refuse_overlap
+from tensorbus.op_engine.scalars import scalar_name_of
 from tensorbus.op_engine.slow import edge_of
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.rows.layouts import broadcast_shapes, view_strides
@@ -248,13 +249,9 @@ def _same_kind(x: Tensor, value: Tensor, converts: bool) -> Tensor:
     if value._k.dtype is not x._k.dtype and (value._s or not converts):
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
-            f"{_scalar(x)} for the destination and {_scalar(value)} for the source."
+            f"{scalar_name_of(x)} for the destination and {scalar_name_of(value)} for the source."
         )
     return to_kind(value, x._k)
-
-
-def _scalar(x: Tensor) -> str:
-    return x._k.dtype.legacy.removesuffix("Tensor")
 
 
 def _fill_mask(at: Indexed, value: Any) -> None:

@@ -14,17 +14,12 @@ from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.in_place import in_place, refuse_overlap
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
+from tensorbus.op_engine.scalars import c_name, converted, fitted, scalar_name_of
 from tensorbus.op_engine.slow import edge_of, operand
-from tensorbus.ops.indexing.getitem import check_fits
 from tensorbus.ops.indexing.index_tensors import places, unravel
-from tensorbus.ops.matmul.matmul import c_name
 from tensorbus.rows.layouts import broadcast_shapes
 
 _NUMBERS = (bool, int, float, complex)
-
-
-def _scalar(x: Tensor) -> str:
-    return x._k.dtype.legacy.removesuffix("Tensor")
 
 
 @public(out=True, method=False)
@@ -53,7 +48,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         if condition._k.dtype is not dtypes.uint8:
             raise RuntimeError(
                 "where expected condition to be a boolean tensor, but got a tensor with dtype "
-                f"{_scalar(condition)}"
+                f"{scalar_name_of(condition)}"
             )
         condition = condition.to(dtypes.bool)
     for x in (input, other):
@@ -61,7 +56,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
             position = 2 if x is input else 3
             raise type_error("where", "input" if x is input else "other", position, "Tensor", x)
     k = kind_of(_device(condition, input, other), result_type(input, other))
-    x, y = operand(input, k), operand(other, k)
+    x, y = (
+        operand(o if isinstance(o, Tensor) else converted(o, k.dtype), k) for o in (input, other)
+    )
     if condition._k.device is not k.device:
         condition = condition.to(k.device)
     broadcast_shapes(condition._s, x._s, y._s)
@@ -89,8 +86,7 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 @public()
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """*value*, a number or a 0-dim tensor, where the mask is true; the mask broadcasts."""
-    _fill_value(input, mask, value)
-    value = operand(value, input._k)
+    value = operand(_fill_value(input, mask, value), input._k)
     shape = broadcast_shapes(mask._s, input._s)
     x = input if input._s == shape else input.expand(shape)
     return core("where")(_on(mask, x), value, x)
@@ -99,7 +95,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 @public(function=False)
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """Write *value* where the mask, which broadcasts, is true."""
-    _fill_value(self, mask, value)
+    value = _fill_value(self, mask, value)
     shape = self._s if mask._s is self._s else broadcast_shapes(self._s, mask._s)
     if shape != self._s:
         raise RuntimeError(
@@ -118,19 +114,21 @@ def _on(mask: Tensor, x: Tensor) -> Tensor:
     return mask if mask._k.device is x._k.device else mask.to(x._k.device)
 
 
-def _fill_value(x: Tensor, mask: Tensor, value: Any) -> None:
+def _fill_value(x: Tensor, mask: Tensor, value: Any) -> Any:
+    """The value as the tensor's dtype takes it."""
     if mask._k.dtype is not dtypes.bool:
         raise RuntimeError(
             "masked_fill_ only supports boolean masks, but got mask with dtype "
             + c_name(mask._k.dtype)
         )
     if not isinstance(value, Tensor):
-        check_fits(x, value)
-    elif value._s:
+        return fitted(value, x._k.dtype)
+    if value._s:
         raise RuntimeError(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{len(value._s)} dimension(s)."
         )
+    return value
 
 
 @public(out=True)
@@ -149,11 +147,12 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if source._k.dtype is not input._k.dtype:
         raise RuntimeError(
             "masked_scatter: expected self and source to have same dtypes but got "
-            f"{_scalar(input)} and {_scalar(source)}"
+            f"{scalar_name_of(input)} and {scalar_name_of(source)}"
         )
     if mask._k.dtype is not dtypes.bool:
         raise RuntimeError(
-            "masked_scatter_ only supports boolean masks, but got mask with dtype " + _scalar(mask)
+            "masked_scatter_ only supports boolean masks, but got mask with dtype "
+            + scalar_name_of(mask)
         )
     check_device(input, source)
     shape = broadcast_shapes(input._s, mask._s)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus._base import dtypes
+from tensorbus._dispatch.kinds import check_bits
 from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.in_place import check_leaf, rebase, refuse_overlap
 from tensorbus.op_engine.public import public
+from tensorbus.op_engine.scalars import fitted
 from tensorbus.op_engine.slow import edge_of
 from tensorbus.rows.layouts import broadcast_shapes
 
@@ -18,6 +19,7 @@ from tensorbus.rows.layouts import broadcast_shapes
 def write_values(self: Tensor, src: Any) -> Tensor:
     """Write another tensor's values, or a number, into places that do not overlap."""
     if not isinstance(src, Tensor):
+        check_bits(src)
         src = from_array(self._k.full((), src), self._k)
     y = to_kind(src, self._k)
     if y._s != self._s:
@@ -49,18 +51,6 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return write_values(self, src)
 
 
-def _fitting(x: Tensor, value: Any) -> Any:
-    """A number as the dtype takes it; RuntimeError where it can't."""
-    from tensorbus.ops.indexing.getitem import check_fits
-
-    if x._k.dtype.is_complex:
-        return value
-    if x._k.dtype is dtypes.bool:
-        return bool(value)
-    check_fits(x, value)
-    return value.real
-
-
 @public(function=False)
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one value everywhere."""
@@ -71,8 +61,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
                 f"{len(value._s)} dimensions."
             )
         return copy_(self, value)
-    if self._k.dtype.category == dtypes.INTEGER or isinstance(value, complex):
-        value = _fitting(self, value)
+    value = fitted(value, self._k.dtype)
     if (GRAD.on or THREAD.on) and edge_of(self) is not None:
         return copy_(self, value)
     self._k.copy_(self._a, value)

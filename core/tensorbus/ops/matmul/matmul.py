@@ -8,9 +8,10 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.errors import device_error
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.arguments import check_tensors, not_implemented, scalar_name
+from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.public import METHODS, Lazy, public
+from tensorbus.op_engine.scalars import c_name, fitted, scalar_name, widened
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import row
 
@@ -81,25 +82,6 @@ def _different_dtypes(name: str, a: Tensor, b: Tensor) -> str:
         return f"expected scalar type {first} but found {second}"
     names = f"{c_name(a._k.dtype)} != {c_name(b._k.dtype)}"
     return f"expected m1 and m2 to have the same dtype, but got: {names}"
-
-
-def c_name(d: dtypes.dtype) -> str:
-    """A dtype as error texts of matrix products call it: ``float``, ``long int``."""
-    plain = {
-        "float32": "float",
-        "float64": "double",
-        "int64": "long int",
-        "int32": "int",
-        "uint8": "unsigned char",
-        "int8": "signed char",
-        "int16": "short int",
-        "bool": "bool",
-        "float16": "c10::Half",
-        "bfloat16": "c10::BFloat16",
-        "complex64": "c10::complex<float>",
-        "complex128": "c10::complex<double>",
-    }
-    return plain.get(d.name, d.name)
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
@@ -252,22 +234,21 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return core("mul")(core("unsqueeze")(input, 1), vec2)
 
 
-def scaled(x: Tensor, factor: Any) -> Tensor:
-    """The tensor times a number of its own dtype: fractions are dropped for integers."""
-    if factor == 1:
-        return x
-    d = x._k.dtype
-    if isinstance(factor, complex) and not d.is_complex:
-        raise RuntimeError(f"value cannot be converted to type {c_name(d)} without overflow")
-    return core("mul")(x, int(factor) if d.category <= dtypes.INTEGER else factor)
+def combined(
+    product: Tensor, input: Tensor, beta: Any, alpha: Any, factors: dtypes.dtype | None = None
+) -> Tensor:
+    """``beta * input + alpha * product``, where *input* broadcasts and beta = 0 ignores it.
 
-
-def combined(product: Tensor, input: Tensor, beta: Any, alpha: Any) -> Tensor:
-    """``beta * input + alpha * product``, where *input* broadcasts and beta = 0 ignores it."""
+    The factors are numbers of the dtype *factors*, if not given that in which products are added.
+    """
+    d = factors or widened(product._k.dtype)
+    beta, alpha = fitted(beta, d), fitted(alpha, d)
     if input._s is not product._s:
         input = input.expand(product._s)
-    product = scaled(product, alpha)
-    return product if beta == 0 else core("add")(product, scaled(input, beta))
+    product = product if alpha == 1 else core("mul")(product, alpha)
+    if beta == 0:
+        return product
+    return core("add")(product, input if beta == 1 else core("mul")(input, beta))
 
 
 def _same_dtypes(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
@@ -314,7 +295,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
         raise RuntimeError(
             f"size mismatch, got input ({input._s.numel()}), mat ({n}x{k}), vec ({vec._s[0]})"
         )
-    return combined(mv(mat, vec), input, beta, alpha)
+    return combined(mv(mat, vec), input, beta, alpha, mat._k.dtype)
 
 
 @public(out=True, inplace=True)

@@ -14,7 +14,7 @@ from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import FUNCTIONS, public
-from tensorbus.ops.indexing.getitem import check_fits
+from tensorbus.op_engine.scalars import fitted
 from tensorbus.ops.pointwise.pointwise import unary
 from tensorbus.ops.random.random import draw_uniform
 from tensorbus.rows.registry import row
@@ -166,14 +166,6 @@ def log_softmax(
     return over_dim("log_softmax", input, dim, dtype)
 
 
-def _wrapped(x: Tensor, bound: Any) -> Any:
-    """A bound as the dtype holds it; RuntimeError where it does not."""
-    if bound is None or x._k.is_float:
-        return bound
-    check_fits(x, bound)
-    return wrap_number(bound, x._k.dtype)
-
-
 @public(out=True, inplace=True, aliases=("clip",))
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """The values cut to [min, max]; either may be missing, a number or a tensor."""
@@ -183,12 +175,16 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         if min is not None:
             input = FUNCTIONS["clamp_min"](input, min)
         return input if max is None else FUNCTIONS["clamp_max"](input, max)
-    if isinstance(min, complex) or isinstance(max, complex) or input._k.dtype.is_complex:
+    bounds = [bound for bound in (min, max) if bound is not None]
+    d = result_type(input, *bounds)
+    if d.is_complex and (input._k.dtype.is_complex or not input._k.is_float):
         raise NotImplementedError("clamp is not supported for complex types")
     if not input._k.is_float:
-        bounds = [bound for bound in (min, max) if bound is not None]
-        input = to_kind(input, input._k.of(result_type(input, *bounds)))
-        min, max = (_wrapped(input, bound) for bound in (min, max))
+        input = to_kind(input, input._k.of(d))
+    min, max = (
+        bound if bound is None else wrap_number(fitted(bound, input._k.dtype), input._k.dtype)
+        for bound in (min, max)
+    )
     if max is None:
         return core("clamp_min")(input, min)
     if min is None:

@@ -8,10 +8,11 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.errors import device_error
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.arguments import check_tensors, floating, scalar_name
+from tensorbus.op_engine.arguments import check_tensors, floating
 from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.in_place import assign, check_leaf
 from tensorbus.op_engine.public import METHODS, public
+from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.creation.factories import ones_like
 from tensorbus.ops.views.reinterpretation import view_as_real
 

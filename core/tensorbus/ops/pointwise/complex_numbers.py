@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.arguments import check_tensors, scalar_name
+from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.public import METHODS, public
+from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.creation.factories import empty
 from tensorbus.ops.views.reinterpretation import refuse_recording, view_as_real
 from tensorbus.rows.layouts import broadcast_shapes

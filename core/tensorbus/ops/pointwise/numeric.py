@@ -9,11 +9,12 @@ from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._device import defaults
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.arguments import check_tensors, not_implemented, scalar_name
+from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import inplace_form, public
+from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS, binary, unary
 from tensorbus.rows.layouts import contiguous_strides
 from tensorbus.rows.registry import no_derivative, row

@@ -8,6 +8,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
+from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.casting import to_kind
@@ -15,6 +16,7 @@ from tensorbus.op_engine.in_place import fast_binary, in_place, write_out
 from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import FUNCTIONS, METHODS, Lazy
+from tensorbus.op_engine.scalars import fitted
 from tensorbus.ops.pointwise import compositions as of
 from tensorbus.rows.registry import no_derivative, row
 
@@ -75,7 +77,7 @@ def binary(
     operator: str = "",
     reverse: bool = True,
     inplace: bool = True,
-    scaled: bool = False,
+    alpha: bool = False,
     aliases: tuple[str, ...] = (),
     **fields: Any,
 ) -> None:
@@ -94,14 +96,14 @@ def binary(
             raise type_error(name, *wrong)
         return result if out is None else write_out(result, out, name)
 
-    if scaled:
+    if alpha:
         function = _scaled(name, function)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{doc}; the operands broadcast. *out* receives the result where given."
     for n in (name, *aliases):
         FUNCTIONS[n] = function
         METHODS[n] = function
-        if inplace and scaled:
+        if inplace and alpha:
             METHODS[n + "_"] = Lazy(n + "_", lambda: _scaled_in_place(name))
         elif inplace:
             METHODS[n + "_"] = Lazy(n + "_", lambda: fast_binary(name))
@@ -113,9 +115,11 @@ def binary(
 
 
 _ONE = 1
+_ANY_HOLDS = 6e4
+"""Every floating point dtype has numbers as large as this."""
 
 
-def _times(input: Any, other: Any, alpha: Any) -> Any:
+def scaled(input: Any, other: Any, alpha: Any) -> Any:
     """``alpha * other`` in the dtype of the result, where PyTorch allows the factor."""
     d = result_type(input, other)
     if isinstance(alpha, bool) and d is not dtypes.bool:
@@ -128,9 +132,13 @@ def _times(input: Any, other: Any, alpha: Any) -> Any:
         raise RuntimeError(
             "For non-complex input tensors, argument alpha must not be a complex number."
         )
+    alpha = fitted(alpha, d)
     if not isinstance(other, Tensor):
-        return other * alpha
-    return _core("mul")(to_kind(other, other._k.of(d)), bool(alpha) if d is dtypes.bool else alpha)
+        number = wrap_number(other, d) * alpha
+        if d.category == dtypes.INTEGER:
+            number %= 1 << 64
+        return bool(number) if d is dtypes.bool else number
+    return _core("mul")(to_kind(other, other._k.of(d)), alpha)
 
 
 def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -138,7 +146,7 @@ def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
         if alpha is not _ONE:
             if SUBCLASSES.on and (classes := overriding((input, other, out))):
                 return dispatch(function, classes, (input, other), _given(out, alpha=alpha))
-            other = _times(input, other, alpha)
+            other = scaled(input, other, alpha)
         return plain(input, other, out=out)
 
     return function
@@ -156,12 +164,14 @@ def _scaled_in_place(name: str) -> Callable[..., Any]:
             and other._k is k
             and other._e is None
             and other._b is None
-            and type(alpha) in k.number_types
+            and k.is_float
+            and type(alpha) is float
+            and -_ANY_HOLDS < alpha < _ANY_HOLDS
         ):
             # A tensor for the product that skips the records of one: optimizers call this most.
-            scaled = from_array(k.mul(other._a, k.const(alpha)), k)
-            return plain(self, scaled) if scaled._s else plain(self, _times(self, other, alpha))
-        return plain(self, _times(self, other, alpha))
+            product = from_array(k.mul(other._a, k.const(alpha)), k)
+            return plain(self, product) if product._s else plain(self, scaled(self, other, alpha))
+        return plain(self, scaled(self, other, alpha))
 
     form.__name__ = form.__qualname__ = name + "_"
     form.__doc__ = f"In-place version of ``{name}``."
@@ -209,9 +219,9 @@ _COMMUTATIVE = {"add", "mul", "maximum", "minimum", "bitwise_and", "bitwise_or",
 
 # -- arithmetic ------------------------------------------------------------------------------
 # fmt: off
-binary("add", doc="``input + other``", operator="add", scaled=True,
+binary("add", doc="``input + other``", operator="add", alpha=True,
        x=lambda F, g: g, y=lambda F, g: g)
-binary("sub", doc="``input - other``", operator="sub", domain="number", scaled=True,
+binary("sub", doc="``input - other``", operator="sub", domain="number", alpha=True,
        x=lambda F, g: g, y=lambda F, g: F.neg(g))
 binary("mul", doc="``input * other``", operator="mul", aliases=("multiply",),
        x=lambda F, g, y: F.mul(g, y), y=lambda F, g, x: F.mul(g, x))

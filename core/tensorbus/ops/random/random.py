@@ -10,11 +10,11 @@ from tensorbus._base.errors import type_error
 from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import no_grad
-from tensorbus.op_engine.arguments import check_tensors, scalar_name, whole_number
+from tensorbus.op_engine.arguments import check_tensors, whole_number
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.options import Options, factory
+from tensorbus.op_engine.scalars import c_name, scalar_name
 from tensorbus.ops.creation.factories import factory_shape
-from tensorbus.ops.matmul.matmul import c_name
 from tensorbus.random import Generator, default_generator
 from tensorbus.rows.layouts import broadcast_shapes, contiguous_strides
 from tensorbus.rows.registry import row

@@ -11,6 +11,7 @@ from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.dims import kept, wrap_dim, wrap_dims
 from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.public import public
+from tensorbus.op_engine.scalars import scalar_name_of
 from tensorbus.rows.registry import row
 
 # fmt: off
@@ -198,13 +199,9 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
         raise RuntimeError(
             "mean(): could not infer output dtype. "
             f"{'Input' if dtype is None else 'Optional'} dtype must be either a floating point or "
-            f"complex dtype. Got: {_scalar(x)}"
+            f"complex dtype. Got: {scalar_name_of(x)}"
         )
     return _reduce("mean", x, dim, keepdim)
-
-
-def _scalar(x: Tensor) -> str:
-    return x._k.dtype.legacy.removesuffix("Tensor")
 
 
 @public(out=True)

@@ -7,11 +7,12 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.arguments import check_tensors, floating, not_implemented, scalar_name
+from tensorbus.op_engine.arguments import check_tensors, floating, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.public import public
+from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.pointwise.complex_numbers import complex as complex_of
 from tensorbus.ops.reduce.reductions import cumsum, from_the_end, mean, std, var
 from tensorbus.ops.reduce.reductions import sum as sum_of
