@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine import slow
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
@@ -14,10 +15,11 @@ from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import Lazy, public
-from tensorbus.ops.matmul.matmul import c_name
+from tensorbus.op_engine.scalars import c_name, fitted, widened
 from tensorbus.ops.pointwise.pointwise import (  # it declares what is taken from them
     FUNCTIONS,
     METHODS,
+    scaled,
 )
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import ROWS, row
@@ -128,22 +130,24 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
             "to invert a mask, use the `~` or `logical_not()` operator instead."
         )
-    return other - (input if alpha == 1 else input * alpha)
+    return other - (input if alpha == 1 else scaled(other, input, alpha))
 
 
 # -- products added --------------------------------------------------------------------------
-@public(out=True)
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """``input + value * tensor1 * tensor2``; the operands broadcast."""
-    check_tensors("addcmul", tensor1=tensor1, tensor2=tensor2)
-    return input + _product(tensor1, tensor2, value)
+def _wide(k: Kind) -> Kind:
+    """The kind in which several steps are computed: float32 for half precision, rounded once."""
+    return k.of(widened(k.dtype))
 
 
 def _product(a: Tensor, b: Tensor, value: Any) -> Tensor:
-    return (a if value == 1 else a * value) * b
+    return core("mul")(a if value == 1 else core("mul")(a, value), b)
 
 
 def _quotient(a: Tensor, b: Tensor, value: Any) -> Tensor:
+    return core("div")(a if value == 1 else core("mul")(a, value), b)
+
+
+def _refuse_whole_quotients(a: Tensor, b: Tensor) -> None:
     if a._k.dtype.category < dtypes.FLOAT and b._k.dtype.category < dtypes.FLOAT:
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release "
@@ -153,28 +157,65 @@ def _quotient(a: Tensor, b: Tensor, value: Any) -> Tensor:
             "float inputs. The future addcdiv behavior is just the latter implementation: (input "
             "+ value * tensor1 / tensor2), for all dtypes."
         )
-    return (a if value == 1 else a * value) / b
+
+
+def _prepared(
+    name: str, input: Tensor, a: Tensor, b: Tensor, value: Any
+) -> tuple[Kind, Tensor, Tensor, Any]:
+    """The result's kind, both factors in the kind that is computed in, and the number."""
+    check_tensors(name, input=input, tensor1=a, tensor2=b)
+    if name.startswith("addcdiv"):
+        _refuse_whole_quotients(a, b)
+    k = slow.common_kind(ROWS["add"], input, a, b)
+    if k.dtype is dtypes.bool:
+        raise NotImplementedError("\"addcmul_cpu_out\" not implemented for 'Bool'")
+    wide = _wide(k)
+    value = fitted(value, wide.dtype)
+    return k, slow.operand(a, wide), slow.operand(b, wide), value
+
+
+def _added(name: str, input: Tensor, a: Tensor, b: Tensor, value: Any, combine: Any) -> Tensor:
+    k, a, b, value = _prepared(name, input, a, b, value)
+    return to_kind(core("add")(slow.operand(input, a._k), combine(a, b, value)), k)
+
+
+def _added_in_place(
+    name: str, self: Tensor, a: Tensor, b: Tensor, value: Any, combine: Any
+) -> Tensor:
+    k, left, right, number = _prepared(name, self, a, b, value)
+    if k is self._k and left._k is k:
+        return self.add_(combine(left, right, number))
+    return in_place(self, lambda x: _added(name, x, a, b, value, combine), ())
+
+
+@public(out=True)
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """``input + value * tensor1 * tensor2`` in the dtype of the result; the operands broadcast.
+
+    RuntimeError for a *value* that this dtype cannot hold.
+    """
+    return _added("addcmul", input, tensor1, tensor2, value, _product)
 
 
 @public(function=False)
 def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """In-place version of ``addcmul``."""
-    check_tensors("addcmul_", tensor1=tensor1, tensor2=tensor2)
-    return self.add_(_product(tensor1, tensor2, value))
+    return _added_in_place("addcmul_", self, tensor1, tensor2, value, _product)
 
 
 @public(out=True)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """``input + value * tensor1 / tensor2``; the operands broadcast."""
-    check_tensors("addcdiv", tensor1=tensor1, tensor2=tensor2)
-    return input + _quotient(tensor1, tensor2, value)
+    """``input + value * tensor1 / tensor2`` in the dtype of the result; the operands broadcast.
+
+    RuntimeError for two integer tensors, and for a *value* that the dtype cannot hold.
+    """
+    return _added("addcdiv", input, tensor1, tensor2, value, _quotient)
 
 
 @public(function=False)
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
     """In-place version of ``addcdiv``."""
-    check_tensors("addcdiv_", tensor1=tensor1, tensor2=tensor2)
-    return self.add_(_quotient(tensor1, tensor2, value))
+    return _added_in_place("addcdiv_", self, tensor1, tensor2, value, _quotient)
 
 
 # -- interpolation ---------------------------------------------------------------------------
@@ -194,11 +235,18 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     if input._k.dtype.category < dtypes.FLOAT:
         raise not_implemented("lerp_kernel_scalar", input)
     broadcast_shapes(tuple(input._s), tuple(end._s))
+    k = input._k
+    wide = _wide(k)
+    input, end = to_kind(input, wide), to_kind(end, wide)
     way = end - input
     if isinstance(weight, Tensor):
+        weight = slow.operand(weight, wide)
         near = weight.detach().abs() < 0.5
-        return core("where")(*_expanded(near, input + weight * way, end - way * (1 - weight)))
-    return input + way * weight if abs(weight) < 0.5 else end - way * (1 - weight)
+        return to_kind(
+            core("where")(*_expanded(near, input + weight * way, end - way * (1 - weight))), k
+        )
+    weight = fitted(weight, wide.dtype)
+    return to_kind(input + way * weight if abs(weight) < 0.5 else end - way * (1 - weight), k)
 
 
 def _expanded(*tensors: Tensor) -> list[Tensor]:
