@@ -9,13 +9,14 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.arguments import check_tensors, not_implemented, scalar_name
+from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import FUNCTIONS, public
-from tensorbus.ops.matmul.matmul import c_name, combined, dot, matmul, outer
+from tensorbus.op_engine.scalars import c_name, scalar_name
+from tensorbus.ops.matmul.matmul import combined, dot, matmul, outer
 from tensorbus.rows.layouts import broadcast_shapes
 
 
@@ -56,15 +57,18 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
             f"{len(vec1._s) if len(vec1._s) != 1 else len(vec2._s)}-D"
         )
     for name, factor in (("beta", beta), ("alpha", alpha)):
-        if isinstance(factor, float) and all(
+        if isinstance(factor, (float, complex)) and all(
             x._k.dtype.category <= dtypes.INTEGER for x in (input, vec1, vec2)
         ):
             raise RuntimeError(
                 f"For integral input tensors, argument {name} must not be a floating point number."
             )
     d = result_type(input, vec1, vec2)
+    for name, factor in (("Beta", beta), ("Alpha", alpha)):
+        if isinstance(factor, bool) and d is not dtypes.bool:
+            raise RuntimeError(f"Boolean {name.lower()} only supported for Boolean results.")
     product = to_kind(outer(vec1, vec2), vec1._k.of(d))
-    return combined(product, to_kind(input, product._k), beta, alpha)
+    return combined(product, to_kind(input, product._k), beta, alpha, d)
 
 
 @public(out=True, inplace=True)
@@ -99,7 +103,8 @@ def addbmm(
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Products summed over pairs of dimensions: the last *dims* of *a* with the first of *b*.
 
-    *dims* may be two lists of dimensions instead. RuntimeError where their extents differ.
+    *dims* may be two lists of dimensions instead. RuntimeError where their sizes differ; a
+    dimension of size 1 is repeated to the size of the other.
     """
     check_tensors("tensordot", a=a, b=b)
     if a._k.dtype is not b._k.dtype:
@@ -120,7 +125,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         raise RuntimeError("both dimension lists should have same length")
     in_a, in_b = ([wrap_dim(d, len(t._s)) for d in ds] for t, ds in ((a, left), (b, right)))
     for x, y, shown_x, shown_y in zip(in_a, in_b, left, right, strict=True):
-        if a._s[x] != b._s[y]:
+        if a._s[x] == 1:
+            b = b.sum(y, keepdim=True, dtype=b._k.dtype)
+        elif b._s[y] == 1:
+            a = a.sum(x, keepdim=True, dtype=a._k.dtype)
+        elif a._s[x] != b._s[y]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a._s[x]} in dim "
                 f"{shown_x} and second has size {b._s[y]} in dim {shown_y}"
