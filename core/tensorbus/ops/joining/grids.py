@@ -10,6 +10,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.public import public
+from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.rows.layouts import broadcast_shapes as broadcast
 
 
@@ -166,14 +167,15 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
             [1, 3, 9]])
     """
     check_tensors("linalg_vander", x=x)
-    if x._k.dtype is dtypes.bool:
+    if x._k.dtype in (dtypes.bool, dtypes.float16):
         raise RuntimeError(
-            "linalg.vander supports floating point, complex, and integer tensors, but got Bool"
+            "linalg.vander supports floating point, complex, and integer tensors, but got "
+            f"{scalar_name(x._k.dtype)}"
         )
-    n = (x._s[-1] if x._s else 0) if N is None else N
+    n = (x._s[-1] if x._s else 1) if N is None else N
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
-    return _powers(x, n, True)
+    return _powers(x if x._s else x.reshape(1), n, True)
 
 
 def _at_least(rank: int, tensors: tuple[Any, ...]) -> Any:
