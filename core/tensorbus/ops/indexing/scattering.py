@@ -14,8 +14,8 @@ from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.in_place import check_leaf, in_place, refuse_overlap
 from tensorbus.op_engine.public import public
+from tensorbus.op_engine.scalars import fitted
 from tensorbus.op_engine.slow import edge_of, operand
-from tensorbus.ops.indexing.getitem import check_fits
 from tensorbus.ops.indexing.index_tensors import apart
 from tensorbus.ops.indexing.primitives import narrowed, narrowed_but
 from tensorbus.rows.registry import row
@@ -59,18 +59,27 @@ def _gathered(F: Any, g: Any, dim: int, i: Any, shape: Any) -> Any:
 
 
 def _mul_source(F: Any, g: Any, x: Any, dim: int, i: Any, src: Any) -> Any:
-    """The product of all others at a place: without the zeros, and by how many zeros there are."""
+    """The product of all others at an index, whose own derivatives hold where factors are zero.
+
+    The factors that are zero make a product of their own: it is written as a sum where one or two
+    are left, so that the second derivative (the third, up to two zeros) is that of the product.
+    """
     shape = tuple(src.shape)
-    one = F.number(1)
+    one, nil = F.number(1), F.number(0)
     src = narrowed(F, src, tuple(i.shape))
     empty, none = F.eq(x, 0), F.eq(src, 0)
     product = F.scatter_mul(F.where(empty, one, x), dim, i, F.where(none, one, src))
-    zeros = F.scatter_add(F.cast(empty, F.bool), dim, i, F.cast(none, F.bool))
-    product, zeros, g = (_gathered(F, t, dim, i, i.shape) for t in (product, zeros, g))
-    others = F.div(product, F.where(none, one, src))
-    alone = F.eq(zeros, F.cast(none, F.bool))
-    found = F.mul(g, F.where(alone, others, F.number(0)))
-    return _grown(F, found, shape)
+    zeros = F.scatter_mul(F.where(empty, x, one), dim, i, F.where(none, src, one))
+    sum_ = F.scatter_add(F.where(empty, x, nil), dim, i, F.where(none, src, nil))
+    count = F.scatter_add(F.cast(empty, F.bool), dim, i, F.cast(none, F.bool))
+    product, zeros, sum_, count, g = (
+        _gathered(F, t, dim, i, i.shape) for t in (product, zeros, sum_, count, g)
+    )
+    other_zeros = F.where(F.eq(count, 2), F.sub(sum_, src), nil)
+    other_zeros = F.where(F.eq(count, 1), one, other_zeros)
+    others = F.mul(F.div(product, F.where(none, one, src)), zeros)
+    others = F.where(none, F.mul(product, other_zeros), others)
+    return _grown(F, F.mul(g, others), shape)
 
 
 def _grown(F: Any, x: Any, shape: Any) -> Any:
@@ -91,10 +100,6 @@ def _extreme(F: Any, g: Any, x: Any, dim: int, i: Any, src: Any, out: Any) -> An
 
 
 # -- public ----------------------------------------------------------------------------------
-def _scalar(x: Tensor) -> str:
-    return x._k.dtype.legacy.removesuffix("Tensor")
-
-
 def _checked(name: str, x: Tensor, dim: int, index: Tensor, src: Any) -> tuple[int, Any]:
     """The dimension and the index; RuntimeError where the shapes do not go together."""
     d = wrap_dim(dim, len(x._s))
@@ -172,7 +177,7 @@ def _scatter_op(x: Tensor, src: Any, value: Any, reduce: str | None) -> tuple[An
     if not isinstance(chosen, Tensor):
         if not isinstance(chosen, (bool, int, float, complex)):
             raise type_error("scatter", "src", 3, "Tensor", chosen)
-        check_fits(x, chosen)
+        chosen = fitted(chosen, x._k.dtype)
     return chosen, _REDUCE[reduce]
 
 
