@@ -6,20 +6,18 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
-from tensorbus._tensor.tensor import Tensor
+from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.slow import operand
-from tensorbus.ops.indexing.getitem import check_fits
+from tensorbus.op_engine.scalars import fitted, scalar_name_of
+from tensorbus.op_engine.slow import edge_of, operand
 from tensorbus.ops.indexing.index_tensors import Indexed, assign_at, put_into
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.rows.layouts import broadcast_shapes
-
-
-def _scalar(x: Tensor) -> str:
-    return x._k.dtype.legacy.removesuffix("Tensor")
 
 
 def _index(name: str, index: Any, x: Tensor) -> Tensor:
@@ -44,7 +42,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """
     i = _index("gather", index, input)
     d = wrap_dim(dim, len(input._s))
-    if len(i._s) != len(input._s) and i._s.numel():
+    if max(len(i._s), 1) != max(len(input._s), 1) and i._s.numel():
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     if not i._s.numel():
         nothing = core("slice")(input.reshape(-1), 0, 0, 0, 1)
@@ -60,7 +58,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
             x = core("slice")(x, at, 0, n, 1)
     _filled(x, d, i)
     r = core("gather")(x, d, i)
-    return r if input._s else core("view")(r, ())
+    return r if index._s else core("view")(r, ())
 
 
 def _filled(x: Tensor, dim: int, i: Tensor) -> None:
@@ -72,10 +70,14 @@ def _filled(x: Tensor, dim: int, i: Tensor) -> None:
 
 @public(out=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """``gather`` whose operands broadcast in the other dimensions; flat without *dim*."""
+    """``gather`` whose operands broadcast in the other dimensions; flat without *dim*.
+
+    Along a *dim* indices wrap around, so that negative ones count from the end.
+    """
     if indices._k.dtype is not dtypes.int64:
         raise RuntimeError(
-            f"torch.take_along_dim(): dtype of indices should be Long but got {_scalar(indices)}"
+            "torch.take_along_dim(): dtype of indices should be Long but got "
+            f"{scalar_name_of(indices)}"
         )
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
@@ -91,7 +93,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             (*input._s[:d], 1, *input._s[d + 1 :]), (*indices._s[:d], 1, *indices._s[d + 1 :])
         )
     )
-    x = input.expand((*shape[:d], input._s[d], *shape[d + 1 :]))
+    n = input._s[d]
+    if n:
+        indices = core("remainder")(indices, n)
+    x = input.expand((*shape[:d], n, *shape[d + 1 :]))
     return gather(x, d, indices.expand((*shape[:d], indices._s[d], *shape[d + 1 :])))
 
 
@@ -99,7 +104,9 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at places of the flattened tensor; negative ones count from the end."""
     if index._k.dtype is not dtypes.int64:
-        raise RuntimeError(f"take(): Expected a long tensor for index, but got {_scalar(index)}")
+        raise RuntimeError(
+            f"take(): Expected a long tensor for index, but got {scalar_name_of(index)}"
+        )
     check_device(input, index)
     flat = input.reshape(-1)
     if index._s.numel() and not flat._s[0]:
@@ -145,7 +152,8 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     if isinstance(values, Tensor) and values._k.dtype is not self._k.dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
-            f"{_scalar(self)} for the destination and {_scalar(values)} for the source."
+            f"{scalar_name_of(self)} for the destination and {scalar_name_of(values)} for the "
+            "source."
         )
     assign_at(Indexed(self, found), values, "add" if accumulate else "set")
     return self
@@ -161,12 +169,14 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Write *source* at places of the flattened tensor; negative ones count from the end."""
     if index._k.dtype is not dtypes.int64:
-        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {_scalar(index)}")
+        raise RuntimeError(
+            f"put_(): Expected a long tensor for index, but got {scalar_name_of(index)}"
+        )
     check_device(self, index, source)
     if source._k.dtype is not self._k.dtype:
         raise RuntimeError(
             "put_(): self and source expected to have the same dtype, but got self.dtype = "
-            f"{_scalar(self)} and source.dtype = {_scalar(source)}"
+            f"{scalar_name_of(self)} and source.dtype = {scalar_name_of(source)}"
         )
     if index._s.numel() != source._s.numel():
         raise IndexError(
@@ -204,12 +214,12 @@ def _add_places(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
         x,
         index,
         f"Index is supposed to be a vector, but got dim: {len(index._s)} with type: "
-        f"{_scalar(index)} and size: {list(index._s)}",
+        f"{scalar_name_of(index)} and size: {list(index._s)}",
     )
     if source._k.dtype is not x._k.dtype:
         raise RuntimeError(
-            f"{name}(): self ({_scalar(x)}) and source ({_scalar(source)}) must have the same "
-            "scalar type"
+            f"{name}(): self ({scalar_name_of(x)}) and source ({scalar_name_of(source)}) must have "
+            "the same scalar type"
         )
     check_device(x, source)
     extent = source._s[d] if len(source._s) > d else 1
@@ -234,7 +244,7 @@ def _copy_places(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
     if source._k.dtype is not x._k.dtype:
         raise RuntimeError(
             f"{name}(): self and source expected to have the same dtype, but got (self) "
-            f"{_scalar(x)} and (source) {_scalar(source)}"
+            f"{scalar_name_of(x)} and (source) {scalar_name_of(source)}"
         )
     check_device(x, source)
     if x._s and source._s and len(x._s) != len(source._s):
@@ -276,7 +286,7 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     d = wrap_dim(dim, len(self._s))
     i = _add_places(self, d, index, source)
     if alpha != 1:
-        source = (source * alpha).to(self.dtype)  # a bool times a number is none
+        source = core("mul")(source, fitted(alpha, self._k.dtype))
     return _write_slices(self, d, i, source, "add")
 
 
@@ -311,12 +321,31 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
             )
         value = operand(value, self._k)
     else:
-        check_fits(self, value)
+        if isinstance(value, complex) and not self._k.dtype.is_complex:
+            raise RuntimeError(
+                "index_fill_(): Converting complex Scalar to non-complex type is not supported"
+            )
+        value = fitted(value, self._k.dtype)
+    if len(index._s) > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
     d = wrap_dim(dim, len(self._s))
-    i = _places("index_fill_", self, index, "Index has to be a vector/scalar")
+    i = _vector(_index("index_fill_", index, self))
     if isinstance(value, Tensor):
+        if (GRAD.on or THREAD.on) and edge_of(value) is not None:
+            return in_place(self, _slices_replaced, (d, i, value))
         value = value.expand((*self._s[:d], i._s[0], *self._s[d + 1 :])) if self._s else value
     return _write_slices(self, d, i, value, "set")
+
+
+def _slices_replaced(x: Tensor, d: int, i: Tensor, value: Tensor) -> Tensor:
+    """The value in the slices at the indices: it counts once where an index comes twice."""
+    target = _vector(x)
+    _filled(target, d, i)
+    chosen = from_array(x._k.bool.full((target._s[d],), False), x._k.bool)
+    put_into(chosen, 0, i, True, "set", False)
+    shape = tuple(-1 if at == d else 1 for at in range(len(target._s)))
+    r = core("where")(core("view")(chosen, shape), value, target)
+    return r if x._s else core("view")(r, ())
 
 
 @public()
