@@ -130,9 +130,9 @@ def add(input: _Operand, other: _Operand, *, alpha: Any = 1, out: Tensor | None 
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * sum over the batch of (batch1 @ batch2)``."""
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
-    """``input + value * tensor1 / tensor2``; the operands broadcast."""
+    """``input + value * tensor1 / tensor2`` in the dtype of the result; the operands broadcast."""
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
-    """``input + value * tensor1 * tensor2``; the operands broadcast."""
+    """``input + value * tensor1 * tensor2`` in the dtype of the result; the operands broadcast."""
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``; *input* broadcasts."""
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:

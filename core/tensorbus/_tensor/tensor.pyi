@@ -154,11 +154,11 @@ class Tensor:
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
         """In-place version of ``addbmm``."""
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-        """``input + value * tensor1 / tensor2``; the operands broadcast."""
+        """``input + value * tensor1 / tensor2`` in the dtype of the result; the operands broadcast."""
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Self:
         """In-place version of ``addcdiv``."""
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-        """``input + value * tensor1 * tensor2``; the operands broadcast."""
+        """``input + value * tensor1 * tensor2`` in the dtype of the result; the operands broadcast."""
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Self:
         """In-place version of ``addcmul``."""
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
