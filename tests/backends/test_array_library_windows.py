@@ -1,4 +1,4 @@
-"""Convolution and pooling kernels of ``cpu`` against loops in float64, and PyTorch where it is."""
+"""Convolution and pooling kernels of ``cpu`` against loops in float64, and PyTorch."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def by_loops(x, w, stride, padding, dilation, groups):
     return y
 
 
-def setting(case):
+def setting(case, rng=RNG):
     n, c, o, image, kernel_hw, *rest, groups = case
-    x = RNG.standard_normal((n, c, *image))
-    w = RNG.standard_normal((o, c // groups, *kernel_hw))
+    x = rng.standard_normal((n, c, *image))
+    w = rng.standard_normal((o, c // groups, *kernel_hw))
     return x, w, (*rest, groups)
 
 
@@ -195,28 +195,36 @@ def test_avg_pool2d_and_its_transpose(options, include, divisor):
     np.testing.assert_allclose((dx * v).sum(), (g * kernel("avg_pool2d")(v, *arguments)).sum())
 
 
-def test_against_torch():
-    torch = pytest.importorskip("torch", reason="PyTorch is the oracle of this test")
-    f = torch.nn.functional
+def test_against_torch(oracle):
+    rng = np.random.default_rng(12)
+    close = {"rtol": 1e-10, "atol": 1e-10}
     for case in CONVOLUTIONS:
-        x, w, options = setting(case)
-        tx = torch.from_numpy(x).requires_grad_()
-        tw = torch.from_numpy(w).requires_grad_()
-        ty = f.conv2d(tx, tw, None, *options)
-        g = RNG.standard_normal(tuple(ty.shape))
-        ty.backward(torch.from_numpy(g))
-        close = {"rtol": 1e-10, "atol": 1e-10}
-        np.testing.assert_allclose(kernel("conv2d")(x, w, *options), ty.detach().numpy(), **close)
-        dx = kernel("conv2d_input")(g, w, x.shape[2:], *options)
-        np.testing.assert_allclose(dx, tx.grad.numpy(), **close)
-        dw = kernel("conv2d_weight")(g, x, w.shape[2:], *options)
-        np.testing.assert_allclose(dw, tw.grad.numpy(), **close)
-    x = RNG.integers(0, 3, (2, 3, 9, 9)).astype(np.float64)
+        x, w, options = setting(case, rng)
+        g = rng.standard_normal(kernel("conv2d")(x, w, *options).shape)
+
+        def convolution(torch, x=x, w=w, g=g, options=options):
+            tx, tw = (torch.tensor(array, requires_grad=True) for array in (x, w))
+            ty = torch.nn.functional.conv2d(tx, tw, None, *options)
+            ty.backward(torch.tensor(g))
+            return [t.numpy() for t in (ty.detach(), tx.grad, tw.grad)]
+
+        y, dx, dw = oracle(convolution)
+        np.testing.assert_allclose(kernel("conv2d")(x, w, *options), y, **close)
+        found = kernel("conv2d_input")(g, w, x.shape[2:], *options)
+        np.testing.assert_allclose(found, dx, **close)
+        found = kernel("conv2d_weight")(g, x, w.shape[2:], *options)
+        np.testing.assert_allclose(found, dw, **close)
+    x = rng.integers(0, 3, (2, 3, 9, 9)).astype(np.float64)
     x[1, 1, 4, 3:6] = np.nan
     for _, *rest in POOLS:
-        ty, tp = f.max_pool2d(torch.from_numpy(x), *rest, return_indices=True)
-        np.testing.assert_array_equal(kernel("max_pool2d")(x, *rest), ty.numpy())
-        np.testing.assert_array_equal(kernel("max_pool2d_indices")(x, *rest), tp.numpy())
+
+        def pool(torch, rest=rest):
+            pooled = torch.nn.functional.max_pool2d(torch.tensor(x), *rest, return_indices=True)
+            return [t.numpy() for t in pooled]
+
+        y, places = oracle(pool)
+        np.testing.assert_array_equal(kernel("max_pool2d")(x, *rest), y)
+        np.testing.assert_array_equal(kernel("max_pool2d_indices")(x, *rest), places)
 
 
 def test_infinite_images_neither_warn_nor_fail():
