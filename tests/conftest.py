@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,14 @@ def usable_or_skip(type: str) -> str:
 def device(request: pytest.FixtureRequest) -> str:
     """Each device type whose results can be checked here; skips those this machine lacks."""
     return usable_or_skip(request.param)
+
+
+@pytest.fixture
+def live_torch() -> Any:
+    """PyTorch itself, for what a recorded answer can't replace; most tests take ``oracle``."""
+    return pytest.importorskip(
+        "torch", reason="PyTorch itself runs in this test: scripts/venv test,opencl,demo,bench"
+    )
 
 
 Install = Callable[..., Path]

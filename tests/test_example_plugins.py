@@ -97,9 +97,8 @@ def test_its_project_is_complete(name: str) -> None:
 
 # -- the backend -----------------------------------------------------------------------------
 @pytest.fixture
-def backend(installed: Callable[[str], None]) -> Iterator[Any]:
+def backend(installed: Callable[[str], None], live_torch: Any) -> Iterator[Any]:
     """The backend over PyTorch, found as its users find it."""
-    pytest.importorskip("torch", reason="the example backend is one over PyTorch")
     installed(TORCHCPU)
     yield discovery.backend("torchcpu")
     kinds.forget("torchcpu")

@@ -20,8 +20,6 @@ from tensorbus_conformance.bench import Bench, flatten
 from tensorbus_conformance.op import Op, Sample, wide
 from tensorbus_conformance.samples import all_ops
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle here")
-
 DTYPES = (formats.FLOAT64, formats.INT64, formats.UINT8, formats.BOOL, formats.COMPLEX64)
 
 TIES = "PyTorch's order of equal elements is unspecified; ours is stable"
@@ -79,18 +77,18 @@ def known(op: str, variant: str) -> bool:
     return any(op == name and fnmatchcase(variant, glob) for name, glob in OTHERWISE)
 
 
-def theirs(name: str) -> Any:
+def theirs(torch: Any, name: str) -> Any:
     try:
         return operator.attrgetter(name)(torch)
     except AttributeError:
         return None
 
 
-def translated(value: Any) -> Any:
+def translated(torch: Any, value: Any) -> Any:
     return getattr(torch, value.name) if isinstance(value, tensorbus.dtype) else value
 
 
-def call(op: Op, sample: Sample, d: Any) -> tuple[Any, list[np.ndarray]]:
+def call(torch: Any, op: Op, sample: Sample, d: Any) -> tuple[Any, list[np.ndarray]]:
     """PyTorch's results for a sample, and the operands as the reference gets them."""
     hosts: list[np.ndarray] = []
 
@@ -101,19 +99,22 @@ def call(op: Op, sample: Sample, d: Any) -> tuple[Any, list[np.ndarray]]:
         return torch.from_numpy(np.array(host)).to(getattr(torch, kind.name))
 
     args, kwargs = sample.replace(make, dtype=getattr(torch, d.name), device="cpu")
-    given = {k: translated(v) for k, v in kwargs.items()}
+    given = {k: translated(torch, v) for k, v in kwargs.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return theirs(op.name)(*map(translated, args), **given), hosts
+        positional = [translated(torch, v) for v in args]
+        return theirs(torch, op.name)(*positional, **given), hosts
 
 
-OPS = [op for op in all_ops() if op.call is None and theirs(op.name) is not None]
+def shared(torch: Any) -> list[Op]:
+    """The ops that PyTorch has by the same name."""
+    return [op for op in all_ops() if op.call is None and theirs(torch, op.name) is not None]
 
 
-def different(op: Op, sample: Sample, d: Any) -> str | None:
+def different(torch: Any, op: Op, sample: Sample, d: Any) -> str | None:
     """What PyTorch's results for a sample have that the suite would not accept."""
     try:
-        results, hosts = call(op, sample, d)
+        results, hosts = call(torch, op, sample, d)
     except Exception as error:
         return f"raises {type(error).__name__}: {str(error)[:100]}"
     with warnings.catch_warnings():
@@ -139,13 +140,13 @@ def different(op: Op, sample: Sample, d: Any) -> str | None:
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_references_and_dtypes_are_pytorchs(part: int) -> None:
+def test_references_and_dtypes_are_pytorchs(part: int, live_torch: Any) -> None:
     wrong = []
-    for op in OPS[part::4]:
+    for op in shared(live_torch)[part::4]:
         for d in (x for x in DTYPES if x in op.dtypes):
             for sample in op.samples:
                 if sample.takes(d) and not known(op.name, sample.variant):
-                    text = different(op, sample, d)
+                    text = different(live_torch, op, sample, d)
                     if text:
                         wrong.append(f"{op.name} of {d.name}, {sample.variant}: PyTorch {text}")
     assert not wrong, "\n".join(wrong)
@@ -156,15 +157,15 @@ def plain(text: str) -> str:
     return re.sub(r'^"\w+" not implemented', '"" not implemented', text)
 
 
-def test_error_texts_are_pytorchs() -> None:
+def test_error_texts_are_pytorchs(live_torch: Any) -> None:
     wrong = []
-    for op in OPS:
+    for op in shared(live_torch):
         for error in op.errors:
             if known(op.name, error.variant):
                 continue
             said = f"{op.name}, {error.variant}: PyTorch"
             try:
-                call(op, Sample(error.variant, error.args, error.kwargs), error.dtype)
+                call(live_torch, op, Sample(error.variant, error.args, error.kwargs), error.dtype)
             except Exception as raised:
                 first = str(raised).partition("\n")[0]
                 if "received an invalid combination of arguments" in first:

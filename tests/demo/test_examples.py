@@ -6,8 +6,6 @@ import runpy
 import sys
 from pathlib import Path
 
-import pytest
-
 import tensorbus as torch
 from tensorbus.demo import digits, training
 
@@ -46,8 +44,9 @@ def test_the_plain_form_trains_as_the_demo_does():
     assert losses == list(demo.epoch())
 
 
-def test_with_its_imports_swapped_the_plain_form_runs_on_pytorch(tmp_path, capsys, monkeypatch):
-    pytest.importorskip("torch", reason="PyTorch is the other library (extra bench)")
+def test_with_its_imports_swapped_the_plain_form_runs_on_pytorch(
+    live_torch, tmp_path, capsys, monkeypatch
+):
     monkeypatch.syspath_prepend(EXAMPLES.parent)
     from benchmarks.program import load
 
