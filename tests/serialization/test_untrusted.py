@@ -246,17 +246,10 @@ def test_other_formats_are_named(name: str) -> None:
         tensorbus.load(io.BytesIO(data))
 
 
-def written(torch: Any, value: Any, **options: Any) -> bytes:
-    """The file that PyTorch writes."""
-    file = io.BytesIO()
-    torch.save(value, file, **options)
-    return file.getvalue()
-
-
-def test_the_old_format_is_named_by_pytorchs_own_file(oracle: Any) -> None:
-    data = oracle(lambda torch: written(torch, {"a": [1]}, _use_new_zipfile_serialization=False))
+def test_the_old_format_is_named_by_pytorchs_own_file(pytorch_file: Any) -> None:
+    file = pytorch_file(lambda torch: {"a": [1]}, _use_new_zipfile_serialization=False)
     with pytest.raises(CheckpointError, match=r"PyTorch's format before 1\.6"):
-        tensorbus.load(io.BytesIO(data))
+        tensorbus.load(file)
 
 
 def test_every_truncation_is_told() -> None:
@@ -337,15 +330,15 @@ def test_a_table_of_contents_that_lies_is_refused(data: bytes, text: str) -> Non
         tensorbus.load(io.BytesIO(data))
 
 
-def test_attributes_of_a_tensor_are_kept_and_never_shadow_its_own(oracle: Any) -> None:
-    def with_attribute(torch: Any, name: str) -> bytes:
+def test_attributes_of_a_tensor_are_kept_and_never_shadow_its_own(pytorch_file: Any) -> None:
+    def with_attribute(torch: Any, name: str) -> Any:
         tensor = torch.ones(2)
         setattr(tensor, name, "kept")
-        return written(torch, tensor)
+        return tensor
 
-    harmless = oracle(lambda torch: with_attribute(torch, "note"))
-    assert tensorbus.load(io.BytesIO(harmless)).note == "kept"
-    data = oracle(lambda torch: with_attribute(torch, "backwara"))
-    hostile = io.BytesIO(data.replace(b"backwara", b"backward"))
+    harmless = pytorch_file(lambda torch: with_attribute(torch, "note"))
+    assert tensorbus.load(harmless).note == "kept"
+    file = pytorch_file(lambda torch: with_attribute(torch, "backwara"))
+    hostile = io.BytesIO(file.getvalue().replace(b"backwara", b"backward"))
     with no_checksums(), pytest.raises(CheckpointError, match="a tensor has an attribute"):
         tensorbus.load(hostile)
