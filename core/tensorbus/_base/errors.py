@@ -21,11 +21,13 @@ def dim_error(dim: int, rank: int) -> IndexError:
     )
 
 
-def type_error(function: str, argument: str, position: int, expected: str, got: Any) -> TypeError:
-    """An argument of a wrong type."""
+def type_error(
+    function: str, argument: str, position: int | None, expected: str, got: Any
+) -> TypeError:
+    """An argument of a wrong type; one given by its name has no position."""
+    where = "" if position is None else f" (position {position})"
     return TypeError(
-        f"{function}(): argument '{argument}' (position {position}) must be {expected}, "
-        f"not {type(got).__name__}"
+        f"{function}(): argument '{argument}'{where} must be {expected}, not {type(got).__name__}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from tensorbus.nn.functional.activations import *  # noqa: F403
 from tensorbus.nn.functional.classification import cross_entropy, nll_loss
+from tensorbus.nn.functional.convolution import conv1d, conv2d, conv_transpose1d, conv_transpose2d
 from tensorbus.nn.functional.linear import (
     bilinear,
     embedding,
@@ -25,15 +26,11 @@ from tensorbus.nn.functional.windows import (
     adaptive_max_pool2d,
     avg_pool1d,
     avg_pool2d,
-    conv1d,
-    conv2d,
-    conv_transpose1d,
-    conv_transpose2d,
     max_pool1d,
     max_pool2d,
     pad,
 )
-from tensorbus.op_engine.override import publish as _publish
+from tensorbus.op_engine.argument_types import publish_checked as _publish
 
 _publish(globals())
 

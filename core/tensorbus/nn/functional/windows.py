@@ -1,232 +1,108 @@
-"""Convolution and pools."""
+"""Pools, and borders around tensors."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.nn.functional.domains import check_same_kind, refuse_complex
+from tensorbus.nn.functional.domains import refuse_complex
+from tensorbus.op_engine.argument_types import int_tuple, ints
 from tensorbus.op_engine.generate import core
-from tensorbus.ops.nn.convolution import out_size
 from tensorbus.ops.nn.pooling import pooled_size
 
-Pair = tuple[int, int]
-
-
-def _pair(value: Any, name: str, what: str) -> Pair:
-    if isinstance(value, int):
-        return value, value
-    values = tuple(int(v) for v in value)
-    if len(values) == 1:
-        return values[0], values[0]
-    if len(values) != 2:
-        raise RuntimeError(f"{name}: {what} must be an int or two ints, got {values}")
-    return values[0], values[1]
-
-
-def _check_conv(
-    name: str, spatial: int, x: Tensor, w: Tensor, b: Tensor | None, groups: int
-) -> None:
-    if x.dim() not in (spatial + 1, spatial + 2):
-        raise RuntimeError(
-            f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {name}, but "
-            f"got input of size: {list(x.shape)}"
-        )
-    channels = x.shape[-spatial - 1]
-    if w.shape[1] * groups != channels:
-        raise RuntimeError(
-            f"Given groups={groups}, weight of size {list(w.shape)}, expected input"
-            f"{list(x.shape)} to have {w.shape[1] * groups} channels, but got {channels} channels "
-            "instead"
-        )
-    if w.shape[0] % groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
-            f"but got weight of size [{list(w.shape)}] instead"
-        )
-    if b is not None and (b.dim() != 1 or b.shape[0] != w.shape[0]):
-        raise RuntimeError(
-            f"Given weight of size {list(w.shape)}, expected bias to be 1-dimensional with "
-            f"{w.shape[0]} elements, but got bias of size {list(b.shape)} instead"
-        )
-    check_same_kind(x, w, b)
-
-
-def _padding(padding: Any, kernel: Pair, stride: Pair, dilation: Pair) -> tuple[Pair, Pair]:
-    """Padding before, and what comes on top of it behind."""
-    if padding == "valid":
-        return (0, 0), (0, 0)
-    if padding == "same":
-        if stride != (1, 1):
-            raise RuntimeError("padding='same' is not supported for strided convolutions")
-        total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
-        return (total[0] // 2, total[1] // 2), (total[0] % 2, total[1] % 2)
-    if isinstance(padding, str):
-        raise RuntimeError(f"Invalid padding string: '{padding}'. Use 'valid' or 'same'.")
-    return _pair(padding, "conv", "padding"), (0, 0)
-
-
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Cross-correlation of (N, C, H, W) or (C, H, W) with (O, C / groups, kh, kw)."""
-    _check_conv("conv2d", 2, input, weight, bias, groups)
-    stride, dilation = _pair(stride, "conv2d", "stride"), _pair(dilation, "conv2d", "dilation")
-    kernel = (weight._s[2], weight._s[3])
-    before, behind = _padding(padding, kernel, stride, dilation)
-    if behind != (0, 0):
-        input = pad(input, (0, behind[1], 0, behind[0]))
-    for d in (0, 1):
-        extent = input._s[-2 + d]
-        if out_size(extent, kernel[d], stride[d], before[d], dilation[d]) < 1:
-            reach = [dilation[e] * (kernel[e] - 1) + 1 for e in (0, 1)]
-            padded = [input._s[-2 + e] + 2 * before[e] for e in (0, 1)]
-            raise RuntimeError(
-                f"Calculated padded input size per channel: ({padded[0]} x {padded[1]}). "
-                f"Kernel size: ({reach[0]} x {reach[1]}). Kernel size can't be greater than actual "
-                "input size"
-            )
-    if len(input._s) == 3:
-        batch = input.unsqueeze(0)
-        return core("convolution")(batch, weight, bias, stride, before, dilation, groups).squeeze(0)
-    return core("convolution")(input, weight, bias, stride, before, dilation, groups)
-
-
-def _one(value: Any) -> int:
-    return value if isinstance(value, int) else int(value[0])
-
-
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Cross-correlation of (N, C, L) or (C, L) with (O, C / groups, k)."""
-    _check_conv("conv1d", 1, input, weight, bias, groups)
-    flat = input.unsqueeze(-2)
-    around = padding if isinstance(padding, str) else (0, _one(padding))
-    made = conv2d(
-        flat, weight.unsqueeze(-2), bias, (1, _one(stride)), around, (1, _one(dilation)), groups
-    )
-    return made.squeeze(-2)
-
-
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """The transpose of ``conv2d``: (N, C, H, W) with (C, O / groups, kh, kw)."""
-    if input.dim() == 3:
-        batch = input.unsqueeze(0)
-        return conv_transpose2d(
-            batch, weight, bias, stride, padding, output_padding, groups, dilation
-        ).squeeze(0)
-    if input.dim() != 4 or input.shape[1] != weight.shape[0]:
-        raise RuntimeError(
-            f"Given transposed=1, weight of size {list(weight.shape)}, expected input"
-            f"{list(input.shape)} to have {weight.shape[0]} channels, but got "
-            f"{input.shape[1] if input.dim() > 1 else 1} channels instead"
-        )
-    check_same_kind(input, weight, bias)
-    name = "conv_transpose2d"
-    stride, dilation = _pair(stride, name, "stride"), _pair(dilation, name, "dilation")
-    around, extra = _pair(padding, name, "padding"), _pair(output_padding, name, "output_padding")
-    for d in (0, 1):
-        if extra[d] >= stride[d] and extra[d] >= dilation[d]:
-            raise RuntimeError(
-                "output padding must be smaller than either stride or dilation, but got "
-                f"output_padding_height: {extra[0]} output_padding_width: {extra[1]} "
-                f"stride_height: {stride[0]} stride_width: {stride[1]} "
-                f"dilation_height: {dilation[0]} dilation_width: {dilation[1]}"
-            )
-    size = tuple(
-        (input.shape[2 + d] - 1) * stride[d]
-        - 2 * around[d]
-        + dilation[d] * (weight.shape[2 + d] - 1)
-        + extra[d]
-        + 1
-        for d in (0, 1)
-    )
-    r = core("conv2d_input")(input, weight, size, stride, around, dilation, groups)
-    return r if bias is None else r + bias.view(1, -1, 1, 1)
-
-
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-) -> Tensor:
-    """The transpose of ``conv1d``."""
-    return conv_transpose2d(
-        input.unsqueeze(-2),
-        weight.unsqueeze(-2),
-        bias,
-        (1, _one(stride)),
-        (0, _one(padding)),
-        (0, _one(output_padding)),
-        groups,
-        (1, _one(dilation)),
-    ).squeeze(-2)
+Ints = tuple[int, ...]
 
 
 # -- pools -----------------------------------------------------------------------------------
 def _pool_settings(
-    name: str, x: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool
-) -> tuple[Pair, Pair, Pair, Pair]:
-    if x.dim() not in (3, 4):
-        raise RuntimeError(
-            f"{name}(): Expected 3D or 4D input, but got input of size: {list(x.shape)}"
-        )
-    kernel = _pair(kernel, name, "kernel_size")
-    stride = kernel if stride is None or stride == [] else _pair(stride, name, "stride")
-    padding, dilation = _pair(padding, name, "padding"), _pair(dilation, name, "dilation")
-    if min(kernel) < 1 or min(stride) < 1:
-        raise RuntimeError(
-            f"{name}: kernel size and stride should be greater than zero, but got kernel "
-            f"{kernel} and stride {stride}"
-        )
-    if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
+    name: str,
+    spatial: int,
+    x: Tensor,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil: bool,
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """Kernel, stride, padding and dilation of planes, where the pool of *x* has a result."""
+    _check_rank(name, spatial, x)
+    kernel = ints(name, "kernel_size", kernel, spatial)
+    omitted = stride is None or (isinstance(stride, (tuple, list)) and not stride)
+    stride = kernel if omitted else ints(name, "stride", stride, spatial)
+    padding = ints(name, "padding", padding, spatial)
+    dilation = ints(name, "dilation", dilation, spatial)
+    for what, values in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
+        if min(values) < 1:
+            raise RuntimeError(
+                f"{name}(): {what} must be greater than zero, but got {_told(values)}"
+            )
+    if min(padding) < 0:
+        raise RuntimeError(f"{name}(): padding must be non-negative, but got {_told(padding)}")
+    if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(padding, kernel, dilation, strict=True)):
         raise RuntimeError(
             "pad should be at most half of effective kernel size, but got "
-            f"pad={max(padding)}, kernel_size={kernel[0]} and dilation={dilation[0]}"
+            f"pad={_told(padding)}, kernel_size={_told(kernel)} and dilation={_told(dilation)}"
         )
-    h, w = x.shape[-2:]
+    own = x._s[-spatial:]
     sizes = [
         pooled_size(n, kernel[d], stride[d], padding[d], dilation[d], ceil)
-        for d, n in enumerate((h, w))
+        for d, n in enumerate(own)
     ]
     if min(sizes) < 1:
-        c = x.shape[-3]
+        c = x._s[-spatial - 1]
         raise RuntimeError(
-            f"Given input size: ({c}x{h}x{w}). Calculated output size: "
-            f"({c}x{sizes[0]}x{sizes[1]}). Output size is too small"
+            f"Given input size: ({c}x{'x'.join(map(str, own))}). Calculated output size: "
+            f"({c}x{'x'.join(map(str, sizes))}). Output size is too small"
         )
+    if spatial == 1:
+        return (1, *kernel), (1, *stride), (0, *padding), (1, *dilation)
     return kernel, stride, padding, dilation
 
 
-def _planes(x: Tensor) -> Tensor:
-    return x.unsqueeze(0) if x.dim() == 3 else x
+def _check_rank(name: str, spatial: int, x: Tensor) -> None:
+    rank = len(x._s)
+    if rank not in (spatial + 1, spatial + 2) or not x._s[rank - spatial - 1 :].numel():
+        raise RuntimeError(
+            f"{name}: Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with optional "
+            f"0 dim batch size for input, but got:{list(x._s)}"
+        )
+
+
+def _told(values: Ints) -> str:
+    return str(values[0]) if len(set(values)) == 1 else str(list(values))
+
+
+def _planes(x: Tensor, spatial: int) -> Tensor:
+    """The input as a batch of planes: one dimension counts as planes of one row."""
+    if spatial == 1:
+        x = x.unsqueeze(-2)
+    return x.unsqueeze(0) if len(x._s) == 3 else x
+
+
+def _as_given(y: Tensor, x: Tensor, spatial: int) -> Tensor:
+    """A result of planes with the dimensions that the input has."""
+    if spatial == 1:
+        y = y.squeeze(-2)
+    return y.squeeze(0) if len(x._s) == spatial + 1 else y
+
+
+def _max_pool(
+    name: str,
+    spatial: int,
+    input: Tensor,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    return_indices: bool,
+) -> Any:
+    settings = _pool_settings(name, spatial, input, kernel, stride, padding, dilation, ceil_mode)
+    x = _planes(input, spatial)
+    y = _as_given(core("max_pool2d")(x, *settings, ceil_mode), input, spatial)
+    if not return_indices:
+        return y
+    return y, _as_given(core("max_pool2d_indices")(x, *settings, ceil_mode), input, spatial)
 
 
 def max_pool2d(
@@ -239,15 +115,9 @@ def max_pool2d(
     return_indices: bool = False,
 ) -> Any:
     """The maximum over windows of the planes, and its place where asked for."""
-    kernel, stride, padding, dilation = _pool_settings(
-        "max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode
+    return _max_pool(
+        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
     )
-    x = _planes(input)
-    y = core("max_pool2d")(x, kernel, stride, padding, dilation, ceil_mode)
-    if not return_indices:
-        return y if x is input else y.squeeze(0)
-    i = core("max_pool2d_indices")(x, kernel, stride, padding, dilation, ceil_mode)
-    return (y, i) if x is input else (y.squeeze(0), i.squeeze(0))
 
 
 def max_pool1d(
@@ -260,17 +130,9 @@ def max_pool1d(
     return_indices: bool = False,
 ) -> Any:
     """The maximum over windows of (N, C, L) or (C, L)."""
-    step = _one(kernel_size) if stride is None or stride == [] else _one(stride)
-    found = max_pool2d(
-        input.unsqueeze(-2),
-        (1, _one(kernel_size)),
-        (1, step),
-        (0, _one(padding)),
-        (1, _one(dilation)),
-        ceil_mode,
-        return_indices,
+    return _max_pool(
+        "max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
     )
-    return tuple(t.squeeze(-2) for t in found) if return_indices else found.squeeze(-2)
 
 
 def avg_pool2d(
@@ -283,17 +145,10 @@ def avg_pool2d(
     divisor_override: int | None = None,
 ) -> Tensor:
     """The mean over windows of the planes."""
-    if divisor_override == 0:
-        raise RuntimeError("divisor must be not zero")
-    kernel, stride, padding, _ = _pool_settings(
-        "avg_pool2d", input, kernel_size, stride, padding, 1, ceil_mode
-    )
-    refuse_complex("avg_pool2d", input)
-    x = _planes(input)
-    y = core("avg_pool2d")(
-        x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
-    return y if x is input else y.squeeze(0)
+    return _avg_pool(
+        "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
+        divisor_override,
+    )  # fmt: skip
 
 
 def avg_pool1d(
@@ -305,32 +160,62 @@ def avg_pool1d(
     count_include_pad: bool = True,
 ) -> Tensor:
     """The mean over windows of (N, C, L) or (C, L)."""
-    step = _one(kernel_size) if stride is None or stride == [] else _one(stride)
-    return avg_pool2d(
-        input.unsqueeze(-2),
-        (1, _one(kernel_size)),
-        (1, step),
-        (0, _one(padding)),
-        ceil_mode,
-        count_include_pad,
-    ).squeeze(-2)
+    return _avg_pool(
+        "avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None
+    )
+
+
+def _avg_pool(
+    name: str,
+    spatial: int,
+    input: Tensor,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor: int | None,
+) -> Tensor:
+    if divisor == 0:
+        raise RuntimeError("divisor must be not zero")
+    kernel, stride, padding, _ = _pool_settings(
+        name, spatial, input, kernel, stride, padding, 1, ceil_mode
+    )
+    refuse_complex("avg_pool2d", input)
+    y = core("avg_pool2d")(
+        _planes(input, spatial), kernel, stride, padding, ceil_mode, count_include_pad, divisor
+    )
+    return _as_given(y, input, spatial)
 
 
 def _bins(n: int, size: int) -> list[tuple[int, int]]:
     return [(i * n // size, -(-(i + 1) * n // size)) for i in range(size)]
 
 
-def _adaptive_size(output_size: Any, x: Tensor, spatial: int) -> tuple[int, ...]:
-    given = (output_size,) * spatial if isinstance(output_size, int) else tuple(output_size)
-    own = x.shape[-spatial:]
-    return tuple(own[d] if n is None else n for d, n in enumerate(given))
+def _adaptive_size(name: str, spatial: int, x: Tensor, output_size: Any) -> Ints:
+    """The size asked for; None stands for the input's own."""
+    _check_rank(name, spatial, x)
+    own = x._s[-spatial:]
+    if isinstance(output_size, (tuple, list)) and len(output_size) == spatial:
+        output_size = [n if m is None else m for n, m in zip(own, output_size, strict=True)]
+    elif output_size is None:
+        output_size = own
+    size = ints(name, "output_size", output_size, spatial)
+    if min(size) < 0:
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received "
+            f"{list(size)}"
+        )
+    return size
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The mean over windows chosen so that the result has a given size."""
     refuse_complex("adaptive_avg_pool2d", input)
-    oh, ow = _adaptive_size(output_size, input, 2)
+    oh, ow = _adaptive_size("adaptive_avg_pool2d", 2, input, output_size)
     h, w = input.shape[-2:]
+    if not oh or not ow:
+        return input.new_empty((*input.shape[:-2], oh, ow))
     if h % oh == 0 and w % ow == 0:
         return avg_pool2d(input, (h // oh, w // ow))
     return (
@@ -354,14 +239,17 @@ def _average_matrix(x: Tensor, n: int, size: int, dim: int) -> Tensor:
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The mean over windows of (N, C, L) chosen so that the result has a given length."""
-    size = _one(output_size)
-    return adaptive_avg_pool2d(input.unsqueeze(-2), (1, size)).squeeze(-2)
+    size = _adaptive_size("adaptive_avg_pool1d", 1, input, output_size)
+    return adaptive_avg_pool2d(input.unsqueeze(-2), (1, *size)).squeeze(-2)
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum over windows chosen so that the result has a given size."""
-    oh, ow = _adaptive_size(output_size, input, 2)
+    oh, ow = _adaptive_size("adaptive_max_pool2d", 2, input, output_size)
     h, w = input.shape[-2:]
+    if not oh or not ow:
+        y = input.new_empty((*input.shape[:-2], oh, ow))
+        return (y, y.long()) if return_indices else y
     if h % oh == 0 and w % ow == 0:
         return max_pool2d(input, (h // oh, w // ow), return_indices=return_indices)
     from tensorbus import stack
@@ -380,7 +268,8 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum over windows of (N, C, L) chosen so that the result has a given length."""
-    found = adaptive_max_pool2d(input.unsqueeze(-2), (1, _one(output_size)), return_indices)
+    size = _adaptive_size("adaptive_max_pool1d", 1, input, output_size)
+    found = adaptive_max_pool2d(input.unsqueeze(-2), (1, *size), return_indices)
     return tuple(t.squeeze(-2) for t in found) if return_indices else found.squeeze(-2)
 
 
@@ -391,4 +280,4 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     """
     from tensorbus.nn.functional.padding import padded
 
-    return padded(input, tuple(pad), mode, value)
+    return padded(input, int_tuple("pad", "pad", pad), mode, value)

@@ -1,0 +1,263 @@
+"""Convolutions of one and two dimensions, and their transposes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.nn.functional.domains import check_same_kind
+from tensorbus.op_engine.argument_types import ints
+from tensorbus.op_engine.generate import core
+from tensorbus.ops.nn.convolution import out_size
+
+Ints = tuple[int, ...]
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of (N, C, H, W) or (C, H, W) with (O, C / groups, kh, kw)."""
+    return _convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of (N, C, L) or (C, L) with (O, C / groups, k)."""
+    return _convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
+    """The transpose of ``conv2d``: (N, C, H, W) with (C, O / groups, kh, kw)."""
+    name = "conv_transpose2d"
+    return _transpose(
+        name, 2, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
+
+
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
+    """The transpose of ``conv1d``."""
+    name = "conv_transpose1d"
+    return _transpose(
+        name, 1, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
+
+
+def _convolution(
+    name: str,
+    spatial: int,
+    x: Tensor,
+    w: Tensor,
+    b: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Tensor:
+    _check_ranks(name, spatial, x, w)
+    check_same_kind(x, w, b)
+    stride, dilation = (
+        ints(name, "stride", stride, spatial),
+        ints(name, "dilation", dilation, spatial),
+    )
+    kernel = w._s[2:]
+    if isinstance(padding, str):
+        padding, behind = _named_padding(padding, kernel, stride, dilation)
+    else:
+        padding, behind = ints(name, "padding", padding, spatial), (0,) * spatial
+    _check_settings(w, stride, padding, (0,), dilation, groups)
+    channels = x._s[-spatial - 1]
+    if w._s[1] * groups != channels:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {list(w._s)}, expected input{list(x._s)} to "
+            f"have {w._s[1] * groups} channels, but got {channels} channels instead"
+        )
+    _check_bias(f"weight of size {list(w._s)}", b, w._s[0])
+    if any(behind):
+        from tensorbus.nn.functional.padding import padded
+
+        x = padded(x, tuple(n for d in behind[::-1] for n in (0, d)), "constant", None)
+    sizes = x._s[-spatial:]
+    for d in range(spatial):
+        if out_size(sizes[d], kernel[d], stride[d], padding[d], dilation[d]) < 1:
+            wide = " x ".join(str(n + 2 * p) for n, p in zip(sizes, padding, strict=True))
+            reach = " x ".join(str(s * (k - 1) + 1) for s, k in zip(dilation, kernel, strict=True))
+            raise RuntimeError(
+                f"Calculated padded input size per channel: ({wide}). Kernel size: ({reach}). "
+                "Kernel size can't be greater than actual input size"
+            )
+    return _lifted(
+        spatial, x, w, lambda batch, planes: core("convolution")(
+            batch, planes, b, _pair(stride, 1), _pair(padding, 0), _pair(dilation, 1), groups
+        )
+    )  # fmt: skip
+
+
+def _transpose(
+    name: str,
+    spatial: int,
+    x: Tensor,
+    w: Tensor,
+    b: Tensor | None,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
+) -> Tensor:
+    _check_ranks(name, spatial, x, w)
+    check_same_kind(x, w, b)
+    stride, dilation = (
+        ints(name, "stride", stride, spatial),
+        ints(name, "dilation", dilation, spatial),
+    )
+    padding = ints(name, "padding", padding, spatial)
+    extra = ints(name, "output_padding", output_padding, spatial)
+    _check_settings(w, stride, padding, extra, dilation, groups)
+    channels = x._s[-spatial - 1]
+    given = f"transposed=1, weight of size {list(w._s)}"
+    if w._s[0] != channels:
+        raise RuntimeError(
+            f"Given {given}, expected input{list(x._s)} to have {w._s[0]} channels, but got "
+            f"{channels} channels instead"
+        )
+    _check_bias(given, b, w._s[1] * groups)
+    if any(extra[d] >= stride[d] and extra[d] >= dilation[d] for d in range(spatial)):
+        told = [
+            f"{what}_{side}: {values[d]}"
+            for what, values in (
+                ("output_padding", extra),
+                ("stride", stride),
+                ("dilation", dilation),
+            )
+            for d, side in enumerate(("height", "width")[2 - spatial :])
+        ]
+        raise RuntimeError(
+            "output padding must be smaller than either stride or dilation, but got "
+            + " ".join(told)
+        )
+    sizes, kernel = x._s[-spatial:], w._s[2:]
+    size = tuple(
+        (sizes[d] - 1) * stride[d] - 2 * padding[d] + dilation[d] * (kernel[d] - 1) + extra[d] + 1
+        for d in range(spatial)
+    )
+    if min(size) < 1 or min(sizes) < 1:
+        raise RuntimeError(
+            f"Given input size per channel: {_by(sizes)}. Calculated output size per channel: "
+            f"{_by(size)}. Output size is too small"
+        )
+    r = _lifted(
+        spatial, x, w, lambda batch, planes: core("conv2d_input")(
+            batch, planes, _pair(size, 1), _pair(stride, 1), _pair(padding, 0), _pair(dilation, 1),
+            groups,
+        )
+    )  # fmt: skip
+    return r if b is None else r + b.view(-1, *(1,) * spatial)
+
+
+def _lifted(spatial: int, x: Tensor, w: Tensor, f: Any) -> Tensor:
+    """What *f* makes of a batch of planes: one dimension counts as planes of one row."""
+    unbatched = len(x._s) == spatial + 1
+    if unbatched:
+        x = x.unsqueeze(0)
+    r = f(x.unsqueeze(-2), w.unsqueeze(-2)).squeeze(-2) if spatial == 1 else f(x, w)
+    return r.squeeze(0) if unbatched else r
+
+
+def _pair(values: Ints, first: int) -> Ints:
+    return values if len(values) == 2 else (first, *values)
+
+
+def _by(sizes: Any) -> str:
+    return "(" + " x ".join(map(str, sizes)) + ")"
+
+
+def _named_padding(padding: str, kernel: Any, stride: Ints, dilation: Ints) -> tuple[Ints, Ints]:
+    """Padding on both sides, and what comes on top of it behind."""
+    if padding == "valid":
+        return (0,) * len(stride), (0,) * len(stride)
+    if padding != "same":
+        raise RuntimeError(f"Invalid padding string: '{padding}'. Use 'valid' or 'same'.")
+    if any(step != 1 for step in stride):
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+    return tuple(n // 2 for n in total), tuple(n % 2 for n in total)
+
+
+# -- checks ----------------------------------------------------------------------------------
+def _check_ranks(name: str, spatial: int, x: Tensor, w: Tensor) -> None:
+    if len(x._s) not in (spatial + 1, spatial + 2):
+        raise RuntimeError(
+            f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {name}, but "
+            f"got input of size: {list(x._s)}"
+        )
+    if len(w._s) != spatial + 2 or not w._s[2:].numel():
+        raise RuntimeError(
+            f"{name}: weight should have {spatial + 2} dimensions, those of the kernel greater "
+            f"than zero, but got weight of size {list(w._s)}"
+        )
+
+
+def _check_settings(
+    w: Tensor, stride: Ints, padding: Ints, extra: Ints, dilation: Ints, groups: int
+) -> None:
+    if min(padding) < 0:
+        raise RuntimeError(f"negative padding is not supported, but got padding={list(padding)}")
+    if min(extra) < 0:
+        raise RuntimeError(
+            f"negative output_padding is not supported, but got output_padding={list(extra)}"
+        )
+    if min(stride) < 1:
+        raise RuntimeError(f"non-positive stride is not supported, but got stride={list(stride)}")
+    if min(dilation) < 1:
+        raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
+    if groups < 1:
+        raise RuntimeError(f"non-positive groups is not supported, but got groups={groups}")
+    if w._s[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but "
+            f"got weight of size {list(w._s)} instead"
+        )
+    if w._s[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
+            f"but got weight of size [{list(w._s)}] instead"
+        )
+
+
+def _check_bias(given: str, b: Tensor | None, channels: int) -> None:
+    if b is not None and (len(b._s) != 1 or b._s[0] != channels):
+        raise RuntimeError(
+            f"Given {given}, expected bias to be 1-dimensional with {channels} elements, but got "
+            f"bias of size {list(b._s)} instead"
+        )
