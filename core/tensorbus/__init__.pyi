@@ -119,12 +119,18 @@ LongTensor: tensortype
 ShortTensor: tensortype
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The absolute value, element by element; *out* receives the result where given."""
+def abs_(input: Tensor) -> Tensor:
+    """In-place version of ``abs``: the method as a function."""
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The absolute value, element by element; *out* receives the result where given."""
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The arc cosine, element by element; *out* receives the result where given."""
+def acos_(input: Tensor) -> Tensor:
+    """In-place version of ``acos``: the method as a function."""
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic cosine, element by element; *out* receives the result where given."""
+def acosh_(input: Tensor) -> Tensor:
+    """In-place version of ``acosh``: the method as a function."""
 def add(input: _Operand, other: _Operand, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """``input + other``; the operands broadcast."""
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
@@ -137,6 +143,8 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
     """``beta * input + alpha * (mat1 @ mat2)``; *input* broadcasts."""
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``; *input* broadcasts."""
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """In-place version of ``addmv``: the method as a function."""
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``."""
 def adjoint(input: Tensor) -> Tensor:
@@ -159,18 +167,30 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, out: Tensor | N
     """``start``, ``start + step``... before ``end``; int64 where all three are integers."""
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The arc cosine, element by element; *out* receives the result where given."""
+def arccos_(input: Tensor) -> Tensor:
+    """In-place version of ``arccos``: the method as a function."""
 def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic cosine, element by element; *out* receives the result where given."""
+def arccosh_(input: Tensor) -> Tensor:
+    """In-place version of ``arccosh``: the method as a function."""
 def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The arc sine, element by element; *out* receives the result where given."""
+def arcsin_(input: Tensor) -> Tensor:
+    """In-place version of ``arcsin``: the method as a function."""
 def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic sine, element by element; *out* receives the result where given."""
+def arcsinh_(input: Tensor) -> Tensor:
+    """In-place version of ``arcsinh``: the method as a function."""
 def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The arc tangent, element by element; *out* receives the result where given."""
 def arctan2(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The angle of the point (other, input); the operands broadcast."""
+def arctan_(input: Tensor) -> Tensor:
+    """In-place version of ``arctan``: the method as a function."""
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic tangent, element by element; *out* receives the result where given."""
+def arctanh_(input: Tensor) -> Tensor:
+    """In-place version of ``arctanh``: the method as a function."""
 def argmax(input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The place of the largest value, int64; the first among equals."""
 def argmin(input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -187,14 +207,22 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """The data as a tensor, sharing memory where nothing has to change."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The arc sine, element by element; *out* receives the result where given."""
+def asin_(input: Tensor) -> Tensor:
+    """In-place version of ``asin``: the method as a function."""
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic sine, element by element; *out* receives the result where given."""
+def asinh_(input: Tensor) -> Tensor:
+    """In-place version of ``asinh``: the method as a function."""
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The arc tangent, element by element; *out* receives the result where given."""
 def atan2(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The angle of the point (other, input); the operands broadcast."""
+def atan_(input: Tensor) -> Tensor:
+    """In-place version of ``atan``: the method as a function."""
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic tangent, element by element; *out* receives the result where given."""
+def atanh_(input: Tensor) -> Tensor:
+    """In-place version of ``atanh``: the method as a function."""
 def atleast_1d(*tensors: Any) -> Any:
     """The tensors, those of no dimension as vectors of one element."""
 def atleast_2d(*tensors: Any) -> Any:
@@ -237,18 +265,28 @@ def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_f
     """The *p*-norm distances of all pairs of rows: (..., n, k) x (..., m, k) -> (..., n, m)."""
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smallest integer not below, element by element; *out* receives the result where given."""
+def ceil_(input: Tensor) -> Tensor:
+    """In-place version of ``ceil``: the method as a function."""
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices, in the order that costs least."""
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of at most *chunks* pieces of one size, the last smaller where it must be."""
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The values cut to [min, max]; either may be missing, a number or a tensor."""
+def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """In-place version of ``clamp``: the method as a function."""
 def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     """The values, and *max* where they are above; *max* is a number or a tensor."""
+def clamp_max_(input: Tensor, max: Any) -> Tensor:
+    """In-place version of ``clamp_max``: the method as a function."""
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     """The values, and *min* where they are below; *min* is a number or a tensor."""
+def clamp_min_(input: Tensor, min: Any) -> Tensor:
+    """In-place version of ``clamp_min``: the method as a function."""
 def clip(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The values cut to [min, max]; either may be missing, a number or a tensor."""
+def clip_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """In-place version of ``clip``: the method as a function."""
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy, which gradients flow through; dense tensors keep their order of dimensions."""
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -265,14 +303,20 @@ def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor itself."""
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate; a real tensor itself."""
+def conj_physical_(input: Tensor) -> Tensor:
+    """In-place version of ``conj_physical``: the method as a function."""
 def copysign(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The size of *input* with the sign of *other*; the operands broadcast."""
 def corrcoef(input: Tensor) -> Tensor:
     """The matrix of correlation coefficients of variables in rows."""
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The cosine, element by element; *out* receives the result where given."""
+def cos_(input: Tensor) -> Tensor:
+    """In-place version of ``cos``: the method as a function."""
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic cosine, element by element; *out* receives the result where given."""
+def cosh_(input: Tensor) -> Tensor:
+    """In-place version of ``cosh``: the method as a function."""
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """How many elements are not zero, of all or along some dimensions."""
 def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
@@ -291,8 +335,12 @@ def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: _int = -
     """The running integrals along a dimension by the trapezoidal rule."""
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees in radians, element by element; *out* receives the result where given."""
+def deg2rad_(input: Tensor) -> Tensor:
+    """In-place version of ``deg2rad``: the method as a function."""
 def detach(input: Tensor) -> Tensor:
     """The same storage and versions without the history."""
+def detach_(input: Tensor) -> Tensor:
+    """In-place version of ``detach``: the method as a function."""
 def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """A vector as a matrix's diagonal, or a matrix's diagonal as a vector."""
 def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
@@ -335,23 +383,39 @@ def equal(input: Tensor, other: Tensor) -> _bool:
     """Whether both have the same shape and the same values."""
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The error function, element by element; *out* receives the result where given."""
+def erf_(input: Tensor) -> Tensor:
+    """In-place version of ``erf``: the method as a function."""
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 - erf(input)``, exact where erf is near 1, element by element; *out* receives the result where given."""
+def erfc_(input: Tensor) -> Tensor:
+    """In-place version of ``erfc``: the method as a function."""
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the error function, element by element; *out* receives the result where given."""
 def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The exponential, element by element; *out* receives the result where given."""
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Two to the power, element by element; *out* receives the result where given."""
+def exp2_(input: Tensor) -> Tensor:
+    """In-place version of ``exp2``: the method as a function."""
+def exp_(input: Tensor) -> Tensor:
+    """In-place version of ``exp``: the method as a function."""
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``exp(input) - 1``, exact near 0, element by element; *out* receives the result where given."""
+def expm1_(input: Tensor) -> Tensor:
+    """In-place version of ``expm1``: the method as a function."""
 def eye(n: _int, m: _int | None = None, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """The matrix (n, m or n) with ones on its diagonal and zeros elsewhere."""
+def fill(input: Tensor, value: Any, *, out: Tensor | None = None) -> Tensor:
+    """One value everywhere, in a copy: a number, or a 0-dim tensor."""
+def fill_(input: Tensor, value: Any) -> Tensor:
+    """In-place version of ``fill``: the method as a function."""
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The integer part, element by element; *out* receives the result where given."""
+def fix_(input: Tensor) -> Tensor:
+    """In-place version of ``fix``: the method as a function."""
 def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
     """The dimensions from *start_dim* to *end_dim* joined into one."""
-def flip(input: Tensor, *dims: Any) -> Tensor:
+def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """The order of some dimensions reversed, in a copy."""
 def fliplr(input: Tensor) -> Tensor:
     """Columns in reverse order."""
@@ -361,6 +425,8 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
     """``input ** exponent`` computed in float64, or complex128."""
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest integer not above, element by element; *out* receives the result where given."""
+def floor_(input: Tensor) -> Tensor:
+    """In-place version of ``floor``: the method as a function."""
 def floor_divide(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input // other``, rounded towards minus infinity; the operands broadcast."""
 def fmax(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -371,6 +437,8 @@ def fmod(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tens
     """The remainder of division with the sign of *input*; the operands broadcast."""
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The part behind the point, element by element; *out* receives the result where given."""
+def frac_(input: Tensor) -> Tensor:
+    """In-place version of ``frac``: the method as a function."""
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A CPU tensor over a NumPy array's own memory: changes to one show in the other."""
 def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
@@ -381,6 +449,8 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = Fals
     """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``: one element for each index."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest common divisors of integers, by Euclid's algorithm; the operands broadcast."""
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of ``gcd``: the method as a function."""
 def ge(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input >= other``; the operands broadcast."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -411,6 +481,8 @@ def index_fill(input: Tensor, dim: _int, index: Tensor, value: Any) -> Tensor:
     """``index_fill_`` on a copy."""
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor:
     """``index_put_`` on a copy."""
+def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor:
+    """In-place version of ``index_put``: the method as a function."""
 def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whole slices at the places of a vector; negative places are out of range."""
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -453,8 +525,12 @@ def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, 
     """(values, indices) of the *k*-th smallest along a dimension; *k* counts from 1."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The least common multiples of integers; the operands broadcast."""
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of ``lcm``: the method as a function."""
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``input * 2**other``."""
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
+    """In-place version of ``ldexp``: the method as a function."""
 def le(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input <= other``; the operands broadcast."""
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
@@ -471,10 +547,18 @@ def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The natural logarithm, element by element; *out* receives the result where given."""
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 10, element by element; *out* receives the result where given."""
+def log10_(input: Tensor) -> Tensor:
+    """In-place version of ``log10``: the method as a function."""
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``log(1 + input)``, exact near 0, element by element; *out* receives the result where given."""
+def log1p_(input: Tensor) -> Tensor:
+    """In-place version of ``log1p``: the method as a function."""
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 2, element by element; *out* receives the result where given."""
+def log2_(input: Tensor) -> Tensor:
+    """In-place version of ``log2``: the method as a function."""
+def log_(input: Tensor) -> Tensor:
+    """In-place version of ``log``: the method as a function."""
 def log_softmax(input: Tensor, dim: _int | None = None, dtype: Any = None, _stacklevel: _int = 3, *, out: Tensor | None = None) -> Tensor:
     """``log(softmax(input))`` along a dimension, without overflow."""
 def logaddexp(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -493,6 +577,8 @@ def logical_xor(input: _Operand, other: _Operand, *, out: Tensor | None = None) 
     """Whether exactly one is true; the operands broadcast."""
 def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """``log(input / (1 - input))``; *input* is cut to [eps, 1 - eps] where *eps* is given."""
+def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
+    """In-place version of ``logit``: the method as a function."""
 def logspace(start: Any, end: Any, steps: _int, base: _float = 10.0, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """*base* to the power of *steps* exponents from *start* to *end*, both included."""
 def logsumexp(input: Tensor, dim: Any, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -547,6 +633,8 @@ def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of *p* dimensions."""
 def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """NaN and the infinities replaced: by 0, and by the dtype's largest and smallest numbers."""
+def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
+    """In-place version of ``nan_to_num``: the method as a function."""
 def nanmean(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """The mean of the values that are not NaN."""
 def nanmedian(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None) -> Any:
@@ -559,8 +647,12 @@ def ne(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor
     """``input != other``; the operands broadcast."""
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``-input``, element by element; *out* receives the result where given."""
+def neg_(input: Tensor) -> Tensor:
+    """In-place version of ``neg``: the method as a function."""
 def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``-input``, element by element; *out* receives the result where given."""
+def negative_(input: Tensor) -> Tensor:
+    """In-place version of ``negative``: the method as a function."""
 def nelement(input: Tensor) -> _int:
     """The number of elements."""
 def nextafter(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
@@ -581,7 +673,7 @@ def ones_like(input: Tensor, *, memory_format: Any = None, dtype: Any = None, la
     """A tensor of ones in the shape of another tensor, with its dtype and device if not given."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All products of the elements of two vectors."""
-def permute(input: Tensor, *dims: Any) -> Tensor:
+def permute(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """The dimensions in another order, without a copy."""
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers of the given absolute values and angles, which broadcast."""
@@ -597,6 +689,8 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False)
     """``put_`` on a copy."""
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians in degrees, element by element; *out* receives the result where given."""
+def rad2deg_(input: Tensor) -> Tensor:
+    """In-place version of ``rad2deg``: the method as a function."""
 def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Uniform random numbers in [0, 1); equal seeds give equal bits on every device."""
 def rand_like(input: Tensor, *, generator: Generator | None = None, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
@@ -619,8 +713,12 @@ def real(input: Tensor) -> Tensor:
     """The real parts, sharing memory; a real tensor itself."""
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 / input``, element by element; *out* receives the result where given."""
+def reciprocal_(input: Tensor) -> Tensor:
+    """In-place version of ``reciprocal``: the method as a function."""
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``max(input, 0)``, NaN kept, element by element; *out* receives the result where given."""
+def relu_(input: Tensor) -> Tensor:
+    """In-place version of ``relu``: the method as a function."""
 def remainder(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The remainder of division with the sign of *other*; the operands broadcast."""
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
@@ -637,12 +735,16 @@ def rot90(input: Tensor, k: _int = 1, dims: Any = ...) -> Tensor:
     """A quarter turn in the plane of two dimensions, *k* times, from the first to the second."""
 def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """The nearest integer, or the nearest number of so many decimals; halves to even."""
+def round_(input: Tensor, *, decimals: _int = 0) -> Tensor:
+    """In-place version of ``round``: the method as a function."""
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along the rows; vectors are rows."""
 def rshift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input >> other``; the operands broadcast."""
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 / sqrt(input)``, element by element; *out* receives the result where given."""
+def rsqrt_(input: Tensor) -> Tensor:
+    """In-place version of ``rsqrt``: the method as a function."""
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """``other - alpha * input``."""
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor:
@@ -661,6 +763,8 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``input / abs(input)``, 0 where it is 0: for real numbers the sign."""
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 / (1 + exp(-input))``, element by element; *out* receives the result where given."""
+def sigmoid_(input: Tensor) -> Tensor:
+    """In-place version of ``sigmoid``: the method as a function."""
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1, element by element; *out* receives the result where given."""
 def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -669,10 +773,16 @@ def silu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``input * sigmoid(input)``, element by element; *out* receives the result where given."""
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sine, element by element; *out* receives the result where given."""
+def sin_(input: Tensor) -> Tensor:
+    """In-place version of ``sin``: the method as a function."""
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``sin(pi * input) / (pi * input)``, 1 at 0, element by element; *out* receives the result where given."""
+def sinc_(input: Tensor) -> Tensor:
+    """In-place version of ``sinc``: the method as a function."""
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine, element by element; *out* receives the result where given."""
+def sinh_(input: Tensor) -> Tensor:
+    """In-place version of ``sinh``: the method as a function."""
 def softmax(input: Tensor, dim: _int | None = None, dtype: Any = None, _stacklevel: _int = 3, *, out: Tensor | None = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along a dimension."""
 def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Any = None) -> Any:
@@ -683,8 +793,12 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = 0) -> tuple[Te
     """Views of pieces of the sizes listed, which must add up to the extent."""
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square root, element by element; *out* receives the result where given."""
+def sqrt_(input: Tensor) -> Tensor:
+    """In-place version of ``sqrt``: the method as a function."""
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``input * input``, element by element; *out* receives the result where given."""
+def square_(input: Tensor) -> Tensor:
+    """In-place version of ``square``: the method as a function."""
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without the dimensions of extent 1, or without those named where their extent is 1."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -711,15 +825,19 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, o
     """``gather`` whose operands broadcast in the other dimensions; flat without *dim*."""
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The tangent, element by element; *out* receives the result where given."""
+def tan_(input: Tensor) -> Tensor:
+    """In-place version of ``tan``: the method as a function."""
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent, element by element; *out* receives the result where given."""
+def tanh_(input: Tensor) -> Tensor:
+    """In-place version of ``tanh``: the method as a function."""
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor with a copy of the data: numbers, nested sequences, arrays."""
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of that many nearly equal pieces, or of the pieces between the places listed."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """Products summed over pairs of dimensions: the last *dims* of *a* with the first of *b*."""
-def tile(input: Tensor, *dims: Any) -> Tensor:
+def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """``repeat`` where missing counts are 1."""
 def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Any = None) -> Any:
     """(values, indices) of the *k* largest, or smallest, along a dimension, in order."""
@@ -743,6 +861,8 @@ def true_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     """``input / other``; integers give floats."""
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The integer part, element by element; *out* receives the result where given."""
+def trunc_(input: Tensor) -> Tensor:
+    """In-place version of ``trunc``: the method as a function."""
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of all slices of a dimension, which disappears."""
 def unflatten(input: Tensor, dim: _int, sizes: Any) -> Tensor:
@@ -773,6 +893,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
     """*input* where the condition holds, else *other*; the three broadcast."""
 def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input * log(other)``, 0 where *input* is 0; the operands broadcast."""
+def xlogy_(input: Tensor, other: _Operand) -> Tensor:
+    """In-place version of ``xlogy``: the method as a function."""
+def zero_(input: Tensor) -> Tensor:
+    """In-place version of ``zero``: the method as a function."""
 def zeros(*size: Any, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of zeros, in the shape given as numbers, a tuple, or ``size=``."""
 def zeros_like(input: Tensor, *, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:

@@ -335,6 +335,8 @@ class Tensor:
         """The complex conjugate; a real tensor itself."""
     def conj_physical(self) -> Tensor:
         """The complex conjugate; a real tensor itself."""
+    def conj_physical_(self) -> Self:
+        """In-place version of ``conj_physical``."""
     def contiguous(self, *, memory_format: Any = None) -> Tensor:
         """The tensor if its elements lie in a memory format without gaps, else a copy that does."""
     def copy_(self, src: Any, non_blocking: _bool = False) -> Self:
@@ -456,7 +458,7 @@ class Tensor:
         """In-place version of ``exp2``."""
     def exp_(self) -> Self:
         """In-place version of ``exp``."""
-    def expand(self, *sizes: Any) -> Tensor:
+    def expand(self, *args: Any, size: Any = None) -> Tensor:
         """Extents of 1 repeated without a copy; -1 keeps an extent; new dimensions come in front."""
     def expand_as(self, other: Tensor) -> Tensor:
         """``expand`` to the shape of another tensor."""
@@ -476,7 +478,7 @@ class Tensor:
         """In-place version of ``trunc``."""
     def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
         """The dimensions from *start_dim* to *end_dim* joined into one."""
-    def flip(self, *dims: Any) -> Tensor:
+    def flip(self, *args: Any, dims: Any = None) -> Tensor:
         """The order of some dimensions reversed, in a copy."""
     def fliplr(self) -> Tensor:
         """Columns in reverse order."""
@@ -868,7 +870,7 @@ class Tensor:
         """A NumPy array over the tensor's memory; *force* copies where that needs a way out."""
     def outer(self, vec2: Tensor) -> Tensor:
         """All products of the elements of two vectors."""
-    def permute(self, *dims: Any) -> Tensor:
+    def permute(self, *args: Any, dims: Any = None) -> Tensor:
         """The dimensions in another order, without a copy."""
     def pin_memory(self, device: Any = None) -> Tensor:
         """The tensor in memory that a device can read while the program runs on."""
@@ -915,7 +917,7 @@ class Tensor:
         """The remainder of division with the sign of *other*; the operands broadcast."""
     def remainder_(self, other: _Operand) -> Self:
         """In-place version of ``remainder``."""
-    def repeat(self, *repeats: Any) -> Tensor:
+    def repeat(self, *args: Any, repeats: Any = None) -> Tensor:
         """Copies side by side: that many along each dimension; further ones come in front."""
     def repeat_interleave(self, repeats: Any = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
         """Each slice several times: a count for all, or one for each; flat without *dim*."""
@@ -1082,7 +1084,7 @@ class Tensor:
         """In-place version of ``tanh``."""
     def tensor_split(self, indices_or_sections: Any, dim: _int = 0) -> tuple[Tensor, ...]:
         """Views of that many nearly equal pieces, or of the pieces between the places listed."""
-    def tile(self, *dims: Any) -> Tensor:
+    def tile(self, *args: Any, dims: Any = None) -> Tensor:
         """``repeat`` where missing counts are 1."""
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """The tensor with another dtype, on another device or in a memory format; itself if it is so."""
@@ -1138,7 +1140,7 @@ class Tensor:
         """The variance, with Bessel's correction unless ``correction=0``."""
     def vdot(self, other: Tensor) -> Tensor:
         """The inner product of two vectors, the first one conjugated."""
-    def view(self, *given: Any) -> Any:
+    def view(self, *given: Any, size: Any = None, dtype: Any = None) -> Any:
         """The same elements in another shape, sharing memory; one extent may be -1."""
     def view_as(self, other: Tensor) -> Tensor:
         """``view`` in the shape of another tensor."""

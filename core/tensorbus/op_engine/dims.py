@@ -41,6 +41,24 @@ def shape_argument(shape: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(n if type(n) is int else _extent(n) for n in shape)
 
 
+def list_argument(
+    function: str, name: str, given: tuple[Any, ...], keyword: Any
+) -> tuple[int, ...]:
+    """Ints given one by one, as one sequence, or under a keyword; TypeError where all is missing.
+
+    >>> list_argument("permute", "dims", (1, 0), None), list_argument("permute", "dims", (), [1, 0])
+    ((1, 0), (1, 0))
+    """
+    if not given:
+        if keyword is None:
+            raise TypeError(f'{function}() missing 1 required positional arguments: "{name}"')
+        if not isinstance(keyword, (tuple, list)):
+            found = type(keyword).__name__
+            raise TypeError(f"{function}(): argument '{name}' must be tuple of ints, not {found}")
+        given = (keyword,)
+    return shape_argument(given)
+
+
 def _extent(n: Any) -> int:
     if isinstance(n, Tensor):
         return int(n.item())

@@ -111,15 +111,18 @@ def refuse_overlap(x: Tensor) -> None:
         )
 
 
-def rebase(x: Tensor, edge: Any) -> None:
-    """*x* was overwritten with values whose history is *edge*."""
+def rebase(x: Tensor, edge: Any, lost: bool = False) -> None:
+    """*x* was overwritten with values whose history is *edge*.
+
+    *lost* says that this history does not lead to what *x* held: its gradient is then zero.
+    """
     base = x._b
     own = base is None or base is PERMUTED
-    if own and (edge is not None or x._e is None):
+    if own and (x._e is None or (edge is not None and not lost)):
         x._e = edge
         return
     if own:
-        base = x  # it still requires a gradient, which is zero
+        base = x
     elif x._r is None:
         return
     n = CopySlices()

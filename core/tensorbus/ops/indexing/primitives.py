@@ -33,7 +33,7 @@ row("cat", "x:T, y:T, dim", composite=lambda F, x, y, dim: join(F, (x, y), dim),
     x=lambda F, g, x_shape, dim: F.slice(g, dim, 0, x_shape[dim], 1),
     y=lambda F, g, x_shape, dim: F.slice(g, dim, x_shape[dim], g.shape[dim], 1))
 row("concatenate", "x:T, dim", composite=lambda F, x, dim: join(F, x, dim))  # raw: a list
-row("flip", "x:T, dims", composite=lambda F, x, dims: _flip(F, x, dims),
+row("flip", "x:T, dims", keeps_order=True, composite=lambda F, x, dims: _flip(F, x, dims),
     x=lambda F, g, dims: F.flip(g, dims))
 # fmt: on
 

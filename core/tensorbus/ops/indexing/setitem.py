@@ -7,6 +7,7 @@ from typing import Any
 from tensorbus._dispatch.kinds import check_bits
 from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.in_place import check_leaf, rebase, refuse_overlap
@@ -35,7 +36,7 @@ def write_values(self: Tensor, src: Any) -> Tensor:
     self._k.copy_(self._a, y._a)
     bump(self)
     if recording:
-        rebase(self, y._e)
+        rebase(self, y._e, lost=True)
     return self
 
 
@@ -67,6 +68,18 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     self._k.copy_(self._a, value)
     bump(self)
     return self
+
+
+@public(method=False, out=True)
+def fill(input: Tensor, value: Any) -> Tensor:
+    """One value everywhere, in a copy: a number, or a 0-dim tensor.
+
+    >>> import tensorbus
+    >>> tensorbus.fill(tensorbus.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    check_tensors("fill", input=input)
+    return fill_(core("clone")(input), value)
 
 
 @public(function=False)

@@ -9,16 +9,16 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.arguments import check_device
-from tensorbus.op_engine.dims import shape_argument, wrap_dim
+from tensorbus.op_engine.dims import list_argument, wrap_dim
 from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.public import public
 from tensorbus.ops.joining.joining import cat
 
 
 @public(function=False)
-def repeat(self: Tensor, *repeats: Any) -> Tensor:
+def repeat(self: Tensor, *args: Any, repeats: Any = None) -> Tensor:
     """Copies side by side: that many along each dimension; further ones come in front."""
-    times = shape_argument(repeats)
+    times = list_argument("repeat", "repeats", args, repeats)
     if len(times) < len(self._s):
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
@@ -38,9 +38,9 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
 
 
 @public()
-def tile(input: Tensor, *dims: Any) -> Tensor:
+def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """``repeat`` where missing counts are 1."""
-    times = shape_argument(dims)
+    times = list_argument("tile", "dims", args, dims)
     return repeat(input, (1,) * (len(input._s) - len(times)) + times)
 
 
@@ -99,10 +99,10 @@ def _counted(repeats: Tensor) -> Tensor:
 
 # -- turned around ---------------------------------------------------------------------------
 @public()
-def flip(input: Tensor, *dims: Any) -> Tensor:
+def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """The order of some dimensions reversed, in a copy."""
     rank = len(input._s)
-    wanted = [wrap_dim(d, rank) for d in shape_argument(dims)]
+    wanted = [wrap_dim(d, rank) for d in list_argument("flip", "dims", args, dims)]
     for d in wanted:
         if wanted.count(d) > 1:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")

@@ -111,7 +111,7 @@ def sgn(input: Tensor) -> Tensor:
     return input / size.masked_fill(size == 0, 1)
 
 
-@public(out=True)
+@public(out=True, inplace=True)
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor itself."""
     check_tensors("conj_physical", input=input)

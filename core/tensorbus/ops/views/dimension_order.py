@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.dims import shape_argument, wrap_dim
+from tensorbus.op_engine.dims import list_argument, wrap_dim
 from tensorbus.op_engine.generate import core, shortcut
 from tensorbus.op_engine.public import METHODS, Lazy, public
 from tensorbus.rows.registry import row
@@ -14,9 +14,9 @@ Shape = tuple[int, ...]
 
 
 @public()
-def permute(input: Tensor, *dims: Any) -> Tensor:
+def permute(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """The dimensions in another order, without a copy."""
-    given = shape_argument(dims)
+    given = list_argument("permute", "dims", args, dims)
     rank = len(input._s)
     if len(given) != rank:
         raise RuntimeError(

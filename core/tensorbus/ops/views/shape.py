@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorbus._base.size import Size, size_of
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.dims import shape_argument, wrap_dim, wrap_dims
+from tensorbus.op_engine.dims import list_argument, shape_argument, wrap_dim, wrap_dims
 from tensorbus.op_engine.generate import core, shortcut
 from tensorbus.op_engine.public import METHODS, Lazy, public
 from tensorbus.ops.views.reinterpretation import view_dtype
@@ -45,8 +45,12 @@ def _resolve_shape(x: Tensor, shape: Shape) -> Shape:
 _shapes: dict[tuple[Any, Shape], tuple[Shape, Size]] = {}
 
 
-def _view_slowly(x: Tensor, given: tuple[Any, ...]) -> Tensor:
+def _view_slowly(x: Tensor, given: tuple[Any, ...], size: Any, dtype: Any) -> Tensor:
     """``view`` with arguments seen for the first time, or of a tensor that is no plain one."""
+    if not given:
+        given = (size if dtype is None else dtype,)
+        if given == (None,):
+            raise TypeError('view() missing 1 required positional arguments: "size"')
     if len(given) == 1 and hasattr(given[0], "itemsize"):
         return view_dtype(x, given[0])
     shape = _resolve_shape(x, shape_argument(given))
@@ -62,14 +66,20 @@ def _view_slowly(x: Tensor, given: tuple[Any, ...]) -> Tensor:
 def _make_view() -> Any:
     first = [
         "    try:",
-        "        shape, size = SHAPES[x._s, given]",
+        "        shape, s = SHAPES[x._s, given]",
         "    except (KeyError, TypeError):",
-        "        return view_slowly(x, given)",
+        "        return view_slowly(x, given, size, dtype)",
         "    if x._b is not None:",
-        "        return view_slowly(x, given)",
+        "        return view_slowly(x, given, size, dtype)",
     ]
     view = shortcut(
-        "view", "x, *given", first, "size", True, SHAPES=_shapes, view_slowly=_view_slowly
+        "view",
+        "x, *given, size=None, dtype=None",
+        first,
+        "s",
+        True,
+        SHAPES=_shapes,
+        view_slowly=_view_slowly,
     )
     view.__name__ = view.__qualname__ = "view"
     view.__doc__ = """The same elements in another shape, sharing memory; one extent may be -1.
@@ -115,9 +125,9 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @public(function=False)
-def expand(self: Tensor, *sizes: Any) -> Tensor:
+def expand(self: Tensor, *args: Any, size: Any = None) -> Tensor:
     """Extents of 1 repeated without a copy; -1 keeps an extent; new dimensions come in front."""
-    wanted = shape_argument(sizes)
+    wanted = list_argument("expand", "size", args, size)
     own = tuple(self._s)
     lead = len(wanted) - len(own)
     if lead < 0:

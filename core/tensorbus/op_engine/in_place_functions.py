@@ -1,0 +1,48 @@
+"""The in-place methods that are functions too: ``tensorbus.relu_(x)`` is ``x.relu_()``.
+
+Which ones is PyTorch's choice: mostly those of one operand.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus._base.errors import type_error
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.public import FUNCTIONS, METHODS, Lazy
+
+NAMES = (
+    "abs acos acosh addmv arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh ceil "
+    "clamp clamp_max clamp_min clip conj_physical cos cosh deg2rad detach erf erfc exp exp2 expm1 "
+    "fill fix floor frac gcd index_put lcm ldexp log log10 log1p log2 logit nan_to_num neg "
+    "negative rad2deg reciprocal relu round rsqrt sigmoid sin sinc sinh sqrt square tan tanh "
+    "trunc xlogy zero"
+).split()
+
+
+def publish() -> None:
+    """Give each of the methods a function of its name: once, when all families are loaded."""
+    for name in NAMES:
+        FUNCTIONS[name + "_"] = _function(name + "_", METHODS[name + "_"])
+
+
+def _function(name: str, method: Any) -> Callable[..., Tensor]:
+    def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if not isinstance(input, Tensor):
+            raise type_error(name, "input", 1, "Tensor", input)
+        r: Tensor = getattr(input, name)(*args, **kwargs)
+        return r
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"In-place version of ``{name[:-1]}``: the method as a function."
+    first = inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Tensor")
+    if isinstance(method, Lazy):  # of two operands: its text is generated when it is first used
+        rest = [first.replace(name="other", annotation="Any")]
+    else:
+        rest = list(inspect.signature(method).parameters.values())[1:]
+    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [first, *rest], return_annotation="Tensor"
+    )
+    return call
