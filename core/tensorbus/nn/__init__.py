@@ -7,8 +7,8 @@ Example:
 
 from typing import TYPE_CHECKING, Any
 
-from . import functional, init, modules, parameter, utils
-from .modules.activation import (
+from tensorbus.nn import functional, init, modules, parameter, utils
+from tensorbus.nn.modules.activation import (
     CELU,
     ELU,
     GELU,
@@ -37,14 +37,14 @@ from .modules.activation import (
     Tanhshrink,
     Threshold,
 )
-from .modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
-from .modules.container import ModuleDict, ModuleList, Sequential
-from .modules.conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
-from .modules.distance import CosineSimilarity, PairwiseDistance
-from .modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d
-from .modules.flatten import Flatten, PixelShuffle, PixelUnshuffle, Unflatten
-from .modules.linear import Bilinear, Identity, Linear
-from .modules.loss import (
+from tensorbus.nn.modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
+from tensorbus.nn.modules.container import ModuleDict, ModuleList, Sequential
+from tensorbus.nn.modules.conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
+from tensorbus.nn.modules.distance import CosineSimilarity, PairwiseDistance
+from tensorbus.nn.modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d
+from tensorbus.nn.modules.flatten import Flatten, PixelShuffle, PixelUnshuffle, Unflatten
+from tensorbus.nn.modules.linear import Bilinear, Identity, Linear
+from tensorbus.nn.modules.loss import (
     BCELoss,
     BCEWithLogitsLoss,
     CosineEmbeddingLoss,
@@ -61,9 +61,9 @@ from .modules.loss import (
     SoftMarginLoss,
     TripletMarginLoss,
 )
-from .modules.module import Module
-from .modules.normalization import GroupNorm, LayerNorm, RMSNorm
-from .modules.padding import (
+from tensorbus.nn.modules.module import Module
+from tensorbus.nn.modules.normalization import GroupNorm, LayerNorm, RMSNorm
+from tensorbus.nn.modules.padding import (
     CircularPad1d,
     CircularPad2d,
     ConstantPad1d,
@@ -77,8 +77,8 @@ from .modules.padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from .modules.parameter_containers import ParameterDict, ParameterList
-from .modules.pooling import (
+from tensorbus.nn.modules.parameter_containers import ParameterDict, ParameterList
+from tensorbus.nn.modules.pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
     AdaptiveMaxPool1d,
@@ -88,13 +88,12 @@ from .modules.pooling import (
     MaxPool1d,
     MaxPool2d,
 )
-from .modules.sparse import Embedding
-from .parameter import Buffer, Parameter
+from tensorbus.nn.modules.sparse import Embedding
+from tensorbus.nn.parameter import Buffer, Parameter
 
 if TYPE_CHECKING:
+    from tensorbus.nn import parallel as parallel
     from tensorbus.nn.parallel import DataParallel as DataParallel
-
-    from . import parallel as parallel
 
 # What a program never touches is never imported: `parallel` brings `tensorbus.distributed`.
 _LATER = {"DataParallel": "parallel"}

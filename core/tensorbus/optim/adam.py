@@ -7,8 +7,7 @@ from typing import Any
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
-
-from ._shared import (
+from tensorbus.optim._shared import (
     add_product_,
     add_quotient_,
     check_betas,
@@ -17,7 +16,7 @@ from ._shared import (
     count_step,
     new_step,
 )
-from .optimizer import Optimizer, ParamsT
+from tensorbus.optim.optimizer import Optimizer, ParamsT
 
 
 class Adam(Optimizer):

@@ -7,10 +7,9 @@ from typing import Any
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
-
-from ._shared import check_lr
-from .line_search import Point, strong_wolfe
-from .optimizer import Optimizer, ParamsT
+from tensorbus.optim._shared import check_lr
+from tensorbus.optim.line_search import Point, strong_wolfe
+from tensorbus.optim.optimizer import Optimizer, ParamsT
 
 
 class LBFGS(Optimizer):

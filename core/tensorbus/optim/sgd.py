@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
-
-from ._shared import check_lr, check_not_negative
-from .optimizer import Optimizer, ParamsT
+from tensorbus.optim._shared import check_lr, check_not_negative
+from tensorbus.optim.optimizer import Optimizer, ParamsT
 
 
 class SGD(Optimizer):

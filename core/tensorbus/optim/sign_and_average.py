@@ -6,8 +6,7 @@ from typing import Any
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
-
-from ._shared import (
+from tensorbus.optim._shared import (
     add_product_,
     check_lr,
     check_not_negative,
@@ -15,7 +14,7 @@ from ._shared import (
     new_coefficient,
     new_step,
 )
-from .optimizer import Optimizer, ParamsT
+from tensorbus.optim.optimizer import Optimizer, ParamsT
 
 
 class Rprop(Optimizer):

@@ -11,7 +11,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd import Function
 
 if TYPE_CHECKING:
-    from .module import Module
+    from tensorbus.nn.modules.module import Module
 
 
 class _Gate(Function):

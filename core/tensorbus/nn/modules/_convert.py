@@ -10,7 +10,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.ops.tensor.conversion import parse_to
 
 if TYPE_CHECKING:
-    from .module import Module
+    from tensorbus.nn.modules.module import Module
 
 
 class ModuleConversion:

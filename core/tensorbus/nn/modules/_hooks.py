@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tensorbus.utils.hooks import HookTable, RemovableHandle
 
 if TYPE_CHECKING:
-    from .module import Module
+    from tensorbus.nn.modules.module import Module
 
 
 class ForwardHook(NamedTuple):
@@ -129,7 +129,7 @@ def _run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], done: se
     gate = None
     if before or after:
         # Backward hooks are rare, and autograd.Function takes time to import.
-        from ._backward_gate import BackwardGate
+        from tensorbus.nn.modules._backward_gate import BackwardGate
 
         gate = BackwardGate(module, before, after)
         args = gate.enter(args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .module import Module
+from tensorbus.nn.modules.module import Module
 
 
 def as_tuple(value: Any, count: int) -> tuple[Any, ...]:

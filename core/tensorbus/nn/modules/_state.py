@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.nn.modules._hooks import NO_HOOKS, Hooks
 from tensorbus.nn.parameter import Parameter
 from tensorbus.utils.hooks import RemovableHandle
 
-from ._hooks import NO_HOOKS, Hooks
-
 if TYPE_CHECKING:
-    from .module import Module
+    from tensorbus.nn.modules.module import Module
 
 EXTRA_STATE_KEY = "_extra_state"
 

@@ -9,7 +9,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.parameter import Parameter
 
 if TYPE_CHECKING:
-    from .module import Module
+    from tensorbus.nn.modules.module import Module
 
 
 class ModuleTree:

@@ -8,10 +8,9 @@ from typing import Any
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
+from tensorbus.nn.modules._shared import Shown
+from tensorbus.nn.modules.module import Module
 from tensorbus.nn.parameter import Parameter
-
-from ._shared import Shown
-from .module import Module
 
 
 class _InPlace(Shown):

@@ -8,9 +8,8 @@ import tensorbus
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
 from tensorbus.nn import init
+from tensorbus.nn.modules.module import Module
 from tensorbus.nn.parameter import Parameter
-
-from .module import Module
 
 
 class _BatchNorm(Module):
@@ -250,7 +249,7 @@ class SyncBatchNorm(_BatchNorm):
                 f"SyncBatchNorm of {self.num_features} features got an input of size "
                 f"{tuple(input.shape)} with {input.shape[1]} channels"
             )
-        from ._sync_batchnorm import SyncBatchNormFunction
+        from tensorbus.nn.modules._sync_batchnorm import SyncBatchNormFunction
 
         made: Tensor = SyncBatchNormFunction.apply(
             input, self.weight, self.bias, mean, var, self.eps, momentum, group

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from typing import Any, Self
 
-from .module import Module, indent
+from tensorbus.nn.modules.module import Module, indent
 
 
 class _ModuleSequence(Module):

@@ -10,10 +10,9 @@ import tensorbus
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
 from tensorbus.nn import init
+from tensorbus.nn.modules._shared import as_tuple
+from tensorbus.nn.modules.module import Module
 from tensorbus.nn.parameter import Parameter
-
-from ._shared import as_tuple
-from .module import Module
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
-
-from .module import Module
+from tensorbus.nn.modules.module import Module
 
 
 class CosineSimilarity(Module):

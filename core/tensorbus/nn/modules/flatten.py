@@ -7,8 +7,7 @@ from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
-
-from .module import Module
+from tensorbus.nn.modules.module import Module
 
 
 class Flatten(Module):

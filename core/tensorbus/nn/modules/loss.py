@@ -12,8 +12,7 @@ from typing import Any
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
 from tensorbus.nn.functional.losses import meant_by_flags
-
-from .module import Module
+from tensorbus.nn.modules.module import Module
 
 
 class _Loss(Module):

@@ -6,11 +6,8 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.nn.parameter import Buffer, Parameter
-from tensorbus.utils.hooks import RemovableHandle
-
-from ._convert import ModuleConversion
-from ._hooks import (
+from tensorbus.nn.modules._convert import ModuleConversion
+from tensorbus.nn.modules._hooks import (
     EVERYWHERE,
     ForwardHook,
     Hooks,
@@ -20,8 +17,10 @@ from ._hooks import (
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
-from ._state import ModuleState
-from ._tree import ModuleTree
+from tensorbus.nn.modules._state import ModuleState
+from tensorbus.nn.modules._tree import ModuleTree
+from tensorbus.nn.parameter import Buffer, Parameter
+from tensorbus.utils.hooks import RemovableHandle
 
 __all__ = [
     "Module",

@@ -9,9 +9,8 @@ import tensorbus
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
 from tensorbus.nn import init
+from tensorbus.nn.modules.module import Module
 from tensorbus.nn.parameter import Parameter
-
-from .module import Module
 
 
 class _Affine(Module):

@@ -7,9 +7,8 @@ from typing import ClassVar
 
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
-
-from ._shared import as_tuple
-from .module import Module
+from tensorbus.nn.modules._shared import as_tuple
+from tensorbus.nn.modules.module import Module
 
 
 class _Pad(Module):

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, KeysView
 from typing import Any, Self
 
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.nn.modules.container import iter_pairs
+from tensorbus.nn.modules.module import Module, typename
 from tensorbus.nn.parameter import Parameter
-
-from .container import iter_pairs
-from .module import Module, typename
 
 
 def _as_parameter(value: Any) -> Any:

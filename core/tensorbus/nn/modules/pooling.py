@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
-
-from ._shared import Shown, as_tuple
+from tensorbus.nn.modules._shared import Shown, as_tuple
 
 
 class _MaxPool(Shown):

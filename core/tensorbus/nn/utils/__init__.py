@@ -1,13 +1,13 @@
 """Helpers for training: gradient clipping and flat views of parameters."""
 
-from .clip_grad import (
+from tensorbus.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
     clip_grad_value_,
     clip_grads_with_norm_,
     get_total_norm,
 )
-from .convert_parameters import parameters_to_vector, vector_to_parameters
+from tensorbus.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
 
 __all__ = [
     "clip_grad_norm",

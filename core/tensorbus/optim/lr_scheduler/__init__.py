@@ -10,8 +10,8 @@ Example:
     [0.125]
 """
 
-from .base import LRScheduler
-from .chainable import (
+from tensorbus.optim.lr_scheduler.base import LRScheduler
+from tensorbus.optim.lr_scheduler.chainable import (
     ConstantLR,
     CosineAnnealingLR,
     ExponentialLR,
@@ -22,9 +22,9 @@ from .chainable import (
     PolynomialLR,
     StepLR,
 )
-from .combined import ChainedScheduler, SequentialLR
-from .cyclic import CosineAnnealingWarmRestarts, OneCycleLR
-from .plateau import ReduceLROnPlateau
+from tensorbus.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
+from tensorbus.optim.lr_scheduler.cyclic import CosineAnnealingWarmRestarts, OneCycleLR
+from tensorbus.optim.lr_scheduler.plateau import ReduceLROnPlateau
 
 __all__ = [
     "ChainedScheduler",

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
-
-from ..optimizer import Optimizer
+from tensorbus.optim.optimizer import Optimizer
 
 EPOCH_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..optimizer import Optimizer
-from .base import LRScheduler, state_of_functions
+from tensorbus.optim.lr_scheduler.base import LRScheduler, state_of_functions
+from tensorbus.optim.optimizer import Optimizer
 
 
 class _FunctionLR(LRScheduler):

@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from ..optimizer import Optimizer
-from .base import LRScheduler, set_value, values_of
-from .plateau import ReduceLROnPlateau
+from tensorbus.optim.lr_scheduler.base import LRScheduler, set_value, values_of
+from tensorbus.optim.lr_scheduler.plateau import ReduceLROnPlateau
+from tensorbus.optim.optimizer import Optimizer
 
 
 class _Combined(LRScheduler):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..optimizer import Optimizer
-from .base import LRScheduler, check_optimizer, one_per_group
+from tensorbus.optim.lr_scheduler.base import LRScheduler, check_optimizer, one_per_group
+from tensorbus.optim.optimizer import Optimizer
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):

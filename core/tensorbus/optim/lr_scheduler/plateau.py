@@ -6,8 +6,14 @@ import math
 import warnings
 from typing import Any, SupportsFloat
 
-from ..optimizer import Optimizer
-from .base import EPOCH_WARNING, LRScheduler, check_optimizer, set_value, values_of
+from tensorbus.optim.lr_scheduler.base import (
+    EPOCH_WARNING,
+    LRScheduler,
+    check_optimizer,
+    set_value,
+    values_of,
+)
+from tensorbus.optim.optimizer import Optimizer
 
 
 class ReduceLROnPlateau(LRScheduler):
