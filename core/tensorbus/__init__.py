@@ -11,13 +11,19 @@ import math as _math
 from typing import Any as _Any
 
 from tensorbus._base import dtypes as _dtypes
-from tensorbus._base.dtypes import can_cast, dtype, finfo, iinfo, promote_types
+from tensorbus._base.dtypes import (
+    can_cast,
+    dtype,
+    finfo,
+    get_default_dtype,
+    iinfo,
+    promote_types,
+    set_default_dtype,
+)
 from tensorbus._base.size import Size
 from tensorbus._device.defaults import (
     get_default_device,
-    get_default_dtype,
     set_default_device,
-    set_default_dtype,
 )
 from tensorbus._device.device import device
 from tensorbus._dispatch.resolve import fallback_counts, get_fallback, set_fallback

@@ -29,8 +29,10 @@ from tensorbus import version as version
 from tensorbus._base.dtypes import can_cast as can_cast
 from tensorbus._base.dtypes import dtype as dtype
 from tensorbus._base.dtypes import finfo as finfo
+from tensorbus._base.dtypes import get_default_dtype as get_default_dtype
 from tensorbus._base.dtypes import iinfo as iinfo
 from tensorbus._base.dtypes import promote_types as promote_types
+from tensorbus._base.dtypes import set_default_dtype as set_default_dtype
 from tensorbus._base.formats import channels_last as channels_last
 from tensorbus._base.formats import channels_last_3d as channels_last_3d
 from tensorbus._base.formats import contiguous_format as contiguous_format
@@ -46,9 +48,7 @@ from tensorbus._base.formats import sparse_csr as sparse_csr
 from tensorbus._base.formats import strided as strided
 from tensorbus._base.size import Size as Size
 from tensorbus._device.defaults import get_default_device as get_default_device
-from tensorbus._device.defaults import get_default_dtype as get_default_dtype
 from tensorbus._device.defaults import set_default_device as set_default_device
-from tensorbus._device.defaults import set_default_dtype as set_default_dtype
 from tensorbus._device.device import device as device
 from tensorbus._device.threads import get_num_threads as get_num_threads
 from tensorbus._device.threads import set_num_threads as set_num_threads
@@ -80,6 +80,7 @@ from tensorbus.storage import UntypedStorage as UntypedStorage
 
 __version__: str
 
+_default: dtype
 bfloat16: dtype
 bool: dtype
 cdouble: dtype

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tensorbus as tb
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
 from tensorbus.rows.registry import ROWS
 
 REAL = "real"

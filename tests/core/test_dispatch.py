@@ -206,7 +206,7 @@ def test_devices_meet_in_an_error_that_names_both(plug: Any, boxed: Any) -> None
 
 
 def test_rows_declared_later_reach_tables_that_exist() -> None:
-    from tensorbus.op_engine.generate import core
+    from tensorbus.op_engine.cores import core
     from tensorbus.rows.registry import ROWS, row
 
     x = torch.ones(2)

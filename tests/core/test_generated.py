@@ -13,7 +13,8 @@ from collections.abc import Callable
 import pytest
 
 import tensorbus as torch
-from tensorbus.op_engine.generate import core, source_of
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.generate import source_of
 from tensorbus.rows.registry import ROWS, rule_arguments
 
 TENSOR_ROWS = sorted(name for name, row in ROWS.items() if row.tensors)

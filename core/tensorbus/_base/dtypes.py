@@ -182,6 +182,22 @@ class iinfo:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
 
 
+_default = float32
+
+
+def get_default_dtype() -> dtype:
+    """The floating point dtype of new tensors."""
+    return _default
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Set the dtype of new floating point tensors; TypeError for any other dtype."""
+    global _default
+    if not isinstance(d, dtype) or not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    _default = d
+
+
 # name: (mantissa bits with the hidden one, least exponent, largest exponent)
 _FLOAT_FORMATS = {
     "float16": (11, -14, 15),
@@ -201,8 +217,6 @@ class finfo:
 
     def __init__(self, type: dtype | None = None):
         if type is None:
-            from tensorbus._device.defaults import get_default_dtype
-
             type = get_default_dtype()
         _check("finfo", type=type)
         type = type.to_real()

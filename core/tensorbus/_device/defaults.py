@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from tensorbus._base import dtypes
 from tensorbus._device.device import device as Device
 
 
@@ -15,20 +14,6 @@ class _Defaults(threading.local):
 
 
 _local = _Defaults()
-_dtype = dtypes.float32
-
-
-def get_default_dtype() -> dtypes.dtype:
-    """The floating point dtype of new tensors."""
-    return _dtype
-
-
-def set_default_dtype(d: dtypes.dtype) -> None:
-    """Set the dtype of new floating point tensors; TypeError for any other dtype."""
-    global _dtype
-    if not isinstance(d, dtypes.dtype) or not d.is_floating_point:
-        raise TypeError("only floating-point types are supported as the default type")
-    _dtype = d
 
 
 def get_default_device() -> Device:

@@ -14,10 +14,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tensorbus import discovery
-from tensorbus._base import dtypes
+from tensorbus._base import dtypes, registered
 from tensorbus._base.float_warnings import silence
 from tensorbus._device.device import device as Device
 from tensorbus.plugin.backend import Array, Backend
+from tensorbus.rows.layouts import contiguous_strides
+from tensorbus.rows.registry import ROWS, TABLES
 
 _kinds: dict[tuple[Device, dtypes.dtype], Kind] = {}
 _CONSTANTS_LIMIT = 256
@@ -30,8 +32,6 @@ class Kind:
     """Whether calls through this namespace record: what rules ask that know a shorter way."""
 
     def __init__(self, device: Device, dtype: dtypes.dtype, backend: Backend):
-        from tensorbus.rows.registry import ROWS, TABLES
-
         self.device = device
         self.dtype = dtype
         self.backend = backend
@@ -57,8 +57,6 @@ class Kind:
 
     def kill(self, dead: _DeadBackend) -> None:
         """Make every op an error: the process was forked."""
-        from tensorbus.rows.registry import ROWS
-
         self.backend = dead  # type: ignore[assignment]
         for row in ROWS.values():
             for name in _places(row):
@@ -98,9 +96,7 @@ class Kind:
     @functools.cached_property
     def T(self) -> Any:
         """The same namespace over tensors, which records."""
-        from tensorbus.op_engine.tensor_namespace import TensorNamespace
-
-        return TensorNamespace(self)
+        return registered.tensor_namespace(self)
 
     # -- arrays ------------------------------------------------------------------------------
     def empty(self, shape: tuple[int, ...]) -> Array:
@@ -175,15 +171,6 @@ class Kind:
     def number_of(self, constant: Any) -> Any:
         """The Python number that a constant stands for."""
         return self.numbers[id(constant)][1] if id(constant) in self.numbers else constant
-
-
-def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Row-major strides, in elements."""
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
 
 
 def _places(row: Any) -> tuple[str, ...]:
@@ -280,10 +267,9 @@ def set_current_index(type: str, index: int) -> None:
         del _kinds[key]
 
 
+@registered.device_forgotten.listen
 def forget(type: str) -> None:
     """Drop the kinds of a device type that is no more."""
-    from tensorbus.rows.registry import TABLES
-
     for key in [k for k in _kinds if k[0].type == type]:
         kind = _kinds.pop(key)
         if kind in TABLES:

@@ -16,11 +16,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus import discovery
+from tensorbus._base import registered
 from tensorbus._base.dtypes import BOOL, FLOAT, INTEGER
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus.plugin.backend import PRIMITIVES
 from tensorbus.rows import raw_views
+from tensorbus.rows.registry import DOMAINS, ROWS
 
 Entry = Callable[..., Any]
 
@@ -41,8 +43,6 @@ class WrongDomain(Exception):
 
 def resolve(kind: Kind, name: str) -> Entry:
     """The entry for an op on a kind; RuntimeError with the ways out where there is none."""
-    from tensorbus.rows.registry import DOMAINS, ROWS
-
     # Tensors hold arrays, so their views need no guard against host scalars; composites do.
     guarded = not name.startswith("fast_") and kind.scalar_results
     name = name.removeprefix("fast_")
@@ -218,6 +218,7 @@ def fallback_counts() -> dict[str, int]:
     return dict(_fell_back)
 
 
+@registered.device_forgotten.listen
 def forget(type: str) -> None:
     """Drop what was counted for a device type that is no more."""
     for where in [w for w in _fell_back if w.endswith(f" on {type}")]:
@@ -225,8 +226,6 @@ def forget(type: str) -> None:
 
 
 def _fallback(kind: Kind, name: str) -> Entry:
-    from tensorbus.rows.registry import ROWS
-
     backend = kind.backend
     kernel = _BACKEND_NAMES.get(name, name)
     where = f"{kernel} on {backend.name}"

@@ -6,8 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tensorbus._base import registered
 from tensorbus._base.size import Size, size_of
-from tensorbus._dispatch.kinds import Kind, contiguous_strides
+from tensorbus._dispatch.kinds import Kind
+from tensorbus.rows.layouts import contiguous_strides
 
 
 class Tensor:
@@ -38,16 +40,12 @@ class Tensor:
     _g: Tensor | None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
-        from tensorbus.ops.creation.legacy import legacy_tensor
-
-        return legacy_tensor(cls, *args, **kwargs)
+        return registered.construct_tensor(cls, *args, **kwargs)
 
     def __init_subclass__(cls, between: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if not between:
-            from tensorbus.op_engine.override import adopt
-
-            adopt(cls)
+            registered.adopt_subclass(cls)
 
     @classmethod
     def __torch_function__(
@@ -58,9 +56,7 @@ class Tensor:
         Subclasses define their own to see every function, method and operator that is called with
         one of their instances; NotImplemented leaves the call to the other operands' classes.
         """
-        from tensorbus.op_engine.override import default_torch_function
-
-        return default_torch_function(cls, func, types, args, kwargs)
+        return registered.default_torch_function(cls, func, types, args, kwargs)
 
 
 class _Permuted:

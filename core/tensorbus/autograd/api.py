@@ -8,7 +8,7 @@ from typing import Any
 from tensorbus._tensor.tensor import Tensor, from_array, wrap_like
 from tensorbus.autograd import early, engine
 from tensorbus.autograd.node import AccumulateGrad
-from tensorbus.op_engine.slow import edge_of
+from tensorbus.op_engine.history import edge_of
 
 Tensors = Tensor | Sequence[Tensor]
 

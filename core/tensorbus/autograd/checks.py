@@ -28,8 +28,6 @@ def _numerical(
     f: Callable[..., Any], inputs: Sequence[Any], which: int, eps: float
 ) -> list[np.ndarray]:
     """d(outputs) / d(one input), a matrix (input element, output element) for each output."""
-    from tensorbus import tensor
-
     x = inputs[which]
     base = _host(x)
     columns: list[list[np.ndarray]] = []
@@ -38,7 +36,7 @@ def _numerical(
         for sign in (1.0, -1.0):
             moved = base.copy()
             moved[at] += sign * eps
-            t = tensor(moved, dtype=x.dtype, device=x.device)
+            t = x.new_tensor(moved)
             given = [t if i == which else y for i, y in enumerate(inputs)]
             sides.append([_host(o).ravel() for o in _outputs(f(*given))])
         columns.append([(a - b) / (2 * eps) for a, b in zip(*sides, strict=True)])
@@ -47,15 +45,13 @@ def _numerical(
 
 def _analytical(outputs: list[Tensor], inputs: list[Tensor], o: int) -> list[np.ndarray]:
     """The same matrices from the recorded graph, one backward pass for each output element."""
-    from tensorbus import tensor
-
     out = outputs[o]
     n = out.numel()
     found = [np.zeros((x.numel(), n)) for x in inputs]
     for j in range(n):
         seed = np.zeros(n)
         seed[j] = 1.0
-        g = tensor(seed.reshape(tuple(out.shape)), dtype=out.dtype, device=out.device)
+        g = out.new_tensor(seed.reshape(tuple(out.shape)))
         gradients = grad([out], inputs, [g], retain_graph=True, allow_unused=True)
         for matrix, value in zip(found, gradients, strict=True):
             if value is not None:
@@ -156,16 +152,13 @@ def gradgradcheck(
 
     Source: https://pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradgradcheck.html
     """
-    from tensorbus import tensor
-
     given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     outputs = [t for t in _outputs(func(*given)) if t.requires_grad]
     if grad_outputs is None:
         rng = np.random.default_rng(0)
         seeds = tuple(
-            tensor(
-                rng.standard_normal(tuple(t.shape)), dtype=t.dtype, device=t.device,
-                requires_grad=True,
+            t.new_tensor(
+                rng.standard_normal(tuple(t.shape)), requires_grad=True,
             )
             for t in outputs
         )  # fmt: skip

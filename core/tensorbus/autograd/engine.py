@@ -17,6 +17,7 @@ from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, wrap_like
 from tensorbus.autograd.early import EARLY, count
 from tensorbus.autograd.grad_mode import enable_grad, no_grad
 from tensorbus.autograd.node import AccumulateGrad, Node
+from tensorbus.rows.layouts import empty_in_layout, is_dense
 
 Roots = list[tuple[Node, Any]]
 
@@ -276,8 +277,6 @@ def _first(edge: AccumulateGrad, leaf: Tensor, g: Any, alone: bool) -> Tensor:
         return from_array(g, k)
     if leaf._b is None:
         return from_array(k.clone(g), k)
-    from tensorbus.rows.layouts import empty_in_layout, is_dense
-
     strides = tuple(k.layout(leaf._a)[2])
     if not is_dense(tuple(leaf._s), strides):
         return from_array(k.clone(g), k)

@@ -9,7 +9,8 @@ from tensorbus._base.errors import freed_error
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, from_array, new, version_of, wrap_like
 from tensorbus.autograd.grad_mode import is_grad_enabled, no_grad
 from tensorbus.autograd.node import AccumulateGrad, Node, next_sequence, stale
-from tensorbus.op_engine.slow import edge_of
+from tensorbus.op_engine.history import edge_of
+from tensorbus.op_engine.in_place import check_leaf, rebase
 
 
 class FunctionCtx:
@@ -306,8 +307,6 @@ def _record(
 
 
 def _attach(results: list[Any], renamed: dict[int, Any], dirty: set[int]) -> None:
-    from tensorbus.op_engine.in_place import check_leaf, rebase
-
     for out, edge in renamed.values():
         if id(out) in dirty:
             check_leaf(out)

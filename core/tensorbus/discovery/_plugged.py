@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tensorbus import discovery
+from tensorbus._base import registered
 from tensorbus.discovery.metadata import BACKENDS, Record
 
 if TYPE_CHECKING:
@@ -35,12 +36,4 @@ def plugged(backend: Backend) -> Iterator[str]:
         backend.name = own  # type: ignore[misc]
         del loader._backends[name]
         loader._records.remove(record)
-        _forget(name)
-
-
-def _forget(name: str) -> None:
-    from tensorbus._dispatch import kinds
-    from tensorbus._dispatch import resolve as dispatch
-
-    kinds.forget(name)
-    dispatch.forget(name)
+        registered.device_forgotten(name)

@@ -7,7 +7,6 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.errors import device_error, type_error
-from tensorbus._device import defaults
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.scalars import scalar_name
@@ -43,4 +42,4 @@ def floating(x: Tensor) -> Tensor:
     """The tensor, integers and truth values in the default dtype."""
     if x._k.dtype.category >= dtypes.FLOAT:
         return x
-    return to_kind(x, x._k.of(defaults.get_default_dtype()))
+    return to_kind(x, x._k.of(dtypes.get_default_dtype()))

@@ -8,6 +8,7 @@ from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor, new, order_mark
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import Node, next_sequence
+from tensorbus.op_engine.history import edge_of
 from tensorbus.rows.layouts import empty_in_layout, strides_in_format
 
 
@@ -68,7 +69,6 @@ def clone_in_format(x: Tensor, format: Any) -> Tensor:
 
 
 def _copied(x: Tensor, kind: Kind, format: Any, node: Any) -> Tensor:
-    from tensorbus.op_engine.slow import edge_of
 
     source = x._k
     o = new(Tensor)

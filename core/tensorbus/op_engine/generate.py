@@ -1,6 +1,7 @@
 """Writes one Python function and one node class for each row, when the op is first used.
 
-The text does the common case: plain tensors of one kind, no mode. Everything else goes to ``slow``.
+The text does the common case: plain tensors of one kind, no mode. The rest goes to the
+rooms beside: ``mixed_operands``, ``result_layouts``, ``failure``, ``rare``.
 The text is registered with ``linecache``, so that tracebacks show it.
 """
 
@@ -11,12 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base.modes import RARE
+from tensorbus._base.registered import make_core
 from tensorbus._base.size import SIZES
 from tensorbus._tensor import tensor as _tensor
 from tensorbus._tensor.tensor import PERMUTED, Tensor
 from tensorbus.autograd import node as nodes
 from tensorbus.autograd.grad_mode import GRAD, THREAD
-from tensorbus.op_engine import slow
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.failure import failed
 from tensorbus.op_engine.generate_nodes import (
     edge_text,
     node_text,
@@ -24,21 +27,15 @@ from tensorbus.op_engine.generate_nodes import (
     record_view_text,
     save_text,
 )
+from tensorbus.op_engine.history import edge_of, saved_result
+from tensorbus.op_engine.mixed_operands import binary
+from tensorbus.op_engine.parameter import Parameter
+from tensorbus.op_engine.rare import rare
+from tensorbus.op_engine.result_layouts import laid_out, pointwise
 from tensorbus.rows.registry import ROWS, Row
 
 
-class _Cores(dict[str, Callable[..., Any]]):
-    """The functions made so far; looking one up makes it."""
-
-    def __missing__(self, name: str) -> Callable[..., Any]:
-        made = self[name] = _make(ROWS[name])
-        return made
-
-
-core: Callable[[str], Callable[..., Any]] = _Cores().__getitem__
-"""``core(name)``: the tensor function of a row, over prepared operands."""
-
-
+@make_core.provide
 def _make(row: Row) -> Callable[..., Any]:
     writer = {"binary": _binary, "unary": _unary, "view": _view}.get(row.form, _general)
     namespace = _namespace(row)
@@ -63,16 +60,14 @@ def source_of(name: str) -> str:
 
 
 def _namespace(row: Row) -> dict[str, Any]:
-    from tensorbus.op_engine.parameter import Parameter
-
     return {
         "__name__": f"tensorbus.ops.generated.{row.name}",
         "Tensor": Tensor, "Parameter": Parameter, "PERMUTED": PERMUTED, "make": _tensor.make,
         "GRAD": GRAD, "THREAD": THREAD, "RARE": RARE, "ROW": row, "SIZES": SIZES,
         "sequence": nodes.next_sequence, "Node": nodes.Node, "FREED": nodes.FREED,
         "stale": nodes.stale, "stale_result": nodes.stale_result,
-        "slow": slow.binary, "failed": slow.failed, "rare": slow.rare, "edge_of": slow.edge_of,
-        "pointwise": slow.pointwise, "laid_out": slow.laid_out, "finish": slow.saved_result,
+        "mixed": binary, "failed": failed, "rare": rare, "edge_of": edge_of,
+        "pointwise": pointwise, "laid_out": laid_out, "finish": saved_result,
         **{f"rule_{name}": rule for name, rule in row.rules.items()},
     }  # fmt: skip
 
@@ -87,7 +82,7 @@ def _binary(row: Row) -> list[str]:
         "    if t is Tensor or t is Parameter:",
         f"        k = {a}._k",
         f"        if k is not {b}._k or RARE.on:",
-        f"            return slow(ROW, {a}, {b})",
+        f"            return mixed(ROW, {a}, {b})",
         f"        s = {a}._s",
         "        try:",
         f"            if s is {b}._s and {a}._b is None and {b}._b is None:",
@@ -128,7 +123,7 @@ def _binary(row: Row) -> list[str]:
             "            o._e = n",
             "        return o",
         ]
-    lines += ["    else:", f"        return slow(ROW, {a}, {b})", "    if not s:"]
+    lines += ["    else:", f"        return mixed(ROW, {a}, {b})", "    if not s:"]
     lines += [f"        r = {kind}.as_array(r)", *_result(kind, "    ", base="base")]
     if row.rules:
         lines += [

@@ -13,8 +13,10 @@ from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import AccumulateGrad, Node, next_sequence
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.history import edge_of, replay
+from tensorbus.op_engine.parameter import Parameter
 from tensorbus.op_engine.scalars import scalar_name_of
-from tensorbus.op_engine.slow import edge_of, replay
 from tensorbus.rows.recipes import steps
 
 
@@ -191,8 +193,6 @@ class CopySlices(Node):
 def _row_major(F: Any, x: Any) -> Any:
     """A row-major copy of an array, or of a tensor (whose own ``clone`` keeps its layout)."""
     if isinstance(x, Tensor):
-        from tensorbus.op_engine.generate import core
-
         return core("clone")(x)
     return F.clone(x)
 
@@ -248,8 +248,6 @@ def _written(y: Tensor, out: Tensor) -> Tensor:
 
 def fast_binary(name: str) -> Callable[..., Any]:
     """``NAME_`` of a pointwise op: straight into the tensor's array where nothing records."""
-    from tensorbus.op_engine.generate import core
-    from tensorbus.op_engine.parameter import Parameter
 
     function = core(name)
 

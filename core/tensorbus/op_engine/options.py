@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tensorbus._base import dtypes
 from tensorbus._base.dtypes import checked
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.float_warnings import silence
@@ -115,7 +116,7 @@ class Options:
             d = source._k.dtype if d is None else d
             where = source._k.device if where is None else where
         if d is None:
-            d = defaults.get_default_dtype() if default is None else default
+            d = dtypes.get_default_dtype() if default is None else default
         self._kind = kind_of(defaults.get_default_device() if where is None else where, d)
         return self._kind
 

@@ -14,8 +14,12 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
+from tensorbus._base import registered
 from tensorbus._base.size import Size
 from tensorbus._tensor.tensor import PERMUTED, Tensor, new
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.history import edge_of
+from tensorbus.op_engine.names import METHODS
 
 
 class _Seen:
@@ -134,6 +138,7 @@ def publish(namespace: dict[str, Any]) -> None:
             namespace[name] = overridable(f)
 
 
+@registered.default_torch_function.provide
 def default_torch_function(cls: type, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Run the function as on plain tensors and make its results instances of the class."""
     if not all(issubclass(cls, t) for t in types):
@@ -177,8 +182,6 @@ def as_subclass(x: Tensor, cls: type) -> Any:
     if x._e is None:
         source = x
     else:  # a leaf's edge is the leaf's own
-        from tensorbus.op_engine.generate import core
-
         source = core("view")(x, tuple(x._s)) if x._b is None else core("clone")(x)
     for slot in ("_a", "_k", "_s", "_c", "_e", "_b"):
         setattr(t, slot, getattr(source, slot))
@@ -190,8 +193,6 @@ def as_subclass(x: Tensor, cls: type) -> Any:
 
 def plain(x: Tensor) -> Tensor:
     """A tensor of a subclass as an operand of class Tensor, with the same history and versions."""
-    from tensorbus.op_engine.slow import edge_of
-
     edge = edge_of(x)
     if x._c is None:
         x._c = [0]
@@ -233,6 +234,7 @@ def _rebuild(cls: type, make: Callable[..., Tensor], args: Any) -> Any:
     return _convert(make(*args), cls, ())
 
 
+@registered.adopt_subclass.provide
 def adopt(cls: type) -> None:
     """Put ``Overriding`` between Tensor and a new subclass that overrides."""
     if Tensor in cls.__bases__ and (
@@ -245,8 +247,6 @@ def adopt(cls: type) -> None:
 
 
 def _install() -> None:
-    from tensorbus.op_engine.public import METHODS
-
     for name, method in METHODS.items():
         if name in _OBJECT_PROTOCOL:
             continue

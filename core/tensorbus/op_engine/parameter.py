@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus._tensor.tensor import Tensor, new
+from tensorbus._base import dtypes
+from tensorbus._device import defaults
+from tensorbus._dispatch.kinds import kind_of
+from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, new
 from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.op_engine.override import disabled_torch_function
 
 _SLOTS = ("_a", "_k", "_s", "_c", "_b")
+
+
+def _empty() -> Tensor:
+    kind = kind_of(defaults.get_default_device(), dtypes.get_default_dtype())
+    return from_array(kind.empty((0,)), kind)
 
 
 class _InstanceOfBuffer(type(Tensor)):  # type: ignore[misc]
@@ -31,17 +39,13 @@ class Parameter(Tensor):
     __torch_function__ = staticmethod(disabled_torch_function)
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
-        from tensorbus.ops.creation.factories import empty
-
         if data is None:
-            data = empty(0)
+            data = _empty()
         t = new(cls)
         for slot in _SLOTS:
             setattr(t, slot, getattr(data, slot))
         t._e = None
         if data._b is not None:
-            from tensorbus._tensor.tensor import PERMUTED
-
             t._b = None if t._k.is_contiguous(t._a) else PERMUTED
         if requires_grad:
             t._e = AccumulateGrad(t)
@@ -75,9 +79,7 @@ class Buffer(Tensor, metaclass=_InstanceOfBuffer):
     persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
-        from tensorbus.ops.creation.factories import empty
-
-        t: Any = (empty(0) if data is None else data).detach()
+        t: Any = (_empty() if data is None else data).detach()
         t._is_buffer = True
         t.persistent = persistent
         return t

@@ -9,7 +9,6 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype, promote_types
-from tensorbus._device import defaults
 from tensorbus._dispatch.kinds import check_bits
 from tensorbus._tensor.tensor import Tensor
 
@@ -22,9 +21,9 @@ def number_dtype(value: Any) -> dtype:
         check_bits(value)
         return dtypes.int64
     if isinstance(value, float):
-        return defaults.get_default_dtype()
+        return dtypes.get_default_dtype()
     if isinstance(value, complex):
-        return defaults.get_default_dtype().to_complex()
+        return dtypes.get_default_dtype().to_complex()
     raise TypeError(f"expected a number or a Tensor, not {type(value).__name__}")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.in_place import in_place, write_out
+from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.numpy_names import with_numpy_names
 from tensorbus.op_engine.override import (
     SUBCLASSES,
@@ -17,12 +18,6 @@ from tensorbus.op_engine.override import (
     overriding,
     takes_tensors,
 )
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
-"""What ``tensorbus.NAME`` finds."""
-
-METHODS: dict[str, Any] = {}
-"""What ``Tensor.NAME`` finds."""
 
 
 def public(

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus._base import dtypes
+from tensorbus._base import dtypes, registered
+from tensorbus._tensor.tensor import from_array
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.cores import core
+from tensorbus.rows.registry import ROWS
 
 
+@registered.tensor_namespace.provide
 class TensorNamespace:
     """``kind`` with tensors for arrays: every call records where gradients are wanted.
 
@@ -24,9 +29,6 @@ class TensorNamespace:
         self.is_float = kind.is_float
 
     def __getattr__(self, name: str) -> Any:
-        from tensorbus.op_engine.generate import core
-        from tensorbus.rows.registry import ROWS
-
         if name not in ROWS:
             raise AttributeError(f"no op is called {name!r}")
         function = core(name)
@@ -65,8 +67,6 @@ class TensorNamespace:
 
     def cast(self, x: Any, source: Any) -> Any:
         """The tensor in this namespace's dtype."""
-        from tensorbus.op_engine.casting import to_kind
-
         return to_kind(x, self.kind)
 
     def contiguous(self, x: Any) -> Any:
@@ -83,6 +83,4 @@ class TensorNamespace:
 
 
 def _wrap(array: Any, kind: Any) -> Any:
-    from tensorbus._tensor.tensor import from_array
-
     return from_array(array, kind)

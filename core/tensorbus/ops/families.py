@@ -1,4 +1,4 @@
-"""Imports every family, so that all rows and public names are known."""
+"""Imports the engine and every family, so that all rows, public names and upcalls are known."""
 
 from __future__ import annotations
 

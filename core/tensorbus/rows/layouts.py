@@ -17,9 +17,17 @@ from tensorbus._base.formats import (
     contiguous_format,
 )
 from tensorbus._base.size import Size
-from tensorbus._dispatch.kinds import contiguous_strides
 
 Shape = tuple[int, ...]
+
+
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides, in elements."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
 
 
 def broadcast_shapes(*shapes: Shape) -> Size:

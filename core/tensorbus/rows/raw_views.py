@@ -8,6 +8,7 @@ from typing import Any
 from tensorbus._base.dtypes import BOOL
 from tensorbus.plugin.backend import POINTWISE, REDUCTIONS, SCANS
 from tensorbus.rows.layouts import broadcast_shapes, view_strides
+from tensorbus.rows.registry import ROWS
 
 Shape = tuple[int, ...]
 
@@ -117,8 +118,6 @@ def suit_numbers(kind: Any, name: str, kernel: Callable[..., Any]) -> Callable[.
 
 def _operand_kinds(kind: Any, name: str) -> dict[int, Any]:
     """The kinds of an op's operands, by their places among its arguments."""
-    from tensorbus.rows.registry import ROWS
-
     row, others = ROWS[name], {"i": kind.i64, "c": kind.bool}
     return {
         place: others.get(argument, kind)
@@ -160,8 +159,6 @@ def _equal_batches(kind: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _nonempty(kind: Any, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    from tensorbus.rows.registry import ROWS
-
     result = {"bool": "bool", "int64": "i64"}.get(ROWS[name].result)
     identity = {"prod": 1, "amin": 1}.get(name, 0)
     without = ("argmax", "argmin") if kind.dtype.category == BOOL else _WITHOUT_IDENTITY
@@ -205,8 +202,6 @@ def _empty_shape(name: str, operands: tuple[Any, ...], arrays: list[Any]) -> Sha
 
 
 def _contiguous(kind: Any, name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    from tensorbus.rows.registry import ROWS
-
     traits = kind.backend.traits
     sources = {"i": kind.i64, "c": kind.bool}
     # The array that ``put`` and ``scatter`` write into is taken as it is.

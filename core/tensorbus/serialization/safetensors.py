@@ -18,7 +18,7 @@ import numpy as np
 
 import tensorbus
 from tensorbus._base import dtypes
-from tensorbus._dispatch.kinds import contiguous_strides
+from tensorbus.rows.layouts import contiguous_strides
 from tensorbus.serialization.bfloat16 import offers, widened
 from tensorbus.serialization.errors import CheckpointError
 from tensorbus.serialization.files import replacing

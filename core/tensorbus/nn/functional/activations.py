@@ -8,9 +8,10 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import refuse_complex
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.public import FUNCTIONS
+from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.nn.activation import dropout as _dropout
 from tensorbus.ops.nn.activation import log_softmax, masked, softmax
 
@@ -112,7 +113,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The values moved by *lambd* towards 0, no further than 0."""
     if lambd < 0:
         dtype = input.dtype
-        name = dtype.legacy.removesuffix("Tensor")
+        name = scalar_name(dtype)
         limit = dtypes.finfo(dtype).max if dtype.is_floating_point else math.inf
         raise RuntimeError(
             f"lambda must be in range [0, {limit:g}] for input dtype {name}, but found {lambd:g}"

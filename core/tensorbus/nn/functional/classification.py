@@ -9,7 +9,8 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import refuse_complex
 from tensorbus.nn.functional.losses import chosen, reduced
 from tensorbus.op_engine.arguments import check_device
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.scalars import scalar_name
 
 
 def _class_rows(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor, tuple[int, ...]]:
@@ -45,7 +46,7 @@ def _class_loss(
     check_device(input, target)
     if target.dtype is not dtypes.int64:
         if target._k.dtype.category != dtypes.INTEGER:
-            found = target._k.dtype.legacy.removesuffix("Tensor")
+            found = scalar_name(target._k.dtype)
             raise RuntimeError(f"expected target dtype to be Long or Byte, but got {found}")
         target = target.long()
     rows, classes, shape = _class_rows(name, input, target)

@@ -7,7 +7,7 @@ from typing import Any
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import check_same_kind
 from tensorbus.op_engine.argument_types import ints
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
 from tensorbus.ops.nn.convolution import out_size
 
 Ints = tuple[int, ...]

@@ -9,8 +9,8 @@ from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_device, not_implemented
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.mixed_operands import common_kind
 from tensorbus.op_engine.scalars import scalar_name
-from tensorbus.op_engine.slow import common_kind
 from tensorbus.rows.registry import ROWS
 
 _HALF_WIDTHS = (dtypes.float16, dtypes.bfloat16)

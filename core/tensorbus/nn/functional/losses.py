@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import promoted, refuse_complex
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
 from tensorbus.rows.layouts import broadcast_shapes
 
 

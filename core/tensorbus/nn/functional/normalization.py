@@ -8,7 +8,7 @@ from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.nn.functional.domains import as_input, check_parameter, refuse_complex
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
 
 
 def _running_shape(input: Tensor, name: str, t: Tensor | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.scalars import fitted
 
 

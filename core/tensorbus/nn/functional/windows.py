@@ -7,7 +7,7 @@ from typing import Any
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import refuse_complex
 from tensorbus.op_engine.argument_types import int_tuple, ints
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
 from tensorbus.ops.nn.pooling import pooled_size
 
 Ints = tuple[int, ...]

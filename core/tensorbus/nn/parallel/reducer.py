@@ -14,7 +14,7 @@ from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.nn.parallel.buckets import FIRST_BYTES, Bucket, assign
 from tensorbus.nn.parallel.comm_hook import GradBucket
 from tensorbus.nn.parallel.errors import marked_twice, unfinished
-from tensorbus.op_engine.slow import edge_of
+from tensorbus.op_engine.history import edge_of
 
 Hook = Callable[[Any, GradBucket], Any]
 

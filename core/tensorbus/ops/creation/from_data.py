@@ -9,7 +9,6 @@ import numpy as np
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.dtypes import dtype_by_name
-from tensorbus._device import defaults
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
@@ -93,9 +92,9 @@ def inferred(data: Any) -> Dtype:
     if isinstance(data, int):
         return dtypes.int64
     if isinstance(data, float):
-        return defaults.get_default_dtype()
+        return dtypes.get_default_dtype()
     if isinstance(data, complex):
-        return defaults.get_default_dtype().to_complex()
+        return dtypes.get_default_dtype().to_complex()
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if isinstance(data, (list, tuple)) or hasattr(data, "__getitem__"):
@@ -105,7 +104,7 @@ def inferred(data: Any) -> Dtype:
                 raise ValueError(f"too many dimensions '{type(item).__name__}'")
             d = inferred(item)
             result = d if result is None else dtypes.promote_types(result, d)
-        return result or defaults.get_default_dtype()
+        return result or dtypes.get_default_dtype()
     if hasattr(data, "__array__"):
         return dtype_of_host(np.asarray(data))
     raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")

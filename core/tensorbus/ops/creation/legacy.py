@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus._base import dtypes
+from tensorbus._base import dtypes, registered
 from tensorbus._base.size import Size
 from tensorbus._device import defaults
 from tensorbus._device.device import device as Device
@@ -37,6 +37,7 @@ def _construct(kind: Kind, args: tuple[Any, ...], name: str) -> Tensor:
     return empty(*(args or (0,)), dtype=d, device=where)
 
 
+@registered.construct_tensor.provide
 def legacy_tensor(cls: type, *args: Any, device: Any = None) -> Tensor:
     """``Tensor(2, 3)``: uninitialised of that shape; ``Tensor([1, 2])``: of those values."""
     if len(args) == 1 and isinstance(args[0], Tensor) and cls is not Tensor:
@@ -103,5 +104,5 @@ def set_default_tensor_type(t: Any) -> None:
         raise TypeError(
             "invalid type object: only floating-point types are supported as the default type"
         )
-    defaults.set_default_dtype(t.dtype)
+    dtypes.set_default_dtype(t.dtype)
     defaults.set_default_device(t.device_type)

@@ -9,7 +9,6 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.errors import type_error
-from tensorbus._device import defaults
 from tensorbus._dispatch.kinds import Kind, wrap_number
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import whole_number
@@ -178,7 +177,7 @@ def _between(start: Any, end: Any, n: int, options: Options, base: Any = None) -
     start, end = _ends(name, start, end)
     found = None
     if isinstance(start, complex) or isinstance(end, complex):
-        found = defaults.get_default_dtype().to_complex()
+        found = dtypes.get_default_dtype().to_complex()
     k = options.kind(found)
     if found is not None and not k.dtype.is_complex:
         raise RuntimeError(

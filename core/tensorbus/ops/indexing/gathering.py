@@ -9,12 +9,13 @@ from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.arguments import check_device
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import in_place
+from tensorbus.op_engine.mixed_operands import operand
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import fitted, scalar_name_of
-from tensorbus.op_engine.slow import edge_of, operand
 from tensorbus.ops.indexing.index_tensors import Indexed, assign_at, put_into
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.rows.layouts import broadcast_shapes

@@ -16,7 +16,8 @@ from tensorbus._base import dtypes
 from tensorbus._base.modes import RARE
 from tensorbus._base.size import SIZES, size_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, make
-from tensorbus.op_engine.generate import core, shortcut
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.generate import shortcut
 from tensorbus.op_engine.in_place import refuse_overlap
 from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding
 from tensorbus.op_engine.public import METHODS, Lazy

@@ -11,10 +11,10 @@ from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import Node, next_sequence, stale
 from tensorbus.op_engine.casting import to_kind
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import check_leaf, rebase, refuse_overlap
 from tensorbus.op_engine.scalars import scalar_name_of
-from tensorbus.op_engine.slow import edge_of
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.rows.layouts import broadcast_shapes, view_strides
 from tensorbus.rows.registry import row

@@ -10,12 +10,13 @@ from tensorbus._base.modes import RARE
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.op_engine.arguments import check_device
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import in_place, refuse_overlap
+from tensorbus.op_engine.mixed_operands import operand
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import c_name, converted, fitted, scalar_name_of
-from tensorbus.op_engine.slow import edge_of, operand
 from tensorbus.ops.indexing.index_tensors import places, unravel
 from tensorbus.rows.layouts import broadcast_shapes
 

@@ -8,7 +8,8 @@ from tensorbus._base import dtypes
 from tensorbus._base.size import Size
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.rows.layouts import broadcast_shapes as broadcast
@@ -224,7 +225,6 @@ def block_diag(*tensors: Any) -> Tensor:
                 "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
                 f"{i} has {len(t._s)} dimensions"
             )
-    from tensorbus.op_engine.promotion import result_type
     from tensorbus.ops.creation.factories import zeros
 
     out = zeros(

@@ -12,11 +12,11 @@ from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import Node, next_sequence
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.slow import edge_of
 
 
 class CatBackward0(Node):

@@ -9,8 +9,8 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.arguments import check_device
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import list_argument, wrap_dim
-from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.public import public
 from tensorbus.ops.joining.joining import cat
 

@@ -7,8 +7,8 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, not_implemented, whole_number
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
-from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.options import Options, factory
 from tensorbus.op_engine.public import METHODS, inplace_form, public
 from tensorbus.op_engine.scalars import scalar_name

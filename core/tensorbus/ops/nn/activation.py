@@ -6,12 +6,11 @@ import math
 from typing import Any
 
 from tensorbus._base import dtypes
-from tensorbus._device import defaults
 from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
-from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import FUNCTIONS, public
 from tensorbus.op_engine.scalars import fitted
@@ -128,7 +127,7 @@ def as_float(x: Tensor, dtype: Any = None) -> Tensor:
     if dtype is not None:
         return to_kind(x, x._k.of(dtype))
     if x._k.dtype.category < dtypes.FLOAT:
-        return to_kind(x, x._k.of(defaults.get_default_dtype()))
+        return to_kind(x, x._k.of(dtypes.get_default_dtype()))
     return x
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine import slow
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place
+from tensorbus.op_engine.mixed_operands import binary, common_kind, operand
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import Lazy, public
 from tensorbus.op_engine.scalars import c_name, fitted, widened
@@ -62,10 +62,10 @@ def _rounded(input: Any, other: Any, mode: str) -> Tensor:
     """The quotient rounded down or towards zero; integers stay integers."""
     _check_mode(mode)
     if mode == "floor":
-        return slow.binary(ROWS["div_floor"], input, other)
+        return binary(ROWS["div_floor"], input, other)
     kinds = [x._k.dtype.category if isinstance(x, Tensor) else _category(x) for x in (input, other)]
     if max(kinds) >= dtypes.FLOAT:
-        return slow.binary(ROWS["div_trunc"], input, other)
+        return binary(ROWS["div_trunc"], input, other)
     d = result_type(input, other)
     if d is not dtypes.bool:  # which ``sub`` refuses beside any dtype
         input, other = (
@@ -166,17 +166,17 @@ def _prepared(
     check_tensors(name, input=input, tensor1=a, tensor2=b)
     if name.startswith("addcdiv"):
         _refuse_whole_quotients(a, b)
-    k = slow.common_kind(ROWS["add"], input, a, b)
+    k = common_kind(ROWS["add"], input, a, b)
     if k.dtype is dtypes.bool:
         raise NotImplementedError("\"addcmul_cpu_out\" not implemented for 'Bool'")
     wide = _wide(k)
     value = fitted(value, wide.dtype)
-    return k, slow.operand(a, wide), slow.operand(b, wide), value
+    return k, operand(a, wide), operand(b, wide), value
 
 
 def _added(name: str, input: Tensor, a: Tensor, b: Tensor, value: Any, combine: Any) -> Tensor:
     k, a, b, value = _prepared(name, input, a, b, value)
-    return to_kind(core("add")(slow.operand(input, a._k), combine(a, b, value)), k)
+    return to_kind(core("add")(operand(input, a._k), combine(a, b, value)), k)
 
 
 def _added_in_place(
@@ -240,7 +240,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     input, end = to_kind(input, wide), to_kind(end, wide)
     way = end - input
     if isinstance(weight, Tensor):
-        weight = slow.operand(weight, wide)
+        weight = operand(weight, wide)
         near = weight.detach().abs() < 0.5
         return to_kind(
             core("where")(*_expanded(near, input + weight * way, end - way * (1 - weight))), k

@@ -9,7 +9,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.errors import device_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, floating
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import assign, check_leaf
 from tensorbus.op_engine.public import METHODS, public
 from tensorbus.op_engine.scalars import scalar_name

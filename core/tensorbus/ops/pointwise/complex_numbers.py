@@ -6,7 +6,7 @@ import math
 
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.public import METHODS, public
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.creation.factories import empty

@@ -7,11 +7,10 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
-from tensorbus._device import defaults
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import inplace_form, public
 from tensorbus.op_engine.scalars import scalar_name
@@ -224,7 +223,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     check_tensors("ldexp", input=input, other=other)
     d = result_type(input, other)
     if d.category < dtypes.FLOAT:
-        d = defaults.get_default_dtype()
+        d = dtypes.get_default_dtype()
     wide = d if d.itemsize > 2 else dtypes.float32  # 2**16 is beyond float16, small * 2**16 is not
     product = _as(input, wide) * FUNCTIONS["pow"](2.0, _as(other, wide))
     return _as(product, d)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import fast_binary
 from tensorbus.op_engine.public import Lazy, public
 from tensorbus.ops.matmul.matmul import matmul

@@ -12,19 +12,15 @@ from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import fast_binary, in_place, write_out
+from tensorbus.op_engine.mixed_operands import binary as mixed
 from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import FUNCTIONS, METHODS, Lazy
 from tensorbus.op_engine.scalars import fitted
 from tensorbus.ops.pointwise import compositions as of
-from tensorbus.rows.registry import no_derivative, row
-
-
-def _core(name: str) -> Callable[..., Any]:
-    from tensorbus.op_engine.generate import core
-
-    return core(name)
+from tensorbus.rows.registry import ROWS, no_derivative, row
 
 
 def _checked(name: str, value: Any) -> None:
@@ -51,18 +47,18 @@ def unary(
             _checked(name, input)
             if SUBCLASSES.on and (classes := overriding((input, out))):
                 return dispatch(function, classes, (input,), _given(out))
-        result = _core(name)(input)
+        result = core(name)(input)
         return result if out is None else write_out(result, out, name)
 
     def inplace(self: Tensor) -> Tensor:
-        return in_place(self, _core(name), ())
+        return in_place(self, core(name), ())
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{doc}, element by element; *out* receives the result where given."
     inplace.__name__ = inplace.__qualname__ = name + "_"
     inplace.__doc__ = f"In-place version of ``{name}``."
     for n in (name, *aliases):
-        METHODS[n] = Lazy(n, lambda: _core(name))
+        METHODS[n] = Lazy(n, lambda: core(name))
         if n.startswith("__"):
             continue  # an operator is a method alone
         FUNCTIONS[n] = function
@@ -88,7 +84,7 @@ def binary(
         if SUBCLASSES.on and (classes := overriding((input, other, out))):
             return dispatch(function, classes, (input, other), _given(out))
         result = (
-            _core(name)(input, other) if isinstance(input, Tensor) else _left(name, input, other)
+            core(name)(input, other) if isinstance(input, Tensor) else _left(name, input, other)
         )
         if result is NotImplemented:
             first = not isinstance(input, (Tensor, int, float, complex))
@@ -108,7 +104,7 @@ def binary(
         elif inplace:
             METHODS[n + "_"] = Lazy(n + "_", lambda: fast_binary(name))
     if operator:
-        METHODS[f"__{operator}__"] = Lazy(f"__{operator}__", lambda: _core(name))
+        METHODS[f"__{operator}__"] = Lazy(f"__{operator}__", lambda: core(name))
         if reverse:
             METHODS[f"__r{operator}__"] = lambda self, other: _left(name, other, self)
             METHODS[f"__i{operator}__"] = Lazy(f"__i{operator}__", lambda: fast_binary(name))
@@ -138,7 +134,7 @@ def scaled(input: Any, other: Any, alpha: Any) -> Any:
         if d.category == dtypes.INTEGER:
             number %= 1 << 64
         return bool(number) if d is dtypes.bool else number
-    return _core("mul")(to_kind(other, other._k.of(d)), alpha)
+    return core("mul")(to_kind(other, other._k.of(d)), alpha)
 
 
 def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -180,12 +176,9 @@ def _scaled_in_place(name: str) -> Callable[..., Any]:
 
 def _left(name: str, value: Any, tensor: Any) -> Any:
     """The op with a number on the left."""
-    from tensorbus.op_engine.slow import binary as slow
-    from tensorbus.rows.registry import ROWS
-
     if name in _COMMUTATIVE and isinstance(tensor, Tensor):
-        return _core(name)(tensor, value)
-    return slow(ROWS[name], value, tensor)
+        return core(name)(tensor, value)
+    return mixed(ROWS[name], value, tensor)
 
 
 def _refuse_negation() -> Any:
@@ -314,7 +307,7 @@ unary("rsqrt", doc="``1 / sqrt(input)``", domain="float",
       composite=lambda F, x: F.reciprocal(F.sqrt(x)),
       x=lambda F, g, out: F.mul(F.mul(g, -0.5), F.mul(out, F.mul(out, out))))
 unary("square", doc="``input * input``", domain="number",
-      outside=lambda x: _core("square")(_whole(x)), composite=lambda F, x: F.mul(x, x),
+      outside=lambda x: core("square")(_whole(x)), composite=lambda F, x: F.mul(x, x),
       x=lambda F, g, x: F.mul(g, F.mul(x, 2.0)))
 unary("reciprocal", doc="``1 / input``", domain="float",
       composite=lambda F, x: F.div(1.0, x),

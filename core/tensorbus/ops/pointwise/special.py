@@ -9,7 +9,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.public import public
 from tensorbus.ops.pointwise.compositions import in_single
 from tensorbus.ops.pointwise.pointwise import binary, unary

@@ -7,10 +7,10 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor, bump
 from tensorbus.autograd.grad_mode import GRAD, THREAD, no_grad
+from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import check_leaf, rebase, refuse_overlap
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import c_name, scalar_name
-from tensorbus.op_engine.slow import edge_of
 from tensorbus.ops.random.choices import draw_bernoulli
 from tensorbus.ops.random.random import (
     NORMAL,

@@ -9,8 +9,8 @@ from tensorbus._base import dtypes
 from tensorbus._base.errors import device_error
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim, wrap_dims
-from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import scalar_name

@@ -8,8 +8,8 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import kept, wrap_dim, wrap_dims
-from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import scalar_name_of
 from tensorbus.rows.registry import row
@@ -339,10 +339,9 @@ def std(
 @public(out=True)
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """``log(sum(exp(input)))`` over some dimensions, without overflow."""
-    from tensorbus._device import defaults
 
     if input._k.dtype.category < dtypes.FLOAT:
-        input = to_kind(input, input._k.of(defaults.get_default_dtype()))
+        input = to_kind(input, input._k.of(dtypes.get_default_dtype()))
     if not input._s.numel():
         return core("log")(sum(core("exp")(input), dim, keepdim))
     if input._k.dtype.is_complex:

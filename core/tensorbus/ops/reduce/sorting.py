@@ -7,8 +7,8 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
-from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.public import public
 from tensorbus.ops.reduce.named_results import result_type_of
 from tensorbus.ops.reduce.reductions import no_complex

@@ -9,8 +9,8 @@ from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, floating, not_implemented
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
-from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.pointwise.complex_numbers import complex as complex_of

@@ -14,7 +14,7 @@ from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, new
 from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.op_engine.casting import clone_in_format
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.public import METHODS, public
 from tensorbus.ops.tensor.attributes import is_contiguous
 from tensorbus.ops.tensor.gradients import requires_grad_

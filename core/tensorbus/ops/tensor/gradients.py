@@ -12,8 +12,8 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.api import backward as _backward
 from tensorbus.autograd.early import hear_early
 from tensorbus.autograd.node import AccumulateGrad, Node, hooks_of
+from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.public import METHODS, public
-from tensorbus.op_engine.slow import edge_of
 
 if TYPE_CHECKING:
     from tensorbus.utils.hooks import RemovableHandle

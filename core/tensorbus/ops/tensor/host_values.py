@@ -10,7 +10,7 @@ import numpy as np
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.generate import core
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.public import METHODS, public
 
 

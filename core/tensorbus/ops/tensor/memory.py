@@ -6,11 +6,11 @@ from typing import Any
 
 from tensorbus import storage as storages
 from tensorbus._base.formats import check_format
-from tensorbus._dispatch.kinds import contiguous_strides
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump
 from tensorbus.op_engine import override
 from tensorbus.op_engine.dims import shape_argument
 from tensorbus.op_engine.public import public
+from tensorbus.rows.layouts import contiguous_strides
 
 
 @public(function=False, aliases=("storage",))

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-import tensorbus
 from tensorbus._base import dtypes
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.parameter import Parameter
 
 
@@ -234,9 +234,9 @@ def tensor_str(t: Any) -> str:
     Values; then the device when it is not ``cpu``, the size of an empty tensor that is not 1-d,
     the dtype when the values do not say it, and ``grad_fn`` or ``requires_grad``.
     """
-    default = tensorbus.get_default_dtype()
+    default = dtypes.get_default_dtype()
     kind = type(t)
-    prefix = "tensor(" if kind in (tensorbus.Tensor, Parameter) else f"{kind.__name__}("
+    prefix = "tensor(" if kind in (Tensor, Parameter) else f"{kind.__name__}("
     data = t.detach()
     suffixes = []
     if t.device.type != "cpu":

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import list_argument, wrap_dim
-from tensorbus.op_engine.generate import core, shortcut
+from tensorbus.op_engine.generate import shortcut
 from tensorbus.op_engine.public import METHODS, Lazy, public
 from tensorbus.rows.registry import row
 

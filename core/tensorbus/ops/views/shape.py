@@ -7,8 +7,9 @@ from typing import Any
 
 from tensorbus._base.size import Size, size_of
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import list_argument, shape_argument, wrap_dim, wrap_dims
-from tensorbus.op_engine.generate import core, shortcut
+from tensorbus.op_engine.generate import shortcut
 from tensorbus.op_engine.public import METHODS, Lazy, public
 from tensorbus.ops.views.reinterpretation import view_dtype
 from tensorbus.rows.layouts import view_strides

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
-from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.public import public
 
 

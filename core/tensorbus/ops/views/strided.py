@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
-from tensorbus.op_engine.generate import core
 from tensorbus.op_engine.public import public
 from tensorbus.rows.layouts import contiguous_strides
 from tensorbus.rows.recipes import recipe

@@ -1,0 +1,70 @@
+"""The calls that go up the layers, all of them: a lower room calls, an upper room provides.
+
+The room that defines the function registers it when it is imported::
+
+    @registered.make_core.provide
+    def _make(row): ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Upcall:
+    """A function that an upper room provides; calling it before that is a fault of ours."""
+
+    __slots__ = ("_function", "_provider")
+
+    def __init__(self, provider: str):
+        self._provider = provider
+        self._function: Callable[..., Any] = self._missing
+
+    def _missing(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError(f"{self._provider} was not imported: import tensorbus first")
+
+    def provide(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Register the function; a decorator."""
+        self._function = function
+        return function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+
+class Event:
+    """Something that upper rooms want to hear of."""
+
+    __slots__ = ("_listeners",)
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[..., None]] = []
+
+    def listen(self, function: Callable[..., None]) -> Callable[..., None]:
+        """Register a listener; a decorator."""
+        self._listeners.append(function)
+        return function
+
+    def __call__(self, *args: Any) -> None:
+        for function in self._listeners:
+            function(*args)
+
+
+device_forgotten = Event()
+"""(device type): a plugged backend is gone, and what is kept for it with it."""
+
+adopt_subclass = Upcall("tensorbus.op_engine.override")
+"""(class): a subclass of Tensor was defined."""
+
+default_torch_function = Upcall("tensorbus.op_engine.override")
+"""(class, func, types, args, kwargs): what ``Tensor.__torch_function__`` does."""
+
+tensor_namespace = Upcall("tensorbus.op_engine.tensor_namespace")
+"""(kind): the namespace over tensors of a kind, which records."""
+
+make_core = Upcall("tensorbus.op_engine.generate")
+"""(row): the generated tensor function of a row."""
+
+construct_tensor = Upcall("tensorbus.ops.creation.legacy")
+"""(class, *args, **kwargs): ``Tensor(2, 3)`` and the like."""

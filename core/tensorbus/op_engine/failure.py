@@ -1,0 +1,63 @@
+"""After the common case of a call raised: another way, or the error in the user's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorbus import discovery
+from tensorbus._base.float_warnings import silence
+from tensorbus._dispatch.resolve import WrongDomain
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.mixed_operands import common_kind, refuse_bool
+from tensorbus.op_engine.scalars import scalar_name
+from tensorbus.plugin.backend import IndexFault
+from tensorbus.rows.layouts import broadcast_shapes
+from tensorbus.rows.registry import Row
+
+
+def failed(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
+    """What to do when the common case raised: another way, or the user's error."""
+    try:
+        return _recover(row, arguments, error)
+    finally:
+        del error
+
+
+def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
+    if isinstance(error, WrongDomain):
+        if row.outside is not None:
+            return row.outside(*arguments)
+        tensors = [x for x in arguments if isinstance(x, Tensor)]
+        if row.name == "sub":
+            refuse_bool(*arguments)
+        kind = common_kind(row, *tensors)
+        if kind is tensors[0]._k:
+            raise NotImplementedError(
+                f"\"{row.name}\" not implemented for '{scalar_name(kind.dtype)}'"
+            ) from None
+        return core(row.name)(
+            *(to_kind(x, kind) if isinstance(x, Tensor) else x for x in arguments)
+        )
+    if isinstance(error, RuntimeWarning) and set(np.geterr().values()) != {"ignore"}:
+        # Warnings became errors since: floating point edge cases are values here, not faults. Our
+        # filter does not know the modules of plugins, so the second attempt raises no flags at all.
+        silence()
+        with np.errstate(all="ignore"):
+            return core(row.name)(*arguments)
+    if isinstance(error, IndexFault):
+        raise IndexFault(error.value, error.dim, error.n) from None
+    if row.otherwise is not None:
+        return row.otherwise(*arguments)
+    if row.form == "binary":
+        broadcast_shapes(*(x._s for x in arguments if isinstance(x, Tensor)))
+    device = next((x.device for x in arguments if isinstance(x, Tensor)), None)
+    if device is not None:
+        discovery.note_origin(error, row.name, device)
+    try:
+        raise error
+    finally:
+        del error

@@ -1,0 +1,99 @@
+"""Operands of different kinds, and numbers: brought to the kind in which the op computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._base.errors import device_error
+from tensorbus._device import defaults
+from tensorbus._dispatch.kinds import Kind, kind_of
+from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.names import METHODS
+from tensorbus.op_engine.override import SUBCLASSES, ask, overriding, plain
+from tensorbus.op_engine.promotion import result_type
+from tensorbus.op_engine.scalars import scalar_name
+from tensorbus.rows.registry import DOMAINS, Row
+
+_NUMBERS = (bool, int, float, complex)
+
+
+def binary(row: Row, a: Any, b: Any) -> Any:
+    """A pointwise op on two operands of any kinds, one of which may be a number."""
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+        other = b if isinstance(a, Tensor) else a
+        if not isinstance(other, _NUMBERS):
+            other = _host_number(other)
+            if other is None:
+                return NotImplemented
+            a, b = (a, other) if isinstance(a, Tensor) else (other, b)
+    if SUBCLASSES.on and row.name in METHODS and (classes := overriding((a, b))):
+        return ask(METHODS[row.name], classes, (a, b), {})
+    if row.name == "sub":
+        refuse_bool(a, b)
+    kind = common_kind(row, a, b)
+    a, b = (operand(x, kind) for x in (a, b))
+    if type(b) is not Tensor:  # the generated text knows that class and Parameter
+        b = plain(b)
+    return core(row.name)(a, b)
+
+
+def refuse_bool(*operands: Any) -> None:
+    """Truth values have no difference."""
+    bools = [
+        x._k.dtype is dtypes.bool if isinstance(x, Tensor) else isinstance(x, bool)
+        for x in operands
+    ]
+    if all(bools):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
+    if any(bools):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+
+
+def operand(x: Any, kind: Kind) -> Tensor:
+    """A tensor of a kind for a tensor or a number."""
+    if not isinstance(x, Tensor):
+        return from_array(kind.full((), x), kind)
+    if x._k.device is not kind.device and x._s:
+        raise device_error(x._k.device, kind.device)
+    return to_kind(x, kind)
+
+
+def common_kind(row: Row, *operands: Any) -> Kind:
+    """The kind in which an op computes, by PyTorch's promotion rules."""
+    d = result_type(*operands)
+    tensors = [x for x in operands if isinstance(x, Tensor)]
+    device = next((t._k.device for t in tensors if t._s), None)
+    if device is None:
+        device = next((t._k.device for t in tensors if t._k.device.type != "cpu"), None)
+    if device is None:
+        device = tensors[0]._k.device if tensors else defaults.get_default_device()
+    for t in tensors:
+        if t._k.device is not device and (t._s or t._k.device.type != "cpu"):
+            raise device_error(device, t._k.device)
+    if DOMAINS[row.domain][0] == dtypes.FLOAT and d.category < dtypes.FLOAT:
+        d = dtypes.get_default_dtype()
+    _check_domain(row, d)
+    return kind_of(device, d)
+
+
+def _check_domain(row: Row, d: dtypes.dtype) -> None:
+    if d.category > DOMAINS[row.domain][1]:
+        raise NotImplementedError(f"\"{row.name}\" not implemented for '{scalar_name(d)}'")
+
+
+def _host_number(value: Any) -> Any:
+    """The Python number of a NumPy scalar or the like; None for anything else."""
+    item = getattr(value, "item", None)
+    if item is None or getattr(value, "shape", None) != ():
+        return None
+    number = item()
+    return number if isinstance(number, _NUMBERS) else None

@@ -1,0 +1,50 @@
+"""Pointwise results whose operands differ in shape or layout: the strides they get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._base.size import Size, size_of
+from tensorbus._dispatch.kinds import Kind
+from tensorbus._tensor.tensor import PERMUTED, Tensor
+from tensorbus.op_engine.history import edge_of
+from tensorbus.rows.layouts import (
+    broadcast_shapes,
+    contiguous_strides,
+    empty_in_layout,
+    pointwise_strides,
+)
+from tensorbus.rows.registry import Row
+
+
+def pointwise(row: Row, k: Kind, *operands: Any) -> tuple[Any, Size, Any]:
+    """(array, Size, base mark) of a pointwise op whose operands differ in shape or layout."""
+    entry = getattr(k, row.name)
+    tensors = [o for o in operands if isinstance(o, Tensor)]
+    for t in tensors:
+        if t._b is not None and t._b is not PERMUTED:
+            t._e = edge_of(t)
+    arrays = [o._a if isinstance(o, Tensor) else o for o in operands]
+    if all(t._b is None or k.is_contiguous(t._a) for t in tensors):
+        r = entry(*arrays)
+        return r, size_of(r.shape), None
+    shape = tuple(broadcast_shapes(*(t._s for t in tensors)))
+    laid = [(tuple(t._s), tuple(t._k.layout(t._a)[2])) for t in tensors]
+    strides = pointwise_strides(shape, *laid)
+    rk = k.bool if row.result == "bool" else k
+    out = empty_in_layout(rk, shape, strides)
+    entry(*arrays, out=out)
+    return out, size_of(shape), None if strides == contiguous_strides(shape) else PERMUTED
+
+
+def laid_out(k: Kind, r: Any, *tensors: Tensor) -> tuple[Any, Any]:
+    """(array, base mark) of a pointwise result, in the layout that its operands ask for."""
+    shape = tuple(r.shape)
+    strides = pointwise_strides(
+        shape, *((tuple(t._s), tuple(t._k.layout(t._a)[2])) for t in tensors)
+    )
+    if tuple(k.layout(r)[2]) != strides:
+        out = empty_in_layout(k, shape, strides)
+        k.copy_(out, r)
+        r = out
+    return r, None if strides == contiguous_strides(shape) else PERMUTED
