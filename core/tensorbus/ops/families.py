@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-import tensorbus.ops as ops
+from tensorbus import op_engine, ops
 from tensorbus.op_engine import in_place_functions
 
 
 def load() -> None:
-    """Import each module of each family, then publish what stands on all of them."""
-    for module in pkgutil.walk_packages(ops.__path__, "tensorbus.ops."):
-        importlib.import_module(module.name)
+    """Import each module of engine and families, then publish what stands on all of them."""
+    for room in (op_engine, ops):
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            importlib.import_module(module.name)
     in_place_functions.publish()
