@@ -16,7 +16,9 @@ TABLE = Table()
 
 @functools.lru_cache(maxsize=64)
 def _count(n: int) -> Array:
-    return np.arange(n)
+    made = np.arange(n)
+    made.flags.writeable = False
+    return made
 
 
 def _rows(i: Array, ignore: int, classes: int) -> tuple[Array, Any]:

@@ -33,7 +33,9 @@ _reduce = np.add.reduce
 
 @functools.lru_cache(maxsize=256)
 def _ones(n: int, dtype: np.dtype) -> Array:
-    return np.ones(n, dtype)
+    made = np.ones(n, dtype)
+    made.flags.writeable = False
+    return made
 
 
 @TABLE.row("sum", FLOAT)

@@ -44,6 +44,7 @@ from tensorbus_conformance.cases import (
     storage,
     training_helpers,
     views,
+    written_gradients,
 )
 from tensorbus_conformance.profile import find
 
@@ -56,7 +57,7 @@ MODULES = (
     other_devices,
     random_streams, random_generators, random_errors,
     layers, layer_behaviour, training_helpers, optimizers, schedules, serialization,
-    large, backward,
+    large, backward, written_gradients,
 )  # fmt: skip
 
 

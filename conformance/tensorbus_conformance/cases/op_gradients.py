@@ -58,7 +58,7 @@ def _cases_of(op: Op, sample: Sample, dtype: Dtype) -> Iterator[Case]:
             )
 
 
-class _Setting:
+class Setting:
     """Operands as leaves, the weighted sum of the op's results, and the same for the reference."""
 
     def __init__(self, op: Op, sample: Sample, dtype: Dtype, layout: str, t: Trial):
@@ -111,7 +111,7 @@ class _Setting:
 
 def gradient(op: Op, sample: Sample, dtype: Dtype, layout: str, order: int, t: Trial) -> None:
     """Derivatives of an order are those of the reference."""
-    s = _Setting(op, sample, dtype, layout, t)
+    s = Setting(op, sample, dtype, layout, t)
     recorded = [o for o, w in zip(s.outputs, s.weights, strict=True) if w is not None]
     if not any(o.requires_grad for o in recorded):
         raise Mismatch("no result requires a gradient, though an operand does")
@@ -136,7 +136,7 @@ def gradient(op: Op, sample: Sample, dtype: Dtype, layout: str, order: int, t: T
         _second_order(s, found, cotangents)
 
 
-def _first_order(s: _Setting, found: Sequence[Any]) -> None:
+def _first_order(s: Setting, found: Sequence[Any]) -> None:
     for (position, leaf), g in zip(s.leaves, found, strict=True):
         shape = tuple(leaf.shape)
         v = s.draw("v", position, shape)
@@ -145,11 +145,11 @@ def _first_order(s: _Setting, found: Sequence[Any]) -> None:
         _judge(s, float(np.sum(host * v)), want, float(np.sum(np.abs(host * v))), position)
 
 
-def _moved(s: _Setting, direction: dict[int, np.ndarray], h: float) -> float:
+def _moved(s: Setting, direction: dict[int, np.ndarray], h: float) -> float:
     return s.value(s.along(direction, h), s.weights)
 
 
-def _second_order(s: _Setting, found: Sequence[Any], cotangents: Sequence[Any]) -> None:
+def _second_order(s: Setting, found: Sequence[Any], cotangents: Sequence[Any]) -> None:
     us = {p: s.draw("u", p, tuple(leaf.shape)) for p, leaf in s.leaves}
     terms = [
         (g * s.bench.send(np.asarray(us[p], formats.value_dtype(s.dtype)), s.dtype)).sum()
@@ -197,7 +197,7 @@ def _checked(bench: Bench, g: Any, leaf: Any) -> np.ndarray:
     return bench.read(g).astype(np.float64)
 
 
-def _judge(s: _Setting, got: float, want: float, magnitude: float, position: int | None) -> None:
+def _judge(s: Setting, got: float, want: float, magnitude: float, position: int | None) -> None:
     order = 2 if position is None else 1
     scale = max(magnitude, abs(want), 1e-3)
     eps = 2 * formats.unit_roundoff(s.dtype)

@@ -65,11 +65,12 @@ class StrictArray:
 
 
 class _Number:
-    """What the kernels take for a Python number."""
+    """What the kernels take for a Python number: no array, and closed to writes, for it is kept."""
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any):
+    def __init__(self, value: np.ndarray):
+        value.flags.writeable = False
         self.value = value
 
 

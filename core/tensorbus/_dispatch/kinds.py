@@ -79,9 +79,15 @@ class Kind:
         return kind_of(self.device, dtype)
 
     @functools.cached_property
-    def one(self) -> Array:
-        """A 0-dim array of 1, shared: the gradient of a scalar with respect to itself."""
+    def _one(self) -> Array:
         return self.full((), 1)
+
+    def seed(self) -> Array:
+        """A new 0-dim array of 1: the gradient of a scalar with respect to itself.
+
+        Each backward pass has its own, for hooks and rules of users may write into what arrives.
+        """
+        return self.clone(self._one)
 
     @functools.cached_property
     def bool(self) -> Kind:

@@ -140,7 +140,7 @@ def _roots(outputs: list[Tensor], grads: Any, create_graph: bool) -> list[tuple[
             if t._s.numel() != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             if not create_graph and not t._s:
-                roots.append((edge, t._k.one))
+                roots.append((edge, t._k.seed()))
                 continue
             g = from_array(t._k.full(tuple(t._s), 1), t._k)
         elif g._s != t._s:

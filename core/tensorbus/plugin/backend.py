@@ -243,7 +243,11 @@ class Backend:
         return dtype
 
     def scalar(self, value: bool | int | float | complex, dtype: DType) -> Any:
-        """What this backend's kernels take for a Python number of that dtype."""
+        """What this backend's kernels take for a Python number of that dtype.
+
+        The frontend keeps it and hands it to any number of kernels, so that nothing may write into
+        it: where it is an array, close it to writes if the device can.
+        """
         return value
 
     def kernel(self, op: str, dtype: DType, index: int) -> Kernel | None:

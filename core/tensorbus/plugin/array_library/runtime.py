@@ -154,7 +154,10 @@ class ArrayRuntime(Backend):
 
     def scalar(self, value: bool | int | float | complex, dtype: DType) -> Array:
         """A 0-d array: an array module's own promotion would otherwise have a say."""
-        return self.xp.array(host_scalar(value, dtype))
+        made = self.xp.array(host_scalar(value, dtype))
+        if isinstance(made, np.ndarray):
+            made.flags.writeable = False  # it is kept: a write would change every later operation
+        return made
 
 
 def host_scalar(value: bool | int | float | complex, dtype: dtype) -> np.ndarray:
