@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorbus._tensor.tensor import Tensor, from_array, wrap_like
 from tensorbus.autograd import early, engine
+from tensorbus.autograd.hook_calls import tensor_hooks
 from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.op_engine.history import edge_of
 
@@ -48,7 +49,7 @@ def backward(
                 edge = _edge(t)
                 if not isinstance(edge, AccumulateGrad) and edge in found:
                     g = found.pop(edge)
-                    g = g if create_graph else wrap_like(g, edge.k, None)
+                    g = (g if create_graph else wrap_like(g, edge.k, None)).clone()
                     t._g = g if t.grad is None else t.grad + g
         engine.store(found, create_graph)
     except BaseException:
@@ -105,6 +106,8 @@ def grad(
                 )
             gradients.append(None)
             continue
+        if type(edge) is AccumulateGrad and edge.h is not None:
+            g = tensor_hooks(edge, g, create_graph)
         if not create_graph:
             g = wrap_like(t._k.clone(t._k.as_array(g) if not g.shape else g), t._k, None)
         gradients.append(g)

@@ -13,9 +13,10 @@ from sys import getrefcount
 from typing import Any
 
 from tensorbus._base.float_warnings import silence
-from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, wrap_like
+from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
 from tensorbus.autograd.early import EARLY, count
 from tensorbus.autograd.grad_mode import enable_grad, no_grad
+from tensorbus.autograd.hook_calls import after_accumulation, leaf_hooks, run_hooked, tensor_hooks
 from tensorbus.autograd.node import AccumulateGrad, Node
 from tensorbus.rows.layouts import empty_in_layout, is_dense
 
@@ -50,11 +51,10 @@ def _run_arrays(roots: Roots, keep_graph: bool) -> dict[Any, Any]:
         _, node = heappop(heap)
         g = waiting.pop(node)
         while True:
-            if node.h is not None:
-                g = _pre_hooks(node, g, False)
-            pairs: Any = node.run(g)
-            if node.h is not None:
-                pairs = _post_hooks(node, g, pairs, False)
+            if node.h is None:
+                pairs: Any = node.run(g)
+            else:
+                pairs = run_hooked(node, tensor_hooks(node, g, False), False)
             if not keep_graph:
                 node.release()
             following = None
@@ -125,15 +125,16 @@ def _run_general(
     while heap:
         _, node = heappop(heap)
         g = waiting.pop(node)
-        if node.h is not None:
-            g = _pre_hooks(node, g, create_graph)
         if wanted is not None and node in wanted:
-            found[node] = g
-            if not any(edge in useful for edge in node.edges()):  # type: ignore[operator]
+            if any(edge in useful for edge in node.edges()):  # type: ignore[operator]
+                found[node] = g
+            else:
+                found[node] = g if node.h is None else tensor_hooks(node, g, create_graph)
                 continue
-        pairs = node.run_t(g) if create_graph else node.run(g)
         if node.h is not None:
-            pairs = _post_hooks(node, g, pairs, create_graph)
+            pairs = run_hooked(node, tensor_hooks(node, g, create_graph), create_graph)
+        else:
+            pairs = node.run_t(g) if create_graph else node.run(g)
         if not keep_graph:
             node.release()
         for i in range(0, len(pairs), 2):
@@ -178,48 +179,6 @@ def _leading_to(wanted: set[Any], roots: Iterable[Any]) -> set[Any]:
     return useful
 
 
-# -- hooks -----------------------------------------------------------------------------------
-def _as_tensor(node: Any, g: Any, create_graph: bool) -> Any:
-    if create_graph or g is None:
-        return g
-    return wrap_like(node.k.as_array(g) if not g.shape else g, node.k, None)
-
-
-def _pre_hooks(node: Any, g: Any, create_graph: bool) -> Any:
-    hooks = node.h
-    for hook in hooks.at("tensor"):
-        t = _as_tensor(node, g, create_graph)
-        made = hook(t)
-        if made is not None:
-            g = made if create_graph else made._a
-    for hook in hooks.at("pre"):
-        made = hook((_as_tensor(node, g, create_graph),))
-        if made is not None:
-            made = made[0] if isinstance(made, tuple) else made
-            g = made if create_graph else made._a
-    for hook in hooks.at("retain"):
-        hook(_as_tensor(node, g, create_graph))
-    return g
-
-
-def _post_hooks(node: Any, g: Any, pairs: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
-    post = node.h.at("post")
-    if not post:
-        return pairs
-    edges = pairs[::2]
-    for hook in post:
-        inputs = tuple(
-            None if e is None else _as_tensor(e, x, create_graph)
-            for e, x in zip(edges, pairs[1::2], strict=True)
-        )
-        made = hook(inputs, (_as_tensor(node, g, create_graph),))
-        if made is not None:
-            made = made if isinstance(made, tuple) else (made,)
-            values = [x if create_graph or x is None else x._a for x in made]
-            pairs = tuple(v for pair in zip(edges, values, strict=True) for v in pair)
-    return pairs
-
-
 # -- leaves ----------------------------------------------------------------------------------
 def store(gradients: dict[Any, Any], create_graph: bool) -> None:
     """Add the gradients of leaves to their ``.grad``."""
@@ -247,12 +206,14 @@ def _accumulate(
 ) -> None:
     hooked = edge.h is not None
     if hooked:
-        g = _pre_hooks(edge, g, create_graph)
+        g = leaf_hooks(edge, g, create_graph)
+        if g is None:
+            return
+    if leaf._e is None and not leaf.requires_grad:  # switched off since the forward pass
+        return
     before = leaf.grad
     if create_graph:
-        leaf._g = (
-            g.clone() if before is None and not hooked else g if before is None else before + g
-        )
+        leaf._g = g.clone() if before is None else before + g
     elif before is None:
         leaf._g = _first(edge, leaf, g, alone and not hooked)
     else:
@@ -264,8 +225,7 @@ def _accumulate(
             if before._c is not None:
                 before._c[0] += 1
     if hooked:
-        for hook in edge.h.at("post_accumulate"):  # type: ignore[union-attr]
-            hook(leaf)
+        after_accumulation(edge, leaf, g, create_graph)
 
 
 def _first(edge: AccumulateGrad, leaf: Tensor, g: Any, alone: bool) -> Tensor:

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base.errors import freed_error
-from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, from_array, new, version_of, wrap_like
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.function_node import finish
 from tensorbus.autograd.grad_mode import is_grad_enabled, no_grad
-from tensorbus.autograd.node import AccumulateGrad, Node, next_sequence, stale
 from tensorbus.op_engine.history import edge_of
-from tensorbus.op_engine.in_place import check_leaf, rebase
 
 
 class FunctionCtx:
@@ -27,14 +26,22 @@ class FunctionCtx:
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs or outputs; backward finds them in ``saved_tensors``."""
+        for i, t in enumerate(tensors):
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {i} is of type "
+                    f"{type(t).__name__}"
+                )
         self.to_save = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
         """Tell which inputs ``forward`` changed in place."""
+        _check_marks("mark_dirty", args)
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
         """Tell which outputs have no gradient."""
+        _check_marks("mark_non_differentiable", args)
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -49,136 +56,13 @@ class FunctionCtx:
         return tuple(entry() for entry in self._saved)
 
 
-def _keep_input(t: Tensor | None) -> Callable[[], Tensor | None]:
-    if t is None:
-        return lambda: None
-    then = version_of(t)
-
-    def read() -> Tensor:
-        if version_of(t) != then:
-            raise stale(t, then)
-        return t
-
-    return read
-
-
-def _keep_output(t: Tensor, node: Any) -> Callable[[], Tensor]:
-    """An output is kept as array and cell, not as the tensor, which holds the node."""
-    if t._c is None:
-        t._c = [0]
-    array, kind, size, cell, then, plain = t._a, t._k, t._s, t._c, t._c[0], t._b is None
-
-    def read() -> Tensor:
-        made = new(Tensor)
-        made._a, made._k, made._s, made._c = array, kind, size, cell
-        made._e = node()
-        made._b = None if plain else PERMUTED
-        if cell[0] != then:
-            raise stale(made, then)
-        return made
-
-    return read
-
-
-class _Gradients(dict[int, Any]):
-    """The gradients of several outputs on their way to one node."""
-
-    def __add__(self, other: Any) -> _Gradients:
-        return _Gradients({**self, **other})
-
-
-class _Gathering:
-    """Stands for a kind where gradients of several outputs meet."""
-
-    @staticmethod
-    def add(a: _Gradients, b: _Gradients) -> _Gradients:
-        return a + b
-
-
-class FunctionNode(Node):
-    """The node of a ``Function``: its backward is the user's."""
-
-    __slots__ = ("_edges", "ctx", "function", "outputs", "title")
-    op = "function"
-    _edges: tuple[Any, ...]
-    ctx: FunctionCtx
-    function: type[Function]
-    outputs: list[tuple[Any, Any]]
-    title: str
-
-    def edges(self) -> tuple[Any, ...]:
-        return self._edges
-
-    def name(self) -> str:
-        return self.title
-
-    def _arrive(self, g: Any, create_graph: bool) -> list[Tensor | None]:
-        given = g if isinstance(g, _Gradients) else {0: g}
-        arrived: list[Tensor | None] = []
-        for i, (kind, size) in enumerate(self.outputs):
-            if i in given:
-                value = given[i]
-                if not create_graph:
-                    value = kind.as_array(value) if not value.shape else value
-                    value = wrap_like(value, kind, None)
-                arrived.append(value)
-            elif self.ctx.materialize_grads:
-                arrived.append(from_array(kind.zeros(tuple(size)), kind))
-            else:
-                arrived.append(None)
-        return arrived
-
-    def _call(self, g: Any, create_graph: bool) -> tuple[Any, ...]:
-        made = self.function.backward(self.ctx, *self._arrive(g, create_graph))
-        made = made if isinstance(made, tuple) else (made,)
-        n = len(self._edges)
-        if len(made) > n and all(x is None for x in made[n:]):
-            made = made[:n]
-        if len(made) != n:
+def _check_marks(function: str, args: tuple[Any, ...]) -> None:
+    for i, t in enumerate(args):
+        if not isinstance(t, Tensor):
             raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {n}, "
-                f"got {len(made)})"
+                f"{function} can only accept variables, but argument {i} is of type "
+                f"{type(t).__name__}"
             )
-        pairs: list[Any] = []
-        for edge, value in zip(self._edges, made, strict=True):
-            if edge is None or value is None:
-                pairs += (None, None)
-                continue
-            if not isinstance(value, Tensor):
-                raise TypeError(
-                    f"expected Variable or None (got {type(value).__name__}) as a gradient from "
-                    f"{self.name()}"
-                )
-            pairs += (edge, value if create_graph else value._a)
-        return tuple(pairs)
-
-    def run(self, g: Any) -> tuple[Any, ...]:
-        return self._call(g, False)
-
-    def run_t(self, g: Any) -> tuple[Any, ...]:
-        return self._call(g, True)
-
-    def release(self) -> None:
-        self.ctx._saved = None
-
-
-class _Output(Node):
-    """One of several outputs: hands its gradient on to the function's node."""
-
-    __slots__ = ("e0", "place")
-    arity = 1
-    op = "function"
-    e0: Any
-    place: int
-
-    def run(self, g: Any) -> tuple[Any, ...]:
-        return self.e0, _Gradients({self.place: g})
-
-    def run_t(self, g: Any) -> tuple[Any, ...]:
-        return self.run(g)
-
-    def name(self) -> str:
-        return self.e0.name()
 
 
 class Function:
@@ -251,71 +135,8 @@ class Function:
                 cls.setup_context(ctx, args, outputs)
         single = not isinstance(outputs, tuple)
         made = [outputs] if single else list(outputs)
-        if recording:
-            made = _record(cls, ctx, edges, [t for t in tensors if t is not None], made)
+        made = finish(cls, ctx, edges if recording else None, args, made)
         return made[0] if single else tuple(made)
-
-
-def _record(
-    cls: type[Function], ctx: FunctionCtx, edges: Any, inputs: list[Tensor], made: list[Any]
-) -> list[Any]:
-    node = FunctionNode()
-    node.q = next_sequence()
-    node.h = None
-    node.ctx = ctx
-    node.function = cls
-    node._edges = edges
-    node.title = f"{cls.__name__}Backward"
-    node.outputs = []
-    dirty = {id(t) for t in ctx.dirty_tensors}
-    skipped = {id(t) for t in ctx.non_differentiable}
-    given = {id(t) for t in inputs}
-    chosen = [isinstance(t, Tensor) and t._k.differentiable and id(t) not in skipped for t in made]
-    several = sum(chosen) > 1 or len(made) > 1
-    results: list[Any] = []
-    renamed: dict[int, Any] = {}
-    for t, differentiable in zip(made, chosen, strict=True):
-        node.outputs.append((t._k, t._s) if isinstance(t, Tensor) else (None, ()))
-        if not differentiable:
-            results.append(t)
-            continue
-        out = t
-        if id(t) in given and id(t) not in dirty:
-            out = t.detach()
-        edge: Any = node
-        if several:
-            edge = _Output()
-            edge.q = next_sequence()
-            edge.h = None
-            edge.k = t._k
-            edge.e0 = node
-            edge.place = len(results)
-        renamed[id(t)] = (out, edge)
-        results.append(out)
-    node.k = _Gathering if several else made[0]._k
-    import weakref
-
-    ctx._saved = [
-        _keep_output(renamed[id(t)][0], weakref.ref(renamed[id(t)][1]))
-        if t is not None and id(t) in renamed and id(t) not in given
-        else _keep_input(t)
-        for t in ctx.to_save
-    ]
-    ctx.to_save = ()
-    _attach(results, renamed, dirty)
-    return results
-
-
-def _attach(results: list[Any], renamed: dict[int, Any], dirty: set[int]) -> None:
-    for out, edge in renamed.values():
-        if id(out) in dirty:
-            check_leaf(out)
-            bump(out)
-            rebase(out, edge)
-        else:
-            if type(out._e) is AccumulateGrad:
-                raise RuntimeError("a leaf that forward made cannot be its output too; detach it")
-            out._e = edge
 
 
 def once_differentiable(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -24,6 +24,10 @@ class Node:
 
     __slots__ = ("__weakref__", "h", "k", "meta", "q")
     arity = 0
+    numbers = 0
+    """How many inputs after those with edges were numbers, of which hooks are told, too."""
+    takes_none = False
+    """Whether it runs though no gradient came."""
     k: Any
     q: int
     h: Hooks | None
@@ -50,7 +54,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes of the inputs, as PyTorch shows them."""
-        return tuple((edge, 0) for edge in self.edges())
+        return tuple((edge, 0) for edge in self.edges()) + ((None, 0),) * self.numbers
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -111,6 +115,32 @@ def hooks_of(node: Node) -> Hooks:
     if node.h is None:
         node.h = Hooks()
     return node.h
+
+
+class Retain:
+    """The hook of ``retain_grad``: adds the gradient to ``.grad`` of a tensor that is no leaf."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor):
+        self.tensor = weakref.ref(tensor)
+
+    def __call__(self, g: Tensor) -> None:
+        t = self.tensor()
+        if t is not None:
+            before = t.grad
+            t._g = g.clone() if before is None else before + g
+
+
+def follow(t: Tensor, edge: Any) -> None:
+    """Give a tensor a new edge; what retains its gradient goes with it."""
+    before = t._e
+    t._e = edge
+    if before is None or before.h is None:
+        return
+    for id, (when, hook) in list(before.h.table.items()):
+        if when == "retain" and hook.tensor() is t:
+            hooks_of(edge).table[id] = before.h.table.pop(id)
 
 
 class _Freed:

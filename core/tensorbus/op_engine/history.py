@@ -7,7 +7,7 @@ from typing import Any
 from tensorbus._base.size import size_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, new, version_of
 from tensorbus.autograd.grad_mode import enable_grad
-from tensorbus.autograd.node import AccumulateGrad, Node
+from tensorbus.autograd.node import AccumulateGrad, Node, follow
 from tensorbus.op_engine.cores import core
 from tensorbus.rows.recipes import steps
 
@@ -15,7 +15,13 @@ from tensorbus.rows.recipes import steps
 def edge_of(t: Tensor) -> Any:
     """The tensor's edge; that of a view whose base was written to is made anew."""
     base = t._b
-    if base is None or base is PERMUTED or base._e is None or t._r is None:
+    if base is None or base is PERMUTED:
+        return t._e
+    if not t._r:
+        if t._r is not None and t._v != version_of(t):
+            raise t._r.refusal("its base or another view of its base has been")
+        return t._e
+    if base._e is None:
         return t._e
     version = version_of(t)
     if t._e is None:
@@ -24,7 +30,7 @@ def edge_of(t: Tensor) -> Any:
     elif t._v == version:
         return t._e
     with enable_grad():
-        t._e = replay(base, t._r)._e
+        follow(t, replay(base, t._r)._e)
     t._v = version
     return t._e
 

@@ -11,13 +11,13 @@ from tensorbus._base.dtypes import can_cast
 from tensorbus._base.errors import leaf_inplace_error
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD
-from tensorbus.autograd.node import AccumulateGrad, Node, next_sequence
+from tensorbus.autograd.node import AccumulateGrad, Node, follow, next_sequence
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of, replay
 from tensorbus.op_engine.parameter import Parameter
 from tensorbus.op_engine.scalars import scalar_name_of
-from tensorbus.rows.recipes import steps
+from tensorbus.rows.recipes import forbids_writes, steps
 
 
 def in_place(
@@ -25,36 +25,55 @@ def in_place(
 ) -> Tensor:
     """Write ``f(x, *args)`` into *x*; nothing changes where the result does not fit."""
     source = x
-    if GRAD.on or THREAD.on:
-        check_leaf(x)
-        operands = (x, *args, *kwargs.values()) if kwargs else (x, *args)
-        if any(isinstance(o, Tensor) and edge_of(o) is not None for o in operands):
-            source = _snapshot(x)  # backward may need the values that are overwritten
+    operands = (x, *args, *kwargs.values()) if kwargs else (x, *args)
+    if check_write(x, *operands):
+        source = _snapshot(x)  # backward may need the values that are overwritten
     y = f(source, *args, **(kwargs or {}))
     if y is NotImplemented:
         return y
     return assign(x, y)
 
 
-def check_leaf(x: Tensor) -> None:
-    """Refuse what autograd cannot follow."""
+def check_write(x: Tensor, *sources: Any) -> bool:
+    """Refuse to write where memory or autograd forbids it; whether the write is recorded."""
+    refuse_overlap(x)
+    return check_history(x, *sources)
+
+
+def check_history(x: Tensor, *sources: Any) -> bool:
+    """Refuse to write where autograd can't follow; whether the write is recorded.
+
+    It is where gradients are on and *x* or one of *sources*, of which some may be tensors, has a
+    history.
+    """
+    if not (GRAD.on or THREAD.on):
+        return False
     if type(x._e) is AccumulateGrad:
         raise leaf_inplace_error()
+    recorded = edge_of(x) is not None or any(
+        isinstance(t, Tensor) and edge_of(t) is not None for t in sources
+    )
     base = x._b
-    if base is not None and base is not PERMUTED and base._e is not None:
+    if base is None or base is PERMUTED:
+        return recorded
+    if x._r is None and base._e is not None:
+        raise RuntimeError(
+            "A view was created in no_grad mode and is being modified inplace with grad mode "
+            "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. "
+            "You can clarify your code by moving both the view and the inplace either both "
+            "inside the no_grad block (if you don't want the inplace to be tracked) or both "
+            "outside (if you want the inplace to be tracked)."
+        )
+    if recorded:
+        cut = forbids_writes(x._r)
+        if cut is not None:
+            raise cut.refusal("is being")
         if type(base._e) is AccumulateGrad and x._e is not None:
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place "
                 "operation."
             )
-        if x._r is None:
-            raise RuntimeError(
-                "A view was created in no_grad mode and is being modified inplace with grad mode "
-                "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. "
-                "You can clarify your code by moving both the view and the inplace either both "
-                "inside the no_grad block (if you don't want the inplace to be tracked) or both "
-                "outside (if you want the inplace to be tracked)."
-            )
+    return recorded
 
 
 def _snapshot(x: Tensor) -> Tensor:
@@ -83,7 +102,6 @@ def assign(x: Tensor, y: Tensor) -> Tensor:
                 f"{scalar_name_of(x)}"
             )
         y = to_kind(y, k)
-    refuse_overlap(x)
     k.copy_(x._a, y._a)
     bump(x)
     n = y._e
@@ -121,11 +139,11 @@ def rebase(x: Tensor, edge: Any, lost: bool = False) -> None:
     base = x._b
     own = base is None or base is PERMUTED
     if own and (x._e is None or (edge is not None and not lost)):
-        x._e = edge
+        follow(x, edge)
         return
     if own:
         base = x
-    elif x._r is None:
+    elif not x._r:
         return
     n = CopySlices()
     n.q = next_sequence()
@@ -136,9 +154,8 @@ def rebase(x: Tensor, edge: Any, lost: bool = False) -> None:
     n.recipe = None if own else x._r
     n.shape = base._s
     n.order = None if base._b is None else _memory_order(base)
-    base._e = n
+    follow(base, n)
     if not own:
-        x._e = None
         edge_of(x)
 
 

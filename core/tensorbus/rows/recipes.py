@@ -1,7 +1,8 @@
 """How a view was made from its base: what ``_r`` of a tensor holds.
 
 A recipe is one flat tuple, since every view pays for it: the row, its parameters, and then, for a
-view of a view, the recipe of that one. None says that the view has no part in its base's history.
+view of a view, the recipe of that one. What is false, None or a ``Cut``, says that the view has no
+part in its base's history; then no write to it can be recorded.
 """
 
 from __future__ import annotations
@@ -25,3 +26,48 @@ def steps(made: Any) -> list[tuple[Row, tuple[Any, ...]]]:
         found.append((row, made[1:n]))
         made = made[n] if len(made) > n else None
     return found[::-1]
+
+
+class Cut:
+    """In the place of a recipe: a view whose history is not its base's."""
+
+    __slots__ = ("what", "why")
+
+    def __init__(self, what: str, why: str):
+        self.what = what
+        self.why = why
+
+    def __bool__(self) -> bool:
+        return False
+
+    def refusal(self, modified: str) -> RuntimeError:
+        """The error for a recorded write; *modified* says to what."""
+        return RuntimeError(f"{self.what} is a view and {modified} modified inplace. {self.why}")
+
+
+class Piece(tuple[Any, ...]):
+    """The recipe of a view that is one of several outputs: no write to it can be recorded."""
+
+    cut: Cut
+
+
+def piece(made: tuple[Any, ...], function: str, i: int) -> Piece:
+    """The recipe of output *i* of a function that returns several views."""
+    marked = Piece(made)
+    marked.cut = Cut(
+        f"Output {i} of {function}",
+        "This view is the output of a function that returns multiple views. Such functions do not "
+        "allow the output views to be modified inplace. You should replace the inplace operation "
+        "by an out-of-place one.",
+    )
+    return marked
+
+
+def forbids_writes(made: Any) -> Cut | None:
+    """Why a write to the view of a recipe can't be recorded; None where it can."""
+    while made:
+        if type(made) is Piece:
+            return made.cut
+        n = len(made[0].arguments)
+        made = made[n] if len(made) > n else None
+    return made

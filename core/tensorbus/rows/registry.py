@@ -59,6 +59,8 @@ class Row:
     """What to call with a tensor of a dtype outside the domain, where it is not just converted."""
     keeps_order: bool = False
     """Whether a ``general`` op is pointwise all the same: its result has its operands' layout."""
+    number_inputs: int = 0
+    """How many inputs its node has, as hooks see them, for a number in the place of an operand."""
     node_name: str = ""
     tensors: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
@@ -106,7 +108,8 @@ def row(name: str, signature: str, form: str = "general", **fields: Any) -> Row:
 
     ``row("exp", "x:T", "unary", x=lambda F, g, out: F.mul(g, out))`` is a whole op.
     """
-    known = {"result", "composite", "node_name", "domain", "otherwise", "outside", "keeps_order"}
+    known = {"result", "composite", "node_name", "domain", "otherwise", "outside", "keeps_order",
+             "number_inputs"}  # fmt: skip
     rules = {k: fields.pop(k) for k in list(fields) if k not in known}
     made = Row(name, signature, form, rules=rules, **fields)
     unknown = set(rules) - set(made.tensors)

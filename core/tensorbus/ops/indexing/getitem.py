@@ -124,7 +124,7 @@ def _chain(x: Tensor, index: tuple[Any, ...]) -> Tensor | None:
     base, how = x._b, None
     if base is None or base is PERMUTED:
         base = x
-    elif x._r is None:
+    elif not x._r:
         return None
     else:
         how = x._r

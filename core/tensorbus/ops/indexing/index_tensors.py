@@ -8,12 +8,11 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.errors import device_error
 from tensorbus._tensor.tensor import Tensor, bump, from_array
-from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import Node, next_sequence, stale
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
-from tensorbus.op_engine.in_place import check_leaf, rebase, refuse_overlap
+from tensorbus.op_engine.in_place import check_write, rebase
 from tensorbus.op_engine.scalars import scalar_name_of
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.rows.layouts import broadcast_shapes, view_strides
@@ -332,12 +331,7 @@ def put_into(x: Tensor, dim: int, i: Tensor, src: Any, op: str, wrap: bool) -> N
     if given:
         src = apart(src, x)
     i = apart(i, x)
-    recording = (GRAD.on or THREAD.on) and (
-        x._e is not None or edge_of(x) is not None or (given and edge_of(src) is not None)
-    )
-    if GRAD.on or THREAD.on:
-        check_leaf(x)
-    refuse_overlap(x)
+    recording = check_write(x, src)
     if recording:
         n = IndexPutBackward0()
         n.e0 = edge_of(x)

@@ -11,8 +11,7 @@ from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.history import edge_of
-from tensorbus.op_engine.in_place import in_place, refuse_overlap
+from tensorbus.op_engine.in_place import check_history, in_place, refuse_overlap
 from tensorbus.op_engine.mixed_operands import operand
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
@@ -102,7 +101,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
         raise RuntimeError(
             f"output with shape {list(self._s)} doesn't match the broadcast shape {list(shape)}"
         )
-    if isinstance(value, Tensor) or self._e is not None or edge_of(self) is not None or RARE.on:
+    if isinstance(value, Tensor) or RARE.on or check_history(self):
         return in_place(self, masked_fill, (mask, value))
     refuse_overlap(self)
     k = self._k

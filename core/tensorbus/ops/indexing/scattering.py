@@ -8,12 +8,10 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor, bump, from_array
-from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.arguments import check_device, not_implemented
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
-from tensorbus.op_engine.history import edge_of
-from tensorbus.op_engine.in_place import check_leaf, in_place, refuse_overlap
+from tensorbus.op_engine.in_place import check_write, in_place
 from tensorbus.op_engine.mixed_operands import operand
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import fitted
@@ -154,14 +152,8 @@ def _apply(x: Tensor, d: int, i: Tensor, src: Any, op: str) -> Tensor:
 
 def _write(x: Tensor, d: int, i: Tensor, src: Any, op: str) -> Tensor:
     """The in-place form: straight into the memory where nothing records."""
-    given = isinstance(src, Tensor)
-    if (GRAD.on or THREAD.on) and (
-        x._e is not None or edge_of(x) is not None or (given and edge_of(src) is not None)
-    ):
+    if check_write(x, src):
         return in_place(x, lambda t, s: _apply(t, d, i, s, op), (src,))
-    if GRAD.on or THREAD.on:
-        check_leaf(x)
-    refuse_overlap(x)
     target, source = _vector(x), apart(_source(x, i, src), x)
     _scattered(x._k, target._a, d, apart(i, x)._a, source._a, op)
     bump(x)

@@ -6,12 +6,10 @@ from typing import Any
 
 from tensorbus._dispatch.kinds import check_bits
 from tensorbus._tensor.tensor import Tensor, bump, from_array
-from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.history import edge_of
-from tensorbus.op_engine.in_place import check_leaf, rebase, refuse_overlap
+from tensorbus.op_engine.in_place import check_history, check_write, rebase
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import fitted
 from tensorbus.rows.layouts import broadcast_shapes
@@ -25,14 +23,12 @@ def write_values(self: Tensor, src: Any) -> Tensor:
     y = to_kind(src, self._k)
     if y._s != self._s:
         y = y.expand(self._s)
-    recording = (GRAD.on or THREAD.on) and (edge_of(self) is not None or edge_of(y) is not None)
+    recording = check_write(self, y)
     if recording:
-        check_leaf(self)
         if y is src or y._b is not None:
             y = core("clone")(y)
     elif y._c is not None and y._c is self._c:
         y = core("clone")(y)  # one storage: no value may be overwritten before it is read
-    refuse_overlap(self)
     self._k.copy_(self._a, y._a)
     bump(self)
     if recording:
@@ -63,7 +59,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
             )
         return copy_(self, value)
     value = fitted(value, self._k.dtype)
-    if (GRAD.on or THREAD.on) and edge_of(self) is not None:
+    if check_history(self):
         return copy_(self, value)
     self._k.copy_(self._a, value)
     bump(self)

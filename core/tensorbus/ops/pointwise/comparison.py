@@ -10,7 +10,7 @@ from tensorbus._base.errors import device_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, floating
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.in_place import assign, check_leaf
+from tensorbus.op_engine.in_place import assign, check_write
 from tensorbus.op_engine.public import METHODS, public
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.creation.factories import ones_like
@@ -134,7 +134,7 @@ def _comparison_in_place(name: str, row: str) -> Any:
     """The method that overwrites a tensor with truth values, as 0 and 1 of its own dtype."""
 
     def form(self: Tensor, *other: Any) -> Tensor:
-        check_leaf(self)
+        check_write(self, *other)
         return assign(self, core(row)(self.detach(), *other).to(self._k.dtype))
 
     form.__name__ = form.__qualname__ = name + "_"

@@ -213,13 +213,13 @@ _COMMUTATIVE = {"add", "mul", "maximum", "minimum", "bitwise_and", "bitwise_or",
 # -- arithmetic ------------------------------------------------------------------------------
 # fmt: off
 binary("add", doc="``input + other``", operator="add", alpha=True,
-       x=lambda F, g: g, y=lambda F, g: g)
+       number_inputs=1, x=lambda F, g: g, y=lambda F, g: g)
 binary("sub", doc="``input - other``", operator="sub", domain="number", alpha=True,
-       x=lambda F, g: g, y=lambda F, g: F.neg(g))
-binary("mul", doc="``input * other``", operator="mul", aliases=("multiply",),
+       number_inputs=1, x=lambda F, g: g, y=lambda F, g: F.neg(g))
+binary("mul", doc="``input * other``", number_inputs=1, operator="mul", aliases=("multiply",),
        x=lambda F, g, y: F.mul(g, y), y=lambda F, g, x: F.mul(g, x))
 binary("div", doc="``input / other``, true division", operator="truediv", domain="float",
-       x=lambda F, g, y: F.div(g, y),
+       number_inputs=1, x=lambda F, g, y: F.div(g, y),
        y=lambda F, g, y, out: F.neg(F.div(F.mul(g, out), y)))
 binary("floor_divide", doc="``input // other``, rounded towards minus infinity",
        operator="floordiv", domain="ordered number", **no_derivative("floor_divide"))

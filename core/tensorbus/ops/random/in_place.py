@@ -6,9 +6,8 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor, bump
-from tensorbus.autograd.grad_mode import GRAD, THREAD, no_grad
-from tensorbus.op_engine.history import edge_of
-from tensorbus.op_engine.in_place import check_leaf, rebase, refuse_overlap
+from tensorbus.autograd.grad_mode import no_grad
+from tensorbus.op_engine.in_place import check_write, rebase
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import c_name, scalar_name
 from tensorbus.ops.random.choices import draw_bernoulli
@@ -23,12 +22,10 @@ from tensorbus.ops.random.random import (
 
 
 def _write(t: Tensor, array: Any) -> Tensor:
-    if GRAD.on or THREAD.on:
-        check_leaf(t)
-    refuse_overlap(t)
+    recorded = check_write(t)
     t._k.copy_(t._a, array)
     bump(t)
-    if (GRAD.on or THREAD.on) and edge_of(t) is not None:
+    if recorded:
         rebase(t, None)
     return t
 

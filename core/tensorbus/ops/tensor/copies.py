@@ -85,6 +85,8 @@ def detach_(self: Tensor) -> Tensor:
             "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
             "function in torch/optim/optimizer.py as the solution."
         )
+    if class_of(self._e) is AccumulateGrad:
+        requires_grad_(self, False)
     self._e = None
     return self
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from builtins import type as class_of
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.api import backward as _backward
 from tensorbus.autograd.early import hear_early
-from tensorbus.autograd.node import AccumulateGrad, Node, hooks_of
+from tensorbus.autograd.node import AccumulateGrad, Node, Retain, hooks_of
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.public import METHODS, public
 
@@ -79,6 +78,8 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
             "var_no_grad = var.detach()."
         )
     if not value:
+        if self._e is not None:
+            self.__dict__[_SWITCHED_OFF] = self._e
         self._e = None
     elif self._e is None:
         if self._k.dtype.category < dtypes.FLOAT:
@@ -89,7 +90,12 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
             raise RuntimeError(
                 "gradients of complex tensors are not supported; view_as_real gives their parts"
             )
-        self._e = AccumulateGrad(self)
+        # The edge that it had before: graphs that lead there, and its hooks, are its own again.
+        self._e = self.__dict__.pop(_SWITCHED_OFF, None) or AccumulateGrad(self)
+        self._e.k = self._k
+
+
+_SWITCHED_OFF = "_switched_off"
 
 
 @public(function=False)
@@ -143,15 +149,7 @@ def retain_grad(self: Tensor) -> None:
     if class_of(edge) is AccumulateGrad or _retains_grad(self):
         return
     self.__dict__["_retains"] = True
-    me = weakref.ref(self)
-
-    def keep(g: Tensor) -> None:
-        t = me()
-        if t is not None:
-            before = t.grad
-            t._g = g if before is None else before + g
-
-    hooks_of(edge).add("retain", keep)
+    hooks_of(edge).add("retain", Retain(self))
 
 
 METHODS["requires_grad"] = property(_requires_grad, _set_requires_grad)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump
-from tensorbus.autograd.grad_mode import GRAD, THREAD
-from tensorbus.op_engine.in_place import check_leaf
+from tensorbus.autograd.node import follow
+from tensorbus.op_engine.in_place import check_history
 from tensorbus.op_engine.public import FUNCTIONS, METHODS
 from tensorbus.ops.views.dimension_order import t, transpose
 from tensorbus.ops.views.shape import squeeze, unsqueeze
@@ -17,7 +17,8 @@ from tensorbus.ops.views.strided import as_strided
 def _become(self: Tensor, view: Tensor) -> Tensor:
     """Give a tensor the shape, the layout and the history of a view of it."""
     own = self._b is None or self._b is PERMUTED
-    self._a, self._s, self._e = view._a, view._s, view._e
+    self._a, self._s = view._a, view._s
+    follow(self, view._e)
     if own:
         self._b = None if self._k.is_contiguous(self._a) else PERMUTED
     else:
@@ -30,8 +31,7 @@ def _become(self: Tensor, view: Tensor) -> Tensor:
 
 def _in_place(view: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     def form(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if GRAD.on or THREAD.on:
-            check_leaf(self)
+        check_history(self)
         if name == "t_" and len(self._s) > 2:
             raise RuntimeError(
                 f"t_() expects a tensor with <= 2 dimensions, but self is {len(self._s)}D"

@@ -11,12 +11,21 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.public import public
+from tensorbus.rows.recipes import piece
 
 
 def _pieces(x: Tensor, dim: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
     cut = core("slice")
     starts = itertools.accumulate(sizes, initial=0)
     return tuple([cut(x, dim, at, at + n, 1) for at, n in zip(starts, sizes, strict=False)])
+
+
+def _outputs(function: str, views: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """The views, marked as outputs of one function: writes to them can't be recorded."""
+    for i, view in enumerate(views):
+        if view._r:
+            view._r = piece(view._r, function, i)
+    return views
 
 
 @public(method=False)
@@ -36,9 +45,10 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
             raise RuntimeError(
                 f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}"
             )
-        return (core("alias")(tensor),)
+        return _outputs("Split", (core("alias")(tensor),))
     count = max(-(-n // size), 1)
-    return _pieces(tensor, d, [min(size, n - at * size) for at in range(count)])
+    sizes = [min(size, n - at * size) for at in range(count)]
+    return _outputs("Split", _pieces(tensor, d, sizes))
 
 
 @public(name="split", function=False)
@@ -64,7 +74,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
             f"split_with_sizes expects split_sizes to sum exactly to {input._s[d]} (input tensor's "
             f"size at dimension {d}), but got split_sizes={sizes}"
         )
-    return _pieces(input, d, sizes)
+    return _outputs("SplitWithSizes", _pieces(input, d, sizes))
 
 
 @public()
@@ -77,7 +87,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     d = wrap_dim(dim, len(input._s))
     size = -(-input._s[d] // chunks)
     if size == 0:
-        return _pieces(input, d, [0] * chunks)
+        return _outputs("SplitWithSizes", _pieces(input, d, [0] * chunks))
     return split(input, size, d)
 
 
@@ -143,4 +153,4 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = wrap_dim(dim, len(input._s))
     select = core("select")
-    return tuple([select(input, d, i) for i in range(input._s[d])])
+    return _outputs("Unbind", tuple([select(input, d, i) for i in range(input._s[d])]))

@@ -9,7 +9,7 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.public import public
 from tensorbus.rows.layouts import contiguous_strides
-from tensorbus.rows.recipes import recipe
+from tensorbus.rows.recipes import forbids_writes, recipe
 from tensorbus.rows.registry import ROWS
 
 
@@ -88,7 +88,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: Any = None
 def _of_base(made: Tensor, shape: Any, strides: Any, offset: int) -> Tensor:
     """The view as one of its base: it may reach places that the view between them has not."""
     base, how = made._b, made._r
-    if isinstance(base, Tensor) and how is not None:
+    if isinstance(base, Tensor) and how and not forbids_writes(how):
         start, laid = base._k.layout(base._a)[1:]
         if not start and tuple(laid) == contiguous_strides(tuple(base._s)):
             made._r = recipe(ROWS["strided"], (shape, strides, offset), None)
