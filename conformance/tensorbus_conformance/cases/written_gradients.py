@@ -161,8 +161,11 @@ def _before_node(x: Any) -> None:
 
 
 def _after_node(x: Any) -> None:
+    def write(inputs: Any, outputs: Any) -> None:
+        inputs[0].mul_(10)
+
     y = x.squeeze()
-    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0].mul_(10),) and None)
+    y.grad_fn.register_hook(write)
     y.backward()
     same("the gradient", x.grad.tolist(), [[10.0]])
 
