@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import numbers
 import operator
 from collections.abc import Callable
 from types import FunctionType
@@ -17,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_checks import as_float, as_int
 from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding, takes_tensors
 
 _BY_TRUTH = frozenset(["inplace", "return_indices", "size_average", "reduce"])
@@ -92,7 +91,7 @@ def ints(function: str, argument: str, value: Any, count: int) -> tuple[int, ...
     if type(value) is int:
         return (value,) * count
     if not isinstance(value, (tuple, list)):
-        fit = _as_int(value)
+        fit = as_int(value)
         if fit is None:
             raise type_error(function, argument, None, "tuple of ints", value)
         return (fit,) * count
@@ -113,7 +112,7 @@ def int_tuple(function: str, argument: str, value: Any) -> tuple[int, ...]:
         raise type_error(function, argument, None, "tuple of ints", value)
     found = []
     for at, v in enumerate(value):
-        fit = v if type(v) is int else _as_int(v)
+        fit = v if type(v) is int else as_int(v)
         if fit is None:
             raise TypeError(
                 f"{function}(): argument '{argument}' must be tuple of ints, but found element of "
@@ -124,34 +123,12 @@ def int_tuple(function: str, argument: str, value: Any) -> tuple[int, ...]:
 
 
 # -- kinds of parameters ---------------------------------------------------------------------
-def _as_int(value: Any) -> int | None:
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        return int(value)
-    if _is_number_tensor(value) and value._k.dtype.category == dtypes.INTEGER:
-        return int(value.item())
-    return None
-
-
-def _as_float(value: Any) -> Any:
-    if isinstance(value, numbers.Real):  # Python's and NumPy's, truth values too
-        return value
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if _is_number_tensor(value) and not value._k.dtype.is_complex:
-        return value.item()
-    return None
-
-
 def _as_bool(value: Any) -> Any:
     return bool(value) if isinstance(value, (bool, np.bool_)) else None
 
 
 def _as_tensor(value: Any) -> Any:
     return value if isinstance(value, Tensor) else None
-
-
-def _is_number_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor) and not value._s and not value.requires_grad
 
 
 class _Kind(NamedTuple):
@@ -164,8 +141,8 @@ class _Kind(NamedTuple):
 
 _FITS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "Tensor": ("Tensor", _as_tensor),
-    "float": ("Number", _as_float),
-    "int": ("int", _as_int),
+    "float": ("Number", as_float),
+    "int": ("int", as_int),
     "bool": ("bool", _as_bool),
 }
 

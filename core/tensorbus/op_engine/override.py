@@ -17,6 +17,7 @@ from typing import Any
 from tensorbus._base import registered
 from tensorbus._base.size import Size
 from tensorbus._tensor.tensor import PERMUTED, Tensor, new
+from tensorbus.op_engine.argument_checks import Late
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.names import METHODS
@@ -111,14 +112,19 @@ def dispatch(func: Any, classes: list[type], args: Any, kwargs: Any) -> Any:
     return result
 
 
-def overridable(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as users see it: overriding classes among its arguments are asked first."""
+def overridable(f: Callable[..., Any], late: Late | None = None) -> Callable[..., Any]:
+    """The function as users see it: overriding classes among its arguments are asked first.
+
+    *late* is the function with a check of its arguments, where it has one.
+    """
+    if late is None:
+        late = Late(f)
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
         if SUBCLASSES.on and (classes := overriding(args, kwargs)):
             return dispatch(call, classes, args, kwargs)
-        return f(*args, **kwargs)
+        return late.call(*args, **kwargs)
 
     return call
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_checks import asks, checked
 from tensorbus.op_engine.in_place import in_place, write_out
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
-from tensorbus.op_engine.numpy_names import with_numpy_names
 from tensorbus.op_engine.override import (
     SUBCLASSES,
     dispatch,
@@ -36,16 +36,11 @@ def public(
 
     def publish(f: Callable[..., Any]) -> Callable[..., Any]:
         own = name or f.__name__
-        named = with_numpy_names(f)
-        shown = with_out(named) if out else named
-        if function and not out and takes_tensors(f):
-            shown = overridable(named)
-        called = overridable(named) if method and takes_tensors(f, others=True) else named
         for n in (own, *aliases):
             if function:
-                FUNCTIONS[n] = shown
+                FUNCTIONS[n] = _function(f, n, out)
             if method:
-                METHODS[n] = f if n.startswith("__") else called  # operators have reflected forms
+                METHODS[n] = _method(f, n)
             if inplace:
                 METHODS[n + "_"] = inplace_form(f, n + "_")
         return f
@@ -53,8 +48,23 @@ def public(
     return publish
 
 
-def with_out(f: Callable[..., Any]) -> Callable[..., Any]:
+def _function(f: Callable[..., Any], name: str, out: bool) -> Callable[..., Any]:
+    if out:
+        return with_out(f, name)
+    return overridable(f, checked(f, name)) if takes_tensors(f) else f
+
+
+def _method(f: Callable[..., Any], name: str) -> Any:
+    if name.startswith("__"):
+        return f  # operators have reflected forms
+    if takes_tensors(f, others=True):
+        return overridable(f, checked(f, name, method=True))
+    return Lazy(name, checked(f, name, method=True).made) if asks(f, True) else f
+
+
+def with_out(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The function with a keyword ``out`` that receives the result."""
+    late = checked(f, name)
 
     @functools.wraps(f)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -63,8 +73,8 @@ def with_out(f: Callable[..., Any]) -> Callable[..., Any]:
                 kwargs["out"] = out
             return dispatch(call, classes, args, kwargs)
         if out is None:
-            return f(*args, **kwargs)
-        return write_out(f(*args, **kwargs), out, f.__name__)
+            return late.call(*args, **kwargs)
+        return write_out(late.call(*args, **kwargs), out, name)
 
     signature = inspect.signature(f)
     out_parameter = inspect.Parameter(
@@ -84,10 +94,11 @@ def with_out(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def inplace_form(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The method that writes the function's result into its first argument."""
+    late = checked(f, name, method=True)
 
     @functools.wraps(f)
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return in_place(self, f, args, kwargs)
+        return in_place(self, late.call, args, kwargs)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"In-place version of ``{name[:-1]}``."

@@ -1,0 +1,207 @@
+"""Public functions check their arguments by the types that their annotations name.
+
+PyTorch refuses ``keepdim=1``, ``dim=True`` and ``dim=0.0`` before a function runs, and takes
+NumPy's integers and 0-dim tensors where it wants numbers. ``checked`` puts such a check before a
+function: a few tests of types, written as text when the function is first called.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorbus._base import dtypes
+from tensorbus._base.errors import type_error
+from tensorbus._tensor.tensor import Tensor
+
+_UNSET = object()
+_NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
+"""NumPy's argument names, which PyTorch takes too."""
+
+
+class Late:
+    """A function to call by ``late.call(...)``; *write* makes it when it is first called."""
+
+    __slots__ = ("call", "write")
+
+    def __init__(
+        self, f: Callable[..., Any], write: Callable[[], Callable[..., Any]] | None = None
+    ):
+        self.write = write
+        self.call: Callable[..., Any] = f if write is None else self._first
+
+    def _first(self, *args: Any, **kwargs: Any) -> Any:
+        return self.made()(*args, **kwargs)
+
+    def made(self) -> Callable[..., Any]:
+        """The function itself."""
+        if self.write is not None:
+            self.call, self.write = self.write(), None
+        return self.call
+
+
+def checked(f: Callable[..., Any], name: str, method: bool = False) -> Late:
+    """*f* behind a check of its arguments; a *method*'s positions are counted after ``self``."""
+    return Late(f, (lambda: _written(f, name, method)) if asks(f, method) else None)
+
+
+def asks(f: Callable[..., Any], method: bool) -> bool:
+    """Whether there is anything to check, or to rename, in the arguments of a function."""
+    notes = [(n, _parts(str(a))[0]) for n, a in f.__annotations__.items() if n != "return"]
+    return any(note in _CHECKS or n in _NUMPY_NAMES for n, note in notes[method:])
+
+
+def _parts(annotation: str) -> tuple[str, bool]:
+    """The type that an annotation names, and whether None is allowed too."""
+    plain = annotation.removesuffix(" | None")
+    return plain, plain != annotation
+
+
+def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., Any]:
+    parameters = list(inspect.signature(f).parameters.values())
+    stars = [p for p in parameters if p.kind is p.VAR_POSITIONAL]
+    renamed = {} if stars else {p.name: p.name in _NUMPY_NAMES for p in parameters}
+    positional, keywords, passed, lines = [], [], [], []
+    namespace: dict[str, Any] = {"function": f, "Tensor": Tensor, "unset": _UNSET}
+    late = False  # whether what follows has a default value, so that this has to have one
+    for position, p in enumerate(parameters, 1 - method):
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            passed.append("*" * (1 + (p.kind is p.VAR_KEYWORD)) + p.name)
+            continue
+        own = p.kind is p.KEYWORD_ONLY
+        passed.append(f"{p.name}={p.name}" if own else p.name)
+        required = p.default is p.empty
+        late = late or renamed.get(p.name, False)
+        if late or not required:
+            namespace[f"default_{p.name}"] = _UNSET if required else p.default
+        text = f"{p.name}=default_{p.name}" if late or not required else p.name
+        (keywords if own else positional).append(text)
+        if renamed.get(p.name):
+            theirs = _NUMPY_NAMES[p.name]
+            lines += [f"    if {theirs} is not unset:", f"        {p.name} = {theirs}"]
+        if late and required:
+            lines += [f"    if {p.name} is unset:", f"        missing({name!r}, {p.name!r})"]
+        if position:  # the tensor of a method is one
+            lines += _check_text(p, name, None if own else position)
+    keywords += [f"{_NUMPY_NAMES[n]}=unset" for n, both in renamed.items() if both]
+    star = [f"*{p.name}" for p in stars] or ["*"] * bool(keywords)
+    rest = [f"**{p.name}" for p in parameters if p.kind is p.VAR_KEYWORD]
+    head = ", ".join([*positional, *star, *keywords, *rest])
+    source = "\n".join([f"def made({head}):", *lines, f"    return function({', '.join(passed)})"])
+    namespace.update({f"check_{k}": v for k, v in _CHECKERS.items()}, missing=_missing)
+    exec(compile(source, f"<arguments of {name}>", "exec"), namespace)
+    made: Callable[..., Any] = functools.wraps(f)(namespace["made"])
+    return made
+
+
+def _check_text(p: inspect.Parameter, function: str, position: int | None) -> list[str]:
+    """The lines that test one argument; what is not the common case is looked at once more."""
+    note, none = _parts(str(p.annotation))
+    if note not in _CHECKS:
+        return []
+    common, check = _CHECKS[note]
+    if note == "int" and ("dim" in p.name or "axis" in p.name):
+        check = "dimension"
+    allowed = [f"{p.name} is None"] * none + [common.format(p.name)]
+    return [
+        f"    if not ({' or '.join(allowed)}):",
+        f"        {p.name} = check_{check}({p.name}, {function!r}, {p.name!r}, {position})",
+    ]
+
+
+def _missing(function: str, argument: str) -> None:
+    raise TypeError(f"{function}() missing 1 required positional argument: '{argument}'")
+
+
+# -- what is taken beside the common case ----------------------------------------------------
+def is_number(value: Any, any_rank: bool = False) -> bool:
+    """Whether a value is a tensor that stands for a number."""
+    return (
+        isinstance(value, Tensor)
+        and not value.requires_grad
+        and (not value._s or (any_rank and value._s.numel() == 1))
+    )
+
+
+def as_int(value: Any, any_rank: bool = False) -> int | None:
+    """The int that a value stands for; None where PyTorch refuses it for one."""
+    if isinstance(value, Tensor):
+        whole = value._k.dtype.category == dtypes.INTEGER
+        return int(value.item()) if whole and is_number(value, any_rank) else None
+    if isinstance(value, (bool, np.bool_)) or (isinstance(value, np.ndarray) and not any_rank):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def as_float(value: Any) -> Any:
+    """The real number that a value stands for; None where PyTorch refuses it for one."""
+    found = as_number(value)
+    if isinstance(found, complex) and isinstance(value, Tensor):
+        raise RuntimeError("value cannot be converted to type double without overflow")
+    return None if isinstance(found, complex) else found
+
+
+def as_number(value: Any) -> Any:
+    """The number that a value stands for; None where PyTorch refuses it for one."""
+    if isinstance(value, (int, float, complex)):
+        return value
+    if isinstance(value, (np.number, np.bool_)) or is_number(value):
+        return value.item()
+    return None
+
+
+def _none(value: Any) -> None:
+    """Nothing but the common case is taken."""
+
+
+def _check(expected: str, fit: Callable[[Any], Any]) -> Callable[..., Any]:
+    def check(value: Any, function: str, argument: str, position: int | None) -> Any:
+        found = fit(value)
+        if found is None:
+            raise type_error(function, argument, position, expected, value)
+        return found
+
+    return check
+
+
+def _tensors(value: Any, function: str, argument: str, position: int | None) -> Any:
+    if not isinstance(value, (tuple, list)):
+        raise type_error(function, argument, position, "tuple of Tensors", value)
+    for place, element in enumerate(value):
+        if not isinstance(element, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {place} in argument {(position or 1) - 1}, "
+                f"but got {type(element).__name__}"
+            )
+    return value
+
+
+_CHECKS = {
+    "Tensor": ("isinstance({}, Tensor)", "tensor"),
+    "Sequence[Tensor]": ("False", "tensors"),
+    "bool": ("{0} is True or {0} is False", "bool"),
+    "int": ("type({}) is int", "int"),
+    "float": ("type({}) is float", "float"),
+    "complex": ("type({0}) is float or type({0}) is int", "number"),
+    "str": ("isinstance({}, str)", "str"),
+}
+"""For a type's name: the test of the common case, and who looks at the rest."""
+
+_CHECKERS = {
+    "tensor": _check("Tensor", _none),
+    "tensors": _tensors,
+    "bool": _check("bool", _none),
+    "int": _check("int", lambda value: as_int(value, any_rank=True)),
+    "dimension": _check("int", as_int),
+    "float": _check("float", as_float),
+    "number": _check("Number", as_number),
+    "str": _check("str", _none),
+}
