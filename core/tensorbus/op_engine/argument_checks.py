@@ -64,30 +64,37 @@ def _parts(annotation: str) -> tuple[str, bool]:
 
 def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., Any]:
     parameters = list(inspect.signature(f).parameters.values())
+    code = f.__code__
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if options := [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in own]:
+        # A factory, which looks at its options itself.
+        parameters = [p for p in parameters if p not in options and p.kind is not p.VAR_KEYWORD]
+        parameters.append(inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD))
     stars = [p for p in parameters if p.kind is p.VAR_POSITIONAL]
     renamed = {} if stars else {p.name: p.name in _NUMPY_NAMES for p in parameters}
     positional, keywords, passed, lines = [], [], [], []
     namespace: dict[str, Any] = {"function": f, "Tensor": Tensor, "unset": _UNSET}
+    namespace["dtype"] = dtypes.dtype
     late = False  # whether what follows has a default value, so that this has to have one
     for position, p in enumerate(parameters, 1 - method):
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
             passed.append("*" * (1 + (p.kind is p.VAR_KEYWORD)) + p.name)
             continue
-        own = p.kind is p.KEYWORD_ONLY
-        passed.append(f"{p.name}={p.name}" if own else p.name)
+        named = p.kind is p.KEYWORD_ONLY
+        passed.append(f"{p.name}={p.name}" if named else p.name)
         required = p.default is p.empty
         late = late or renamed.get(p.name, False)
         if late or not required:
             namespace[f"default_{p.name}"] = _UNSET if required else p.default
         text = f"{p.name}=default_{p.name}" if late or not required else p.name
-        (keywords if own else positional).append(text)
+        (keywords if named else positional).append(text)
         if renamed.get(p.name):
             theirs = _NUMPY_NAMES[p.name]
             lines += [f"    if {theirs} is not unset:", f"        {p.name} = {theirs}"]
         if late and required:
             lines += [f"    if {p.name} is unset:", f"        missing({name!r}, {p.name!r})"]
         if position:  # the tensor of a method is one
-            lines += _check_text(p, name, None if own else position)
+            lines += _check_text(p, name, None if named else position)
     keywords += [f"{_NUMPY_NAMES[n]}=unset" for n, both in renamed.items() if both]
     star = [f"*{p.name}" for p in stars] or ["*"] * bool(keywords)
     rest = [f"**{p.name}" for p in parameters if p.kind is p.VAR_KEYWORD]
@@ -184,6 +191,18 @@ def _tensors(value: Any, function: str, argument: str, position: int | None) -> 
     return value
 
 
+def _dtype(value: Any, function: str, argument: str, position: int | None) -> Any:
+    return dtypes.checked(value, function)
+
+
+def _generator(value: Any, function: str, argument: str, position: int | None) -> Any:
+    from tensorbus.random import Generator
+
+    if not isinstance(value, Generator):
+        raise type_error(function, argument, position, "torch.Generator", value)
+    return value
+
+
 _CHECKS = {
     "Tensor": ("isinstance({}, Tensor)", "tensor"),
     "Sequence[Tensor]": ("False", "tensors"),
@@ -192,6 +211,8 @@ _CHECKS = {
     "float": ("type({}) is float", "float"),
     "complex": ("type({0}) is float or type({0}) is int", "number"),
     "str": ("isinstance({}, str)", "str"),
+    "dtypes.dtype": ("type({}) is dtype", "dtype"),
+    "Generator": ("False", "generator"),
 }
 """For a type's name: the test of the common case, and who looks at the rest."""
 
@@ -204,4 +225,6 @@ _CHECKERS = {
     "float": _check("float", as_float),
     "number": _check("Number", as_number),
     "str": _check("str", _none),
+    "dtype": _dtype,
+    "generator": _generator,
 }

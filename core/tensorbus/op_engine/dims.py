@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from tensorbus._base.errors import dim_error
-from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_checks import as_int
 
 
 def wrap_dim(dim: Any, rank: int) -> int:
     """One dimension, counted from the end where negative; IndexError out of range."""
-    try:
-        dim = operator.index(dim)
-    except TypeError:
-        raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}") from None
+    if type(dim) is not int:
+        found = as_int(dim)
+        if found is None:
+            raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}")
+        dim = found
     n = max(rank, 1)
     if not -n <= dim < n:
         raise dim_error(dim, rank)
@@ -60,12 +60,10 @@ def list_argument(
 
 
 def _extent(n: Any) -> int:
-    if isinstance(n, Tensor):
-        return int(n.item())
-    try:
-        return operator.index(n)
-    except TypeError:
-        raise TypeError(f"a shape is made of ints, not of {type(n).__name__}") from None
+    found = as_int(n, any_rank=True)
+    if found is None:
+        raise TypeError(f"a shape is made of ints, not of {type(n).__name__}")
+    return found
 
 
 def kept(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:

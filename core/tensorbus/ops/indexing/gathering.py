@@ -282,7 +282,9 @@ def _write_slices(x: Tensor, d: int, i: Tensor, source: Any, op: str) -> Tensor:
 
 
 @public(function=False)
-def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+def index_add_(
+    self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: complex = 1
+) -> Tensor:
     """Add ``alpha * source`` to the slices at the places; every duplicate counts."""
     d = wrap_dim(dim, len(self._s))
     i = _add_places(self, d, index, source)
@@ -292,7 +294,9 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 
 @public(out=True)
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+def index_add(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: complex = 1
+) -> Tensor:
     """``index_add_`` on a copy."""
     return index_add_(core("clone")(input), dim, index, source, alpha=alpha)
 

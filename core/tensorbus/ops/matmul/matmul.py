@@ -262,7 +262,9 @@ def _same_dtypes(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
 
 
 @public(out=True, inplace=True)
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
+) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``; *input* broadcasts.
 
     RuntimeError where the dtypes differ or the shapes do not fit. With beta = 0 *input* is ignored,
@@ -277,7 +279,9 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: An
 
 
 @public(out=True, inplace=True)
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1
+) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``; *input* broadcasts."""
     check_tensors("addmv", input=input, mat=mat, vec=vec)
     if len({x._k.dtype for x in (input, mat, vec)}) > 1:
@@ -300,7 +304,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
 
 @public(out=True, inplace=True)
 def baddbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
     check_tensors("baddbmm", input=input, batch1=batch1, batch2=batch2)

@@ -48,7 +48,9 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 
 @public(out=True, inplace=True)
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addr(
+    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1
+) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``."""
     check_tensors("addr", input=input, vec1=vec1, vec2=vec2)
     if len(vec1._s) != 1 or len(vec2._s) != 1:
@@ -73,7 +75,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any
 
 @public(out=True, inplace=True)
 def addbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
     """``beta * input + alpha * sum over the batch of (batch1 @ batch2)``."""
     check_tensors("addbmm", input=input, batch1=batch1, batch2=batch2)

@@ -122,7 +122,7 @@ def _silu_slope(F: Any, x: Any) -> Any:
 
 
 # -- public ----------------------------------------------------------------------------------
-def as_float(x: Tensor, dtype: Any = None) -> Tensor:
+def as_float(x: Tensor, dtype: dtypes.dtype | None = None) -> Tensor:
     """The tensor in a floating point dtype: the one named, its own, or the default."""
     if dtype is not None:
         return to_kind(x, x._k.of(dtype))
@@ -151,7 +151,7 @@ def over_dim(name: str, x: Tensor, dim: int | None, dtype: Any) -> Tensor:
 
 @public(out=True)
 def softmax(
-    input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3
+    input: Tensor, dim: int | None = None, dtype: dtypes.dtype | None = None, _stacklevel: int = 3
 ) -> Tensor:
     """``exp(input) / sum(exp(input))`` along a dimension."""
     return over_dim("softmax", input, dim, dtype)
@@ -159,7 +159,7 @@ def softmax(
 
 @public(out=True)
 def log_softmax(
-    input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3
+    input: Tensor, dim: int | None = None, dtype: dtypes.dtype | None = None, _stacklevel: int = 3
 ) -> Tensor:
     """``log(softmax(input))`` along a dimension, without overflow."""
     return over_dim("log_softmax", input, dim, dtype)

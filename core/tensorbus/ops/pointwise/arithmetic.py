@@ -120,7 +120,7 @@ FUNCTIONS["subtract"] = FUNCTIONS["sub"]
 
 
 @public(method=False)
-def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+def rsub(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
     """``other - alpha * input``."""
     check_tensors("rsub", input=input)
     if isinstance(other, Tensor):
@@ -189,7 +189,7 @@ def _added_in_place(
 
 
 @public(out=True)
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """``input + value * tensor1 * tensor2`` in the dtype of the result; the operands broadcast.
 
     RuntimeError for a *value* that this dtype cannot hold.
@@ -198,13 +198,13 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 
 
 @public(function=False)
-def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """In-place version of ``addcmul``."""
     return _added_in_place("addcmul_", self, tensor1, tensor2, value, _product)
 
 
 @public(out=True)
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """``input + value * tensor1 / tensor2`` in the dtype of the result; the operands broadcast.
 
     RuntimeError for two integer tensors, and for a *value* that the dtype cannot hold.
@@ -213,7 +213,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 
 
 @public(function=False)
-def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """In-place version of ``addcdiv``."""
     return _added_in_place("addcdiv_", self, tensor1, tensor2, value, _quotient)
 

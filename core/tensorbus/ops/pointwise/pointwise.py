@@ -138,7 +138,9 @@ def scaled(input: Any, other: Any, alpha: Any) -> Any:
 
 
 def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    def function(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+    def function(
+        input: Any, other: Any, *, alpha: complex = 1, out: Tensor | None = None
+    ) -> Tensor:
         if alpha is not _ONE:
             if SUBCLASSES.on and (classes := overriding((input, other, out))):
                 return dispatch(function, classes, (input, other), _given(out, alpha=alpha))
@@ -151,7 +153,7 @@ def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 def _scaled_in_place(name: str) -> Callable[..., Any]:
     plain = fast_binary(name)
 
-    def form(self: Tensor, other: Any, *, alpha: Any = 1) -> Any:
+    def form(self: Tensor, other: Any, *, alpha: complex = 1) -> Any:
         if alpha is _ONE:
             return plain(self, other)
         k = self._k

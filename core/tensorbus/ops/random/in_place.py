@@ -19,6 +19,7 @@ from tensorbus.ops.random.random import (
     draw_normal,
     draw_uniform,
 )
+from tensorbus.random import Generator
 
 
 def _write(t: Tensor, array: Any) -> Tensor:
@@ -32,7 +33,12 @@ def _write(t: Tensor, array: Any) -> Tensor:
 
 @public(function=False)
 def uniform_(
-    self: Tensor, from_: float = 0, to: float = 1, *, generator: Any = None, **kwargs: Any
+    self: Tensor,
+    from_: float = 0,
+    to: float = 1,
+    *,
+    generator: Generator | None = None,
+    **kwargs: Any,
 ) -> Tensor:
     """Overwrite with uniform random numbers in [from, to)."""
     low, high = float(kwargs.pop("from", from_)), float(to)
@@ -56,7 +62,9 @@ def uniform_(
 
 
 @public(function=False)
-def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = None) -> Tensor:
+def normal_(
+    self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None
+) -> Tensor:
     """Overwrite with normal random numbers."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
@@ -67,7 +75,12 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Any = N
 
 @public(function=False)
 def random_(
-    self: Tensor, from_: Any = 0, to: Any = None, *, generator: Any = None, **kwargs: Any
+    self: Tensor,
+    from_: Any = 0,
+    to: Any = None,
+    *,
+    generator: Generator | None = None,
+    **kwargs: Any,
 ) -> Tensor:
     """Overwrite with random integers: below *to*, or in [from, to), or all the dtype holds."""
     low = kwargs.pop("from", from_)
@@ -81,7 +94,7 @@ def random_(
 
 
 @public(function=False)
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Overwrite with 1 with probability *p*, else 0."""
     if self._k.dtype.is_complex:
         raise NotImplementedError(
@@ -92,7 +105,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 
 
 @public(function=False)
-def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
+def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Overwrite with exponential random numbers."""
     k = self._k
     if not k.is_float:

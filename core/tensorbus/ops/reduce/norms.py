@@ -96,7 +96,12 @@ def _check_dtype(name: str, own: dtypes.dtype, wanted: dtypes.dtype) -> None:
 
 @public(name="linalg_vector_norm", function=False, method=False, out=True)
 def vector_norm(
-    x: Tensor, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    x: Tensor,
+    ord: float = 2,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """The norm of the vectors along some dimensions, or of all elements.
 
@@ -137,7 +142,12 @@ def _refuse_empty(x: Tensor, order: float, dim: Any, dims: tuple[int, ...]) -> N
 
 @public(name="linalg_matrix_norm", function=False, method=False, out=True)
 def matrix_norm(
-    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+    A: Tensor,
+    ord: Any = "fro",
+    dim: Any = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """The norm of the matrices in two dimensions: ``"fro"``, 1, -1, inf or -inf.
 
@@ -179,7 +189,12 @@ def matrix_norm(
 
 @public(name="linalg_norm", function=False, method=False, out=True)
 def linalg_norm(
-    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    A: Tensor,
+    ord: Any = None,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """A vector's norm; a matrix's where *ord* is given and two dimensions are meant."""
     check_tensors("linalg_norm", A=A)
@@ -205,7 +220,11 @@ def linalg_norm(
 
 @public(out=True)
 def norm(
-    input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
+    input: Tensor,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """The *p*-norm of all elements, or along some dimensions.
 

@@ -179,7 +179,9 @@ def _reduce(name: str, x: Tensor, dim: Any, keepdim: bool, *more: Any) -> Tensor
 
 
 @public(out=True)
-def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def sum(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """The sum of all elements, or over some dimensions; integers give int64.
 
     >>> import tensorbus
@@ -192,7 +194,9 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 
 @public(out=True)
-def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def mean(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """The mean of all elements, or over some dimensions; floating point or complex only."""
     x = input if dtype is None else to_kind(input, input._k.of(dtype))
     if x._k.dtype.category < dtypes.FLOAT:
@@ -205,7 +209,9 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 
 @public(out=True)
-def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def prod(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """The product of all elements, or over one dimension; integers give int64."""
     return _reduce("prod", _accumulated(input, dtype), dim, keepdim)
 
@@ -306,7 +312,7 @@ def var(
     unbiased: Any = None,
     keepdim: bool = False,
     *,
-    correction: Any = None,
+    correction: complex | None = None,
 ) -> Tensor:
     """The variance, with Bessel's correction unless ``correction=0``."""
     return _spread_of("var", input, dim, keepdim, _correction(unbiased, correction))
@@ -330,7 +336,7 @@ def std(
     unbiased: Any = None,
     keepdim: bool = False,
     *,
-    correction: Any = None,
+    correction: complex | None = None,
 ) -> Tensor:
     """The standard deviation, with Bessel's correction unless ``correction=0``."""
     return _spread_of("std", input, dim, keepdim, _correction(unbiased, correction))
@@ -357,7 +363,7 @@ def _complex_logsumexp(x: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 
 @public(out=True, inplace=True)
-def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Running sums along a dimension; integers give int64."""
     x = _accumulated(input, dtype)
     d = wrap_dim(dim, len(x._s))
@@ -365,7 +371,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 
 @public(out=True, inplace=True)
-def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Running products along a dimension; integers give int64."""
     x = _accumulated(input, dtype)
     d = wrap_dim(dim, len(x._s))

@@ -98,7 +98,7 @@ def std_mean(
     unbiased: Any = None,
     keepdim: bool = False,
     *,
-    correction: Any = None,
+    correction: complex | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean, of all elements or over some dimensions."""
     return _moments("std_mean", input, std, (dim, unbiased, keepdim, correction))
@@ -111,7 +111,7 @@ def var_mean(
     unbiased: Any = None,
     keepdim: bool = False,
     *,
-    correction: Any = None,
+    correction: complex | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The variance and the mean, of all elements or over some dimensions."""
     return _moments("var_mean", input, var, (dim, unbiased, keepdim, correction))
@@ -122,7 +122,9 @@ def _without_nan(x: Tensor) -> Tensor:
 
 
 @public(out=True)
-def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def nansum(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """The sum with NaN counted as 0."""
     check_tensors("nansum", input=input)
     if input._k.dtype.is_complex:
@@ -133,7 +135,9 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
 
 @public(out=True)
-def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def nanmean(
+    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """The mean of the values that are not NaN."""
     check_tensors("nanmean", input=input)
     if input._k.dtype.category < dtypes.FLOAT:
