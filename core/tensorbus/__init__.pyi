@@ -2,6 +2,7 @@
 
 import numpy as np
 from builtins import bool as _bool
+from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ from tensorbus import serialization as serialization
 from tensorbus import storage as storage
 from tensorbus import utils as utils
 from tensorbus import version as version
+from tensorbus._base import dtypes
 from tensorbus._base.dtypes import can_cast as can_cast
 from tensorbus._base.dtypes import dtype as dtype
 from tensorbus._base.dtypes import finfo as finfo
@@ -132,21 +134,21 @@ def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic cosine, element by element; *out* receives the result where given."""
 def acosh_(input: Tensor) -> Tensor:
     """In-place version of ``acosh``: the method as a function."""
-def add(input: _Operand, other: _Operand, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+def add(input: _Operand, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``input + other``; the operands broadcast."""
-def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * sum over the batch of (batch1 @ batch2)``."""
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``input + value * tensor1 / tensor2`` in the dtype of the result; the operands broadcast."""
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``input + value * tensor1 * tensor2`` in the dtype of the result; the operands broadcast."""
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``; *input* broadcasts."""
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``; *input* broadcasts."""
-def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _complex = 1, alpha: _complex = 1) -> Tensor:
     """In-place version of ``addmv``: the method as a function."""
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``."""
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged, complex numbers conjugated."""
@@ -230,7 +232,7 @@ def atleast_2d(*tensors: Any) -> Any:
     """The tensors, those of fewer than two dimensions as matrices of one row."""
 def atleast_3d(*tensors: Any) -> Any:
     """The tensors, those of fewer than three dimensions with new ones of extent 1."""
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """1 with the probability that *input* (or *p*) says, else 0."""
@@ -328,9 +330,9 @@ def cummax(input: Tensor, dim: _int, *, out: Any = None) -> Any:
     """(values, indices) of the largest element so far; its last place among equals."""
 def cummin(input: Tensor, dim: _int, *, out: Any = None) -> Any:
     """(values, indices) of the smallest element so far; its last place among equals."""
-def cumprod(input: Tensor, dim: _int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+def cumprod(input: Tensor, dim: _int, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """Running products along a dimension; integers give int64."""
-def cumsum(input: Tensor, dim: _int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+def cumsum(input: Tensor, dim: _int, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """Running sums along a dimension; integers give int64."""
 def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: _int = -1) -> Tensor:
     """The running integrals along a dimension by the trapezoidal rule."""
@@ -474,7 +476,7 @@ def hypot(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Ten
     """``sqrt(input**2 + other**2)`` without overflow; the operands broadcast."""
 def imag(input: Tensor) -> Tensor:
     """The imaginary parts, sharing memory; RuntimeError for a real dtype."""
-def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``index_add_`` on a copy."""
 def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``index_copy_`` on a copy."""
@@ -560,7 +562,7 @@ def log2_(input: Tensor) -> Tensor:
     """In-place version of ``log2``: the method as a function."""
 def log_(input: Tensor) -> Tensor:
     """In-place version of ``log``: the method as a function."""
-def log_softmax(input: Tensor, dim: _int | None = None, dtype: Any = None, _stacklevel: _int = 3, *, out: Tensor | None = None) -> Tensor:
+def log_softmax(input: Tensor, dim: _int | None = None, dtype: dtypes.dtype | None = None, _stacklevel: _int = 3, *, out: Tensor | None = None) -> Tensor:
     """``log(softmax(input))`` along a dimension, without overflow."""
 def logaddexp(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``log(exp(input) + exp(other))`` without overflow; the operands broadcast."""
@@ -602,7 +604,7 @@ def max(input: Tensor, dim: Any = None, keepdim: _bool = False, *, other: Any = 
     """The largest element; with *dim* (values, indices), the first among equals."""
 def maximum(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The larger of both, NaN where either is; the operands broadcast."""
-def mean(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+def mean(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The mean of all elements, or over some dimensions; floating point or complex only."""
 def median(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None) -> Any:
     """The lower median, NaN if any element is; with *dim* (values, indices)."""
@@ -636,11 +638,11 @@ def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None =
     """NaN and the infinities replaced: by 0, and by the dtype's largest and smallest numbers."""
 def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
     """In-place version of ``nan_to_num``: the method as a function."""
-def nanmean(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+def nanmean(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The mean of the values that are not NaN."""
 def nanmedian(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None) -> Any:
     """The lower median of what is not NaN; with *dim* (values, indices)."""
-def nansum(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+def nansum(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum with NaN counted as 0."""
 def narrow(input: Tensor, dim: _int, start: Any, length: _int) -> Tensor:
     """*length* places of one dimension from *start* on, without a copy."""
@@ -660,7 +662,7 @@ def nextafter(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
     """The next floating point number after *input* towards *other*."""
 def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Any = None) -> Any:
     """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
-def norm(input: Tensor, p: Any = 'fro', dim: Any = None, keepdim: _bool = False, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
+def norm(input: Tensor, p: Any = 'fro', dim: Any = None, keepdim: _bool = False, dtype: dtypes.dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """The *p*-norm of all elements, or along some dimensions."""
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Normal random numbers with means and standard deviations given as tensors or numbers."""
@@ -684,7 +686,7 @@ def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The tensor itself; RuntimeError for truth values."""
 def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input ** exponent``; the operands broadcast, and one of them may be a number."""
-def prod(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+def prod(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The product of all elements, or over one dimension; integers give int64."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
     """``put_`` on a copy."""
@@ -746,7 +748,7 @@ def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 / sqrt(input)``, element by element; *out* receives the result where given."""
 def rsqrt_(input: Tensor) -> Tensor:
     """In-place version of ``rsqrt``: the method as a function."""
-def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+def rsub(input: Tensor, other: Any, *, alpha: _complex = 1) -> Tensor:
     """``other - alpha * input``."""
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor:
     """A copy with ``out[index[i][j]][j] = src[i][j]`` for ``dim=0``; *src* may be a number."""
@@ -784,7 +786,7 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine, element by element; *out* receives the result where given."""
 def sinh_(input: Tensor) -> Tensor:
     """In-place version of ``sinh``: the method as a function."""
-def softmax(input: Tensor, dim: _int | None = None, dtype: Any = None, _stacklevel: _int = 3, *, out: Tensor | None = None) -> Tensor:
+def softmax(input: Tensor, dim: _int | None = None, dtype: dtypes.dtype | None = None, _stacklevel: _int = 3, *, out: Tensor | None = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along a dimension."""
 def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Any = None) -> Any:
     """(values, indices) in order along a dimension; NaN counts as largest."""
@@ -804,15 +806,15 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without the dimensions of extent 1, or without those named where their extent is 1."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new dimension."""
-def std(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: Any = None, out: Tensor | None = None) -> Tensor:
+def std(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
     """The standard deviation, with Bessel's correction unless ``correction=0``."""
-def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: Any = None) -> tuple[Tensor, Tensor]:
+def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: _complex | None = None) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean, of all elements or over some dimensions."""
-def sub(input: _Operand, other: _Operand, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+def sub(input: _Operand, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``input - other``; the operands broadcast."""
-def subtract(input: _Operand, other: _Operand, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+def subtract(input: _Operand, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``input - other``; the operands broadcast."""
-def sum(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+def sum(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of all elements, or over some dimensions; integers give int64."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """``transpose`` under NumPy's name."""
@@ -876,9 +878,9 @@ def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A new dimension of extent 1."""
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
     """Powers of a vector's elements as columns, the highest first unless *increasing*."""
-def var(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: Any = None, out: Tensor | None = None) -> Tensor:
+def var(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
     """The variance, with Bessel's correction unless ``correction=0``."""
-def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: Any = None) -> tuple[Tensor, Tensor]:
+def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: _complex | None = None) -> tuple[Tensor, Tensor]:
     """The variance and the mean, of all elements or over some dimensions."""
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors, the first one conjugated."""

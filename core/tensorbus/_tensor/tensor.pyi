@@ -145,33 +145,33 @@ class Tensor:
         """The inverse hyperbolic cosine, element by element; *out* receives the result where given."""
     def acosh_(self) -> Self:
         """In-place version of ``acosh``."""
-    def add(self, other: _Operand, *, alpha: Any = 1) -> Tensor:
+    def add(self, other: _Operand, *, alpha: complex = 1) -> Tensor:
         """``input + other``; the operands broadcast."""
-    def add_(self, other: _Operand, *, alpha: Any = 1) -> Self:
+    def add_(self, other: _Operand, *, alpha: complex = 1) -> Self:
         """In-place version of ``add``."""
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
         """``beta * input + alpha * sum over the batch of (batch1 @ batch2)``."""
-    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Self:
         """In-place version of ``addbmm``."""
-    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
         """``input + value * tensor1 / tensor2`` in the dtype of the result; the operands broadcast."""
-    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Self:
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Self:
         """In-place version of ``addcdiv``."""
-    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
         """``input + value * tensor1 * tensor2`` in the dtype of the result; the operands broadcast."""
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Self:
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Self:
         """In-place version of ``addcmul``."""
-    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
         """``beta * input + alpha * (mat1 @ mat2)``; *input* broadcasts."""
-    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Self:
         """In-place version of ``addmm``."""
-    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
         """``beta * input + alpha * (mat @ vec)``; *input* broadcasts."""
-    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Self:
         """In-place version of ``addmv``."""
-    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
         """``beta * input + alpha * outer(vec1, vec2)``."""
-    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Self:
         """In-place version of ``addr``."""
     def adjoint(self) -> Tensor:
         """The last two dimensions exchanged, complex numbers conjugated."""
@@ -253,13 +253,13 @@ class Tensor:
         """In-place version of ``atanh``."""
     def backward(self, gradient: Tensor | None = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None:
         """Add the gradients of this tensor to ``.grad`` of the leaves it was made from."""
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
         """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
-    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Self:
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Self:
         """In-place version of ``baddbmm``."""
     def bernoulli(self, p: Any = None, *, generator: Generator | None = None) -> Tensor:
         """1 with the probability that *input* (or *p*) says, else 0."""
-    def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Self:
+    def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Self:
         """Overwrite with 1 with probability *p*, else 0."""
     def bfloat16(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as bfloat16."""
@@ -369,13 +369,13 @@ class Tensor:
         """(values, indices) of the largest element so far; its last place among equals."""
     def cummin(self, dim: _int) -> Any:
         """(values, indices) of the smallest element so far; its last place among equals."""
-    def cumprod(self, dim: _int, *, dtype: Any = None) -> Tensor:
+    def cumprod(self, dim: _int, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """Running products along a dimension; integers give int64."""
-    def cumprod_(self, dim: _int, *, dtype: Any = None) -> Self:
+    def cumprod_(self, dim: _int, *, dtype: dtypes.dtype | None = None) -> Self:
         """In-place version of ``cumprod``."""
-    def cumsum(self, dim: _int, *, dtype: Any = None) -> Tensor:
+    def cumsum(self, dim: _int, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """Running sums along a dimension; integers give int64."""
-    def cumsum_(self, dim: _int, *, dtype: Any = None) -> Self:
+    def cumsum_(self, dim: _int, *, dtype: dtypes.dtype | None = None) -> Self:
         """In-place version of ``cumsum``."""
     @property
     def data(self) -> Tensor:
@@ -466,7 +466,7 @@ class Tensor:
         """``exp(input) - 1``, exact near 0, element by element; *out* receives the result where given."""
     def expm1_(self) -> Self:
         """In-place version of ``expm1``."""
-    def exponential_(self, lambd: _float = 1, *, generator: Any = None) -> Self:
+    def exponential_(self, lambd: _float = 1, *, generator: Generator | None = None) -> Self:
         """Overwrite with exponential random numbers."""
     def fill_(self, value: Any) -> Self:
         """Write one value everywhere."""
@@ -565,9 +565,9 @@ class Tensor:
         """The imaginary parts, sharing memory; RuntimeError for a real dtype."""
     @imag.setter
     def imag(self, value: Tensor) -> None: ...
-    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: complex = 1) -> Tensor:
         """``index_add_`` on a copy."""
-    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Self:
+    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: complex = 1) -> Self:
         """Add ``alpha * source`` to the slices at the places; every duplicate counts."""
     def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """``index_copy_`` on a copy."""
@@ -695,7 +695,7 @@ class Tensor:
         """In-place version of ``log2``."""
     def log_(self) -> Self:
         """In-place version of ``log``."""
-    def log_softmax(self, dim: _int | None = None, dtype: Any = None, _stacklevel: _int = 3) -> Tensor:
+    def log_softmax(self, dim: _int | None = None, dtype: dtypes.dtype | None = None, _stacklevel: _int = 3) -> Tensor:
         """``log(softmax(input))`` along a dimension, without overflow."""
     def logaddexp(self, other: _Operand) -> Tensor:
         """``log(exp(input) + exp(other))`` without overflow; the operands broadcast."""
@@ -763,7 +763,7 @@ class Tensor:
         """The larger of both, NaN where either is; the operands broadcast."""
     def maximum_(self, other: _Operand) -> Self:
         """In-place version of ``maximum``."""
-    def mean(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
+    def mean(self, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The mean of all elements, or over some dimensions; floating point or complex only."""
     def median(self, dim: _int | None = None, keepdim: _bool = False) -> Any:
         """The lower median, NaN if any element is; with *dim* (values, indices)."""
@@ -806,11 +806,11 @@ class Tensor:
         """NaN and the infinities replaced: by 0, and by the dtype's largest and smallest numbers."""
     def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Self:
         """In-place version of ``nan_to_num``."""
-    def nanmean(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
+    def nanmean(self, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The mean of the values that are not NaN."""
     def nanmedian(self, dim: _int | None = None, keepdim: _bool = False) -> Any:
         """The lower median of what is not NaN; with *dim* (values, indices)."""
-    def nansum(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
+    def nansum(self, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The sum with NaN counted as 0."""
     def narrow(self, dim: _int, start: Any, length: _int) -> Tensor:
         """*length* places of one dimension from *start* on, without a copy."""
@@ -856,9 +856,9 @@ class Tensor:
         """In-place version of ``nextafter``."""
     def nonzero(self, *, as_tuple: _bool = False) -> Any:
         """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
-    def norm(self, p: Any = 'fro', dim: Any = None, keepdim: _bool = False, dtype: Any = None) -> Tensor:
+    def norm(self, p: Any = 'fro', dim: Any = None, keepdim: _bool = False, dtype: dtypes.dtype | None = None) -> Tensor:
         """The *p*-norm of all elements, or along some dimensions."""
-    def normal_(self, mean: _float = 0, std: _float = 1, *, generator: Any = None) -> Self:
+    def normal_(self, mean: _float = 0, std: _float = 1, *, generator: Generator | None = None) -> Self:
         """Overwrite with normal random numbers."""
     def not_equal(self, other: _Operand) -> Tensor:
         """``input != other``; the operands broadcast."""
@@ -882,7 +882,7 @@ class Tensor:
         """``input ** exponent``; the operands broadcast, and one of them may be a number."""
     def pow_(self, exponent: Any) -> Self:
         """In-place version of ``pow``."""
-    def prod(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
+    def prod(self, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The product of all elements, or over one dimension; integers give int64."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """``put_`` on a copy."""
@@ -892,7 +892,7 @@ class Tensor:
         """Radians in degrees, element by element; *out* receives the result where given."""
     def rad2deg_(self) -> Self:
         """In-place version of ``rad2deg``."""
-    def random_(self, from_: Any = 0, to: Any = None, *, generator: Any = None, **kwargs: Any) -> Self:
+    def random_(self, from_: Any = 0, to: Any = None, *, generator: Generator | None = None, **kwargs: Any) -> Self:
         """Overwrite with random integers: below *to*, or in [from, to), or all the dtype holds."""
     def ravel(self) -> Tensor:
         """All elements in one dimension, row-major."""
@@ -1016,7 +1016,7 @@ class Tensor:
     @overload
     def size(self, dim: _int) -> _int:
         """The shape, or one extent."""
-    def softmax(self, dim: _int | None = None, dtype: Any = None, _stacklevel: _int = 3) -> Tensor:
+    def softmax(self, dim: _int | None = None, dtype: dtypes.dtype | None = None, _stacklevel: _int = 3) -> Tensor:
         """``exp(input) / sum(exp(input))`` along a dimension."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Any:
         """(values, indices) in order along a dimension; NaN counts as largest."""
@@ -1036,7 +1036,7 @@ class Tensor:
         """Without the dimensions of extent 1, or without those named where their extent is 1."""
     def squeeze_(self, dim: Any = None) -> Self:
         """Without the dimensions of extent 1, or without those named where their extent is 1."""
-    def std(self, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: Any = None) -> Tensor:
+    def std(self, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
         """The standard deviation, with Bessel's correction unless ``correction=0``."""
     def storage(self) -> storages.UntypedStorage:
         """The bytes that the tensor and all views of it share."""
@@ -1048,15 +1048,15 @@ class Tensor:
     @overload
     def stride(self, dim: _int) -> _int:
         """The strides in elements, or one of them."""
-    def sub(self, other: _Operand, *, alpha: Any = 1) -> Tensor:
+    def sub(self, other: _Operand, *, alpha: complex = 1) -> Tensor:
         """``input - other``; the operands broadcast."""
-    def sub_(self, other: _Operand, *, alpha: Any = 1) -> Self:
+    def sub_(self, other: _Operand, *, alpha: complex = 1) -> Self:
         """In-place version of ``sub``."""
-    def subtract(self, other: _Operand, *, alpha: Any = 1) -> Tensor:
+    def subtract(self, other: _Operand, *, alpha: complex = 1) -> Tensor:
         """``input - other``; the operands broadcast."""
-    def subtract_(self, other: _Operand, *, alpha: Any = 1) -> Self:
+    def subtract_(self, other: _Operand, *, alpha: complex = 1) -> Self:
         """In-place version of ``sub``."""
-    def sum(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
+    def sum(self, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The sum of all elements, or over some dimensions; integers give int64."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """``transpose`` under NumPy's name."""
@@ -1124,7 +1124,7 @@ class Tensor:
         """One dimension split into several; one of the sizes may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
         """Windows of one dimension as a new last one, without a copy."""
-    def uniform_(self, from_: _float = 0, to: _float = 1, *, generator: Any = None, **kwargs: Any) -> Self:
+    def uniform_(self, from_: _float = 0, to: _float = 1, *, generator: Generator | None = None, **kwargs: Any) -> Self:
         """Overwrite with uniform random numbers in [from, to)."""
     def unique(self, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
         """The different elements in order, or slices of a dimension; with inverse and counts."""
@@ -1136,7 +1136,7 @@ class Tensor:
         """A new dimension of extent 1."""
     def untyped_storage(self) -> storages.UntypedStorage:
         """The bytes that the tensor and all views of it share."""
-    def var(self, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: Any = None) -> Tensor:
+    def var(self, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
         """The variance, with Bessel's correction unless ``correction=0``."""
     def vdot(self, other: Tensor) -> Tensor:
         """The inner product of two vectors, the first one conjugated."""
