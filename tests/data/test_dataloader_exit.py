@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = """
-import sys, time
+import os, sys, time
 from tensorbus.utils.data import DataLoader, Dataset
 
 class Slow(Dataset):
@@ -21,6 +21,7 @@ class Slow(Dataset):
         return 1000
     def __getitem__(self, index):
         if index > 3:
+            open(f"{folder}/{{os.getpid()}}", "w").close()
             time.sleep({delay})
         return index
 
@@ -32,23 +33,23 @@ for _ in batches:
 """
 
 
-def gone(pids):
-    """Whether the processes end within some seconds."""
-    deadline = time.monotonic() + 15
-    while time.monotonic() < deadline:
-        if not any(Path(f"/proc/{pid}").exists() for pid in pids):
-            return True
-        time.sleep(0.05)
-    return False
+def eventually(condition):
+    """Whether it comes true within a minute."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes in /proc")
 @pytest.mark.parametrize(
     ("ending", "delay"), [(signal.SIGINT, 0.2), (signal.SIGKILL, 0.2), (signal.SIGKILL, 600)]
 )
-def test_workers_end_with_their_main_process(ending, delay):
+def test_workers_end_with_their_main_process(ending, delay, tmp_path):
     main = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(SCRIPT.format(delay=delay))],
+        [sys.executable, "-c", textwrap.dedent(SCRIPT.format(delay=delay, folder=tmp_path))],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -56,14 +57,14 @@ def test_workers_end_with_their_main_process(ending, delay):
     )
     pids = [int(pid) for pid in main.stdout.readline().split()]
     assert len(pids) == 2, main.communicate(timeout=30)[1]
-    time.sleep(0.3)
+    assert eventually(lambda: {p.name for p in tmp_path.iterdir()} == set(map(str, pids)))
     if ending == signal.SIGINT:
         # Ctrl-C in a terminal goes to every process of the group.
         os.killpg(main.pid, ending)
     else:
         main.send_signal(ending)
-    _, errors = main.communicate(timeout=30)
-    assert gone(pids)
+    _, errors = main.communicate(timeout=60)
+    assert eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
     if ending == signal.SIGINT:
         assert errors.rstrip().endswith("KeyboardInterrupt")
         assert errors.count("Traceback") == 1

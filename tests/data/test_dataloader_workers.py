@@ -327,10 +327,8 @@ def test_a_worker_that_exits_is_told():
 
 
 def test_the_timeout_is_kept():
-    start = time.monotonic()
     with pytest.raises(RuntimeError, match=r"DataLoader timed out after 0\.3 seconds"):
-        list(loader(Call(lambda i: time.sleep(2)), num_workers=1, timeout=0.3))
-    assert time.monotonic() - start < 10
+        list(loader(Call(lambda i: time.sleep(1000)), num_workers=1, timeout=0.3))
 
 
 def test_leaving_a_loop_early_ends_the_workers():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 
 import pytest
@@ -73,15 +74,20 @@ BACKENDS = pytest.mark.parametrize("backend", ["local", "tcp"])
 
 @BACKENDS
 def test_a_rank_that_is_busy_elsewhere_is_told_from_those_that_wait(backend):
+    told = threading.Barrier(3)
+
     def rank():
         dist.barrier()
         if dist.get_rank() == 1:
-            time.sleep(0.8)
-        return survive(lambda: dist.all_reduce(torch.ones(100_000)))
+            told.wait()
+            return survive(lambda: dist.all_reduce(torch.ones(100_000)))
+        said = survive(lambda: dist.all_reduce(torch.ones(100_000)))
+        told.wait()
+        return said
 
-    for number, (ranks, text) in enumerate(dist.local.run(rank, 3, backend=backend, timeout=0.4)):
+    for number, (ranks, text) in enumerate(dist.local.run(rank, 3, backend=backend, timeout=2)):
         assert ranks == (1,), text
-        assert "rank 1 did not call all_reduce number 2 within 0.4 seconds" in text
+        assert "rank 1 did not call all_reduce number 2 within 2 seconds" in text
         assert "rank 1 has ended number 1" in text and f"[rank {number}]" in text
 
 
@@ -130,8 +136,8 @@ def test_an_error_in_one_thread_ends_the_others(backend):
 
     begun = time.monotonic()
     with pytest.raises(LookupError, match="mine"):
-        dist.local.run(rank, 3, backend=backend, timeout=30)
-    assert time.monotonic() - begun < 8
+        dist.local.run(rank, 3, backend=backend, timeout=100)
+    assert time.monotonic() - begun < 60
 
 
 @BACKENDS
@@ -148,17 +154,19 @@ def test_receives_end_when_their_sender_dies(backend):
             dist.recv(x, 1)
         with pytest.raises(dist.DistBackendError, match=r"rank 1 died"):
             waiting.wait()
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 60
 
     with pytest.raises(LookupError, match="mine"):
-        dist.local.run(rank, 3, backend=backend, timeout=30)
+        dist.local.run(rank, 3, backend=backend, timeout=100)
 
 
 @BACKENDS
 def test_work_that_runs_when_the_group_fails_raises_too(backend):
+    failed = threading.Event()
+
     def rank():
         if dist.get_rank() == 0:
-            time.sleep(0.7)
+            failed.wait()
             return None
         works = [dist.all_reduce(torch.ones(5), async_op=True) for _ in range(3)]
         errors = []
@@ -168,9 +176,10 @@ def test_work_that_runs_when_the_group_fails_raises_too(backend):
             assert work.is_completed() and not work.is_success()
             assert work.exception() is caught.value
             errors.append(caught.value.ranks)
+        failed.set()
         return errors
 
-    assert dist.local.run(rank, 2, backend=backend, timeout=0.3)[1] == [(0,)] * 3
+    assert dist.local.run(rank, 2, backend=backend, timeout=2)[1] == [(0,)] * 3
 
 
 def test_rendezvous_names_those_that_do_not_come(start_job):
@@ -206,18 +215,22 @@ except dist.DistError as e:
 def test_nothing_is_left_behind(run_job):
     ended = run_job(
         """
-import threading
 start()
 dist.all_reduce(torch.ones(10))
 dist.all_reduce(torch.ones(10), async_op=True).wait()
 dist.send(torch.ones(1), 1) if RANK == 0 else dist.recv(torch.ones(1), 0)
 dist.destroy_process_group()
-time.sleep(1.2)
-import gc
-gc.collect()
-files = [os.path.join("/proc/self/fd", f) for f in os.listdir("/proc/self/fd")]
-print("SOCKETS", [f for f in files if os.path.exists(f) and "socket" in os.readlink(f)])
-print("THREADS", sorted({t.name for t in threading.enumerate()} - {"MainThread", "tensorbus-0"}))
+import gc, threading
+def left():
+    gc.collect()
+    files = [os.path.join("/proc/self/fd", f) for f in os.listdir("/proc/self/fd")]
+    sockets = [f for f in files if os.path.exists(f) and "socket" in os.readlink(f)]
+    return sockets, sorted({t.name for t in threading.enumerate()} - {"MainThread", "tensorbus-0"})
+stop = time.monotonic() + 60
+while any(left()) and time.monotonic() < stop:
+    time.sleep(0.05)
+print("SOCKETS", left()[0])
+print("THREADS", left()[1])
 start()
 dist.barrier()
 dist.destroy_process_group()
@@ -239,14 +252,14 @@ if RANK == 1:
     if child == 0:
         assert not dist.is_initialized()
         os.close(1), os.close(2)
-        time.sleep(4)
+        time.sleep(60)
         os._exit(0)
     os.kill(os.getpid(), signal.SIGKILL)
 survive(lambda: dist.all_reduce(torch.ones(1000)))
 """
     ).end()
     ranks, seconds, text = told(ended, 0)
-    assert ranks == [1] and "rank 1 died" in text and seconds < 3
+    assert ranks == [1] and "rank 1 died" in text and seconds < 30
 
 
 def test_a_pause_of_the_rank_that_serves_the_store_is_no_fault(run_job):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
+import threading
 import warnings
 
 import numpy as np
@@ -40,16 +40,19 @@ def test_asynchronous_collectives_keep_their_order_among_synchronous_ones(backen
 
 
 def test_waiting_for_work_can_time_out_while_it_goes_on():
+    timed_out = threading.Event()
+
     def rank():
         x = torch.ones(1)
         if dist.get_rank():
-            time.sleep(0.3)
+            timed_out.wait()
         work = dist.all_reduce(x, async_op=True)
         if not dist.get_rank():
             with pytest.raises(
                 dist.DistBackendError, match="all_reduce number 1 .* not done after 0.1"
             ):
                 work.wait(0.1)
+            timed_out.set()
         assert work.wait() and x.item() == 2
 
     dist.local.run(rank, 2)
@@ -258,19 +261,20 @@ def test_a_destroyed_group_says_so():
 
 @pytest.mark.parametrize("backend", ["local", "tcp"])
 def test_the_monitored_barrier_names_who_is_missing_and_the_group_lives(backend):
+    told = threading.Barrier(3)
+
     def rank():
         me = dist.get_rank()
         dist.monitored_barrier()
-        if me == 2:
-            time.sleep(0.5)
-        elif me == 0:
+        if me == 0:
             with pytest.raises(
-                dist.DistBackendError, match="Rank 2 failed to pass monitoredBarrier in 200 ms"
+                dist.DistBackendError, match="Rank 2 failed to pass monitoredBarrier in 1000 ms"
             ):
-                dist.monitored_barrier(timeout=0.2, wait_all_ranks=True)
-        else:
+                dist.monitored_barrier(timeout=1, wait_all_ranks=True)
+        elif me == 1:
             with pytest.raises(dist.DistBackendError, match="Please check rank 0 logs for faulty"):
-                dist.monitored_barrier(timeout=0.2)
+                dist.monitored_barrier(timeout=1)
+        told.wait()
 
     dist.local.run(rank, 3, backend=backend)
 

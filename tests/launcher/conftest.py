@@ -32,7 +32,7 @@ def processes_with(word: str) -> list[int]:
     return found
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 10) -> bool:
+def eventually(condition: Callable[[], bool], seconds: float = 60) -> bool:
     """Whether it comes true within the time."""
     stop = time.monotonic() + seconds
     while not condition():

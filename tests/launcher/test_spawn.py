@@ -47,12 +47,13 @@ def sleeps_or_dies(rank: int, number: int) -> None:
     time.sleep(100)
 
 
-def stubborn(rank: int) -> None:
+def stubborn(rank: int, ready: int, tell: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if rank == 0:
-        time.sleep(0.3)
+        os.read(ready, 1)
         raise ValueError("the first")
-    time.sleep(100)
+    os.write(tell, b".")
+    time.sleep(1000)
 
 
 def exits_in_order(rank: int) -> None:
@@ -63,8 +64,8 @@ def long_traceback(rank: int) -> None:
     raise ValueError("begins" + "x" * 1_000_000 + "ends")
 
 
-def naps(rank: int, seconds: float) -> None:
-    time.sleep(seconds)
+def waits(rank: int, pipe: int) -> None:
+    os.read(pipe, 1)
 
 
 def test_ranks_meet(tmp_path):
@@ -100,7 +101,7 @@ def test_how_a_process_ended_is_told(fn, argument, code, name, text):
 
 
 def test_a_process_that_will_not_end_is_killed_and_the_error_stays():
-    context = mp.spawn(stubborn, nprocs=2, join=False, start_method=QUICK)
+    context = mp.spawn(stubborn, os.pipe(), nprocs=2, join=False, start_method=QUICK)
     for _ in range(2):
         with pytest.raises(mp.ProcessRaisedException, match="the first") as e:
             context.join(grace_period=0.3)
@@ -109,10 +110,12 @@ def test_a_process_that_will_not_end_is_killed_and_the_error_stays():
 
 
 def test_joining_later():
-    context = mp.spawn(naps, (0.4,), nprocs=2, join=False, start_method=QUICK)
+    pipe, end = os.pipe()
+    context = mp.spawn(waits, (pipe,), nprocs=2, join=False, start_method=QUICK)
     assert isinstance(context, mp.ProcessContext)
     assert context.pids() == [p.pid for p in context.processes]
     assert context.join(timeout=0.05) is False
+    os.write(end, b"..")
     while not context.join(timeout=5):
         pass
     assert [p.exitcode for p in context.processes] == [0, 0]
@@ -139,8 +142,8 @@ def test_processes_end_with_their_parent(tmp_path):
     )
     pids = [int(word) for word in process.stdout.readline().split()]
     process.kill()
-    process.communicate(timeout=10)
-    stop = time.monotonic() + 10
+    process.communicate(timeout=60)
+    stop = time.monotonic() + 60
     for pid in pids:
         while _runs(pid):
             assert time.monotonic() < stop
@@ -167,7 +170,7 @@ def _runs(pid: int) -> bool:
 )
 def test_wrong_arguments(settings, error, text):
     with pytest.raises(error, match=text):
-        mp.spawn(**{"fn": naps, "args": (0,), **settings})
+        mp.spawn(**{"fn": waits, "args": (0,), **settings})
 
 
 def test_the_standard_names_are_there():
