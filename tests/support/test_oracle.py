@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from oracle_answers import Answers, Tensor, agree, decode, encode
 
-pytest_plugins = ["pytester"]
-
 TESTS = """
 import pytest
 

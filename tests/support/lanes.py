@@ -1,0 +1,135 @@
+"""Pytest plugin: the lanes that tests run in, and what they may cost.
+
+Costs are processor time, of the tests' process and of those that it started and waited for: the
+wall clock of a busy machine tells nothing. ``--durations=N`` lists the N costliest tests as well.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+CORES = 2
+
+
+@dataclass(frozen=True)
+class Lane:
+    """*minutes* on two idle cores for all of it, *seconds* of processor time for one test."""
+
+    name: str
+    command: str
+    minutes: int | None
+    seconds: float | None
+
+    @property
+    def budget(self) -> int | None:
+        """Seconds of processor time for all of it."""
+        return None if self.minutes is None else self.minutes * 60 * CORES
+
+
+# CONTRIBUTING.md shows this table.
+LANES = {
+    lane.name: lane
+    for lane in (
+        Lane("fast", "scripts/test", 7, 15),
+        Lane("slow", ".ci/run", 40, 300),
+        Lane("long", "scripts/test -m long", None, None),
+    )
+}
+
+
+def lane_of(item: pytest.Item) -> Lane:
+    """The slowest lane that a test's markers name."""
+    return LANES[next((name for name in ("long", "slow") if item.get_closest_marker(name)), "fast")]
+
+
+def processor_seconds() -> float:
+    return sum(os.times()[:4])
+
+
+class Costs:
+    """What each test cost, and what the processes of this run cost together."""
+
+    def __init__(self) -> None:
+        self.tests: dict[str, float] = {}
+        self.workers = 0.0
+
+    def total(self) -> float:
+        return self.workers + processor_seconds()
+
+
+COSTS = pytest.StashKey[Costs]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[COSTS] = Costs()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Any:
+    """A test that costs more than its lane allows fails."""
+    before = processor_seconds()
+    result = yield
+    used = processor_seconds() - before
+    item.user_properties.append(("processor_seconds", used))
+    lane = lane_of(item)
+    if lane.seconds is not None and used > lane.seconds:
+        pytest.fail(
+            f"{used:.1f} s of processor time, but a test of the {lane.name} lane may take "
+            f"{lane.seconds}: make it cheaper, or mark it for a slower lane (CONTRIBUTING.md)",
+            pytrace=False,
+        )
+    return result
+
+
+def whole_lane(config: pytest.Config) -> Lane | None:
+    """The lane that this run is all of: no files and no names were chosen."""
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS or config.option.keyword:
+        return None
+    expression = config.option.markexpr
+    return LANES["fast"] if expression == "not slow and not long" else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    config = session.config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["processor_seconds"] = processor_seconds()
+        return
+    reporter, lane = config.pluginmanager.get_plugin("terminalreporter"), whole_lane(config)
+    if reporter is None or lane is None or lane.budget is None:
+        return
+    used = config.stash[COSTS].total()
+    reporter.write_line(
+        f"\n{lane.name} lane: {used:.0f} s of processor time, of the {lane.budget} that it may take"
+    )
+    if used > lane.budget and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """What a worker of pytest-xdist cost."""
+    output = getattr(node, "workeroutput", {})
+    node.config.stash[COSTS].workers += output.get("processor_seconds", 0.0)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    count = config.option.durations
+    if not count:
+        return
+    costs = [
+        (seconds, report.nodeid)
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, seconds in getattr(report, "user_properties", ())
+        if name == "processor_seconds" and report.when == "call"
+    ]
+    terminalreporter.section(f"costliest {count} tests, in processor time")
+    for seconds, test in sorted(costs, reverse=True)[:count]:
+        terminalreporter.write_line(f"{seconds:.2f} s {test}")
