@@ -25,7 +25,9 @@ def pointwise(row: Row, k: Kind, *operands: Any) -> tuple[Any, Size, Any]:
         if t._b is not None and t._b is not PERMUTED:
             t._e = edge_of(t)
     arrays = [o._a if isinstance(o, Tensor) else o for o in operands]
-    if all(t._b is None or k.is_contiguous(t._a) for t in tensors):
+    if all(t._b is None or k.is_contiguous(t._a) for t in tensors) and not (
+        any(t._b is not None and 1 in t._s for t in tensors) and _stretched(row, operands)
+    ):
         r = entry(*arrays)
         return r, size_of(r.shape), None
     shape = tuple(broadcast_shapes(*(t._s for t in tensors)))
@@ -35,6 +37,14 @@ def pointwise(row: Row, k: Kind, *operands: Any) -> tuple[Any, Size, Any]:
     out = empty_in_layout(rk, shape, strides)
     entry(*arrays, out=out)
     return out, size_of(shape), None if strides == contiguous_strides(shape) else PERMUTED
+
+
+def _stretched(row: Row, operands: tuple[Any, ...]) -> bool:
+    """Whether operands differ in shape: then strides of dimensions of size 1 are kept too."""
+    if row.form != "binary":
+        return False
+    shapes = [o._s if isinstance(o, Tensor) else () for o in operands]
+    return any(s != shapes[0] for s in shapes)
 
 
 def laid_out(k: Kind, r: Any, *tensors: Tensor) -> tuple[Any, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import refuse_complex
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.public import FUNCTIONS
@@ -28,11 +29,13 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return in_place(input, core("relu"), ()) if inplace else core("relu")(input)
 
 
+@composed(node="HardtanhBackward0")
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """The values cut to [0, 6]."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
+@composed(node="HardtanhBackward0")
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
@@ -64,6 +67,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     )  # fmt: skip
 
 
+@composed(node="CeluBackward0")
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
     if alpha == 0:
@@ -71,6 +75,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return _either(input, core("elu"), inplace, alpha, 1.0, 1.0 / alpha)
 
 
+@composed(node="GeluBackward0")
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """``x`` times the normal distribution function at ``x``, exact or by ``tanh``."""
     if approximate not in ("none", "tanh"):
@@ -83,6 +88,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return _either(input, core("silu"), inplace)
 
 
+@composed(node="MishBackward0")
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * tanh(softplus(x))``."""
     return _either(input, lambda x: x * softplus(x).tanh(), inplace)
@@ -103,12 +109,14 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - input.tanh()
 
 
+@composed(node="HardshrinkBackward0")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The values outside [-lambd, lambd], else 0."""
     refuse_complex("hardshrink_cpu", input)
     return input * (input.abs() > lambd).to(input.dtype)
 
 
+@composed(node="SoftshrinkBackward0")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The values moved by *lambd* towards 0, no further than 0."""
     if lambd < 0:
@@ -126,21 +134,25 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return _either(input, core("threshold"), inplace, threshold, value)
 
 
+@composed(node="HardsigmoidBackward0")
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``clamp(x / 6 + 1 / 2, 0, 1)``."""
     return _either(input, lambda x: (x + 3).clamp(0, 6) / 6, inplace)
 
 
+@composed(node="HardswishBackward0")
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * hardsigmoid(x)``."""
     return _either(input, lambda x: x * hardsigmoid(x), inplace)
 
 
+@composed(node="LogSigmoidBackward0", layout="row_major")
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(x))`` without overflow."""
     return core("log_sigmoid")(input)
 
 
+@composed(node="PreluKernelBackward0")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``leaky_relu`` with a slope that is learnt, one for all or one for each channel."""
     if weight.numel() != 1:
@@ -156,6 +168,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return input.clamp(min=0) + weight * input.clamp(max=0)
 
 
+@composed(node="GluBackward0", layout="order", operands=1)
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """One half times the sigmoid of the other half."""
     refuse_complex("glu_cpu", input)
@@ -181,6 +194,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -
     return input / norm.clamp(min=eps)
 
 
+@composed(node="MulBackward0", layout="order", operands=1)
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero elements with probability *p* while training, and scale the others."""
     return _either(input, _dropout, inplace, p, training)
@@ -196,6 +210,7 @@ def _channels(input: Tensor, p: float, training: bool, inplace: bool, spatial: i
     return _either(input, lambda x: masked(x, tuple(shape), p), inplace)
 
 
+@composed(node="MulBackward0", layout="order", operands=1)
 def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
@@ -203,6 +218,7 @@ def dropout1d(
     return _channels(input, p, training, inplace, 1)
 
 
+@composed(node="MulBackward0", layout="order", operands=1)
 def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
@@ -210,6 +226,7 @@ def dropout2d(
     return _channels(input, p, training, inplace, 2)
 
 
+@composed(node="MulBackward0", layout="order", operands=1)
 def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:

@@ -7,12 +7,14 @@ from typing import Any
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import check_same_kind
 from tensorbus.op_engine.argument_types import ints
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.ops.nn.convolution import out_size
 
 Ints = tuple[int, ...]
 
 
+@composed(layout="channels_last")
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -39,6 +41,7 @@ def conv1d(
     return _convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
+@composed(node="ConvolutionBackward0", layout="channels_last")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_device
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.matmul.matmul import check_operands
@@ -50,6 +51,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     return y if bias is None else y + bias
 
 
+@composed(node="EmbeddingBackward0")
 def embedding(
     input: Tensor,
     weight: Tensor,
@@ -103,6 +105,7 @@ def _renormalise(input: Tensor, weight: Tensor, max_norm: float, norm_type: floa
         weight.index_copy_(0, used, rows * scale)
 
 
+@composed(layout="row_major")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """1 at the place that each integer names, in a new last dimension."""
     if tensor.dtype is not dtypes.int64:
@@ -120,6 +123,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()
 
 
+@composed(node="PixelShuffleBackward0", layout="channels_last")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., C * r * r, H, W) to (..., C, H * r, W * r)."""
     r = upscale_factor
@@ -135,6 +139,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return x.reshape(*lead, c // (r * r), h * r, w * r)
 
 
+@composed(node="PixelUnshuffleBackward0", layout="channels_last")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(..., C, H * r, W * r) to (..., C * r * r, H, W)."""
     r = downscale_factor

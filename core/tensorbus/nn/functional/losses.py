@@ -8,6 +8,7 @@ from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import promoted, refuse_complex
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.rows.layouts import broadcast_shapes
 
@@ -69,6 +70,7 @@ def _pair(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     return input, target
 
 
+@composed(node="MseLossBackward0")
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -98,6 +100,7 @@ def l1_loss(
     return _weighted((a - b).abs(), weight, input, reduction)
 
 
+@composed(node="SmoothL1LossBackward0", layout="order", operands=2)
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -114,6 +117,7 @@ def smooth_l1_loss(
     return reduced(core("smooth_l1")(a, b, float(beta)), reduction)
 
 
+@composed(node="HuberLossBackward0")
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -132,6 +136,7 @@ def huber_loss(
 
 
 # -- probabilities ---------------------------------------------------------------------------
+@composed(node="BinaryCrossEntropyBackward0")
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -153,6 +158,7 @@ def binary_cross_entropy(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
+@composed(node="BinaryCrossEntropyWithLogitsBackward0", layout="order", operands=2)
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -251,6 +257,7 @@ def margin_ranking_loss(
     return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
 
 
+@composed(node="SoftMarginLossBackward0")
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,

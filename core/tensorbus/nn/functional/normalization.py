@@ -8,6 +8,7 @@ from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.nn.functional.domains import as_input, check_parameter, refuse_complex
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 
 
@@ -16,6 +17,7 @@ def _running_shape(input: Tensor, name: str, t: Tensor | None) -> None:
         raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {t.numel()}")
 
 
+@composed(node="NativeBatchNormBackward0", layout="channels_last")
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -76,6 +78,7 @@ def _with_constants(
     return input * scale.view(shape) + shift.view(shape)
 
 
+@composed(node="NativeLayerNormBackward0")
 def layer_norm(
     input: Tensor,
     normalized_shape: Any,
@@ -117,6 +120,7 @@ def rms_norm(
     return y if weight is None else (y * weight).to(input.dtype)
 
 
+@composed(node="NativeGroupNormBackward0", layout="channels_last")
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -148,6 +152,7 @@ def group_norm(
     return y if bias is None else y + bias.view(shape)
 
 
+@composed(layout="row_major")
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,

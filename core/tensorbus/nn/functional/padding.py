@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.composed import has_channels_last, lay_out, name_node
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.scalars import fitted
+from tensorbus.rows.layouts import channels_last_strides
+
+_NODES = {
+    "constant": "ConstantPadNdBackward0",
+    "reflect": "ReflectionPad{}DBackward0",
+    "replicate": "ReplicationPad{}DBackward0",
+    "circular": "CopySlices",
+}
 
 
 def padded(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None) -> Tensor:
     """``pad`` with its arguments in order."""
+    made = _bordered(input, pad, mode, value)
+    if mode != "circular" and has_channels_last(input):
+        lay_out(made, channels_last_strides(tuple(made._s)))
+    if made._e is not None:
+        name_node(made, _NODES[mode].format(len(pad) // 2))
+    return made
+
+
+def _bordered(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None) -> Tensor:
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     rank = input.dim()

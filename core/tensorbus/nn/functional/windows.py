@@ -7,6 +7,7 @@ from typing import Any
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import refuse_complex
 from tensorbus.op_engine.argument_types import int_tuple, ints
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.ops.nn.pooling import pooled_size
 
@@ -105,6 +106,7 @@ def _max_pool(
     return y, _as_given(core("max_pool2d_indices")(x, *settings, ceil_mode), input, spatial)
 
 
+@composed(layout="channels_last")
 def max_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -135,6 +137,7 @@ def max_pool1d(
     )
 
 
+@composed(layout="channels_last")
 def avg_pool2d(
     input: Tensor,
     kernel_size: Any,
@@ -209,6 +212,7 @@ def _adaptive_size(name: str, spatial: int, x: Tensor, output_size: Any) -> Ints
     return size
 
 
+@composed(layout="channels_last")
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The mean over windows chosen so that the result has a given size."""
     refuse_complex("adaptive_avg_pool2d", input)
@@ -243,6 +247,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     return adaptive_avg_pool2d(input.unsqueeze(-2), (1, *size)).squeeze(-2)
 
 
+@composed(layout="channels_last")
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum over windows chosen so that the result has a given size."""
     oh, ow = _adaptive_size("adaptive_max_pool2d", 2, input, output_size)

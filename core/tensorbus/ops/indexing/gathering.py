@@ -9,6 +9,7 @@ from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.arguments import check_device
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.history import edge_of
@@ -102,6 +103,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 
 @public(out=True)
+@composed(node="TakeBackward0")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at places of the flattened tensor; negative ones count from the end."""
     if index._k.dtype is not dtypes.int64:
@@ -117,6 +119,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 
 @public(out=True)
+@composed(node="IndexSelectBackward0")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Whole slices at the places of a vector; negative places are out of range."""
     if isinstance(index, Tensor) and index._k.dtype not in (dtypes.int64, dtypes.int32):
@@ -161,6 +164,7 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 
 @public()
+@composed(node="IndexPutBackward0", layout="order", operands=1)
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """``index_put_`` on a copy."""
     return index_put_(core("clone")(input), indices, values, accumulate)
@@ -196,6 +200,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 
 @public()
+@composed(node="PutBackward0", layout="order", operands=1)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """``put_`` on a copy."""
     return put_(core("clone")(input), index, source, accumulate)
@@ -354,6 +359,7 @@ def _slices_replaced(x: Tensor, d: int, i: Tensor, value: Tensor) -> Tensor:
 
 
 @public()
+@composed(layout="order", operands=1)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """``index_fill_`` on a copy."""
     return index_fill_(core("clone")(input), dim, index, value)

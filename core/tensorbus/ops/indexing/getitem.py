@@ -23,7 +23,7 @@ from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding
 from tensorbus.op_engine.public import METHODS, Lazy
 from tensorbus.op_engine.scalars import converted
 from tensorbus.ops.creation.from_data import tensor
-from tensorbus.ops.indexing.index_tensors import Indexed, assign_at, take_at
+from tensorbus.ops.indexing.index_tensors import Indexed, as_indexed, assign_at, take_at
 from tensorbus.ops.indexing.setitem import write_values
 from tensorbus.rows.recipes import recipe
 from tensorbus.rows.registry import ROWS, row
@@ -189,9 +189,9 @@ def _any_getitem(x: Tensor, index: Any) -> Tensor:
     if isinstance(index, Tensor) and index._k is x._k.i64 and index._s and x._s and x._s[0]:
         try:
             if len(index._s) == 1:
-                return core("take")(x, 0, index, True)
+                return as_indexed(core("take")(x, 0, index, True), x, 0, [index])
             rows = core("take")(x, 0, index.reshape(-1), True)
-            return core("view")(rows, (*index._s, *x._s[1:]))
+            return as_indexed(core("view")(rows, (*index._s, *x._s[1:])), x, 0, [index])
         except IndexError:  # worded below
             pass
     view, tensors = _resolve(x, index)

@@ -10,12 +10,13 @@ from tensorbus._base.errors import device_error
 from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.autograd.node import Node, next_sequence, stale
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.composed import lay_out, name_node
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import check_write, rebase
 from tensorbus.op_engine.scalars import scalar_name_of
 from tensorbus.plugin.backend import IndexFault
-from tensorbus.rows.layouts import broadcast_shapes, view_strides
+from tensorbus.rows.layouts import broadcast_shapes, pointwise_strides, view_strides
 from tensorbus.rows.registry import row
 
 Shape = tuple[int, ...]
@@ -190,17 +191,38 @@ def take_at(at: Indexed) -> Tensor:
     """``x[indices]``: a new tensor of the places."""
     at.at_places()
     i, wrap = at.linear()
-    view, start = at.arrangement()
+    source, start = at.arrangement()
     count = len(at.index)
-    shape = tuple(view._s)
+    shape = tuple(source._s)
     before, after = shape[:start], shape[start + count :]
+    view = source
     if count > 1:
         view = view.reshape((*before, math.prod(shape[start : start + count]), *after))
     try:
         r = core("take")(view, start, i, wrap)
     except IndexError as error:
         raise at.fault(error) from None
-    return r if len(at.shape) == 1 else core("view")(r, (*before, *at.shape, *after))
+    if len(at.shape) != 1:
+        r = core("view")(r, (*before, *at.shape, *after))
+    return as_indexed(r, source, start, [item for _, _, item in at.index])
+
+
+def as_indexed(r: Tensor, x: Tensor, start: int, index: list[Tensor]) -> Tensor:
+    """A fresh ``x[indices]`` with the strides that it has, those of *x* and the indices."""
+    if r._e is not None:
+        name_node(r, "IndexBackward0")
+    if x._b is None and all(i._b is None for i in index):
+        return r
+    strides = tuple(x._k.layout(x._a)[2])
+    after = len(x._s) - start - len(index)
+    rank = len(r._s) - start - after
+    kept = (*strides[:start], *(0,) * rank, *strides[len(strides) - after :])
+    operands = [(tuple(r._s), kept)]
+    for i in index:
+        own = tuple(i._k.layout(i._a)[2])
+        operands.append(((*i._s, *(1,) * after), (*own, *(0,) * after)))
+    lay_out(r, pointwise_strides(tuple(r._s), *operands))
+    return r
 
 
 # -- writing ---------------------------------------------------------------------------------

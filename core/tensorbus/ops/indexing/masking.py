@@ -10,6 +10,7 @@ from tensorbus._base.modes import RARE
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.op_engine.arguments import check_device
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import check_history, in_place, refuse_overlap
 from tensorbus.op_engine.mixed_operands import operand
@@ -84,6 +85,7 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 
 
 @public()
+@composed(layout="row_major")
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """*value*, a number or a 0-dim tensor, where the mask is true; the mask broadcasts."""
     value = operand(_fill_value(input, mask, value), input._k)
@@ -142,6 +144,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 
 @public(inplace=True)
+@composed(node="MaskedScatterBackward0", layout="row_major")
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """The elements of *source*, in order, where the mask is true."""
     if source._k.dtype is not input._k.dtype:

@@ -12,11 +12,13 @@ from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import Node, next_sequence
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.composed import has_channels_last, lay_out, name_node
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
+from tensorbus.rows.layouts import channels_last_strides
 
 
 class CatBackward0(Node):
@@ -105,6 +107,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         n.sizes = tuple([x._s[d] for x in parts])
         n.dim = d
         o._e = n
+    if all(x._b is not None and has_channels_last(x) for x in parts):
+        lay_out(o, channels_last_strides(tuple(o._s)))
     return o
 
 
@@ -149,7 +153,14 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             )
     d = wrap_dim(dim, len(first) + 1)
     lift = core("unsqueeze")
-    return cat([lift(x, d) for x in given], d)
+    made = cat([lift(x, d) for x in given], d)
+    if d < len(first) and all(x._b is not None and has_channels_last(x) for x in given):
+        # As if joined along that dimension, which is then divided.
+        joined = channels_last_strides((*first[:d], len(given) * first[d], *first[d + 1 :]))
+        lay_out(made, (*joined[:d], first[d] * joined[d], *joined[d:]))
+    if made._e is not None:
+        name_node(made, "StackBackward0")
+    return made
 
 
 def _at_least(tensors: Any, name: str, rank: int) -> list[Tensor]:

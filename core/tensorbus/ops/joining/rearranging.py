@@ -9,6 +9,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.arguments import check_device
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import list_argument, wrap_dim
 from tensorbus.op_engine.public import public
@@ -16,6 +17,7 @@ from tensorbus.ops.joining.joining import cat
 
 
 @public(function=False)
+@composed(node="RepeatBackward0")
 def repeat(self: Tensor, *args: Any, repeats: Any = None) -> Tensor:
     """Copies side by side: that many along each dimension; further ones come in front."""
     times = list_argument("repeat", "repeats", args, repeats)
@@ -99,6 +101,7 @@ def _counted(repeats: Tensor) -> Tensor:
 
 # -- turned around ---------------------------------------------------------------------------
 @public()
+@composed(layout="order", operands=1)
 def flip(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """The order of some dimensions reversed, in a copy."""
     rank = len(input._s)
@@ -128,6 +131,7 @@ def flipud(input: Tensor) -> Tensor:
 
 
 @public()
+@composed(node="RollBackward0", layout="order", operands=1)
 def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Elements shifted along some dimensions, those at the end going to the front; or flat."""
     moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
@@ -152,6 +156,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
 
 
 @public()
+@composed(node="Rot90Backward0")
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """A quarter turn in the plane of two dimensions, *k* times, from the first to the second."""
     rank = len(input._s)

@@ -6,6 +6,7 @@ import math
 
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.public import METHODS, public
 from tensorbus.op_engine.scalars import scalar_name
@@ -41,6 +42,7 @@ def _check_parts(a: Tensor, b: Tensor) -> None:
 
 
 @public(method=False, out=True)
+@composed(layout="order", operands=2)
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """Complex numbers of the given real and imaginary parts, which broadcast."""
     check_tensors("complex", real=real, imag=imag)
@@ -55,6 +57,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 
 
 @public(method=False, out=True)
+@composed(layout="order", operands=2)
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Complex numbers of the given absolute values and angles, which broadcast."""
     check_tensors("polar", abs=abs, angle=angle)

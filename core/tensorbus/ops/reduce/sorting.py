@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.public import public
@@ -62,6 +63,7 @@ def _refuse_complex(name: str, x: Tensor) -> None:
 
 # -- sorted ----------------------------------------------------------------------------------
 @public(out=True)
+@composed(node="SortBackward0", layout="order", operands=1)
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """(values, indices) in order along a dimension; NaN counts as largest. Always stable.
 
@@ -95,6 +97,7 @@ def msort(input: Tensor) -> Tensor:
 
 
 @public(out=True)
+@composed(node="TopkBackward0")
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """(values, indices) of the *k* largest, or smallest, along a dimension, in order."""
     _refuse_complex(" topk", input)
@@ -123,6 +126,7 @@ def _reducible(name: str, x: Tensor, dim: int) -> tuple[Tensor, int]:
 
 
 @public(out=True)
+@composed(node="KthvalueBackward0")
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """(values, indices) of the *k*-th smallest along a dimension; *k* counts from 1."""
     x, d = _reducible("kthvalue", input, dim)

@@ -1,0 +1,100 @@
+"""What the result of a composed function shows: its layout in memory, and the name of its node."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus._base.formats import contiguous_format
+from tensorbus._tensor.tensor import Tensor, order_mark
+from tensorbus.autograd.node import AccumulateGrad
+from tensorbus.rows.layouts import (
+    channels_last_strides,
+    contiguous_strides,
+    empty_in_layout,
+    pointwise_strides,
+    suggested_format,
+)
+
+
+def composed(
+    *, node: str = "", layout: str = "", operands: int = 0
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give the new tensors that a function returns a layout, and their node a name.
+
+    With the layout ``channels_last`` they have the channels last where a tensor among the arguments
+    has; with ``order`` they have the arguments' order of dimensions; with ``row_major`` none. Only
+    the first *operands* tensors count where that is given. The node is that of the composition's
+    last step under the name that the function's own has in PyTorch.
+    """
+    layouts = {"channels_last": _channels_last, "order": _in_order, "row_major": _row_major}
+    place = layouts[layout] if layout else None
+
+    def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(f)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = f(*args, **kwargs)
+            given = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)]
+            for t in (result,) if isinstance(result, Tensor) else result:
+                if not isinstance(t, Tensor) or any(t is x for x in given):
+                    continue
+                if place is not None:
+                    place(t, given[:operands] if operands else given)
+                if node and t._e is not None:
+                    name_node(t, node)
+            return result
+
+        return call
+
+    return decorate
+
+
+# -- layouts ---------------------------------------------------------------------------------
+def has_channels_last(x: Tensor) -> bool:
+    """Whether the strides of a tensor of four or five dimensions say that its channels are last."""
+    if x._b is None or len(x._s) not in (4, 5):
+        return False
+    strides = tuple(x._k.layout(x._a)[2])
+    return suggested_format(tuple(x._s), strides) is not contiguous_format
+
+
+def _channels_last(t: Tensor, given: list[Tensor]) -> None:
+    if any(len(x._s) == len(t._s) and has_channels_last(x) for x in given):
+        lay_out(t, channels_last_strides(tuple(t._s)))
+
+
+def _in_order(t: Tensor, given: list[Tensor]) -> None:
+    if any(x._b is not None for x in given):
+        laid = [(tuple(x._s), tuple(x._k.layout(x._a)[2])) for x in given]
+        lay_out(t, pointwise_strides(tuple(t._s), *laid))
+
+
+def _row_major(t: Tensor, given: list[Tensor]) -> None:
+    if t._b is not None:
+        lay_out(t, contiguous_strides(tuple(t._s)))
+
+
+def lay_out(t: Tensor, strides: tuple[int, ...]) -> None:
+    """Move the values of a tensor that nobody has seen yet to memory with other strides."""
+    k, before = t._k, t._a
+    if tuple(k.layout(before)[2]) == strides or 0 in t._s:
+        return
+    t._a = empty_in_layout(k, tuple(t._s), strides)
+    k.copy_(t._a, before)
+    t._b = order_mark(k, t._a)
+    if getattr(t._e, "r_out", None) is before:  # kept for the backward pass: one copy is enough
+        t._e.r_out = t._a
+
+
+# -- names -----------------------------------------------------------------------------------
+def name_node(t: Tensor, name: str) -> None:
+    """Call the node that made a new tensor by another name."""
+    node = t._e
+    if type(node) is not AccumulateGrad and type(node).__name__ != name:
+        node.__class__ = _named(type(node), name)
+
+
+@functools.cache
+def _named(cls: type, name: str) -> type:
+    return type(name, (cls,), {"__slots__": (), "__module__": cls.__module__})
