@@ -12,6 +12,7 @@ from tensorbus_conformance.cases import (
     aliasing_errors,
     aliasing_gradients,
     backward,
+    channels_last,
     copying,
     creation,
     dtype_rules,
@@ -56,7 +57,7 @@ MODULES = (
     op_values, op_gradients, op_in_place, op_paths, promotion, dtype_rules, properties, factories,
     other_devices,
     random_streams, random_generators, random_errors,
-    layers, layer_behaviour, training_helpers, optimizers, schedules, serialization,
+    layers, layer_behaviour, channels_last, training_helpers, optimizers, schedules, serialization,
     large, backward, written_gradients,
 )  # fmt: skip
 
