@@ -28,7 +28,7 @@ Program = Callable[[Any, Any], Any]
 PROGRAMS: dict[str, tuple[Program, tuple[int, ...]]] = {
     "clone": (lambda x, w: x.clone(), LAST),
     "add": (lambda x, w: x + x, LAST),
-    "sum": (lambda x, w: x.sum(1, keepdim=True), (30, 1, 5, 1)),
+    "sum": (lambda x, w: x.sum(1, keepdim=True), (30, 30, 5, 1)),
     "cat": (lambda x, w: tensorbus.cat([x, x], 1), (240, 1, 40, 8)),
     "stack": (lambda x, w: tensorbus.stack([x, x], 1), (240, 4, 1, 40, 8)),
     "index": (lambda x, w: x[[1, 0]], LAST),
