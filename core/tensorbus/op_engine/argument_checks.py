@@ -64,7 +64,7 @@ def _parts(annotation: str) -> tuple[str, bool]:
 
 def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., Any]:
     parameters = list(inspect.signature(f).parameters.values())
-    code = f.__code__
+    code = inspect.unwrap(f).__code__
     own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     if options := [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in own]:
         # A factory, which looks at its options itself.
