@@ -6,11 +6,11 @@ import datetime
 import importlib.resources
 import platform
 import tomllib
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
 
+import tensorbus
 from tensorbus import discovery
 from tensorbus_conformance import exceptions
 from tensorbus_conformance.comms import cases
@@ -21,11 +21,11 @@ from tensorbus_conformance.reporting import environment
 
 def complete(report: CommReport, package: str) -> None:
     """Fill in the fields ``versions`` and ``git`` of a report."""
-    found = {"python": platform.python_version(), "numpy": np.__version__}
-    try:
-        found["tensorbus"] = version("tensorbus")
-    except PackageNotFoundError:
-        found["tensorbus"] = "not installed"
+    found = {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "tensorbus": tensorbus.__version__,
+    }
     for record in discovery.records("tensorbus.comms"):
         entry = record.entry_point
         if entry is not None and entry.module.partition(".")[0] == package:

@@ -6,12 +6,12 @@ import functools
 import importlib.util
 import platform
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import tensorbus
 from tensorbus.plugin import Backend, Capabilities
 from tensorbus_conformance import formats
 from tensorbus_conformance.report import Report
@@ -29,11 +29,11 @@ def complete(report: Report, backend: Backend) -> None:
 
 def versions(backend: Backend) -> dict[str, str]:
     """Python, NumPy, tensorbus, the distribution of the backend, and the platform."""
-    found = {"python": platform.python_version(), "numpy": np.__version__}
-    try:
-        found["tensorbus"] = version("tensorbus")
-    except PackageNotFoundError:
-        found["tensorbus"] = "not installed"
+    found = {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "tensorbus": tensorbus.__version__,
+    }
     return found | _plugin(backend) | {"platform": platform.platform()}
 
 

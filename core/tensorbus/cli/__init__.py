@@ -24,6 +24,10 @@ BUILT_IN = {
 }
 
 
+SUITE = "conformance"
+"""A command that is no built-in one, but that every installation from the one wheel has."""
+
+
 class UsageError(Exception):
     """What the user asked for can't be done; the message is the whole sentence printed."""
 
@@ -86,6 +90,11 @@ def _parser(argv: list[str], chosen: str | None) -> argparse.ArgumentParser:
     if chosen not in BUILT_IN:
         # Only now is the metadata of what is installed worth reading.
         known = {**_from_plugins(), **known}
+        if chosen == SUITE and SUITE not in known:
+            raise UsageError(
+                f"the command {SUITE} comes with the distribution tensorbus-{SUITE}, which is not "
+                f"installed: 'pip install tensorbus-{SUITE}' brings it"
+            )
     for name, text in sorted(known.items()):
         implementation = _load(name) if name == chosen else None
         # Only a loaded plugin can say what its command does.

@@ -6,12 +6,13 @@ import argparse
 import os
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distributions, version
 
 from tensorbus import discovery
 from tensorbus.cli import devices
 from tensorbus.cli.probe import USABLE, Answer
 from tensorbus.discovery.metadata import BACKENDS
+from tensorbus.version import __version__
 
 THREADS = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -58,7 +59,15 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             return "(not installed)"
 
-    return {name: of(name) for name in ("tensorbus", "numpy", "pluggy", "rich")}
+    found = {d.name: d.version for d in distributions()}
+    ours = {name: found[name] for name in sorted(found) if name.startswith("tensorbus-")}
+    versions = {"tensorbus": __version__, **ours}
+    if "tensorbus" in found and "tensorbus-core" in found:
+        versions["mixed"] = (
+            "the distribution tensorbus holds all that tensorbus-core and the other components "
+            "hold: uninstall it and them, then install the one or the others"
+        )
+    return versions | {name: of(name) for name in ("numpy", "pluggy", "rich")}
 
 
 def _platform() -> dict[str, str]:

@@ -166,10 +166,11 @@ class Loader:
             raise RuntimeError(self._unknown(group, name))
         if len(claims) > 1:
             owners = " and ".join(r.owner for r in claims)
-            raise RuntimeError(
-                f"{name!r} of {group} is claimed by {len(claims)} distributions, {owners}: "
-                f"uninstall all but one of them"
-            )
+            text = f"{name!r} of {group} is claimed by {len(claims)} distributions, {owners}: "
+            if len({_value(r) for r in claims}) == 1:
+                text += f"all hold the module {_value(claims[0])}, so their files are mixed; "
+                raise RuntimeError(f"{text}uninstall all of them, then install one")
+            raise RuntimeError(f"{text}uninstall all but one of them")
         return claims[0]
 
     def _unknown(self, group: str, name: str) -> str:
@@ -183,8 +184,15 @@ class Loader:
             return f"no plugin declares {name!r} in {group}: {', '.join(known) or 'none'} exist"
         if not known:
             return (
-                f"device type {name!r} has no plugin, and none is installed at all: install "
-                f"tensorbus with pip, so that its entry points can be found"
+                f"device type {name!r} has no plugin, and none is installed at all: "
+                f"'pip install tensorbus-cpu' brings the device cpu, 'pip install tensorbus' all "
+                f"of tensorbus' own (those of a checkout are found once pip has installed it)"
+            )
+        if name == "cpu":
+            return (
+                f"the device 'cpu' is not installed: it is the default, prints the tensors of "
+                f"other devices, and runs the ops that they lack. Install it with "
+                f"'pip install tensorbus-cpu', or name another device: {', '.join(known)}"
             )
         return (
             f"Expected one of {', '.join(known)} device type at start of device string: {name} "

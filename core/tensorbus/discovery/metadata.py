@@ -14,6 +14,9 @@ OVERLAYS = "tensorbus.overlays"
 COMMANDS = "tensorbus.commands"
 GROUPS = (BACKENDS, COMMS, OVERLAYS, COMMANDS)
 
+WHOLE = "tensorbus"
+"""The distribution whose wheel holds the components too, each of which is one of its own."""
+
 VARIABLE = "TENSORBUS_PLUGINS"
 _KINDS = {"backend": BACKENDS, "comm": COMMS, "overlay": OVERLAYS}
 
@@ -59,6 +62,9 @@ class Record:
 def read() -> list[Record]:
     """A record for each plugin that an installed distribution declares, sorted by name.
 
+    Where a component of tensorbus is installed beside the whole in one version, their files are
+    the same and so is the plugin: it counts once.
+
     A distribution whose metadata can't be read becomes a failed record with an empty group.
     """
     records: list[Record] = []
@@ -75,7 +81,18 @@ def read() -> list[Record]:
             records.extend(_declared(name))
         except Exception as e:
             records.append(_unreadable(name, e))
+    whole = {(r.group, r.name, _module(r), r.version) for r in records if r.distribution == WHOLE}
+    records = [
+        r
+        for r in records
+        if not r.distribution.startswith(f"{WHOLE}-")
+        or (r.group, r.name, _module(r), r.version) not in whole
+    ]
     return sorted(records, key=lambda r: (r.group, r.name, r.distribution))
+
+
+def _module(record: Record) -> str:
+    return record.entry_point.value if record.entry_point else ""
 
 
 def _declared(name: str) -> Iterator[Record]:
