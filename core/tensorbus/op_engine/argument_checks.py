@@ -24,6 +24,10 @@ _NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 """NumPy's argument names, which PyTorch takes too."""
 
 
+_OWN = frozenset(["inplace", "return_indices", "size_average", "reduce", "reduction"])
+"""Arguments that a function looks at itself: flags of which the truth counts, names it lists."""
+
+
 class Late:
     """A function to call by ``late.call(...)``; *write* makes it when it is first called."""
 
@@ -72,7 +76,10 @@ def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., An
         parameters.append(inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD))
     stars = [p for p in parameters if p.kind is p.VAR_POSITIONAL]
     renamed = {} if stars else {p.name: p.name in _NUMPY_NAMES for p in parameters}
-    positional, keywords, passed, lines = [], [], [], []
+    positional: list[str] = []
+    keywords: list[str] = []
+    passed: list[str] = []
+    lines: list[str] = []
     namespace: dict[str, Any] = {"function": f, "Tensor": Tensor, "unset": _UNSET}
     namespace["dtype"] = dtypes.dtype
     late = False  # whether what follows has a default value, so that this has to have one
@@ -109,7 +116,7 @@ def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., An
 def _check_text(p: inspect.Parameter, function: str, position: int | None) -> list[str]:
     """The lines that test one argument; what is not the common case is looked at once more."""
     note, none = _parts(str(p.annotation))
-    if note not in _CHECKS:
+    if note not in _CHECKS or p.name in _OWN or p.name[0] == "_":
         return []
     common, check = _CHECKS[note]
     if note == "int" and ("dim" in p.name or "axis" in p.name):

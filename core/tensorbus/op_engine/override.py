@@ -17,7 +17,7 @@ from typing import Any
 from tensorbus._base import registered
 from tensorbus._base.size import Size
 from tensorbus._tensor.tensor import PERMUTED, Tensor, new
-from tensorbus.op_engine.argument_checks import Late
+from tensorbus.op_engine.argument_checks import Late, checked
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.names import METHODS
@@ -138,10 +138,10 @@ def takes_tensors(f: Callable[..., Any], others: bool = False) -> bool:
 
 
 def publish(namespace: dict[str, Any]) -> None:
-    """Make the functions of a module's namespace that take tensors overridable."""
+    """Make the functions of a module's namespace that take tensors overridable, and checked."""
     for name, f in list(namespace.items()):
         if isinstance(f, FunctionType) and not name.startswith("_") and takes_tensors(f):
-            namespace[name] = overridable(f)
+            namespace[name] = overridable(f, checked(f, f.__name__))
 
 
 @registered.default_torch_function.provide

@@ -30,7 +30,7 @@ from tensorbus.nn.functional.windows import (
     max_pool2d,
     pad,
 )
-from tensorbus.op_engine.argument_types import publish_checked as _publish
+from tensorbus.op_engine.override import publish as _publish
 
 _publish(globals())
 

@@ -6,15 +6,19 @@ import math
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.nn.functional.domains import refuse_complex
+from tensorbus.nn.functional.domains import refuse_complex, refuse_integers
+from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.public import FUNCTIONS
-from tensorbus.op_engine.scalars import scalar_name
+from tensorbus.op_engine.scalars import fitted, scalar_name
 from tensorbus.ops.nn.activation import dropout as _dropout
-from tensorbus.ops.nn.activation import log_softmax, masked, softmax
+from tensorbus.ops.nn.activation import log_softmax as _log_softmax
+from tensorbus.ops.nn.activation import masked
+from tensorbus.ops.nn.activation import softmax as _softmax
 
 sigmoid = FUNCTIONS["sigmoid"]
 tanh = FUNCTIONS["tanh"]
@@ -42,6 +46,9 @@ def hardtanh(
     """The values cut to [min_val, max_val]."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
+    if input._k.dtype.category == dtypes.BOOL:
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    min_val, max_val = fitted(min_val, input._k.dtype), fitted(max_val, input._k.dtype)
     if input._k.dtype.category == dtypes.INTEGER:
         min_val, max_val = int(min_val), int(max_val)
         if min_val < 0 and not input.dtype.is_signed:
@@ -51,16 +58,19 @@ def hardtanh(
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """The values, those below 0 times *negative_slope*."""
-    return _either(input, core("leaky_relu"), inplace, negative_slope)
+    refuse_integers("leaky_relu_cpu", input)
+    return _either(input, core("leaky_relu"), inplace, fitted(negative_slope, input._k.dtype))
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """The values, those below 0 as ``alpha * (exp(x) - 1)``."""
-    return _either(input, core("elu"), inplace, alpha, 1.0, 1.0)
+    refuse_integers("elu_cpu", input)
+    return _either(input, core("elu"), inplace, fitted(alpha, input._k.dtype), 1.0, 1.0)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """``elu`` with the scale and alpha that keep mean and variance (arXiv:1706.02515)."""
+    refuse_integers("elu_cpu", input)
     return _either(
         input, core("elu"), inplace, 1.6732632423543772848170429916717,
         1.0507009873554804934193349852946, 1.0,
@@ -70,33 +80,40 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 @composed(node="CeluBackward0")
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
+    refuse_integers("elu_cpu", input)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    alpha = fitted(alpha, input._k.dtype)
     return _either(input, core("elu"), inplace, alpha, 1.0, 1.0 / alpha)
 
 
 @composed(node="GeluBackward0")
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """``x`` times the normal distribution function at ``x``, exact or by ``tanh``."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
+    refuse_integers("GeluKernelImpl", input)
     return core("gelu_tanh" if approximate == "tanh" else "gelu")(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``."""
+    refuse_integers("silu_cpu", input)
     return _either(input, core("silu"), inplace)
 
 
 @composed(node="MishBackward0")
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * tanh(softplus(x))``."""
+    refuse_integers("mish_cpu", input)
     return _either(input, lambda x: x * softplus(x).tanh(), inplace)
 
 
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``, and ``x`` itself above the threshold."""
-    return core("softplus")(input, float(beta), float(threshold))
+    refuse_integers("softplus_cpu", input)
+    d = input._k.dtype
+    return core("softplus")(input, fitted(float(beta), d), fitted(float(threshold), d))
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -112,17 +129,20 @@ def tanhshrink(input: Tensor) -> Tensor:
 @composed(node="HardshrinkBackward0")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The values outside [-lambd, lambd], else 0."""
+    lambd = fitted(lambd, dtypes.float64 if input._k.dtype.category < dtypes.FLOAT else input.dtype)
     refuse_complex("hardshrink_cpu", input)
+    refuse_integers("hardshrink_cpu", input)
     return input * (input.abs() > lambd).to(input.dtype)
 
 
 @composed(node="SoftshrinkBackward0")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The values moved by *lambd* towards 0, no further than 0."""
-    if lambd < 0:
-        dtype = input.dtype
+    refuse_integers("softshrink_check", input)
+    dtype = input.dtype
+    if dtype.is_floating_point and not 0 <= lambd <= dtypes.finfo(dtype).max:
         name = scalar_name(dtype)
-        limit = dtypes.finfo(dtype).max if dtype.is_floating_point else math.inf
+        limit = dtypes.finfo(dtype).max
         raise RuntimeError(
             f"lambda must be in range [0, {limit:g}] for input dtype {name}, but found {lambd:g}"
         )
@@ -131,30 +151,47 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """The values above *threshold*, else *value*."""
+    d = input._k.dtype
+    if d.category == dtypes.BOOL:
+        raise not_implemented("threshold_cpu", input)
+    threshold, value = fitted(threshold, d), fitted(value, d)
     return _either(input, core("threshold"), inplace, threshold, value)
 
 
 @composed(node="HardsigmoidBackward0")
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``clamp(x / 6 + 1 / 2, 0, 1)``."""
+    refuse_integers("hardsigmoid_cpu", input)
     return _either(input, lambda x: (x + 3).clamp(0, 6) / 6, inplace)
 
 
 @composed(node="HardswishBackward0")
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * hardsigmoid(x)``."""
+    refuse_integers("hardswish_cpu", input)
     return _either(input, lambda x: x * hardsigmoid(x), inplace)
 
 
 @composed(node="LogSigmoidBackward0", layout="row_major")
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(x))`` without overflow."""
+    refuse_integers("log_sigmoid_cpu", input)
     return core("log_sigmoid")(input)
 
 
 @composed(node="PreluKernelBackward0")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``leaky_relu`` with a slope that is learnt, one for all or one for each channel."""
+    if weight._k.dtype is not input._k.dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {scalar_name(input._k.dtype)} and "
+            f"{scalar_name(weight._k.dtype)}"
+        )
+    if len(weight._s) > 1:
+        raise RuntimeError(
+            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
+            f"{len(weight._s)}"
+        )
     if weight.numel() != 1:
         if input.dim() < 2 or input.shape[1] != weight.numel():
             channels = input.shape[1] if input.dim() > 1 else 1
@@ -172,7 +209,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """One half times the sigmoid of the other half."""
     refuse_complex("glu_cpu", input)
-    n = input.shape[dim]
+    refuse_integers("glu_cpu", input)
+    if not input._s:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    n = input.size(dim)
     if n % 2:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {dim % input.dim()} is size {n}"
@@ -181,15 +221,45 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return a * b.sigmoid()
 
 
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """``exp(input) / sum(exp(input))`` along a dimension."""
+    return _softmax(input, _chosen_dim("softmax", input, dim), dtype)
+
+
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Tensor:
+    """``log(softmax(input))`` along a dimension, without overflow."""
+    return _log_softmax(input, _chosen_dim("log_softmax", input, dim), dtype)
+
+
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Tensor:
     """``softmax`` of the negated values."""
-    return softmax(-input, dim, dtype)
+    return _softmax(-input, _chosen_dim("softmin", input, dim), dtype)
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """The values divided by their norm along a dimension, at least *eps*."""
+def _chosen_dim(name: str, input: Tensor, dim: int | None) -> int:
+    """The dimension, or (with a warning) the one that older programs leave to the function."""
+    if dim is not None:
+        return dim
+    warn_user(
+        f"Implicit dimension choice for {name} has been deprecated. "
+        "Change the call to include dim=X as an argument.",
+    )
+    return 0 if len(input._s) in (0, 1, 3) else 1
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
+    """The values divided by their norm along a dimension or several, at least *eps*."""
+    if input._k.dtype.category < dtypes.FLOAT:
+        raise RuntimeError(
+            "normalize: Expected a floating point or complex tensor as input. Got "
+            f"{scalar_name(input._k.dtype)}"
+        )
     norm = input.abs().pow(p).sum(dim, keepdim=True).pow(1.0 / p)
     return input / norm.clamp(min=eps)
 
@@ -200,14 +270,25 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     return _either(input, _dropout, inplace, p, training)
 
 
-def _channels(input: Tensor, p: float, training: bool, inplace: bool, spatial: int) -> Tensor:
+def _channels(input: Tensor, p: float, training: bool, inplace: bool, lead: int) -> Tensor:
+    """Dropout with one draw for each index into the *lead* first dimensions."""
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0.0:
         return input
-    lead = input.dim() - spatial
-    shape = (*input.shape[:lead], *(1,) * spatial)
+    rank = len(input._s)
+    if rank < lead:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    shape = (*input._s[:lead], *(1,) * (rank - lead))
     return _either(input, lambda x: masked(x, tuple(shape), p), inplace)
+
+
+def _warn_of_rank(name: str, rank: int, ranks: tuple[int, int]) -> None:
+    if rank not in ranks:
+        warn_user(
+            f"{name}: Received a {rank}-D input to {name}, which is deprecated and will result in "
+            f"an error in a future release. Please provide a {ranks[0]}-D or {ranks[1]}-D input.",
+        )
 
 
 @composed(node="MulBackward0", layout="order", operands=1)
@@ -215,7 +296,12 @@ def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Dropout of whole channels of (N, C, L) or (C, L)."""
-    return _channels(input, p, training, inplace, 1)
+    if len(input._s) not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {len(input._s)}D input. It drops "
+            "channels of one spatial dimension, with or without a batch"
+        )
+    return _channels(input, p, training, inplace, 2 if len(input._s) == 3 else 1)
 
 
 @composed(node="MulBackward0", layout="order", operands=1)
@@ -223,6 +309,14 @@ def dropout2d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Dropout of whole channels of (N, C, H, W)."""
+    rank = len(input._s)
+    if rank == 3:
+        warn_user(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
+            "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
+            "dim. Please use dropout1d instead.",
+        )
+    _warn_of_rank("dropout2d", rank, (3, 4))
     return _channels(input, p, training, inplace, 2)
 
 
@@ -231,7 +325,8 @@ def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Dropout of whole channels of (N, C, D, H, W)."""
-    return _channels(input, p, training, inplace, 3)
+    _warn_of_rank("dropout3d", len(input._s), (4, 5))
+    return _channels(input, p, training, inplace, 2 if len(input._s) == 5 else 1)
 
 
 def alpha_dropout(

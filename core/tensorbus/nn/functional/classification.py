@@ -15,22 +15,45 @@ from tensorbus.op_engine.scalars import scalar_name
 
 def _class_rows(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor, tuple[int, ...]]:
     """Scores as (rows, C), class numbers as (rows,), and the shape of the losses."""
-    if input.dim() == 1:
-        if target.dim() != 0:
-            raise RuntimeError(f"{name}: scores of shape {input.shape} need one class number")
-        return input.unsqueeze(0), target.reshape(1), ()
-    shape = (input.shape[0], *input.shape[2:])
-    if tuple(target.shape) != shape:
-        if target.dim() and input.shape[0] != target.shape[0]:
+    rank, at = len(input._s), len(target._s)
+    if not rank:
+        raise ValueError(f"{name}: Expected 1 or more dimensions (got 0)")
+    if rank <= 2 and at > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if rank == 1:
+        if target.numel() != 1:
             raise ValueError(
-                f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
-                f"({target.shape[0]})."
+                f"For 1D input, 1D target must have size 1, but got target size: {target.numel()}"
             )
-        raise RuntimeError(f"Expected target size {list(shape)}, got {list(target.shape)}")
-    if input.dim() == 2:
+        return input.unsqueeze(0), target.reshape(1), ()
+    batch = target._s[0] if at else 0
+    if not at or input._s[0] != batch:
+        raise ValueError(
+            f"Expected input batch_size ({input._s[0]}) to match target batch_size ({batch})."
+        )
+    shape = (input._s[0], *input._s[2:])
+    if tuple(target._s) != shape:
+        raise RuntimeError(f"Expected target size {list(shape)}, got {list(target._s)}")
+    if rank == 2:
         return input, target, shape
-    c = input.shape[1]
+    c = input._s[1]
     return input.movedim(1, -1).reshape(-1, c), target.reshape(-1), shape
+
+
+def _check_class_weight(weight: Tensor | None, input: Tensor, c: int) -> None:
+    if weight is None:
+        return
+    check_device(input, weight)
+    if len(weight._s) != 1 or weight._s[0] != c:
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {c} classes or no classes but got "
+            f"weight tensor of shape: {list(weight._s)}"
+        )
+    if weight._k is not input._k:
+        raise RuntimeError(
+            f"expected scalar type {scalar_name(input._k.dtype)}, as the scores have, but found "
+            f"{scalar_name(weight._k.dtype)} for weight"
+        )
 
 
 def _class_loss(
@@ -44,23 +67,20 @@ def _class_loss(
 ) -> Tensor:
     refuse_complex("nll_loss_out_frame", input)
     check_device(input, target)
-    if target.dtype is not dtypes.int64:
-        if target._k.dtype.category != dtypes.INTEGER:
-            found = scalar_name(target._k.dtype)
-            raise RuntimeError(f"expected target dtype to be Long or Byte, but got {found}")
-        target = target.long()
     rows, classes, shape = _class_rows(name, input, target)
+    if target.dtype is not dtypes.int64:
+        if target.dtype is not dtypes.uint8:
+            raise RuntimeError(
+                f"expected target dtype to be Long or Byte, but got {scalar_name(target._k.dtype)}"
+            )
+        classes = classes.long()
     c = rows.shape[1]
+    _check_class_weight(weight, input, c)
     if row == "cross_entropy_rows" and weight is None and reduction == "mean" and rows.numel():
         return _checked(classes, "cross_entropy_mean", rows, classes, ignore_index)
     counted = classes != ignore_index
     loss = _checked(classes, row, rows, classes, counted)
     if weight is not None:
-        if weight.dim() != 1 or weight.shape[0] != c:
-            raise RuntimeError(
-                f"weight tensor should be defined either for all {c} classes or no classes but "
-                f"got weight tensor of shape: {list(weight.shape)}"
-            )
         each = weight.index_select(0, classes * counted.long()) * counted.to(weight.dtype)
         loss = loss * each
     if reduction == "none":
@@ -68,14 +88,14 @@ def _class_loss(
     total = loss.sum()
     if reduction == "sum":
         return total
-    if reduction != "mean":
-        raise ValueError(f"{reduction} is not a valid value for reduction")
     count = counted.to(loss.dtype).sum() if weight is None else each.sum()
     return total / count
 
 
 def _checked(classes: Tensor, row: str, *operands: Any) -> Tensor:
     """The row's result; a class number outside the scores is named as such."""
+    if classes.numel() and not operands[0]._s[1]:
+        raise IndexError("Targets are out of bounds: the scores have no classes.")
     try:
         return core(row)(*operands)
     except IndexError as error:
@@ -116,7 +136,14 @@ def cross_entropy(
     reduction = chosen(reduction, size_average, reduce)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if target.shape == input.shape and target.is_floating_point():
+    if target.shape == input.shape:
+        if not target.is_floating_point():
+            raise RuntimeError(
+                "Expected floating point type for target with class probabilities, got "
+                f"{scalar_name(target._k.dtype)}"
+            )
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     if label_smoothing == 0.0:
         return _class_loss(
@@ -129,6 +156,7 @@ def _soft_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float
 ) -> Tensor:
     dim = 0 if input.dim() == 1 else 1
+    _check_class_weight(weight, input, input.shape[dim])
     if smoothing:
         target = target * (1 - smoothing) + smoothing / input.shape[dim]
     log_p = input.log_softmax(dim)

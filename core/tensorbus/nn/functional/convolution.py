@@ -6,9 +6,9 @@ from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import check_same_kind
-from tensorbus.op_engine.argument_types import ints
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.int_arguments import ints
 from tensorbus.ops.nn.convolution import out_size
 
 Ints = tuple[int, ...]

@@ -22,6 +22,12 @@ def refuse_complex(kernel: str, input: Tensor) -> None:
         raise not_implemented(kernel, input)
 
 
+def refuse_integers(kernel: str, input: Tensor) -> None:
+    """NotImplementedError, under PyTorch's name of the kernel, for integers and truth values."""
+    if input._k.dtype.category < dtypes.FLOAT:
+        raise not_implemented(kernel, input)
+
+
 def promoted(row: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Both in the dtype that the rules of promotion give for them."""
     if a._k is b._k:

@@ -18,6 +18,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         _refuse_mixed(input, weight, bias)
     a, w = input._s, weight._s
     if len(w) != 2 or not a or a[-1] != w[1]:
+        if not a or not w:
+            raise RuntimeError(
+                "both arguments to linear need to be at least 1D, but they are "
+                f"{len(a)}D and {len(w)}D"
+            )
         if len(w) == 1:
             r = input @ weight
             return r if bias is None else r + bias
@@ -26,7 +31,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a[-1] if a else 1} and "
             f"{w[1]}x{w[0]})"
         )
-    if bias is not None and len(bias._s) != 1:
+    if bias is not None and bias._s != w[:1]:
         return core("linear")(input, weight, None) + bias
     return core("linear")(input, weight, bias)
 
@@ -43,12 +48,49 @@ def _refuse_mixed(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``x1 A x2 + b`` for each output: weight is (out, in1, in2)."""
+    _check_bilinear(input1, input2, weight, bias)
     o, m, n = weight.shape
     lead = input1.shape[:-1]
     a, b = input1.reshape(-1, m), input2.reshape(-1, n)
     left = (a @ weight.permute(1, 0, 2).reshape(m, o * n)).view(-1, o, n)
     y = (left * b.unsqueeze(1)).sum(-1).reshape(*lead, o)
     return y if bias is None else y + bias
+
+
+def _check_bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    if len(x1._s) != len(x2._s):
+        raise RuntimeError(
+            f"bilinear(): input dimensions do not match: got {len(x1._s)} and {len(x2._s)}"
+        )
+    if not x1._s:
+        raise RuntimeError("bilinear(): inputs must have at least one dimension")
+    for d, (a, b) in enumerate(zip(x1._s[:-1], x2._s[:-1], strict=True)):
+        if a != b:
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {d}: got {a} and {b}"
+            )
+    if len(weight._s) != 3:
+        raise IndexError(f"bilinear(): weight must have 3 dimensions, but got {len(weight._s)}")
+    for d, x in ((1, x1), (2, x2)):
+        if x._s[-1] != weight._s[d]:
+            raise RuntimeError(
+                f"bilinear(): input{d} size does not match weight size: got {x._s[-1]} but "
+                f"expected {weight._s[d]}"
+            )
+    if bias is not None and tuple(bias._s) != (weight._s[0],):
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {list(bias._s)} but expected "
+            f"[{weight._s[0]}]"
+        )
+    operands = {"input1": x1, "input2": x2, "weight": weight, "bias": bias}
+    for t in operands.values():
+        if t is not None:
+            check_device(x1, t)
+            if t._k is not x1._k:
+                told = ", ".join(
+                    f"{name}: {x._k.dtype.name}" for name, x in operands.items() if x is not None
+                )
+                raise RuntimeError(f"All tensors must have the same dtype, got {told}")
 
 
 @composed(node="EmbeddingBackward0")
@@ -62,18 +104,19 @@ def embedding(
     sparse: bool = False,
 ) -> Tensor:
     """The rows of *weight* that integers name; the row *padding_idx* gets no gradient."""
-    if input._k.dtype.category != dtypes.INTEGER:
+    if input.dtype is not dtypes.int64 and input.dtype is not dtypes.int32:
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
             f"Long, Int; but got {input.type()} instead (while checking arguments for embedding)"
         )
     check_device(input, weight)
+    if len(weight._s) != 2:
+        raise RuntimeError(f"'weight' must be 2-D, but got weight of size {list(weight._s)}")
     n = weight.shape[0]
     if padding_idx is not None:
         if not -n <= padding_idx < n:
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx %= n
-        row = weight.detach()[padding_idx].clone()
     if max_norm is not None:
         _renormalise(input, weight, max_norm, norm_type)
     places = input.long().reshape(-1)
@@ -83,6 +126,7 @@ def embedding(
     found = rows.view(*tuple(input.shape), *tuple(weight.shape[1:]))
     if padding_idx is None:
         return found
+    row = weight.detach()[padding_idx].clone()
     padded = (input == padding_idx).view(*tuple(input.shape), *(1,) * (weight.dim() - 1))
     return core("where")(padded, row.expand(found.shape), found)
 
@@ -100,9 +144,9 @@ def _renormalise(input: Tensor, weight: Tensor, max_norm: float, norm_type: floa
     with no_grad():
         used = input.reshape(-1).unique()
         rows = weight.index_select(0, used)
-        norms = rows.abs().pow(norm_type).sum(1, keepdim=True).pow(1.0 / norm_type)
-        scale = (max_norm / (norms + 1e-7)).clamp(max=1.0)
-        weight.index_copy_(0, used, rows * scale)
+        norms = rows.norm(norm_type, 1, keepdim=True)
+        shorter = rows * (max_norm / (norms + 1e-7))
+        weight.index_copy_(0, used, core("where")(norms > max_norm, shorter, rows))
 
 
 @composed(layout="row_major")
@@ -110,6 +154,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """1 at the place that each integer names, in a new last dimension."""
     if tensor.dtype is not dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if num_classes < 1 and num_classes != -1 and not tensor.numel():
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
     if num_classes == -1:
         if not tensor.numel():
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
@@ -127,6 +173,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(..., C * r * r, H, W) to (..., C, H * r, W * r)."""
     r = upscale_factor
+    _check_planes("pixel_shuffle", "upscale_factor", input, r)
     *lead, c, h, w = input.shape
     if c % (r * r):
         raise RuntimeError(
@@ -139,10 +186,21 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return x.reshape(*lead, c // (r * r), h * r, w * r)
 
 
+def _check_planes(name: str, argument: str, input: Tensor, factor: int) -> None:
+    if len(input._s) < 3:
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with "
+            f"{len(input._s)} dimension(s)"
+        )
+    if factor < 1:
+        raise RuntimeError(f"{name} expects a positive {argument}, but got {factor}")
+
+
 @composed(node="PixelUnshuffleBackward0", layout="channels_last")
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(..., C, H * r, W * r) to (..., C * r * r, H, W)."""
     r = downscale_factor
+    _check_planes("pixel_unshuffle", "downscale_factor", input, r)
     *lead, c, h, w = input.shape
     for what, at, extent in (("height", -2, h), ("width", -1, w)):
         if extent % r:

@@ -3,43 +3,55 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
+from tensorbus._base import dtypes
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.nn.functional.domains import promoted, refuse_complex
+from tensorbus.nn.functional.domains import promoted, refuse_complex, refuse_integers
+from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.mixed_operands import common_kind
+from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.rows.layouts import broadcast_shapes
+from tensorbus.rows.registry import ROWS
 
 
 def reduced(loss: Tensor, reduction: str) -> Tensor:
+    """The loss as a reduction that ``chosen`` has found valid makes it."""
     if reduction == "mean":
         return loss.mean()
-    if reduction == "sum":
-        return loss.sum()
-    if reduction == "none":
-        return loss
-    raise ValueError(f"{reduction} is not a valid value for reduction")
+    return loss.sum() if reduction == "sum" else loss
 
 
-def meant_by_flags(size_average: bool | None, reduce: bool | None) -> str:
+def meant_by_flags(size_average: Any, reduce: Any) -> str:
     """The reduction that the two older flags mean, where either is given."""
-    if reduce is False:
+    if reduce is not None and not reduce:
         return "none"
-    return "sum" if size_average is False else "mean"
+    return "mean" if size_average is None or size_average else "sum"
 
 
-def chosen(reduction: str, size_average: bool | None, reduce: bool | None) -> str:
-    """The reduction asked for, by its name or by the two older flags (with a warning)."""
-    if size_average is None and reduce is None:
+def chosen(reduction: str, size_average: Any = None, reduce: Any = None, *also: str) -> str:
+    """The reduction asked for, by its name or by the two older flags (with a warning).
+
+    ValueError unless it is one of the three, or of *also*.
+    """
+    if size_average is not None or reduce is not None:
+        meant = meant_by_flags(size_average, reduce)
+        warn_user(
+            "size_average and reduce args will be deprecated, please use "
+            f"reduction='{meant}' instead.",
+        )
+        return meant
+    if reduction in ("mean", "sum", "none") or reduction in also:
         return reduction
-    meant = meant_by_flags(size_average, reduce)
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.",
-        stacklevel=3,
-    )
-    return meant
+    if reduction == "elementwise_mean":
+        warn_user(
+            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
+        )
+        return "mean"
+    raise ValueError(f"{reduction} is not a valid value for reduction")
 
 
 def _weighted(loss: Tensor, weight: Tensor | None, input: Tensor, reduction: str) -> Tensor:
@@ -59,15 +71,31 @@ def _check_weight(weight: Tensor, input: Tensor) -> None:
 def _pair(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Both in one shape; PyTorch's warning where they had to be broadcast."""
     if input.shape != target.shape:
-        warnings.warn(
+        warn_user(
             f"Using a target size ({target.shape}) that is different to the input size "
             f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
             "Please ensure they have the same size.",
-            stacklevel=4,
         )
-        shape = broadcast_shapes(tuple(input.shape), tuple(target.shape))
-        return input.expand(shape), target.expand(shape)
+        return _broadcast(input, target)
     return input, target
+
+
+def _broadcast(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    if a._s is b._s:
+        return a, b
+    shape = broadcast_shapes(tuple(a._s), tuple(b._s))
+    return a.expand(shape), b.expand(shape)
+
+
+def _check_fits(t: Tensor | None, input: Tensor) -> None:
+    """Raise unless a weight or target broadcasts to the input's shape."""
+    if t is None or t._s is input._s:
+        return
+    shape = broadcast_shapes(tuple(input._s), tuple(t._s))
+    if shape != tuple(input._s):
+        raise RuntimeError(
+            f"output with shape {list(input._s)} doesn't match the broadcast shape {list(shape)}"
+        )
 
 
 @composed(node="MseLossBackward0")
@@ -111,7 +139,7 @@ def smooth_l1_loss(
 ) -> Tensor:
     """Squares of differences below *beta*, absolute values beyond."""
     reduction = chosen(reduction, size_average, reduce)
-    if beta < 0:
+    if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     a, b = _pair(*promoted("smooth_l1", input, target))
     return reduced(core("smooth_l1")(a, b, float(beta)), reduction)
@@ -126,7 +154,8 @@ def huber_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """``smooth_l1_loss`` times *delta*."""
-    if delta <= 0:
+    reduction = chosen(reduction)
+    if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     a, b = _pair(*promoted("smooth_l1", input, target))
     loss = core("smooth_l1")(a, b, float(delta)) * delta
@@ -152,6 +181,13 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size "
             f"({input.shape}) is deprecated. Please ensure they have the same size."
         )
+    if target._k is not input._k:
+        check_device(input, target)
+        raise RuntimeError(
+            f"Found dtype {scalar_name(target._k.dtype)} but expected "
+            f"{scalar_name(input._k.dtype)}: input and target must have one dtype"
+        )
+    _check_fits(weight, input)
     loss = -(
         target * input.log().clamp(min=-100) + (1 - target) * (1 - input).log().clamp(min=-100)
     )
@@ -174,6 +210,14 @@ def binary_cross_entropy_with_logits(
         raise ValueError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
+    if target._k.dtype.category != dtypes.FLOAT:
+        found = scalar_name(target._k.dtype)
+        raise RuntimeError(
+            f"result type {scalar_name(input._k.dtype)} can't be cast to the desired output type "
+            f"{found}: targets must be floating point"
+        )
+    _check_fits(weight, input)
+    _check_fits(pos_weight, input)
     if pos_weight is None:
         loss = core("bce_logits")(*promoted("bce_logits", input, target))
     else:
@@ -191,7 +235,18 @@ def kl_div(
     log_target: bool = False,
 ) -> Tensor:
     """The Kullback-Leibler divergence of log-probabilities *input* from *target*."""
-    reduction = chosen(reduction, size_average, reduce)
+    reduction = chosen(reduction, size_average, reduce, "batchmean")
+    for t in (input, target):
+        if t._k.dtype.category != dtypes.FLOAT:
+            kind = "Complex" if t._k.dtype.is_complex else "Integral"
+            raise RuntimeError(f"kl_div: {kind} inputs not supported.")
+    if reduction == "mean":
+        warn_user(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size."
+            "'batchmean' divides only by the batch size, and aligns with the KL div math "
+            "definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
+            "release.",
+        )
     if log_target:
         loss = target.exp() * (target - input)
     else:
@@ -267,7 +322,15 @@ def soft_margin_loss(
 ) -> Tensor:
     """``log(1 + exp(-target * input))``."""
     reduction = chosen(reduction, size_average, reduce)
-    return reduced((-target * input).exp().log1p(), reduction)
+    _check_fits(target, input)
+    if common_kind(ROWS["mul"], input, target) is not input._k:
+        raise RuntimeError(
+            f"result type of input {scalar_name(input._k.dtype)} and target "
+            f"{scalar_name(target._k.dtype)} can't be cast to the desired output type "
+            f"{scalar_name(input._k.dtype)}"
+        )
+    refuse_integers("soft_margin_loss", input)
+    return reduced((-(target * input)).exp().log1p(), reduction)
 
 
 def cosine_embedding_loss(
@@ -282,7 +345,9 @@ def cosine_embedding_loss(
     """``1 - cos`` for target 1, what the cosine exceeds the margin by for -1."""
     reduction = chosen(reduction, size_average, reduce)
     dim = target.dim()
-    if input1.dim() != dim + 1:
+    if dim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input1.dim() != dim + 1 or input2.dim() != dim + 1:
         raise RuntimeError(
             f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
             f"{list(input1.shape)} and {list(input2.shape)}."
@@ -307,6 +372,9 @@ def pairwise_distance(
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along a dimension."""
+    if not eps >= 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps}")
+    x1, x2 = _broadcast(x1, x2)
     norms = [x.square().sum(dim, keepdim=True).sqrt().clamp(min=eps) for x in (x1, x2)]
     return (x1 / norms[0] * (x2 / norms[1])).sum(dim)
 
@@ -325,6 +393,15 @@ def triplet_margin_loss(
 ) -> Tensor:
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``."""
     reduction = chosen(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    ranks = [t.dim() for t in (anchor, positive, negative)]
+    if len(set(ranks)) > 1:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            f"dimensions, but got: anchor {ranks[0]}D, positive {ranks[1]}D, and negative "
+            f"{ranks[2]}D inputs"
+        )
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:

@@ -7,14 +7,76 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import no_grad
-from tensorbus.nn.functional.domains import as_input, check_parameter, refuse_complex
+from tensorbus.nn.functional.domains import (
+    as_input,
+    check_parameter,
+    refuse_complex,
+    refuse_integers,
+)
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.int_arguments import int_tuple
 
 
-def _running_shape(input: Tensor, name: str, t: Tensor | None) -> None:
-    if t is not None and t.numel() != input.shape[1]:
-        raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {t.numel()}")
+def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
+    """Raise unless what has one value for each channel has, in the input's dtype."""
+    if len(input._s) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input, but got {list(input._s)}")
+    channels = input._s[1]
+    for name, t in parameters.items():
+        if t is None:
+            continue
+        if t.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {t.numel()}")
+        if len(t._s) != 1 and name.startswith("running"):
+            raise RuntimeError(f"{name} should have 1 dimension, but got {list(t._s)}")
+        check_parameter(name, t, input)
+
+
+def _check_values(input: Tensor, groups: int = 0) -> None:
+    """ValueError where a mean would be over one value."""
+    if len(input._s) < 2:
+        return
+    n, c = input._s[:2]
+    values = n * c // groups if groups else n
+    if values * input._s[2:].numel() == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {input._s}"
+        )
+
+
+def _check_both(running_mean: Tensor | None, running_var: Tensor | None) -> None:
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+
+
+def _check_affine(shape: tuple[int, ...], **parameters: Tensor | None) -> None:
+    for name, t in parameters.items():
+        if t is not None and tuple(t._s) != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(t._s)} and normalized_shape = {list(shape)}"
+            )
+
+
+def _trailing(function: str, input: Tensor, normalized_shape: Any) -> tuple[int, ...]:
+    """The sizes of the last dimensions, which the input has to have."""
+    shape = int_tuple(function, "normalized_shape", normalized_shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            "element, but got normalized_shape = []"
+        )
+    if function == "rms_norm" and len(input._s) < len(shape):
+        raise ValueError(
+            f"Input tensor must have at least {len(shape)} dimensions, but got {len(input._s)}"
+        )
+    if tuple(input._s[-len(shape) :]) != shape:
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape "
+            f"[*, {', '.join(map(str, shape))}], but got input of size{list(input._s)}"
+        )
+    return shape
 
 
 @composed(node="NativeBatchNormBackward0", layout="channels_last")
@@ -33,14 +95,17 @@ def batch_norm(
     While training the statistics are the batch's and update the running ones in place.
     """
     refuse_complex("batch_norm", input)
-    for name, t in (
-        ("running_mean", running_mean),
-        ("running_var", running_var),
-        ("weight", weight),
-        ("bias", bias),
-    ):
-        _running_shape(input, name, t)
-        check_parameter(name, t, input)
+    if training:
+        _check_values(input)
+    refuse_integers("batch_norm", input)
+    if eps < 0 or (training and eps == 0):
+        when = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm eps must be {when}, but got {eps}")
+    if training:
+        _check_both(running_mean, running_var)
+    _check_channels(
+        input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
+    )
     rank = input.dim()
     dims = tuple(d for d in range(rank) if d != 1)
     if not training:
@@ -50,10 +115,6 @@ def batch_norm(
         y = _with_constants(input, running_mean, running_var, weight, bias, eps)
         return y.to(input.dtype)
     n = input.numel() // max(input.shape[1], 1)
-    if n == 1:
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {input.shape}"
-        )
     with no_grad():
         mean = core("mean")(input, dims)
         var = core("var")(input, dims, 0)
@@ -88,18 +149,8 @@ def layer_norm(
 ) -> Tensor:
     """The last dimensions with mean 0 and variance 1, then scaled."""
     refuse_complex("LayerNormKernelImpl", input)
-    shape = tuple(normalized_shape)
-    if not shape or tuple(input.shape[-len(shape) :]) != shape:
-        raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape "
-            f"[*, {', '.join(map(str, shape))}], but got input of size{list(input.shape)}"
-        )
-    for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and tuple(t.shape) != shape:
-            raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                f"{list(t.shape)} and normalized_shape = {list(shape)}"
-            )
+    shape = _trailing("layer_norm", input, normalized_shape)
+    _check_affine(shape, weight=weight, bias=bias)
     weight, bias = as_input("weight", weight, input), as_input("bias", bias, input)
     dims = tuple(range(input.dim() - len(shape), input.dim()))
     with no_grad():
@@ -112,7 +163,10 @@ def rms_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     """The last dimensions divided by their root mean square, then scaled."""
-    dims = tuple(range(-len(tuple(normalized_shape)), 0))
+    shape = _trailing("rms_norm", input, normalized_shape)
+    _check_affine(shape, weight=weight)
+    refuse_integers("rms_norm", input)
+    dims = tuple(range(-len(shape), 0))
     if eps is None:  # of the dtype that is computed in: float32 for the two half widths
         wide = input.dtype is dtypes.float64
         eps = dtypes.finfo(dtypes.float64 if wide else dtypes.float32).eps
@@ -135,11 +189,20 @@ def group_norm(
             f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
         )
     n, c = input.shape[:2]
+    if num_groups < 1:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    _check_values(input, num_groups)
     if c % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and tuple(t._s) != (c,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, "
+                f"but got {name} of shape {list(t._s)} and input of shape {list(input._s)}"
+            )
     weight, bias = as_input("weight", weight, input), as_input("bias", bias, input)
     grouped = input.reshape(n * num_groups, -1)
     with no_grad():
@@ -164,8 +227,18 @@ def instance_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Each channel of each sample with mean 0 and variance 1, then scaled by channel."""
+    if use_input_stats and input._s[2:].numel() == 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {input._s}"
+        )
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    _check_both(running_mean, running_var)
+    refuse_complex("batch_norm", input)
+    refuse_integers("batch_norm", input)
+    _check_channels(
+        input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
+    )
     c = input.shape[1]
     if running_mean is not None and running_var is not None:
         dims = tuple(range(2, input.dim()))

@@ -18,6 +18,8 @@ _NODES = {
 
 def padded(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None) -> Tensor:
     """``pad`` with its arguments in order."""
+    if mode not in ("constant", "reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
     made = _bordered(input, pad, mode, value)
     if mode != "circular" and has_channels_last(input):
         lay_out(made, channels_last_strides(tuple(made._s)))
@@ -55,8 +57,19 @@ def _bordered(input: Tensor, pad: tuple[int, ...], mode: str, value: float | Non
             return input.clone()
         number = fitted(float(value or 0.0), input._k.dtype)
         return core("pad")(input, wanted, number)
-    if mode not in ("reflect", "replicate", "circular"):
-        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    dims = len(pad) // 2
+    if rank not in (dims + 1, dims + 2) or not 1 <= dims <= 3:
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {rank}D input tensor: mode '{mode}' "
+            "pads the last 1 to 3 dimensions of an input with one or two dimensions more"
+        )
+    if mode != "circular" and not input._s[rank - dims - 1 :].numel():
+        raise RuntimeError(
+            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size "
+            f"and other non-zero dimensions for input, but got: {list(input._s)}"
+        )
     for d, (a, b) in enumerate(widths):
         if a or b:
             input = input.index_select(d, _places(input, d, a, b, mode))

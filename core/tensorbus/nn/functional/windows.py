@@ -6,9 +6,9 @@ from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import refuse_complex
-from tensorbus.op_engine.argument_types import int_tuple, ints
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.int_arguments import int_tuple, ints
 from tensorbus.ops.nn.pooling import pooled_size
 
 Ints = tuple[int, ...]
@@ -197,12 +197,16 @@ def _bins(n: int, size: int) -> list[tuple[int, int]]:
 
 def _adaptive_size(name: str, spatial: int, x: Tensor, output_size: Any) -> Ints:
     """The size asked for; None stands for the input's own."""
-    _check_rank(name, spatial, x)
     own = x._s[-spatial:]
-    if isinstance(output_size, (tuple, list)) and len(output_size) == spatial:
+    if len(x._s) not in (spatial + 1, spatial + 2) or not own.numel():
+        raise RuntimeError(
+            f"{name}(): Expected {spatial + 1}D or {spatial + 2}D tensor with non-zero size for "
+            f"non-batch dimensions, but got {list(x._s)}"
+        )
+    if isinstance(output_size, (tuple, list)):
+        if len(output_size) != spatial:
+            raise RuntimeError(f"{name}(): output_size must be {spatial}, but got {output_size}")
         output_size = [n if m is None else m for n, m in zip(own, output_size, strict=True)]
-    elif output_size is None:
-        output_size = own
     size = ints(name, "output_size", output_size, spatial)
     if min(size) < 0:
         raise RuntimeError(

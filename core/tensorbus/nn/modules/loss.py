@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from typing import Any
 
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
 from tensorbus.nn.functional.losses import meant_by_flags
@@ -33,14 +32,8 @@ def _old_reduction(size_average: bool | None, reduce: bool | None, reduction: st
     if size_average is None and reduce is None:
         return reduction
     meant = meant_by_flags(size_average, reduce)
-    # The warning points at the line that made the loss, however many classes it has.
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename == __file__:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.",
-        UserWarning,
-        stacklevel=level,
+    warn_user(
+        f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead."
     )
     return meant
 

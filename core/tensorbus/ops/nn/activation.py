@@ -131,7 +131,7 @@ def as_float(x: Tensor, dtype: dtypes.dtype | None = None) -> Tensor:
     return x
 
 
-def over_dim(name: str, x: Tensor, dim: int | None, dtype: Any) -> Tensor:
+def over_dim(name: str, x: Tensor, dim: int, dtype: Any) -> Tensor:
     """A row that works along one dimension; 0-dim tensors count as vectors of one."""
     if dtype is None and x._k.dtype.category < dtypes.FLOAT:
         raise NotImplementedError(
@@ -139,8 +139,6 @@ def over_dim(name: str, x: Tensor, dim: int | None, dtype: Any) -> Tensor:
             f"'{x._k.dtype.legacy.removesuffix('Tensor')}'"
         )
     x = as_float(x, dtype)
-    if dim is None:
-        dim = 0 if len(x._s) in (0, 1, 3) else 1
     d = wrap_dim(dim, len(x._s))
     if not x._s:
         return over_dim(name, x.reshape(1), 0, None).reshape(())
@@ -150,17 +148,13 @@ def over_dim(name: str, x: Tensor, dim: int | None, dtype: Any) -> Tensor:
 
 
 @public(out=True)
-def softmax(
-    input: Tensor, dim: int | None = None, dtype: dtypes.dtype | None = None, _stacklevel: int = 3
-) -> Tensor:
+def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along a dimension."""
     return over_dim("softmax", input, dim, dtype)
 
 
 @public(out=True)
-def log_softmax(
-    input: Tensor, dim: int | None = None, dtype: dtypes.dtype | None = None, _stacklevel: int = 3
-) -> Tensor:
+def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """``log(softmax(input))`` along a dimension, without overflow."""
     return over_dim("log_softmax", input, dim, dtype)
 

@@ -1,0 +1,19 @@
+"""Warnings that point at the user's line, however many of our own frames lie between."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+
+def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the nearest frame outside of the package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _ours(frame.f_back.f_globals.get("__name__")):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level + 1)
+
+
+def _ours(module: str | None) -> bool:
+    """Whether a frame is the package's: generated functions belong to no module."""
+    return module is None or module == "tensorbus" or module.startswith("tensorbus.")
