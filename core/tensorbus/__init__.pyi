@@ -562,7 +562,7 @@ def log2_(input: Tensor) -> Tensor:
     """In-place version of ``log2``: the method as a function."""
 def log_(input: Tensor) -> Tensor:
     """In-place version of ``log``: the method as a function."""
-def log_softmax(input: Tensor, dim: _int | None = None, dtype: dtypes.dtype | None = None, _stacklevel: _int = 3, *, out: Tensor | None = None) -> Tensor:
+def log_softmax(input: Tensor, dim: _int, dtype: dtypes.dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """``log(softmax(input))`` along a dimension, without overflow."""
 def logaddexp(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``log(exp(input) + exp(other))`` without overflow; the operands broadcast."""
@@ -786,7 +786,7 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine, element by element; *out* receives the result where given."""
 def sinh_(input: Tensor) -> Tensor:
     """In-place version of ``sinh``: the method as a function."""
-def softmax(input: Tensor, dim: _int | None = None, dtype: dtypes.dtype | None = None, _stacklevel: _int = 3, *, out: Tensor | None = None) -> Tensor:
+def softmax(input: Tensor, dim: _int, dtype: dtypes.dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along a dimension."""
 def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Any = None) -> Any:
     """(values, indices) in order along a dimension; NaN counts as largest."""

@@ -695,7 +695,7 @@ class Tensor:
         """In-place version of ``log2``."""
     def log_(self) -> Self:
         """In-place version of ``log``."""
-    def log_softmax(self, dim: _int | None = None, dtype: dtypes.dtype | None = None, _stacklevel: _int = 3) -> Tensor:
+    def log_softmax(self, dim: _int, dtype: dtypes.dtype | None = None) -> Tensor:
         """``log(softmax(input))`` along a dimension, without overflow."""
     def logaddexp(self, other: _Operand) -> Tensor:
         """``log(exp(input) + exp(other))`` without overflow; the operands broadcast."""
@@ -1016,7 +1016,7 @@ class Tensor:
     @overload
     def size(self, dim: _int) -> _int:
         """The shape, or one extent."""
-    def softmax(self, dim: _int | None = None, dtype: dtypes.dtype | None = None, _stacklevel: _int = 3) -> Tensor:
+    def softmax(self, dim: _int, dtype: dtypes.dtype | None = None) -> Tensor:
         """``exp(input) / sum(exp(input))`` along a dimension."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Any:
         """(values, indices) in order along a dimension; NaN counts as largest."""

@@ -7,7 +7,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import refuse_complex
-from tensorbus.nn.functional.losses import chosen, reduced
+from tensorbus.nn.functional.reduction import chosen, reduced
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.scalars import scalar_name

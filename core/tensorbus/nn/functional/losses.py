@@ -9,6 +9,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import promoted, refuse_complex, refuse_integers
+from tensorbus.nn.functional.reduction import chosen, reduced
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -16,42 +17,6 @@ from tensorbus.op_engine.mixed_operands import common_kind
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import ROWS
-
-
-def reduced(loss: Tensor, reduction: str) -> Tensor:
-    """The loss as a reduction that ``chosen`` has found valid makes it."""
-    if reduction == "mean":
-        return loss.mean()
-    return loss.sum() if reduction == "sum" else loss
-
-
-def meant_by_flags(size_average: Any, reduce: Any) -> str:
-    """The reduction that the two older flags mean, where either is given."""
-    if reduce is not None and not reduce:
-        return "none"
-    return "mean" if size_average is None or size_average else "sum"
-
-
-def chosen(reduction: str, size_average: Any = None, reduce: Any = None, *also: str) -> str:
-    """The reduction asked for, by its name or by the two older flags (with a warning).
-
-    ValueError unless it is one of the three, or of *also*.
-    """
-    if size_average is not None or reduce is not None:
-        meant = meant_by_flags(size_average, reduce)
-        warn_user(
-            "size_average and reduce args will be deprecated, please use "
-            f"reduction='{meant}' instead.",
-        )
-        return meant
-    if reduction in ("mean", "sum", "none") or reduction in also:
-        return reduction
-    if reduction == "elementwise_mean":
-        warn_user(
-            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
-        )
-        return "mean"
-    raise ValueError(f"{reduction} is not a valid value for reduction")
 
 
 def _weighted(loss: Tensor, weight: Tensor | None, input: Tensor, reduction: str) -> Tensor:

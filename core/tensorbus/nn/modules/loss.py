@@ -10,7 +10,7 @@ from typing import Any
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
-from tensorbus.nn.functional.losses import meant_by_flags
+from tensorbus.nn.functional.reduction import meant_by_flags
 from tensorbus.nn.modules.module import Module
 
 
