@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from tensorbus_conformance.op import (
     E,
     Op,
     S,
+    Sample,
     T,
 )
 
@@ -37,6 +38,7 @@ def _op(name: str, reference: Callable[..., Any], samples: list[Any], **fields: 
 
 # -- products and quotients added ------------------------------------------------------------
 def _addcmul(x: Any, a: Any, b: Any, value: Any = 1) -> Any:
+    a, b = (np.asarray(t, np.result_type(x, a, b)) for t in (a, b))
     return x + np.multiply(a, value, dtype=a.dtype) * b
 
 
@@ -49,7 +51,16 @@ def _terms(reference: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, *more, **options: np.abs(x) + np.abs(reference(0 * x, *more, **options))
 
 
-def _added(name: str, reference: Callable[..., Any], other: str, **fields: Any) -> Op:
+_BYTES = T(data=[127, 127, -128], dtype=formats.INT8)
+
+
+def _added(
+    name: str,
+    reference: Callable[..., Any],
+    other: str,
+    more: Sequence[Sample] = (),
+    **fields: Any,
+) -> Op:
     three = (T(3, 4), T(3, 4), T(3, 4, of=other))
     return _op(
         name,
@@ -61,6 +72,7 @@ def _added(name: str, reference: Callable[..., Any], other: str, **fields: Any) 
             S("broadcast", T(3, 4), T(4), T(3, 1, of=other)),
             S("scalar", T(), T(), T(of=other)),
             S("empty", T(0, 3), T(3), T(3, of=other)),
+            *more,
         ],
         ulp=2,
         scale=_terms(reference),
@@ -235,13 +247,55 @@ def _nextafter(d: Dtype) -> Op:
 
 
 OPS = [
-    _added("addcmul", _addcmul, "spread", dtypes=NUMBERS, promotes=True),
+    _added(
+        "addcmul",
+        _addcmul,
+        "spread",
+        [
+            S("promoted", T(3), _BYTES, _BYTES).only(INT64, FLOAT32, *COMPLEX),
+            S("promoted-value", T(3), _BYTES, _BYTES, value=-3).only(formats.INT32, FLOAT32),
+        ],
+        dtypes=NUMBERS,
+        promotes=True,
+        errors=[
+            E(
+                "bool",
+                NotImplementedError,
+                "\"addcmul_cpu_out\" not implemented for 'Bool'",
+                T(3),
+                T(3),
+                T(3),
+                dtype=formats.BOOL,
+            ),
+            E(
+                "value",
+                RuntimeError,
+                "value cannot be converted to type int8_t without overflow",
+                T(3),
+                T(3),
+                T(3),
+                value=300,
+                dtype=formats.INT8,
+            ),
+        ],
+    ),
     _added(
         "addcdiv",
         _addcdiv,
         "positive",
         dtypes=_FLOATS,
-        errors=[E("integers", RuntimeError, _INTEGER_DIVISION, T(3), T(3), T(3), dtype=INT64)],
+        errors=[
+            E("integers", RuntimeError, _INTEGER_DIVISION, T(3), T(3), T(3), dtype=INT64),
+            E(
+                "value",
+                RuntimeError,
+                "value cannot be converted to type float without overflow",
+                T(3),
+                T(3),
+                T(3),
+                value=1e39,
+            ),
+        ],
     ),
     _op(
         "lerp",
@@ -333,6 +387,7 @@ OPS = [
             S("alpha", T(3, 4), T(3, 4), alpha=2),
             S("number", T(3, 4), 2),
             S("number-alpha", T(3, 4), 2, alpha=3),
+            S("large-alpha", T(3, 4), 2, alpha=-99).only(formats.INT8, INT64, FLOAT32),
             S("scalar", T(), T()),
             S("empty", T(0, 3), T(3)),
         ],

@@ -17,19 +17,19 @@ FLOAT_INDEX = T(data=[0.0, 1.0], dtype=formats.FLOAT32)
 
 
 def _gathered(x: np.ndarray, dim: int, index: np.ndarray, **_: Any) -> np.ndarray:
-    out = np.empty(index.shape, x.dtype)
-    for at in np.ndindex(*index.shape):
+    x, where = (t if t.ndim else t.reshape(1) for t in (x, index))
+    out = np.empty(where.shape, x.dtype)
+    for at in np.ndindex(*where.shape):
         place = list(at)
-        if place:
-            place[dim] = index[at]
+        place[dim] = where[at]
         out[at] = x[tuple(place)]
-    return out
+    return out.reshape(index.shape)
 
 
 def _along(x: np.ndarray, indices: np.ndarray, dim: int | None = None) -> np.ndarray:
     if dim is None:
         return x.reshape(-1)[indices.reshape(-1)]
-    return np.take_along_axis(x, indices, dim)
+    return np.take_along_axis(x, indices % max(x.shape[dim], 1), dim)
 
 
 def _taken(x: np.ndarray, index: np.ndarray) -> np.ndarray:
@@ -111,6 +111,8 @@ OPS = [
             S("smaller", T(3, 4), 0, I([[2, 1]])),
             S("duplicates", T(3), 0, I([1, 1, 1, 0])),
             S("scalar", T(), 0, I(0)),
+            S("scalar-of-vector", T(3), 0, I(1)),
+            S("vector-of-scalar", T(), 0, I([0, 0])),
             S("int32", T(3), 0, T(data=[2, 0], dtype=formats.INT32)),
             S("nothing", T(3, 2), 0, I(np.zeros((0, 2)))),
         ],
@@ -136,9 +138,13 @@ OPS = [
             S("flat", T(2, 3), I([5, 0, 2])),
             S("broadcast", T(3, 4), I([[2], [0], [1]]), 1),
             S("broadcast-input", T(1, 4), I([[3, 0], [1, 1]]), 1),
+            S("from-the-end", T(3, 4), I([[0, -1], [-4, -2], [-3, 3]]), 1),
+            S("wrapped", T(3, 2), I([[3, -4], [7, -3]]), 0),
         ],
         [
-            E("beyond", IndexError, beyond(3, 1, 3), T(2, 3), I([[3], [0]]), 1),
+            E("beyond", IndexError, beyond(6, 0, 6), T(2, 3), I([0, 6])),
+            E("negative", IndexError, beyond(-1, 0, 6), T(2, 3), I([0, -1])),
+            E("empty", IndexError, beyond(0, 0, 0), T(0, 3), I([[0, 0, 0]]), 0),
             E("rank", RuntimeError,
               r"torch\.take_along_dim\(\): input and indices should have the same number of "
               r"dimensions, but got 2 dimensions for input, and 1 dimensions for indices",
@@ -252,12 +258,19 @@ OPS = [
             S("rows", T(3, 2), 0, I([2, 0]), 1),
             S("columns", T(2, 3), 1, I([1, 1]), 0),
             S("tensor", T(3, 2), 0, I([1]), T()),
+            S("tensor-twice", T(2, 3), 1, I([2, 0, 2, 2]), T()),
+            S("tensor-scalar", T(), 0, I([0, 0]), T()),
+            S("tensor-nothing", T(3), 0, I([]), T()),
             S("scalar", T(), 0, I([0]), 1),
             S("nothing", T(3), 0, I([]), 1),
         ],
         [
             E("beyond", IndexError, beyond(4, 0, 3), T(3, 2), 0, I([4]), 1),
             E("empty", IndexError, beyond(1, 0, 0), T(0, 2), 0, I([1]), 1),
+            E("index", RuntimeError, "Index has to be a vector/scalar",
+              T(3), 0, I([[1]]), 1),
+            E("complex", RuntimeError, r"index_fill_\(\): Converting complex Scalar to non-complex "
+              "type is not supported", T(3), 0, I([1]), 2 + 0j),
             E("value", RuntimeError,
               "index_fill_ only supports a 0-dimensional value tensor, but got tensor with 1 "
               r"dimension\(s\)\.", T(3), 0, I([1]), T(2)),

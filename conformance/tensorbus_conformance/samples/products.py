@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus_conformance.formats import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT64
+from tensorbus_conformance.formats import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, UINT8
 from tensorbus_conformance.op import ANY, COMPLEX, FLOATING, NUMBERS, E, Op, S, T
 from tensorbus_conformance.samples.linalg import affine, magnitude, product, whole
 
@@ -22,10 +22,15 @@ def _addbmm(x: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
 
 
 def _addr(x: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    return affine(x, whole(a)[:, None] * whole(b), beta, alpha)
+    found = affine(x, whole(a)[:, None] * whole(b), beta, alpha)
+    return found != 0 if x.dtype == a.dtype == b.dtype == bool else found
 
 
 def _tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    left, right = (range(-dims, 0), range(dims)) if isinstance(dims, int) else dims
+    for d, e in zip(left, right, strict=True):
+        n = max(a.shape[d], b.shape[e])
+        a, b = (np.repeat(x, n if x.shape[k] < n else 1, k) for x, k in ((a, d), (b, e)))
     return np.tensordot(whole(a), whole(b), dims)
 
 
@@ -81,7 +86,7 @@ def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 
 def _linalg_vander(x: Any, *, N: int | None = None) -> Any:
-    return _vander(x, N, increasing=True)
+    return _vander(np.atleast_1d(x), N, increasing=True)
 
 
 def _cdist(a: Any, b: Any, p: float = 2.0, compute_mode: str = "") -> Any:
@@ -119,9 +124,16 @@ OPS = [
             S("without-input", T(3, 4, grad=False), T(3), T(4), beta=0),
             S("input-row", T(4), T(3), T(4)),
             S("empty", T(0, 4), T(0), T(4)),
+            S("false-input", T(3, 4), T(3), T(4), beta=False).only(BOOL),
+            S("false-product", T(3, 4), T(3), T(4), alpha=False).only(BOOL),
+            S("true-number", T(3, 4), T(3), T(4), alpha=2).only(BOOL),
         ],
         dtypes=ANY, promotes="dims",
         errors=[
+            E("bool-factor", RuntimeError, r"Boolean alpha only supported for Boolean results\.",
+              T(2, 3), T(2), T(3), alpha=True),
+            E("overflow", RuntimeError, "value cannot be converted to type uint8_t without "
+              "overflow", T(2, 3), T(2), T(3), beta=300, dtype=UINT8),
             E("input", RuntimeError, r"The expanded size of the tensor \(2\) must match the "
               r"existing size \(3\) at non-singleton dimension 0\.  Target sizes: \[2, 3\]\.  "
               r"Tensor sizes: \[3, 3\]", T(3, 3), T(2), T(3)),
@@ -161,6 +173,9 @@ OPS = [
             S("negative", T(3, 2, 2), T(2, 3, 2), ([-3, 1], [-2, 0])),
             S("all", T(2, 3), T(2, 3), ([0, 1], [0, 1])),
             S("empty", T(2, 0), T(0, 3), 1),
+            S("repeated", T(2, 1), T(3, 4), 1),
+            S("repeated-lists", T(3, 1, 2), T(2, 3, 4), ([1, 2], [1, 0])),
+            S("repeated-both", T(1, 3), T(3, 1), ([0, 1], [0, 1])),
         ],
         errors=[
             E("too-many", RuntimeError, "tensordot expects dims < ndim_a or ndim_b, but got dims=3",
@@ -327,7 +342,8 @@ OPS = [
     ),
     product(
         "linalg.vander", _linalg_vander,
-        [S("plain", T(4)), S("more", T(3), N=5), S("batch", T(2, 3)), S("empty", T(0, 3))],
+        [S("plain", T(4)), S("more", T(3), N=5), S("batch", T(2, 3)), S("empty", T(0, 3)),
+         S("scalar", T(), N=3)],
         dtypes=tuple(d for d in NUMBERS if d not in (FLOAT16, BFLOAT16)), result="sum", ulp=4.0,
         errors=[
             E("one", RuntimeError, r"N must be greater than 1\.", T(2), N=1),

@@ -40,7 +40,15 @@ def _lgamma(x: Any) -> Any:
 
 
 def _polygamma(n: int, x: Any) -> Any:
-    return scipy.special.polygamma(n, np.asarray(x, np.float64))
+    """SciPy's; below 0 by the recurrence, which leads to where that is defined."""
+    x = np.asarray(x, np.float64)
+    steps = range(40)
+    terms = [
+        [(-1.0) ** n * math.factorial(n) / (v + k) ** (n + 1) for k in steps] if v < 0 else [0.0]
+        for v in x.reshape(-1).tolist()
+    ]
+    beyond = scipy.special.polygamma(n, np.where(x < 0, x + len(steps), x))
+    return beyond - np.reshape([math.fsum(t) for t in terms], x.shape)
 
 
 def _logit(x: Any, eps: float | None = None) -> Any:
@@ -91,6 +99,13 @@ OPS = [
             S("crossing", 0, T(data=[1.25, 1.4375, 1.5, 1.75])),
             S("pole", 1, T(data=[0.0, np.inf, np.nan], grad=False)).only(*FLOATING),
             S("fifth", 5, T(3, 4, of="above one")),
+            S("negative", 1, T(data=[-0.5, -1.5, -2.5, -10.5])).only(*FLOATING),
+            *(
+                S(f"negative-{n}", n, T(data=[-0.75, -1.25, -10.1875, -20.375], grad=False)).only(
+                    *FLOATING
+                )
+                for n in (1, 2, 3, 6)
+            ),
             S("scalar", 1, T(of="positive")),
             S("empty", 1, T(0, 3)),
         ],

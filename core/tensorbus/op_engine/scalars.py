@@ -57,7 +57,14 @@ def widened(d: dtype) -> dtype:
 
 def converted(value: Any, d: dtype) -> Any:
     """``fitted`` for a number that becomes a tensor first: beyond half precision it is infinite."""
-    return fitted(value, dtypes.float64 if d.is_floating_point and d.bits < 32 else d)
+    if not d.is_floating_point or d.bits >= 32:
+        return fitted(value, d)
+    number, largest = fitted(value, dtypes.float64), _LARGEST[d]
+    if not _beyond(number, largest):
+        return number
+    eps = dtypes.finfo(d).eps
+    rounds_down = abs(number) < largest + largest * eps / 2 / (2 - eps)  # by half a unit
+    return math.copysign(largest if rounds_down else math.inf, number)
 
 
 def scalar_name(d: dtype) -> str:

@@ -353,7 +353,7 @@ def _slices_replaced(x: Tensor, d: int, i: Tensor, value: Tensor) -> Tensor:
     _filled(target, d, i)
     chosen = from_array(x._k.bool.full((target._s[d],), False), x._k.bool)
     put_into(chosen, 0, i, True, "set", False)
-    shape = tuple(-1 if at == d else 1 for at in range(len(target._s)))
+    shape = tuple(n if at == d else 1 for at, n in enumerate(target._s))
     r = core("where")(core("view")(chosen, shape), value, target)
     return r if x._s else core("view")(r, ())
 

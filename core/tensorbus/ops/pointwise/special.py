@@ -238,15 +238,36 @@ def _digamma(F: Any, x: Any) -> Any:
 
 
 def _polygamma(F: Any, x: Any, n: int) -> Any:
-    """``(-1)**(n + 1) * n! * zeta(n + 1, x)``, the sum by Euler's and Maclaurin's formula."""
+    """``(-1)**(n + 1) * n! * zeta(n + 1, x)``, the sum by Euler's and Maclaurin's formula.
+
+    Below 0 the series is that of 1 - x, and the derivative of the cotangent leads back to x.
+    """
     if n == 0:
         return _digamma(F, x)
-    if n == 1:
-        low, y, angle = _reflected(F, x)
-        sine = F.sin(angle)
-        mirrored = F.sub(F.div(F.number(math.pi**2), F.mul(sine, sine)), _zeta(F, 2, y))
-        return F.where(low, mirrored, _zeta(F, 2, y))
-    return F.mul(_zeta(F, n + 1, x), float((-1) ** (n + 1) * math.factorial(n)))
+    low = F.lt(x, 0.0)
+    y = F.where(low, F.sub(F.number(1.0), x), x)
+    sign = float((-1) ** (n + 1))
+    value = F.mul(_zeta(F, n + 1, y), sign * math.factorial(n))
+    place = F.sub(x, F.round(x))
+    angle = F.mul(place, math.pi)
+    cotangent = F.div(F.cos(angle), F.sin(angle))
+    cotangent = F.where(F.eq(F.abs(place), 0.5), F.number(0.0), cotangent)
+    slope = _polynomial(F, cotangent, _cotangent_derivative(n))
+    mirrored = F.sub(F.mul(value, -sign), F.mul(slope, math.pi ** (n + 1)))
+    pole = F.bool.bitwise_and(F.le(x, 0.0), F.eq(place, 0.0))
+    if n > 1:
+        pole = F.bool.bitwise_or(pole, F.eq(x, -math.inf))
+    return F.where(pole, F.number(sign * math.inf), F.where(low, mirrored, value))
+
+
+@functools.cache
+def _cotangent_derivative(n: int) -> tuple[float, ...]:
+    """The *n*-th derivative of the cotangent in its own powers, the highest first."""
+    powers = [0, 1]  # the cotangent itself; its derivative is -(1 + its square)
+    for _ in range(n):
+        slope = [k * c for k, c in enumerate(powers)][1:]
+        powers = [-a - b for a, b in zip([*slope, 0, 0], [0, 0, *slope], strict=True)]
+    return tuple(float(c) for c in reversed(powers))
 
 
 def _zeta(F: Any, s: int, x: Any) -> Any:
