@@ -1,0 +1,72 @@
+"""Level 3: values and derivatives at kinks, limits and ends are those of the table."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import tensorbus
+import tensorbus.nn.functional
+from tensorbus_conformance import formats
+from tensorbus_conformance.bench import Bench
+from tensorbus_conformance.case import Case
+from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.kinks import program, programs, table
+from tensorbus_conformance.trial import Trial
+
+FAMILY = "kinks"
+
+
+def cases() -> Iterator[Case]:
+    for one in programs():
+        yield Case(
+            f"L3/{one.op}/float32/kink-{one.variant}",
+            FAMILY,
+            functools.partial(_check, one),
+            (formats.FLOAT32,),
+        )
+
+
+def _check(one: program.Program, t: Trial) -> None:
+    bench = Bench(t)
+    found = program.evaluate(tensorbus, one, bench.device, bench.read)
+    for line in differences(one, found):
+        raise Mismatch(line)
+
+
+def differences(one: program.Program, found: program.Found) -> Iterator[str]:
+    """What differs from the table, a line for each result."""
+    expected = table.expected(one.key)
+    for name, got in found.items():
+        want = expected.get(name.removeprefix("plain "), table.NONE)
+        if want is not table.NONE and not table.agree(got, want):
+            yield f"{one.text}: {_named(name)} {_differs(one, got, want)}"
+
+
+def _named(name: str) -> str:
+    mark = " (unrecorded pass)" if name.startswith("plain ") else ""
+    name = name.removeprefix("plain ")
+    if name == "value":
+        return "the value"
+    first, _, second = name.partition(".")
+    if not second:
+        return f"the gradient of {first}{mark}"
+    return f"the gradient of {first} differentiated by {second}"
+
+
+def _differs(one: program.Program, got: Any, want: Any) -> str:
+    if isinstance(got, str) or isinstance(want, str) or np.size(got) != np.size(want):
+        return f"is {_short(got)}, expected {_short(want)}"
+    wrong = np.flatnonzero(table.differing(got, want))
+    at = wrong[0]
+    flat = np.asarray(got).reshape(-1)
+    text = f"differs at {wrong.size} of {want.size} elements; at {at}: {flat[at]}, expected "
+    return f"{text}{want.reshape(-1)[at]}"
+
+
+def _short(value: Any) -> str:
+    text = table.show(value)
+    return text if len(text) < 80 else text[:77] + "..."

@@ -1,0 +1,96 @@
+"""One program of the table: a line of text over named operands, and how it is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+COTANGENT = (1.0, -2.0, 0.5)
+DIRECTION = (1.0, 0.5, -2.0)
+"""The factors of the result's elements, in turn, and those of the gradient's at second order."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """An expression over operands that all require a gradient, as any PyTorch evaluates it."""
+
+    op: str
+    """The public name that its case bears."""
+    variant: str
+    text: str
+    """Sees ``torch``, ``F``, ``inf``, ``nan``, the operands, and ``T(data)``, a constant."""
+    operands: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """Its name in the table of results."""
+        return f"{self.op}/{self.variant}"
+
+
+Found = dict[str, Any]
+"""What a program gives, by name: ``value``, ``x`` (a gradient), ``x.y`` (that differentiated with
+respect to y). An array, or a word: ``error TYPE``, ``constant`` (records nothing), ``unused``."""
+
+
+def evaluate(torch: Any, program: Program, device: str, host: Callable[[Any], Any]) -> Found:
+    """Run a program with a module that is called ``torch``; *host* makes a tensor an array."""
+
+    def constant(data: Any) -> Any:
+        return torch.tensor(data, device=device)
+
+    def cycled(factors: tuple[float, ...], like: Any) -> Any:
+        n = like.numel()
+        return constant((factors * n)[:n]).reshape(like.shape)
+
+    leaves = {
+        name: constant(np.asarray(data, np.float32).tolist()).requires_grad_()
+        for name, data in program.operands.items()
+    }
+    names = {"torch": torch, "F": torch.nn.functional, "T": constant, "inf": np.inf, "nan": np.nan}
+    found: Found = {}
+
+    def attempt(key: str, call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except (RuntimeError, ValueError, IndexError, TypeError, NotImplementedError) as error:
+            found[key] = f"error {type(error).__name__}"
+            return None
+
+    y = attempt("value", lambda: eval(program.text, {**names, **leaves}))
+    if y is None:
+        return found
+    found["value"] = host(y)
+    if not y.requires_grad:
+        found.update(dict.fromkeys(leaves, "constant"))
+        return found
+    wanted = list(leaves.values())
+    for create_graph in (False, True):  # the pass that records is another, and has to agree
+        gradients = attempt(
+            "gradient",
+            lambda recorded=create_graph: torch.autograd.grad(
+                y, wanted, cycled(COTANGENT, y), True, recorded, allow_unused=True
+            ),
+        )
+        if gradients is None:
+            return found
+        mark = "" if create_graph else "plain "
+        for name, g in zip(leaves, gradients, strict=True):
+            found[mark + name] = "unused" if g is None else host(g)
+    for name, g in zip(leaves, gradients, strict=True):
+        if g is None:
+            continue
+        if not g.requires_grad:
+            found.update({f"{name}.{other}": "constant" for other in leaves})
+            continue
+        again = attempt(
+            f"{name}.",
+            lambda g=g: torch.autograd.grad(
+                g, wanted, cycled(DIRECTION, g), True, allow_unused=True
+            ),
+        )
+        for other, h in zip(leaves, again or (), strict=again is not None):
+            found[f"{name}.{other}"] = "unused" if h is None else host(h)
+    return found
