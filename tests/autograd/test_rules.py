@@ -90,7 +90,17 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "relu_backward": [(Draw(2, 3), tb.tensor([[0.5, -1.0, 2.0]] * 2, dtype=tb.float64))],
     "softmax": [(Draw(2, 3, 2), 1), (Draw(4), 0)],
     "log_softmax": [(Draw(2, 3, 2), 1), (Draw(4), 0)],
+    **{name: _unary(UNIT) for name in ["asin_slope", "atanh_slope"]},
+    "acosh_slope": _unary(ABOVE_ONE),
+    "sigmoid_backward": [(Draw(2, 3), Draw(2, 3))],
     "clamp_min": _unary(REAL, -0.3),
+    **{name: [(Draw(2, 3), Draw(2, 3, of=POSITIVE)), _BROADCAST]
+       for name in ["clamp_min_tensor", "clamp_max_tensor"]},
+    "clamp_tensors": [(Draw(2, 3), Draw(2, 3, of=UNIT), Draw(2, 3, of=POSITIVE))],
+    "hardtanh": _unary(REAL, -0.3, 0.3),
+    **{name: _unary() for name in ["hardsigmoid", "hardswish"]},
+    **{name: _unary(REAL, 0.3) for name in ["hardshrink", "softshrink"]},
+    "prelu_kernel": [_PAIR, _BROADCAST],
     "clamp_max": _unary(REAL, 0.3),
     "clamp": _unary(REAL, -0.3, 0.3),
     "leaky_relu": _unary(REAL, 0.1),
@@ -143,6 +153,8 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "cross_entropy_rows": [(Draw(3, 4), ints(0, 3, 1), truths(True, True, False))],
     "cross_entropy_mean": [(Draw(3, 4), ints(0, -100, 1), -100)],
     "bce_logits": [(Draw(2, 3), Draw(2, 3, of=POSITIVE))],
+    "bce": [(Draw(2, 3, of=FRACTION), Draw(2, 3, of=POSITIVE))],
+    "bce_backward": [(Draw(2, 3), Draw(2, 3, of=FRACTION), Draw(2, 3, of=POSITIVE))],
     "smooth_l1": [(Draw(2, 3), Draw(2, 3, of=POSITIVE), beta) for beta in (0.7, 0.0)],
     "pad": [(Draw(2, 3), ((1, 0), (0, 2)), 0.5)],
     "unpad": [(Draw(3, 5), (2, 3), ((1, 0), (0, 2)))],
@@ -156,6 +168,10 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "prod": [(Draw(2, 3, 2), (0, 2)), (Draw(4), (0,))],
     "amax": [(Draw(2, 3, 2), (0, 2))],
     "amin": [(Draw(2, 3, 2), (0, 2))],
+    "max_of_all": [(Draw(2, 3), (0, 1))],
+    "min_of_all": [(Draw(2, 3), (0, 1))],
+    "largest_size": [(Draw(2, 3), (1,))],
+    "picked_along": [(Draw(3, 4), 1, ints(0, 2, 2))],
     "cumsum": [(Draw(2, 4), 1)],
     "cumprod": [(Draw(2, 4), 1)],
     "var": [(Draw(2, 4), (1,), 1), (Draw(2, 3, 2), (0, 2), 0)],
@@ -230,13 +246,19 @@ def test_rule_of_normalize(shape: Any, affine: Any, dims: Any) -> None:
     assert tb.autograd.gradgradcheck(_normalized(affine, dims), (x, w, b))
 
 
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_rule_of_valued(name: str) -> None:
+    x = Draw(3, 3).make(np.random.default_rng(5))
+    assert tb.autograd.gradcheck(getattr(tb, name), (x,))
+
+
 def test_every_row_with_a_rule_has_a_sample() -> None:
     with_rules = {
         name
         for name, row in ROWS.items()
         if any(rule.__name__ != "refuse" for rule in row.rules.values()) and "test" not in name
     }
-    assert with_rules - set(SAMPLES) - {"normalize"} == set()
+    assert with_rules - set(SAMPLES) - {"normalize", "valued"} == set()
     assert set(SAMPLES) <= with_rules, "samples of ops that are gone"
 
 

@@ -1,9 +1,9 @@
 """Kinks: values and derivatives where a function has a corner, a limit or an end.
 
 There a derivative is a convention, and the convention is PyTorch's. The programs stand in
-``pointwise``, ``reductions``, ``windows``, ``distances`` and ``losses``; ``expected.txt`` holds what
-PyTorch gives for them on a CPU, in float32. ``scripts/kinks`` checks the file against an installed
-PyTorch, and writes it anew.
+``pointwise``, ``reductions``, ``windows``, ``distances`` and ``losses``; ``expected.txt`` holds
+what PyTorch gives for them on a CPU, in float32, and ``departures`` where it is not followed.
+``scripts/kinks`` checks the file against an installed PyTorch, and writes it anew.
 """
 
 from __future__ import annotations

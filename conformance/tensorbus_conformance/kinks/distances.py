@@ -23,15 +23,16 @@ RIGHT = (
 
 def programs() -> Iterator[Program]:
     pair = {"x": LEFT, "y": RIGHT}
+    vectors = {"x": LEFT[:7], "y": RIGHT[:7]}
     finite = {"x": LEFT[:5], "y": RIGHT[:5]}
     yield Program("nn.functional.cosine_similarity", "rows", "F.cosine_similarity(x, y)", pair)
     text = "F.cosine_similarity(x, y, eps=2.0)"
     yield Program("nn.functional.cosine_similarity", "large-eps", text, pair)
     for name, p in ORDERS.items():
-        for eps in (1e-6, 0.0):
+        for eps in (0.0,) if p < 0 else (1e-6, 0.0):  # powers of eps would be all digits
             variant = f"p-{name}{'' if eps else '-no-eps'}"
             text = f"F.pairwise_distance(x, y, {p}, {eps})"
-            yield Program("nn.functional.pairwise_distance", variant, text, pair)
+            yield Program("nn.functional.pairwise_distance", variant, text, vectors)
         yield Program("dist", f"p-{name}", f"torch.dist(x[1:3], y[1:3], {p})", finite)
         yield Program("dist", f"p-{name}-equal", f"torch.dist(x[:2], y[:2], {p})", finite)
         if p >= 0:

@@ -149,9 +149,10 @@ _BETWEEN = (-math.inf, -1.0, 0.0, 1.0, 2.0, math.nan)
 
 def programs() -> Iterator[Program]:
     for op, variant, text in _lines(UNARY):
-        yield Program(op, variant, text, {"x": POINTS})
+        yield Program(op, variant, text, {"x": POINTS}, elementwise=True)
     for op, variant, text in _lines(BINARY):
-        yield Program(op, variant, text, {"x": FIRSTS, "y": SECONDS})
+        operands = {"x": FIRSTS, "y": SECONDS}
+        yield Program(op, variant, text, operands, elementwise=variant != "single")
     bounded = {
         "x": [[v] * len(_LOW) for v in _BETWEEN],
         "y": [_LOW] * len(_BETWEEN),

@@ -23,6 +23,10 @@ class Program:
     text: str
     """Sees ``torch``, ``F``, ``inf``, ``nan``, the operands, and ``T(data)``, a constant."""
     operands: Mapping[str, Any]
+    elementwise: bool = False
+    """Whether each element of the result depends on its own place in the operands alone. PyTorch
+    is then asked for one element at a time: its vector instructions treat NaN in other ways than
+    the rest of its loops, than its CUDA kernels and its documents."""
 
     @property
     def key(self) -> str:
@@ -35,15 +39,20 @@ Found = dict[str, Any]
 respect to y). An array, or a word: ``error TYPE``, ``constant`` (records nothing), ``unused``."""
 
 
-def evaluate(torch: Any, program: Program, device: str, host: Callable[[Any], Any]) -> Found:
-    """Run a program with a module that is called ``torch``; *host* makes a tensor an array."""
+def evaluate(
+    torch: Any, program: Program, device: str, host: Callable[[Any], Any], at: int = 0
+) -> Found:
+    """Run a program with a module that is called ``torch``; *host* makes a tensor an array.
+
+    The factors begin with that of element *at*.
+    """
 
     def constant(data: Any) -> Any:
         return torch.tensor(data, device=device)
 
     def cycled(factors: tuple[float, ...], like: Any) -> Any:
         n = like.numel()
-        return constant((factors * n)[:n]).reshape(like.shape)
+        return constant((factors * (n + at))[at : n + at]).reshape(like.shape)
 
     leaves = {
         name: constant(np.asarray(data, np.float32).tolist()).requires_grad_()

@@ -9,42 +9,33 @@ from typing import Any
 
 import numpy as np
 
-Expected = dict[str, Any]
-"""By name as in ``program.Found``: an array of numbers in the order of the elements, or a word."""
+from tensorbus_conformance.kinks.departures import departure
+
+RELATIVE, ABSOLUTE = 2e-5, 2e-6
+"""How far results may lie from the table's: kinks are told apart here, not digits."""
 
 
+# -- the file --------------------------------------------------------------------------------
 @functools.cache
-def recorded() -> Mapping[str, Expected]:
-    """What PyTorch gives, by program and name."""
+def recorded() -> Mapping[str, Mapping[str, Any]]:
+    """What PyTorch gives, by program and name: arrays in the order of the elements, or words."""
     file = resources.files(__package__) / "expected.txt"
     return parse(file.read_text(encoding="utf-8").splitlines())
 
 
-NONE = object()
-"""Stands where PyTorch has no answer to compare with."""
-
-
-def expected(key: str) -> Expected:
-    """The results of a program that are compared: where PyTorch refuses a gradient, none is."""
-    found = recorded()[key]
-    return {
-        name: NONE if name != "value" and str(value).startswith("error") else value
-        for name, value in found.items()
-    }
-
-
-def parse(lines: Iterable[str]) -> dict[str, Expected]:
+def parse(lines: Iterable[str]) -> dict[str, dict[str, Any]]:
     """A table from its lines; those that begin with ``#`` are remarks."""
-    found: dict[str, Expected] = {}
+    found: dict[str, dict[str, Any]] = {}
     for line in lines:
         if line.strip() and not line.startswith("#"):
             where, _, values = line.partition(": ")
             key, _, name = where.partition(" ")
-            found.setdefault(key, {})[name] = _read(values)
+            found.setdefault(key, {})[name] = read(values)
     return found
 
 
-def _read(text: str) -> Any:
+def read(text: str) -> Any:
+    """An array or a word, as ``show`` writes them."""
     if text[:1].isalpha() and not text.startswith(("nan", "inf")):
         return text
     numbers: list[float] = []
@@ -55,12 +46,12 @@ def _read(text: str) -> Any:
 
 
 def show(value: Any) -> str:
-    """An array or a word as it stands in the file; repetitions are counted."""
+    """An array or a word as it stands in the file: seven digits, repetitions counted."""
     if isinstance(value, str):
         return value
     runs: list[tuple[str, int]] = []
     for number in np.asarray(value, np.float32).reshape(-1):
-        text = _number(number)
+        text = f"{float(number):.7g}"
         if runs and runs[-1][0] == text:
             runs[-1] = text, runs[-1][1] + 1
         else:
@@ -68,26 +59,33 @@ def show(value: Any) -> str:
     return " ".join(text if n == 1 else f"{text}x{n}" for text, n in runs)
 
 
-def _number(value: np.float32) -> str:
-    """Seven digits: enough for what is compared, and the same from every computer."""
-    return f"{float(value):.7g}"
+# -- comparison ------------------------------------------------------------------------------
+def expected(key: str, name: str) -> tuple[Any, float | None]:
+    """(what a result has to be, a number that may stand where that has NaN).
+
+    The first is None where PyTorch has no answer: derivatives that it does not implement.
+    """
+    want, nan = recorded()[key].get(name), None
+    found = departure(key, name)
+    if found is not None:
+        want, nan = read(found.ours) if found.ours else want, found.nan
+    if isinstance(want, str) and want.startswith("error") and name != "value":
+        want = None
+    return want, nan
 
 
-RELATIVE, ABSOLUTE = 2e-5, 2e-6
-"""How far results may lie from the table's: kinks are told apart, not digits."""
-
-
-def agree(found: Any, expected: Any) -> bool:
+def agree(found: Any, want: Any, nan: float | None = None) -> bool:
     """Whether two results are the same word, or the same numbers but for rounding."""
-    if isinstance(found, str) or isinstance(expected, str):
-        return isinstance(found, str) and isinstance(expected, str) and found == expected
-    found = np.asarray(found, np.float64).reshape(-1)
-    return found.shape == expected.reshape(-1).shape and not differing(found, expected).any()
+    if isinstance(found, str) or isinstance(want, str):
+        return isinstance(found, str) and isinstance(want, str) and found == want
+    return np.size(found) == np.size(want) and not differing(found, want, nan).any()
 
 
-def differing(found: Any, expected: Any) -> Any:
-    """Where two arrays differ."""
-    found, expected = (np.asarray(a, np.float64).reshape(-1) for a in (found, expected))
+def differing(found: Any, want: Any, nan: float | None = None) -> Any:
+    """Where two arrays of one size differ; *nan* may stand where *want* has NaN."""
+    found, want = (np.asarray(a, np.float64).reshape(-1) for a in (found, want))
+    if nan is not None:
+        want = np.where(np.isnan(want) & ~np.isnan(found), nan, want)
     with np.errstate(invalid="ignore"):
-        near = np.abs(found - expected) <= RELATIVE * np.abs(expected) + ABSOLUTE
-    return ~(near | (found == expected) | (np.isnan(found) & np.isnan(expected)))
+        near = np.abs(found - want) <= RELATIVE * np.abs(want) + ABSOLUTE
+    return ~(near | (found == want) | (np.isnan(found) & np.isnan(want)))

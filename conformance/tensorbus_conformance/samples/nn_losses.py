@@ -269,6 +269,17 @@ PROBABILITIES = [
             reduction="none",
         ),
         scale=_entropy_scale,
+        errors=[
+            E(
+                variant,
+                RuntimeError,
+                "all elements of input should be between 0 and 1",
+                T(data=[0.5, value]),
+                T(2, of="fraction"),
+                trait="host_sync",
+            )
+            for variant, value in (("above-one", 1.5), ("negative", -0.5), ("nan", np.nan))
+        ],
     ),
     loss_op(
         "binary_cross_entropy_with_logits",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base.errors import freed_error, stale_error
-from tensorbus._tensor.tensor import Tensor
+from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
 from tensorbus.utils.hooks import HookTable, RemovableHandle
 
 next_sequence = itertools.count(-1, -1).__next__
@@ -91,6 +91,36 @@ class AccumulateGrad(Node):
     def variable(self) -> Tensor | None:
         """The leaf, while it lives."""
         return self.leaf()
+
+
+class FlatBackward0(Node):
+    """The node of a gradient that does not change with the operand which it belongs to."""
+
+    __slots__ = ("e0", "e1")
+    arity = 2
+    e0: Any
+    e1: Any
+
+    def run(self, g: Any) -> tuple[Any, ...]:
+        return self.e0, g, self.e1, self.k.zeros(tuple(g.shape))
+
+    def run_t(self, g: Any) -> tuple[Any, ...]:
+        return self.e0, g, self.e1, self.k.T.zeros(tuple(g.shape))
+
+
+def flat(g: Tensor, edge: Any) -> Tensor:
+    """The gradient for *edge*, recorded as a function of its operand whose derivative is zero."""
+    if edge is None:
+        return g
+    if g._b is not None and g._b is not PERMUTED:
+        g = g.clone()
+    n = FlatBackward0()
+    n.q = next_sequence()
+    n.k, n.h = g._k, None
+    n.e0, n.e1 = g._e, edge
+    made = from_array(g._a, g._k)
+    made._b, made._e = g._b, n
+    return made
 
 
 class Hooks:

@@ -65,7 +65,7 @@ def _namespace(row: Row) -> dict[str, Any]:
         "Tensor": Tensor, "Parameter": Parameter, "PERMUTED": PERMUTED, "make": _tensor.make,
         "GRAD": GRAD, "THREAD": THREAD, "RARE": RARE, "ROW": row, "SIZES": SIZES,
         "sequence": nodes.next_sequence, "Node": nodes.Node, "FREED": nodes.FREED,
-        "stale": nodes.stale, "stale_result": nodes.stale_result,
+        "flat": nodes.flat, "stale": nodes.stale, "stale_result": nodes.stale_result,
         "mixed": binary, "failed": failed, "rare": rare, "edge_of": edge_of,
         "pointwise": pointwise, "laid_out": laid_out, "finish": saved_result,
         **{f"rule_{name}": rule for name, rule in row.rules.items()},

@@ -156,6 +156,8 @@ def _run(row: Row, edges: list[str], scalar: bool, raw: bool) -> list[str]:
                 f"{indent}if sh is not None and sh[{i}] is not sh[{1 - i}]:",
                 f"{indent}    g{i} = F.sum_to(g{i}, sh[{i}])",
             ]
+        if row.piecewise_linear and not raw:
+            lines.append(f"{indent}g{i} = flat(g{i}, e{i})")
     pairs = ", ".join(f"e{i}, g{i}" for i in range(len(edges)))
     return [*lines, f"        return {pairs}", ""]
 

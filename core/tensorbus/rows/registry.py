@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from dataclasses import fields as fields_of
 from typing import Any
 
 from tensorbus._base.dtypes import BOOL, COMPLEX, FLOAT, INTEGER
@@ -61,6 +62,9 @@ class Row:
     """Whether a ``general`` op is pointwise all the same: its result has its operands' layout."""
     number_inputs: int = 0
     """How many inputs its node has, as hooks see them, for a number in the place of an operand."""
+    piecewise_linear: bool = False
+    """Whether a gradient, differentiated again, is zero in each operand, not unrelated to it: so
+    PyTorch has it of ops such as ``relu``, and not of all whose slope is constant."""
     node_name: str = ""
     tensors: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
@@ -108,8 +112,7 @@ def row(name: str, signature: str, form: str = "general", **fields: Any) -> Row:
 
     ``row("exp", "x:T", "unary", x=lambda F, g, out: F.mul(g, out))`` is a whole op.
     """
-    known = {"result", "composite", "node_name", "domain", "otherwise", "outside", "keeps_order",
-             "number_inputs"}  # fmt: skip
+    known = {f.name for f in fields_of(Row)} - {"name", "signature", "form", "rules"}
     rules = {k: fields.pop(k) for k in list(fields) if k not in known}
     made = Row(name, signature, form, rules=rules, **fields)
     unknown = set(rules) - set(made.tensors)

@@ -1,6 +1,12 @@
 """The functions behind the layers, by family: activations, losses, normalisation, windows."""
 
 from tensorbus.nn.functional.activations import *  # noqa: F403
+from tensorbus.nn.functional.adaptive import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+)
 from tensorbus.nn.functional.classification import cross_entropy, nll_loss
 from tensorbus.nn.functional.convolution import conv1d, conv2d, conv_transpose1d, conv_transpose2d
 from tensorbus.nn.functional.linear import (
@@ -20,10 +26,6 @@ from tensorbus.nn.functional.normalization import (
     rms_norm,
 )
 from tensorbus.nn.functional.windows import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
     avg_pool1d,
     avg_pool2d,
     max_pool1d,

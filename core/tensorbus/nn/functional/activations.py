@@ -33,13 +33,11 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     return in_place(input, core("relu"), ()) if inplace else core("relu")(input)
 
 
-@composed(node="HardtanhBackward0")
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """The values cut to [0, 6]."""
     return hardtanh(input, 0.0, 6.0, inplace)
 
 
-@composed(node="HardtanhBackward0")
 def hardtanh(
     input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
 ) -> Tensor:
@@ -53,7 +51,7 @@ def hardtanh(
         min_val, max_val = int(min_val), int(max_val)
         if min_val < 0 and not input.dtype.is_signed:
             raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    return _either(input, core("clamp"), inplace, min_val, max_val)
+    return _either(input, core("hardtanh"), inplace, min_val, max_val)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
@@ -126,16 +124,14 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - input.tanh()
 
 
-@composed(node="HardshrinkBackward0")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The values outside [-lambd, lambd], else 0."""
     lambd = fitted(lambd, dtypes.float64 if input._k.dtype.category < dtypes.FLOAT else input.dtype)
     refuse_complex("hardshrink_cpu", input)
     refuse_integers("hardshrink_cpu", input)
-    return input * (input.abs() > lambd).to(input.dtype)
+    return core("hardshrink")(input, lambd)
 
 
-@composed(node="SoftshrinkBackward0")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """The values moved by *lambd* towards 0, no further than 0."""
     refuse_integers("softshrink_check", input)
@@ -146,7 +142,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         raise RuntimeError(
             f"lambda must be in range [0, {limit:g}] for input dtype {name}, but found {lambd:g}"
         )
-    return input - input.clamp(-lambd, lambd)
+    return core("softshrink")(input, lambd)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
@@ -158,18 +154,16 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return _either(input, core("threshold"), inplace, threshold, value)
 
 
-@composed(node="HardsigmoidBackward0")
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``clamp(x / 6 + 1 / 2, 0, 1)``."""
     refuse_integers("hardsigmoid_cpu", input)
-    return _either(input, lambda x: (x + 3).clamp(0, 6) / 6, inplace)
+    return _either(input, core("hardsigmoid"), inplace)
 
 
-@composed(node="HardswishBackward0")
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * hardsigmoid(x)``."""
     refuse_integers("hardswish_cpu", input)
-    return _either(input, lambda x: x * hardsigmoid(x), inplace)
+    return _either(input, core("hardswish"), inplace)
 
 
 @composed(node="LogSigmoidBackward0", layout="row_major")
@@ -202,7 +196,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         weight = weight.view(1, -1, *(1,) * (input.dim() - 2))
     elif not input.dim():
         weight = weight.view(())
-    return input.clamp(min=0) + weight * input.clamp(max=0)
+    return core("prelu_kernel")(input, weight)
 
 
 @composed(node="GluBackward0", layout="order", operands=1)
@@ -260,8 +254,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -
             "normalize: Expected a floating point or complex tensor as input. Got "
             f"{scalar_name(input._k.dtype)}"
         )
-    norm = input.abs().pow(p).sum(dim, keepdim=True).pow(1.0 / p)
-    return input / norm.clamp(min=eps)
+    return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
 
 
 @composed(node="MulBackward0", layout="order", operands=1)

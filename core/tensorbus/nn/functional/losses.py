@@ -8,6 +8,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.nn.functional.domains import promoted, refuse_complex, refuse_integers
 from tensorbus.nn.functional.reduction import chosen, reduced
 from tensorbus.op_engine.arguments import check_device
@@ -139,7 +140,10 @@ def binary_cross_entropy(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Cross-entropy of probabilities; logarithms are cut at -100."""
+    """Cross-entropy of probabilities; logarithms are cut at -100.
+
+    RuntimeError for a probability outside [0, 1] on devices that compute at once.
+    """
     reduction = chosen(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(
@@ -153,10 +157,19 @@ def binary_cross_entropy(
             f"{scalar_name(input._k.dtype)}: input and target must have one dtype"
         )
     _check_fits(weight, input)
-    loss = -(
-        target * input.log().clamp(min=-100) + (1 - target) * (1 - input).log().clamp(min=-100)
-    )
+    _check_probabilities(input)
+    loss = core("bce")(input, target)
     return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def _check_probabilities(input: Tensor) -> None:
+    """Raise for a value outside [0, 1] or NaN, where the host sees values at once."""
+    k = input._k
+    if not k.is_float or not k.backend.traits.host_sync or not input._s.numel():
+        return
+    plain = input.detach()
+    if not (plain.amin().item() >= 0.0 and plain.amax().item() <= 1.0):
+        raise RuntimeError("all elements of input should be between 0 and 1")
 
 
 @composed(node="BinaryCrossEntropyWithLogitsBackward0", layout="order", operands=2)
@@ -212,12 +225,7 @@ def kl_div(
             "definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
             "release.",
         )
-    if log_target:
-        loss = target.exp() * (target - input)
-    else:
-        positive = target > 0
-        safe = target.masked_fill(~positive, 1.0)
-        loss = target * (safe.log() - input)
+    loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
     if reduction == "batchmean":
         return loss.sum() / input.shape[0]
     return reduced(loss, reduction)
@@ -329,10 +337,7 @@ def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
     """The p-norm of the differences along the last dimension."""
-    d = (x1 - x2 + eps).abs()
-    if p == math.inf:
-        return d.amax(-1, keepdim)
-    return d.pow(p).sum(-1, keepdim).pow(1.0 / p)
+    return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
@@ -340,7 +345,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if not eps >= 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps}")
     x1, x2 = _broadcast(x1, x2)
-    norms = [x.square().sum(dim, keepdim=True).sqrt().clamp(min=eps) for x in (x1, x2)]
+    norms = [x.norm(2, dim, True).clone() for x in (x1, x2)]
+    with no_grad():  # the derivatives are those of the norms themselves, however small
+        for norm in norms:
+            norm.clamp_(min=eps)
     return (x1 / norms[0] * (x2 / norms[1])).sum(dim)
 
 

@@ -72,7 +72,11 @@ def _bordered(input: Tensor, pad: tuple[int, ...], mode: str, value: float | Non
         )
     for d, (a, b) in enumerate(widths):
         if a or b:
-            input = input.index_select(d, _places(input, d, a, b, mode))
+            places = _places(input, d, a, b, mode)
+            if mode == "circular":
+                input = input.index_select(d, places)
+            else:
+                input = core("picked_along")(input, d, places)
     return input
 
 

@@ -15,6 +15,9 @@ row("matmul", "x:T, y:T", domain="number",
     y=lambda F, g, x, y_shape: _matmul_y(F, g, x, y_shape))
 row("take", "x:T, dim, i:T, wrap",
     x=lambda F, g, x_shape, dim, i, wrap: F.index_add_zeros(g, tuple(x_shape), dim, i, wrap))
+row("picked_along", "x:T, dim, i:T", piecewise_linear=True,
+    composite=lambda F, x, dim, i: F.take(x, dim, i, False),
+    x=lambda F, g, x_shape, dim, i: F.index_add_zeros(g, tuple(x_shape), dim, i, False))
 row("gather", "x:T, dim, i:T",
     x=lambda F, g, x_shape, dim, i: F.scatter_add_zeros(g, tuple(x_shape), dim, i))
 row("put", "x:T, dim, i:T, src:T, op, wrap")

@@ -28,7 +28,7 @@ row("scatter_add", "x:T, dim, i:T, src:T",
     composite=lambda F, x, dim, i, src: _scattered(F, F.clone(x), dim, i, src, "add"),
     x=lambda F, g: g,
     src=lambda F, g, dim, i, src_shape: _gathered(F, g, dim, i, src_shape))
-row("scatter_mul", "x:T, dim, i:T, src:T",
+row("scatter_mul", "x:T, dim, i:T, src:T", piecewise_linear=True,
     composite=lambda F, x, dim, i, src: _scattered(F, F.clone(x), dim, i, src, "mul"),
     x=lambda F, g, dim, i, src, x_shape:
         F.mul(g, F.scatter_mul(F.full(tuple(x_shape), 1), dim, i, src)),

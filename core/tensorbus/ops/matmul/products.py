@@ -368,4 +368,6 @@ def cdist(
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     if not x1._s[-1]:
         return difference.sum(-1)
+    if p == math.inf:  # each of several largest differences has the whole gradient here
+        return core("largest_size")(difference, (len(difference._s) - 1,))
     return FUNCTIONS["norm"](difference, p, -1)

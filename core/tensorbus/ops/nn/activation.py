@@ -11,12 +11,14 @@ from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.mixed_operands import common_kind
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import FUNCTIONS, public
 from tensorbus.op_engine.scalars import fitted
 from tensorbus.ops.pointwise.pointwise import unary
 from tensorbus.ops.random.random import draw_uniform
-from tensorbus.rows.registry import row
+from tensorbus.rows.layouts import broadcast_shapes
+from tensorbus.rows.registry import ROWS, row
 
 # fmt: off
 row("softmax", "x:T, dim", composite=lambda F, x, dim: _softmax(F, x, dim),
@@ -39,7 +41,47 @@ row("clamp", "x:T, low, high", "unary", domain="ordered number",
     composite=lambda F, x, low, high: F.minimum(F.maximum(x, low), high),
     x=lambda F, g, x, low, high:
         F.where(F.bool.bitwise_and(F.ge(x, low), F.le(x, high)), g, F.number(0)))
-row("leaky_relu", "x:T, slope", "unary", domain="float",
+row("clamp_min_tensor", "x:T, y:T", "binary", domain="ordered number",
+    node_name="ClampMinBackward1",
+    composite=lambda F, x, y: F.maximum(x, y),
+    x=lambda F, g, x, y: F.where(F.ge(x, y), g, F.number(0)),
+    y=lambda F, g, x, y: F.where(F.lt(x, y), g, F.number(0)))
+row("clamp_max_tensor", "x:T, y:T", "binary", domain="ordered number",
+    node_name="ClampMaxBackward1",
+    composite=lambda F, x, y: F.minimum(x, y),
+    x=lambda F, g, x, y: F.where(F.le(x, y), g, F.number(0)),
+    y=lambda F, g, x, y: F.where(F.gt(x, y), g, F.number(0)))
+row("clamp_tensors", "x:T, low:T, high:T", keeps_order=True, node_name="ClampBackward1",
+    composite=lambda F, x, low, high: F.minimum(F.maximum(x, low), high),
+    x=lambda F, g, x, low, high: F.where(
+        F.bool.bitwise_and(F.ge(x, low), F.le(x, high)), g, F.number(0)),
+    low=lambda F, g, x, low, high: F.where(
+        F.bool.bitwise_and(F.lt(x, low), F.lt(low, high)), g, F.number(0)),
+    high=lambda F, g, x, low, high: F.where(
+        F.bool.bitwise_or(F.gt(x, high), F.lt(high, low)), g, F.number(0)))
+row("hardtanh", "x:T, low, high", "unary", domain="ordered number", piecewise_linear=True,
+    composite=lambda F, x, low, high: F.clamp(x, low, high),
+    x=lambda F, g, x, low, high: F.where(
+        F.bool.bitwise_or(F.le(x, low), F.ge(x, high)), F.number(0), g))
+row("hardsigmoid", "x:T", "unary", domain="ordered float", piecewise_linear=True,
+    composite=lambda F, x: F.div(F.clamp(F.add(x, 3.0), 0.0, 6.0), 6.0),
+    x=lambda F, g, x: F.where(F.lt(F.abs(x), 3.0), F.div(g, 6.0), F.number(0)))
+row("hardswish", "x:T", "unary", domain="ordered float",
+    composite=lambda F, x: F.div(F.mul(x, F.clamp(F.add(x, 3.0), 0.0, 6.0)), 6.0),
+    x=lambda F, g, x: F.where(
+        F.le(x, -3.0), F.number(0),
+        F.where(F.lt(x, 3.0), F.mul(g, F.add(F.div(x, 3.0), 0.5)), g)))
+row("hardshrink", "x:T, most", "unary", domain="ordered number", piecewise_linear=True,
+    composite=lambda F, x, most: F.where(F.le(F.abs(x), most), F.number(0), x),
+    x=lambda F, g, x, most: F.where(F.le(F.abs(x), most), F.number(0), g))
+row("softshrink", "x:T, most", "unary", domain="ordered number", piecewise_linear=True,
+    composite=lambda F, x, most: F.sub(x, F.clamp(x, -most, most)),
+    x=lambda F, g, x, most: F.where(F.le(F.abs(x), most), F.number(0), g))
+row("prelu_kernel", "x:T, y:T", "binary", domain="ordered float", piecewise_linear=True,
+    composite=lambda F, x, y: F.where(F.gt(x, 0), x, F.mul(x, y)),
+    x=lambda F, g, x, y: F.where(F.gt(x, 0), g, F.mul(g, y)),
+    y=lambda F, g, x: F.where(F.gt(x, 0), F.number(0), F.mul(g, x)))
+row("leaky_relu", "x:T, slope", "unary", domain="float", piecewise_linear=True,
     composite=lambda F, x, slope: F.where(F.gt(x, 0), x, F.mul(x, slope)),
     x=lambda F, g, x, slope: F.where(F.gt(x, 0), g, F.mul(g, slope)))
 row("elu", "x:T, alpha, scale, inner", "unary", domain="float",
@@ -47,15 +89,15 @@ row("elu", "x:T, alpha, scale, inner", "unary", domain="float",
         F.gt(x, 0), F.mul(x, scale),
         F.mul(F.expm1(F.mul(F.minimum(x, 0.0), inner)), alpha * scale)),
     x=lambda F, g, x, alpha, scale, inner: F.where(
-        F.gt(x, 0), F.mul(g, scale),
-        F.mul(F.mul(g, F.exp(F.mul(F.minimum(x, F.number(0.0)), inner))), alpha * scale * inner)))
+        F.le(x, 0),
+        F.mul(F.mul(g, F.exp(F.mul(_negative(F, x), inner))), alpha * scale * inner),
+        F.mul(g, scale)))
 row("softplus", "x:T, beta, threshold", "unary", domain="float",
     composite=lambda F, x, beta, threshold: _softplus(F, x, beta, threshold),
-    x=lambda F, g, x, beta, threshold: F.where(
-        F.gt(F.mul(x, beta), threshold), g, F.mul(g, F.sigmoid(F.mul(x, beta)))))
-row("threshold", "x:T, at, value", "unary",
-    composite=lambda F, x, at, value: F.where(F.gt(x, at), x, F.number(value)),
-    x=lambda F, g, x, at: F.where(F.gt(x, at), g, F.number(0)))
+    x=lambda F, g, x, beta, threshold: _softplus_slope(F, g, F.mul(x, beta), threshold))
+row("threshold", "x:T, at, value", "unary", piecewise_linear=True,
+    composite=lambda F, x, at, value: F.where(F.le(x, at), F.number(value), x),
+    x=lambda F, g, x, at: F.where(F.le(x, at), F.number(0), g))
 row("gelu", "x:T", "unary", domain="float",
     composite=lambda F, x: F.mul(F.mul(x, 0.5), F.add(F.erf(F.mul(x, math.sqrt(0.5))), 1.0)),
     x=lambda F, g, x: F.mul(g, _gelu_slope(F, x)))
@@ -94,6 +136,18 @@ def _softplus(F: Any, x: Any, beta: float, threshold: float) -> Any:
     # max(y, 0) + log1p(exp(-|y|)): the exponential itself would overflow float16 beyond 11.
     soft = F.add(F.maximum(y, 0.0), F.log1p(F.exp(F.neg(F.abs(y)))))
     return F.where(F.gt(y, threshold), x, F.mul(soft, 1.0 / beta))
+
+
+def _softplus_slope(F: Any, g: Any, y: Any, threshold: float) -> Any:
+    beyond = F.gt(y, threshold)
+    if F.records:  # the slope has none of its own from the threshold on
+        y = F.where(F.ge(y, threshold), F.number(threshold), y)
+    return F.where(beyond, g, F.mul(g, F.sigmoid(y)))
+
+
+def _negative(F: Any, x: Any) -> Any:
+    """The values below 0, else 0; its slope at 0 is 0."""
+    return F.where(F.lt(x, 0), x, F.number(0)) if F.records else F.minimum(x, 0.0)
 
 
 def _gelu_slope(F: Any, x: Any) -> Any:
@@ -159,11 +213,19 @@ def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> T
     return over_dim("log_softmax", input, dim, dtype)
 
 
+def _between(input: Tensor, min: Tensor, max: Tensor) -> Tensor:
+    kind = common_kind(ROWS["clamp"], input, min, max)
+    shape = broadcast_shapes(input._s, min._s, max._s)
+    return core("clamp_tensors")(*(to_kind(t, kind).expand(shape) for t in (input, min, max)))
+
+
 @public(out=True, inplace=True, aliases=("clip",))
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """The values cut to [min, max]; either may be missing, a number or a tensor."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) and isinstance(max, Tensor):
+        return _between(input, min, max)
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         if min is not None:
             input = FUNCTIONS["clamp_min"](input, min)

@@ -10,6 +10,7 @@ from tensorbus.rows.registry import row
 
 # fmt: off
 row("max_pool2d", "x:T, kernel, stride, padding, dilation, ceil_mode",
+    piecewise_linear=True,
     composite=lambda F, x, kernel, stride, padding, dilation, ceil_mode: F.amax(
         _windows(F, x, kernel, stride, padding, dilation, ceil_mode), (2, 3)),
     x=lambda F, g, x, kernel, stride, padding, dilation, ceil_mode: F.max_pool2d_backward(
@@ -24,6 +25,7 @@ row("max_pool2d_backward", "g:T, i:T, shape",
 row("picked", "x:T, i:T", composite=lambda F, x, i: _picked(F, x, i),
     x=lambda F, g, x_shape, i: F.max_pool2d_backward(g, i, tuple(x_shape)))
 row("avg_pool2d", "x:T, kernel, stride, padding, ceil_mode, count_include_pad, divisor",
+    piecewise_linear=True,
     composite=lambda F, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor:
         _average(F, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor),
     x=lambda F, g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor:

@@ -34,8 +34,8 @@ row(
     "binary",
     domain="number",
     composite=lambda F, x, y: F.floor_divide(x, y),
-    x=lambda F, g: F.mul(g, 0.0),
-    y=lambda F, g: F.mul(g, 0.0),
+    x=lambda F, g: F.zeros(tuple(g.shape)),
+    y=lambda F, g: F.zeros(tuple(g.shape)),
 )
 
 
@@ -45,8 +45,8 @@ row(
     "binary",
     domain="ordered float",
     composite=lambda F, x, y: F.trunc(F.div(x, y)),
-    x=lambda F, g: F.mul(g, 0.0),
-    y=lambda F, g: F.mul(g, 0.0),
+    x=lambda F, g: F.zeros(tuple(g.shape)),
+    y=lambda F, g: F.zeros(tuple(g.shape)),
 )
 
 

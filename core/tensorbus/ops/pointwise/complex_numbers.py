@@ -23,7 +23,7 @@ row(
     composite=lambda F, x: F.where(
         F.lt(x, 0.0), F.number(math.pi), F.where(F.eq(x, x), F.number(0.0), x)
     ),
-    x=lambda F, g: F.mul(g, 0.0),
+    x=lambda F, g: F.zeros(tuple(g.shape)),
 )
 
 

@@ -19,13 +19,15 @@ def remainder(F: Any, x: Any, y: Any) -> Any:
 
 def pow_base(F: Any, g: Any, x: Any, y: Any, number: Any) -> Any:
     if number == 0:
-        return F.mul(g, 0.0)
+        return F.zeros(tuple(g.shape))
     if number == 2:
         return F.mul(g, F.mul(x, 2.0))
+    if number == 0.5:  # the power is a root, so it is none of -inf either
+        return F.mul(g, F.mul(F.rsqrt(x), 0.5))
     if number is not None:
         return F.mul(g, F.mul(F.pow(x, number - 1), number))
     lower = F.pow(x, F.sub(y, 1.0))
-    return F.mul(g, F.where(F.eq(y, 0.0), F.number(0), F.mul(y, lower)))
+    return F.where(F.eq(y, 0.0), F.number(0), F.mul(g, F.mul(y, lower)))
 
 
 def pow_exponent(F: Any, g: Any, x: Any, y: Any, out: Any) -> Any:

@@ -26,11 +26,12 @@ unary("signbit", doc="Whether the sign is set: of -0.0 and of a negative NaN too
 binary("copysign", doc="The size of *input* with the sign of *other*", domain="ordered float",
        composite=lambda F, x, y: F.where(
            F.signbit(_array(F, y)), F.sub(F.number(-0.0), F.abs(x)), F.abs(x)),
-       x=lambda F, g, x, out: F.mul(g, F.mul(F.sign(x), F.sign(out))),
-       y=lambda F, g: F.mul(g, 0.0))
+       x=lambda F, g, x, out: F.mul(g, F.where(F.eq(x, 0.0), F.number(0), F.div(out, x))),
+       y=lambda F, g: F.zeros(tuple(g.shape)))
 binary("nextafter", doc="The next number after *input* towards *other*",
        composite=lambda F, x, y: _nextafter(F, _array(F, x), _array(F, y)),
-       x=lambda F, g, x, y: F.where(F.eq(x, y), F.number(0), g), y=lambda F, g: F.mul(g, 0.0))
+       x=lambda F, g, x, y: F.where(F.eq(x, y), F.number(0), g),
+       y=lambda F, g: F.zeros(tuple(g.shape)))
 binary("heaviside", doc="0 below 0, 1 above, *values* at 0", domain="ordered", inplace=True,
        composite=lambda F, x, y: F.where(F.eq(x, 0), y, F.cast(F.gt(x, 0), F.bool)),
        **no_derivative("heaviside"))
@@ -265,11 +266,7 @@ def _bounded(name: str, input: Tensor, bound: Any) -> Tensor:
     """Values within a bound keep their whole gradient, also where they are equal to it."""
     check_tensors(name, input=input)
     if isinstance(bound, Tensor):
-        limit = bound.detach()
-        beyond = core("lt" if name == "clamp_min" else "gt")(input.detach(), limit)
-        if limit._k.is_float:
-            beyond = beyond | (limit != limit)
-        return FUNCTIONS["where"](beyond, bound, input)
+        return core(f"{name}_tensor")(input, bound)
     return input.clamp(**{"min" if name == "clamp_min" else "max": bound})
 
 

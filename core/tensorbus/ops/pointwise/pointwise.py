@@ -226,11 +226,11 @@ binary("div", doc="``input / other``, true division", operator="truediv", domain
 binary("floor_divide", doc="``input // other``, rounded towards minus infinity",
        operator="floordiv", domain="ordered number", **no_derivative("floor_divide"))
 binary("fmod", doc="The remainder of division with the sign of *input*", domain="ordered number",
-       x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.trunc(F.div(x, y)))))
+       x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.div_trunc(x, y))))
 binary("remainder", doc="The remainder of division with the sign of *other*", operator="mod",
        domain="ordered number",
        composite=lambda F, x, y: of.remainder(F, x, y),
-       x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.floor(F.div(x, y)))))
+       x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.div_floor(x, y))))
 binary("pow", doc="``input ** exponent``", operator="pow", domain="number",
        x=lambda F, g, x, y, y_number: of.pow_base(F, g, x, y, y_number),
        y=lambda F, g, x, y, out: of.pow_exponent(F, g, x, y, out))
@@ -287,17 +287,17 @@ unary("abs", doc="The absolute value", aliases=("absolute", "__abs__"), domain="
       outside=lambda x: _complex("abs", x),
       x=lambda F, g, x: F.mul(g, F.sign(x)))
 unary("sign", doc="-1, 0 or 1", domain="ordered", composite=lambda F, x: of.sign(F, x),
-      x=lambda F, g: F.mul(g, 0.0))
+      x=lambda F, g: F.zeros(tuple(g.shape)))
 unary("floor", doc="The largest integer not above", domain="rounding",
-      x=lambda F, g: F.mul(g, 0.0))
+      x=lambda F, g: F.zeros(tuple(g.shape)))
 unary("ceil", doc="The smallest integer not below", domain="rounding",
       composite=lambda F, x: F.neg(F.floor(F.neg(x))),
-      x=lambda F, g: F.mul(g, 0.0))
+      x=lambda F, g: F.zeros(tuple(g.shape)))
 unary("round", doc="The nearest integer, halves to even", domain="rounding",
-      x=lambda F, g: F.mul(g, 0.0))
+      x=lambda F, g: F.zeros(tuple(g.shape)))
 unary("trunc", doc="The integer part", domain="rounding", aliases=("fix",),
       composite=lambda F, x: F.where(F.lt(x, 0), F.ceil(x), F.floor(x)),
-      x=lambda F, g: F.mul(g, 0.0))
+      x=lambda F, g: F.zeros(tuple(g.shape)))
 unary("frac", doc="The part behind the point", domain="ordered number",
       composite=lambda F, x: F.sub(x, F.trunc(x)),
       x=lambda F, g: g)
@@ -338,10 +338,13 @@ unary("tan", doc="The tangent", domain="float",
       x=lambda F, g, out: F.mul(g, F.add(F.mul(out, out), 1.0)))
 unary("asin", doc="The arc sine", domain="float", aliases=("arcsin",),
       composite=lambda F, x: F.atan2(x, F.sqrt(of.one_minus_square(F, x))),
-      x=lambda F, g, x: F.div(g, F.sqrt(of.one_minus_square(F, x))))
+      x=lambda F, g, x: F.mul(g, F.asin_slope(x)))
 unary("acos", doc="The arc cosine", domain="float", aliases=("arccos",),
       composite=lambda F, x: F.atan2(F.sqrt(of.one_minus_square(F, x)), x),
-      x=lambda F, g, x: F.neg(F.div(g, F.sqrt(of.one_minus_square(F, x)))))
+      x=lambda F, g, x: F.neg(F.mul(g, F.asin_slope(x))))
+row("asin_slope", "x:T", "unary", domain="float",
+    composite=lambda F, x: F.rsqrt(of.one_minus_square(F, x)),
+    x=lambda F, g, x, out: F.mul(g, F.mul(x, F.mul(out, F.mul(out, out)))))
 unary("atan", doc="The arc tangent", domain="float", aliases=("arctan",),
       composite=lambda F, x: F.atan2(x, 1.0),
       x=lambda F, g, x: F.div(g, F.add(F.mul(x, x), 1.0)))
@@ -358,10 +361,16 @@ unary("asinh", doc="The inverse hyperbolic sine", domain="float", aliases=("arcs
       x=lambda F, g, x: F.div(g, F.sqrt(F.add(F.mul(x, x), 1.0))))
 unary("acosh", doc="The inverse hyperbolic cosine", domain="float", aliases=("arccosh",),
       composite=lambda F, x: of.in_single(F, of.acosh, x),
-      x=lambda F, g, x: F.div(g, F.mul(F.sqrt(F.sub(x, 1.0)), F.sqrt(F.add(x, 1.0)))))
+      x=lambda F, g, x: F.mul(g, F.acosh_slope(x)))
+row("acosh_slope", "x:T", "unary", domain="float",
+    composite=lambda F, x: F.rsqrt(F.mul(F.sub(x, 1.0), F.add(x, 1.0))),
+    x=lambda F, g, x, out: F.neg(F.mul(g, F.mul(x, F.mul(out, F.mul(out, out))))))
 unary("atanh", doc="The inverse hyperbolic tangent", domain="float", aliases=("arctanh",),
       composite=lambda F, x: of.in_single(F, of.atanh, x),
-      x=lambda F, g, x: F.div(g, of.one_minus_square(F, x)))
+      x=lambda F, g, x: F.mul(g, F.atanh_slope(x)))
+row("atanh_slope", "x:T", "unary", domain="float",
+    composite=lambda F, x: F.reciprocal(of.one_minus_square(F, x)),
+    x=lambda F, g, x, out: F.mul(g, F.mul(F.mul(x, 2.0), F.mul(out, out))))
 
 # -- what a value is -------------------------------------------------------------------------
 unary("isnan", doc="Whether it is NaN", result="bool", composite=lambda F, x: F.ne(x, x))
@@ -376,9 +385,14 @@ unary("bitwise_not", doc="``~input``", aliases=("__invert__",), domain="integral
 # -- activations that deserve a kernel of their own ------------------------------------------
 unary("sigmoid", doc="``1 / (1 + exp(-input))``", domain="float",
       composite=lambda F, x: of.in_single(F, of.sigmoid, x),
-      x=lambda F, g, out: F.mul(g, F.sub(out, F.mul(out, out))))
+      x=lambda F, g, out: F.sigmoid_backward(g, out))
+row("sigmoid_backward", "d:T, y:T",
+    composite=lambda F, d, y: F.mul(d, F.mul(y, F.sub(F.number(1), y))),
+    d=lambda F, g, y: F.sigmoid_backward(g, y),
+    y=lambda F, g, d, y: F.mul(F.mul(g, d), F.sub(F.number(1), F.mul(y, 2.0))))
 unary("relu", doc="``max(input, 0)``, NaN kept", domain="ordered number",
       outside=lambda x: _refuse_relu(x), composite=lambda F, x: F.maximum(x, 0),
+      piecewise_linear=True,
       x=lambda F, g, out: F.relu_backward(g, out))
 row("relu_backward", "g:T, y:T",
     composite=lambda F, g, y: F.where(F.le(y, 0), F.number(0), g),

@@ -47,7 +47,9 @@ unary("rad2deg", doc="Radians in degrees", domain="ordered float",
       x=lambda F, g: F.mul(g, 180.0 / math.pi))
 row("logit", "x:T", "unary", domain="ordered float",
     composite=lambda F, x: in_single(F, _logit, x),
-    x=lambda F, g, x: F.div(g, F.mul(x, F.sub(F.number(1.0), x))))
+    x=lambda F, g, x: F.where(
+        F.bool.bitwise_or(F.lt(x, 0.0), F.gt(x, 1.0)), F.number(math.nan),
+        F.div(g, F.mul(x, F.sub(F.number(1.0), x)))))
 binary("logaddexp2", doc="``log2(2**input + 2**other)`` without overflow", domain="ordered float",
        inplace=False, composite=lambda F, x, y: in_single(F, _logaddexp2, x, y),
        x=lambda F, g, x, y: F.mul(g, F.sigmoid(F.mul(F.sub(x, y), math.log(2.0)))),

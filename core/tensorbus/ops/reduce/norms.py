@@ -19,6 +19,10 @@ from tensorbus.rows.registry import row
 row("vector_norm", "x:T, order, dims", node_name="LinalgVectorNormBackward0",
     composite=lambda F, x, order, dims: _vector_norm(F, x, order, dims),
     x=lambda F, g, x, out, order, dims: _vector_norm_backward(F, g, x, out, order, dims))
+row("largest_size", "x:T, dims", composite=lambda F, x, dims: F.amax(F.abs(x), dims),
+    x=lambda F, g, x, out, dims: F.where(
+        F.eq(F.abs(x), _keep(F, out, x, dims)), F.mul(F.sign(x), _keep(F, g, x, dims)),
+        F.number(0)))
 # fmt: on
 
 
@@ -50,7 +54,7 @@ def _vector_norm_backward(
 ) -> Any:
     """Zero where the norm is zero: the subgradient that has the least norm."""
     if order == 0:
-        return F.mul(x, 0.0)
+        return F.zeros(tuple(x.shape))
     if order == 1:
         return F.mul(F.sign(x), _keep(F, g, x, dims))
     norm, g = _keep(F, out, x, dims), _keep(F, g, x, dims)
@@ -59,12 +63,14 @@ def _vector_norm_backward(
         hit = F.cast(F.bool.bitwise_or(F.eq(a, norm), F.ne(a, a)), F.bool)
         share = F.div(g, _keep(F, F.sum(hit, dims), x, dims))
         return F.mul(F.mul(F.sign(x), hit), share)
-    nil = F.full((), 0)
+    none = F.eq(norm, 0.0)
     if order == 2:
-        return F.mul(x, F.where(F.eq(norm, 0.0), nil, F.div(g, norm)))
-    slope = F.where(F.eq(x, 0.0), nil, F.mul(F.sign(x), F.pow(F.abs(x), order - 1.0)))
-    scale = F.where(F.eq(norm, 0.0), nil, F.div(g, F.pow(norm, order - 1.0)))
-    return F.mul(slope, scale)
+        return F.mul(x, F.div(g, F.where(none, F.number(math.inf), norm)))
+    one, zero = F.number(1), F.eq(x, 0.0)  # powers of 0 may have no derivative
+    power = F.mul(F.sign(x), F.pow(F.where(zero, one, F.abs(x)), order - 1.0))
+    total = F.pow(F.where(none, one, norm), order - 1.0)
+    slope = F.where(zero, F.number(0), power)
+    return F.mul(slope, F.where(none, F.number(0), F.div(g, total)))
 
 
 # -- public ----------------------------------------------------------------------------------

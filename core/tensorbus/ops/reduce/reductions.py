@@ -24,6 +24,12 @@ row("mean", "x:T, dims",
 row("prod", "x:T, dims", x=lambda F, g, x, dims: _prod_backward(F, g, x, dims))
 row("amax", "x:T, dims", x=lambda F, g, x, out, dims: _extreme_backward(F, g, x, out, dims))
 row("amin", "x:T, dims", x=lambda F, g, x, out, dims: _extreme_backward(F, g, x, out, dims))
+for _op in ("max", "min"):
+    row(f"{_op}_of_all", "x:T, dims", node_name=f"{_op.capitalize()}Backward1",
+        composite=lambda F, x, dims, op=f"a{_op}": getattr(F, op)(x, dims),
+        x=lambda F, g, x, out: _shared(F, g, x, out))
+row("valued", "x:T, value:T", composite=lambda F, x, value: F.clone(value),
+    x=lambda F, g, x, out: _shared(F, g, x, out))
 row("argmax", "x:T, dim", result="int64")
 row("argmin", "x:T, dim", result="int64")
 row("any", "x:T, dims", result="bool", composite=lambda F, x, dims: F.bool.amax(F.ne(x, 0), dims))
@@ -62,6 +68,13 @@ def _extreme_backward(F: Any, g: Any, x: Any, out: Any, dims: tuple[int, ...]) -
     hit = F.cast(F.eq(x, _keep(F, out, x.shape, dims)), F.bool)
     share = F.div(g, F.sum(hit, dims))
     return F.mul(hit, _keep(F, share, x.shape, dims))
+
+
+def _shared(F: Any, g: Any, x: Any, out: Any) -> Any:
+    """Equal shares to all elements that hold the one value, which may be NaN."""
+    hit = F.bool.bitwise_or(F.eq(x, out), F.bool.bitwise_and(F.ne(x, x), F.ne(out, out)))
+    count = F.sum(F.cast(hit, F.bool), tuple(range(len(x.shape))))
+    return F.where(hit, F.div(g, count), F.number(0))
 
 
 def _prod_backward(F: Any, g: Any, x: Any, dims: tuple[int, ...]) -> Any:
@@ -135,9 +148,12 @@ def _var(F: Any, x: Any, dims: tuple[int, ...], correction: float) -> Any:
 
 
 def _var_backward(F: Any, g: Any, x: Any, dims: tuple[int, ...], correction: float) -> Any:
-    d = F.sub(x, _keep(F, F.mean(x, dims), x.shape, dims))
+    mean = F.mean(x, dims)
     left = _count(x.shape, dims) - correction
-    scale = 2.0 / left if left > 0 else math.nan
+    if left <= 0 and len(dims) == len(x.shape):  # of too few elements, such as one
+        return F.mul(g, F.where(F.eq(x, mean), F.number(math.nan), F.number(math.inf)))
+    d = F.sub(x, _keep(F, mean, x.shape, dims))
+    scale = 2.0 / left if left else math.inf
     return F.mul(d, _keep(F, F.mul(g, scale), x.shape, dims))
 
 

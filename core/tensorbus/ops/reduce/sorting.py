@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor, from_array
-from tensorbus.op_engine.composed import composed
+from tensorbus.op_engine.composed import composed, name_node
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.public import public
@@ -152,7 +152,11 @@ def _middle(name: str, made: Any, input: Tensor, dim: Any, keepdim: bool) -> Any
     if dim is None:
         if not input._s.numel():
             return from_array(input._k.full((), math.nan), input._k)
-        return _middle(name, made, input.reshape(-1), 0, False).values
+        value, _ = _middle(name, made, input.detach().reshape(-1), 0, False)
+        result = core("valued")(input, value)
+        if result._e is not None:
+            name_node(result, f"{name.capitalize()}Backward0")
+        return result
     x, d = _reducible(name, input, dim)
     n = x._s[d]
     plain = x.detach()
@@ -213,7 +217,7 @@ def _extreme(name: str, made: Any, input: Tensor, dim: Any, keepdim: Any, other:
             )
         if not input._s:
             return core("clone")(input)
-        return core("amax" if name == "max" else "amin")(input, tuple(range(len(input._s))))
+        return core(f"{name}_of_all")(input, tuple(range(len(input._s))))
     x, d = _reducible(name, input, dim)
     no_complex(name, x)
     i = core("argmax" if name == "max" else "argmin")(x, d)

@@ -1,0 +1,109 @@
+"""Pools that are told the size of their result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.nn.functional.domains import refuse_complex
+from tensorbus.nn.functional.windows import Ints, avg_pool2d, max_pool2d
+from tensorbus.op_engine.composed import composed
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.int_arguments import ints
+from tensorbus.ops.creation.from_data import tensor
+
+
+def _bins(n: int, size: int) -> list[tuple[int, int]]:
+    return [(i * n // size, -(-(i + 1) * n // size)) for i in range(size)]
+
+
+def _adaptive_size(name: str, spatial: int, x: Tensor, output_size: Any) -> Ints:
+    """The size asked for; None stands for the input's own."""
+    own = x._s[-spatial:]
+    if len(x._s) not in (spatial + 1, spatial + 2) or not own.numel():
+        raise RuntimeError(
+            f"{name}(): Expected {spatial + 1}D or {spatial + 2}D tensor with non-zero size for "
+            f"non-batch dimensions, but got {list(x._s)}"
+        )
+    if isinstance(output_size, (tuple, list)):
+        if len(output_size) != spatial:
+            raise RuntimeError(f"{name}(): output_size must be {spatial}, but got {output_size}")
+        output_size = [n if m is None else m for n, m in zip(own, output_size, strict=True)]
+    size = ints(name, "output_size", output_size, spatial)
+    if min(size) < 0:
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received "
+            f"{list(size)}"
+        )
+    return size
+
+
+@composed(layout="channels_last")
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean over windows chosen so that the result has a given size."""
+    refuse_complex("adaptive_avg_pool2d", input)
+    oh, ow = _adaptive_size("adaptive_avg_pool2d", 2, input, output_size)
+    h, w = input.shape[-2:]
+    if not oh or not ow:
+        return input.new_empty((*input.shape[:-2], oh, ow))
+    if oh == ow == 1:
+        return input.mean((-2, -1), keepdim=True)
+    if h % oh == 0 and w % ow == 0:
+        return avg_pool2d(input, (h // oh, w // ow))
+    return _averaged(_averaged(input, h, oh, -2), w, ow, -1)
+
+
+def _averaged(x: Tensor, n: int, size: int, dim: int) -> Tensor:
+    """A dimension averaged over bins; what is in other bins, such as a NaN, has no say."""
+    if n == size:
+        return x
+    bins = _bins(n, size)
+    counts = tensor([end - start for start, end in bins], dtype=x.dtype, device=x.device)
+    most = max(end - start for start, end in bins)
+    beyond = tensor([[start + i >= end for i in range(most)] for start, end in bins])
+    shape = (size, most) if dim == -1 else (size, most, 1)
+    windows = _windows(x, bins, dim).masked_fill(beyond.to(x.device).view(shape), 0)
+    return windows.sum(-1 if dim == -1 else -2) / (counts if dim == -1 else counts.view(size, 1))
+
+
+def _windows(x: Tensor, bins: list[tuple[int, int]], dim: int) -> Tensor:
+    """A dimension, the last or the one before, as (bin, element); short bins repeat their last."""
+    most = max(end - start for start, end in bins)
+    places = [min(start + i, end - 1) for start, end in bins for i in range(most)]
+    index = tensor(places, device=x.device)
+    return core("picked_along")(x, x.dim() + dim, index).unflatten(dim, (len(bins), most))
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean over windows of (N, C, L) chosen so that the result has a given length."""
+    size = _adaptive_size("adaptive_avg_pool1d", 1, input, output_size)
+    return adaptive_avg_pool2d(input.unsqueeze(-2), (1, *size)).squeeze(-2)
+
+
+@composed(layout="channels_last")
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maximum over windows chosen so that the result has a given size."""
+    oh, ow = _adaptive_size("adaptive_max_pool2d", 2, input, output_size)
+    h, w = input.shape[-2:]
+    if not oh or not ow:
+        y = input.new_empty((*input.shape[:-2], oh, ow))
+        return (y, y.long()) if return_indices else y
+    if h % oh == 0 and w % ow == 0:
+        return max_pool2d(input, (h // oh, w // ow), return_indices=return_indices)
+    rows, columns = _bins(h, oh), _bins(w, ow)
+    windows = _windows(_windows(input, columns, -1).flatten(-2), rows, -2)
+    across = max(end - start for start, end in columns)
+    windows = windows.unflatten(-1, (ow, across)).transpose(-3, -2).flatten(-2)
+    y, place = windows.max(-1)
+    if not return_indices:
+        return y
+    starts = [tensor([start for start, _ in bins], device=y.device) for bins in (rows, columns)]
+    row = place // across + starts[0].view(oh, 1)
+    return y, row * w + place % across + starts[1]
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maximum over windows of (N, C, L) chosen so that the result has a given length."""
+    size = _adaptive_size("adaptive_max_pool1d", 1, input, output_size)
+    found = adaptive_max_pool2d(input.unsqueeze(-2), (1, *size), return_indices)
+    return tuple(t.squeeze(-2) for t in found) if return_indices else found.squeeze(-2)
