@@ -342,9 +342,6 @@ unary("asin", doc="The arc sine", domain="float", aliases=("arcsin",),
 unary("acos", doc="The arc cosine", domain="float", aliases=("arccos",),
       composite=lambda F, x: F.atan2(F.sqrt(of.one_minus_square(F, x)), x),
       x=lambda F, g, x: F.neg(F.mul(g, F.asin_slope(x))))
-row("asin_slope", "x:T", "unary", domain="float",
-    composite=lambda F, x: F.rsqrt(of.one_minus_square(F, x)),
-    x=lambda F, g, x, out: F.mul(g, F.mul(x, F.mul(out, F.mul(out, out)))))
 unary("atan", doc="The arc tangent", domain="float", aliases=("arctan",),
       composite=lambda F, x: F.atan2(x, 1.0),
       x=lambda F, g, x: F.div(g, F.add(F.mul(x, x), 1.0)))
@@ -362,15 +359,9 @@ unary("asinh", doc="The inverse hyperbolic sine", domain="float", aliases=("arcs
 unary("acosh", doc="The inverse hyperbolic cosine", domain="float", aliases=("arccosh",),
       composite=lambda F, x: of.in_single(F, of.acosh, x),
       x=lambda F, g, x: F.mul(g, F.acosh_slope(x)))
-row("acosh_slope", "x:T", "unary", domain="float",
-    composite=lambda F, x: F.rsqrt(F.mul(F.sub(x, 1.0), F.add(x, 1.0))),
-    x=lambda F, g, x, out: F.neg(F.mul(g, F.mul(x, F.mul(out, F.mul(out, out))))))
 unary("atanh", doc="The inverse hyperbolic tangent", domain="float", aliases=("arctanh",),
       composite=lambda F, x: of.in_single(F, of.atanh, x),
       x=lambda F, g, x: F.mul(g, F.atanh_slope(x)))
-row("atanh_slope", "x:T", "unary", domain="float",
-    composite=lambda F, x: F.reciprocal(of.one_minus_square(F, x)),
-    x=lambda F, g, x, out: F.mul(g, F.mul(F.mul(x, 2.0), F.mul(out, out))))
 
 # -- what a value is -------------------------------------------------------------------------
 unary("isnan", doc="Whether it is NaN", result="bool", composite=lambda F, x: F.ne(x, x))
@@ -386,17 +377,10 @@ unary("bitwise_not", doc="``~input``", aliases=("__invert__",), domain="integral
 unary("sigmoid", doc="``1 / (1 + exp(-input))``", domain="float",
       composite=lambda F, x: of.in_single(F, of.sigmoid, x),
       x=lambda F, g, out: F.sigmoid_backward(g, out))
-row("sigmoid_backward", "d:T, y:T",
-    composite=lambda F, d, y: F.mul(d, F.mul(y, F.sub(F.number(1), y))),
-    d=lambda F, g, y: F.sigmoid_backward(g, y),
-    y=lambda F, g, d, y: F.mul(F.mul(g, d), F.sub(F.number(1), F.mul(y, 2.0))))
 unary("relu", doc="``max(input, 0)``, NaN kept", domain="ordered number",
       outside=lambda x: _refuse_relu(x), composite=lambda F, x: F.maximum(x, 0),
       piecewise_linear=True,
       x=lambda F, g, out: F.relu_backward(g, out))
-row("relu_backward", "g:T, y:T",
-    composite=lambda F, g, y: F.where(F.le(y, 0), F.number(0), g),
-    g=lambda F, g, y: F.relu_backward(g, y))
 # fmt: on
 
 __all__ = ["FUNCTIONS", "METHODS", "binary", "unary"]

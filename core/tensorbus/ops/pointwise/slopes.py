@@ -1,0 +1,25 @@
+"""Rows of derivatives that have a rule of their own: their second order is not that of the parts."""
+
+from __future__ import annotations
+
+from tensorbus.ops.pointwise.compositions import one_minus_square
+from tensorbus.rows.registry import row
+
+# fmt: off
+row("asin_slope", "x:T", "unary", domain="float",
+    composite=lambda F, x: F.rsqrt(one_minus_square(F, x)),
+    x=lambda F, g, x, out: F.mul(g, F.mul(x, F.mul(out, F.mul(out, out)))))
+row("acosh_slope", "x:T", "unary", domain="float",
+    composite=lambda F, x: F.rsqrt(F.mul(F.sub(x, 1.0), F.add(x, 1.0))),
+    x=lambda F, g, x, out: F.neg(F.mul(g, F.mul(x, F.mul(out, F.mul(out, out))))))
+row("atanh_slope", "x:T", "unary", domain="float",
+    composite=lambda F, x: F.reciprocal(one_minus_square(F, x)),
+    x=lambda F, g, x, out: F.mul(g, F.mul(F.mul(x, 2.0), F.mul(out, out))))
+row("sigmoid_backward", "d:T, y:T",
+    composite=lambda F, d, y: F.mul(d, F.mul(y, F.sub(F.number(1), y))),
+    d=lambda F, g, y: F.sigmoid_backward(g, y),
+    y=lambda F, g, d, y: F.mul(F.mul(g, d), F.sub(F.number(1), F.mul(y, 2.0))))
+row("relu_backward", "g:T, y:T",
+    composite=lambda F, g, y: F.where(F.le(y, 0), F.number(0), g),
+    g=lambda F, g, y: F.relu_backward(g, y))
+# fmt: on
