@@ -1,4 +1,4 @@
-"""Rows of derivatives that have a rule of their own: their second order is not that of the parts."""
+"""Rows of derivatives with rules of their own: the second order is not that of their parts."""
 
 from __future__ import annotations
 
