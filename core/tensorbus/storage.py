@@ -59,6 +59,11 @@ class UntypedStorage:
             self._array, (self.nbytes(),), (1,), 0, self._kind.dtype, dtypes.uint8
         )
 
+    def clone(self) -> UntypedStorage:
+        """A copy of the bytes."""
+        kind = self._kind.of(dtypes.uint8)
+        return UntypedStorage(kind.clone(self._bytes()), kind)
+
     def to_host(self) -> np.ndarray:
         """A copy of the bytes, a uint8 array."""
         return self._kind.backend.to_host(self._bytes(), dtypes.uint8)

@@ -17,7 +17,7 @@ TABLE = Table()
 @functools.lru_cache(maxsize=64)
 def _count(n: int) -> Array:
     made = np.arange(n)
-    made.flags.writeable = False
+    made.setflags(write=False)
     return made
 
 

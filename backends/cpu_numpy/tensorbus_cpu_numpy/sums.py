@@ -34,7 +34,7 @@ _reduce = np.add.reduce
 @functools.lru_cache(maxsize=256)
 def _ones(n: int, dtype: np.dtype) -> Array:
     made = np.ones(n, dtype)
-    made.flags.writeable = False
+    made.setflags(write=False)
     return made
 
 

@@ -70,7 +70,7 @@ class _Number:
     __slots__ = ("value",)
 
     def __init__(self, value: np.ndarray):
-        value.flags.writeable = False
+        value.setflags(write=False)
         self.value = value
 
 

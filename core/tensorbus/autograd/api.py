@@ -34,13 +34,14 @@ def backward(
 
     Source: https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
     """
-    outputs = _listed(tensors)
+    outputs = _outputs(tensors)
     keep = create_graph if retain_graph is None else retain_graph
     wanted = None
     if inputs is not None:
-        given = _listed(inputs)
-        if not given:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        given = _inputs(inputs, "backward")
+        for t in given:
+            if not t.requires_grad:
+                raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         wanted = {_edge(t) for t in given}
     try:
         found = engine.run(_roots(outputs, grad_tensors, create_graph), keep, create_graph, wanted)
@@ -84,7 +85,12 @@ def grad(
     """
     if is_grads_batched:
         raise NotImplementedError("grad(): is_grads_batched is not supported; loop over the batch")
-    results, given = _listed(outputs), _listed(inputs)
+    if materialize_grads and allow_unused is not None and not allow_unused:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False."
+        )
+    results, given = _outputs(outputs), _inputs(inputs, "grad")
     for t in given:
         if not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -93,7 +99,7 @@ def grad(
     roots = _roots(results, grad_outputs, create_graph)
     found = engine.run(roots, keep, create_graph, set(edges))
     gradients: list[Tensor | None] = []
-    for t, edge in zip(given, edges, strict=True):
+    for i, (t, edge) in enumerate(zip(given, edges, strict=True)):
         g = found.get(edge)
         if g is None:
             if materialize_grads:
@@ -101,8 +107,8 @@ def grad(
                 continue
             if not allow_unused:
                 raise RuntimeError(
-                    "One of the differentiated Tensors appears to not have been used in the graph. "
-                    "Set allow_unused=True if this is the desired behavior."
+                    f"The differentiated Tensor at index {i} appears to not have been used in the "
+                    "graph. Set allow_unused=True if this is the desired behavior."
                 )
             gradients.append(None)
             continue
@@ -114,8 +120,26 @@ def grad(
     return tuple(gradients)
 
 
-def _listed(tensors: Any) -> list[Tensor]:
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+def _outputs(tensors: Any) -> list[Tensor]:
+    found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    for t in found:
+        if not isinstance(t, Tensor):
+            raise AssertionError(
+                f"Expected output to be a torch.Tensor, but got {type(t).__name__}"
+            )
+    return found
+
+
+def _inputs(tensors: Any, function: str) -> list[Tensor]:
+    found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    for t in found:
+        if not isinstance(t, Tensor):
+            raise RuntimeError(
+                f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}"
+            )
+    if not found:
+        raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
+    return found
 
 
 def _edge(t: Tensor) -> Any:
@@ -128,6 +152,9 @@ def _roots(outputs: list[Tensor], grads: Any, create_graph: bool) -> list[tuple[
         given = [None] * len(outputs)
     else:
         given = [grads] if isinstance(grads, Tensor) else list(grads)
+    for g in given:
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if len(given) != len(outputs):
         raise RuntimeError(
             f"got {len(outputs)} tensors and {len(given)} gradients: give one for each tensor"

@@ -41,6 +41,15 @@ class Parameter(Tensor):
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         if data is None:
             data = _empty()
+        if not isinstance(data, Tensor):
+            raise AttributeError(
+                f"'{type(data).__name__}' object has no attribute 'detach': a Parameter is made of "
+                "a tensor"
+            )
+        if requires_grad and not data._k.differentiable:
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients"
+            )
         t = new(cls)
         for slot in _SLOTS:
             setattr(t, slot, getattr(data, slot))

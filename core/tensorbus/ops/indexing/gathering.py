@@ -13,7 +13,7 @@ from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.history import edge_of
-from tensorbus.op_engine.in_place import in_place
+from tensorbus.op_engine.in_place import check_write, in_place
 from tensorbus.op_engine.mixed_operands import operand
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import fitted, scalar_name_of
@@ -188,9 +188,9 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             "put_(): Expected source and index to have the same number of elements, but got "
             f"source.numel() = {source._s.numel()}, index.numel() = {index._s.numel()}"
         )
-    if not index._s.numel():
+    if not index._s.numel() and not check_write(self, source):
         return self
-    if not self._s.numel():
+    if not self._s.numel() and index._s.numel():
         raise IndexError("put_(): Tried to put elements into an empty tensor")
     whole = self if self._k.is_contiguous(self._a) else core("clone")(self)
     flat = core("view")(whole, (self._s.numel(),))
@@ -278,7 +278,7 @@ def _copy_places(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
 def _write_slices(x: Tensor, d: int, i: Tensor, source: Any, op: str) -> Tensor:
     target = _vector(x)
     _filled(target, d, i)
-    if not i._s[0] or not x._s.numel():
+    if (not i._s[0] or not x._s.numel()) and not check_write(x, source):
         return x
     if isinstance(source, Tensor):
         source = _vector(source)

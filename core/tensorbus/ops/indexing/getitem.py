@@ -202,6 +202,8 @@ def _any_getitem(x: Tensor, index: Any) -> Tensor:
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write a number or a tensor that broadcasts into part of the tensor."""
+    if index is False:
+        return
     if not isinstance(value, Tensor):
         value = _assigned(self, value)
     view = tensors = None

@@ -245,7 +245,7 @@ def assign_at(at: Indexed, value: Any, op: str = "set") -> None:
     shape = tuple(view._s)
     before, after = shape[:start], shape[start + count :]
     src = _source(value, (*before, *at.shape, *after), (*before, math.prod(at.shape), *after))
-    if 0 in before or 0 in after or not i._s[0]:
+    if (0 in before or 0 in after or not i._s[0]) and not check_write(view, src):
         return
     merged = (*before, math.prod(shape[start : start + count]), *after)
     try:

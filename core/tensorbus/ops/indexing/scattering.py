@@ -11,6 +11,7 @@ from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.op_engine.arguments import check_device, not_implemented
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import check_write, in_place
 from tensorbus.op_engine.mixed_operands import operand
 from tensorbus.op_engine.public import public
@@ -160,6 +161,19 @@ def _write(x: Tensor, d: int, i: Tensor, src: Any, op: str) -> Tensor:
     return x
 
 
+def _with_nothing(x: Tensor, src: Any) -> Tensor:
+    """A copy of *x*; the graph leads to a source all the same, of which nothing was written."""
+    made = core("clone")(x)
+    if not isinstance(src, Tensor) or edge_of(src) is None:
+        return made
+    nothing = core("slice")(src.reshape(-1), 0, 0, 0, 1)
+    return core("add")(made, core("sum")(nothing, (0,)))
+
+
+def _nothing_written(x: Tensor, src: Any) -> Tensor:
+    return in_place(x, _with_nothing, (src,)) if check_write(x, src) else x
+
+
 _REDUCE = {None: "set", "add": "add", "multiply": "mul"}
 
 
@@ -190,7 +204,7 @@ def scatter(
     """
     src, op = _scatter_op(input, src, value, reduce)
     d, i = _checked("scatter", input, dim, index, src)
-    return core("clone")(input) if i is None else _apply(input, d, i, src, op)
+    return _with_nothing(input, src) if i is None else _apply(input, d, i, src, op)
 
 
 @public(function=False)
@@ -206,21 +220,21 @@ def scatter_(
     """In-place version of ``scatter``."""
     src, op = _scatter_op(self, src, value, reduce)
     d, i = _checked("scatter", self, dim, index, src)
-    return self if i is None else _write(self, d, i, src, op)
+    return _nothing_written(self, src) if i is None else _write(self, d, i, src, op)
 
 
 @public(out=True)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with every element of *src* added at its place; each duplicate counts."""
     d, i = _checked("scatter_add", input, dim, index, src)
-    return core("clone")(input) if i is None else _apply(input, d, i, src, "add")
+    return _with_nothing(input, src) if i is None else _apply(input, d, i, src, "add")
 
 
 @public(function=False)
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """In-place version of ``scatter_add``."""
     d, i = _checked("scatter_add", self, dim, index, src)
-    return self if i is None else _write(self, d, i, src, "add")
+    return _nothing_written(self, src) if i is None else _write(self, d, i, src, "add")
 
 
 _KINDS = {"sum": "add", "prod": "mul", "mean": "add", "amax": "amax", "amin": "amin"}
@@ -243,7 +257,7 @@ def scatter_reduce(
         raise not_implemented(f"scatter_reduce_{reduce}", input)
     d, i = _checked("scatter_reduce", input, dim, index, src)
     if i is None:
-        return core("clone")(input)
+        return _with_nothing(input, src)
     x = input
     if not include_self:
         x = _apply(x, d, i, _identity(x, reduce), "set")

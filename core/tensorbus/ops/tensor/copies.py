@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from builtins import type as class_of
 from typing import Any
 
 import numpy as np
 
+from tensorbus import storage as storages
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.formats import check_format, preserve_format
 from tensorbus._device.device import device as Device
@@ -17,7 +19,7 @@ from tensorbus.op_engine.casting import clone_in_format
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.public import METHODS, public
 from tensorbus.ops.tensor.attributes import is_contiguous
-from tensorbus.ops.tensor.gradients import requires_grad_
+from tensorbus.ops.tensor.gradients import OWN_ATTRIBUTES, requires_grad_
 from tensorbus.ops.tensor.host_values import host_read
 
 
@@ -99,6 +101,12 @@ def _data(self: Tensor) -> Tensor:
 
 
 def _set_data(self: Tensor, value: Tensor) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {class_of(value).__name__}")
+    if self._e is not None and not value._k.differentiable:
+        raise RuntimeError(
+            "data set to a tensor that requires gradients must be floating point or complex dtype"
+        )
     self._a, self._k, self._s = value._a, value._k, value._s
     self._b = None if value._k.is_contiguous(value._a) else PERMUTED
     if class_of(self._e) is AccumulateGrad:
@@ -118,13 +126,26 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "because of a torch.nn.utils.weight_norm usage, see "
             "https://github.com/pytorch/pytorch/pull/103001"
         )
-    made = clone(detach(self))
+    made = memo[id(self)] = _on_copied_storage(self, memo)
     if self._e is not None:
         made.requires_grad_()
     if self.grad is not None:
-        made._g = _deepcopy(self.grad, memo)
-    memo[id(self)] = made
+        made._g = copy.deepcopy(self.grad, memo)
+    own = {k: v for k, v in self.__dict__.items() if k not in OWN_ATTRIBUTES}
+    made.__dict__.update(copy.deepcopy(own, memo))
     return made
+
+
+def _on_copied_storage(self: Tensor, memo: dict[Any, Any]) -> Tensor:
+    """The same view of a copy of the storage; tensors that shared theirs share the copy."""
+    key, offset, strides = self._k.layout(self._a)
+    key = "storage", self._k.device, key
+    if key not in memo:
+        storage = storages.storage_of(self)
+        memo[key] = storage, storage.clone()  # the old one is kept so that its key stays its own
+    return storages.tensor_from_storage(
+        memo[key][1], self._k.dtype, offset, tuple(self._s), tuple(strides)
+    )
 
 
 METHODS["__deepcopy__"] = _deepcopy

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from tensorbus.utils.hooks import RemovableHandle
 
 
+_RETAINS, _SWITCHED_OFF = "_retains", "_switched_off"
+OWN_ATTRIBUTES = (_RETAINS, _SWITCHED_OFF)
+"""What a tensor's ``__dict__`` may hold besides the user's attributes."""
+
+
 def _requires_grad(self: Tensor) -> bool:
     """Whether operations on it record."""
     return self._e is not None or edge_of(self) is not None
@@ -30,7 +35,7 @@ def _is_leaf(self: Tensor) -> bool:
 
 def _retains_grad(self: Tensor) -> bool:
     """Whether ``retain_grad`` was called."""
-    return self.__dict__.get("_retains", False)
+    return self.__dict__.get(_RETAINS, False)
 
 
 def _grad(self: Tensor) -> Tensor | None:
@@ -48,6 +53,8 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
                 f"assigned grad expected to be a Tensor or None but got grad of type "
                 f"{class_of(value).__name__}"
             )
+        if value is self:
+            raise RuntimeError("can't assign Variable as its own grad")
         if value._s != self._s:
             raise RuntimeError(
                 f"attempting to assign a gradient of size '{list(value._s)}' to a tensor of size "
@@ -69,6 +76,8 @@ def _grad_fn(self: Tensor) -> Node | None:
 
 
 def _set_requires_grad(self: Tensor, value: bool) -> None:
+    if class_of(value) is not bool:
+        raise RuntimeError("requires_grad must be a bool")
     if class_of(self._e) is not AccumulateGrad and edge_of(self) is not None:
         if value:
             return
@@ -93,9 +102,6 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
         # The edge that it had before: graphs that lead there, and its hooks, are its own again.
         self._e = self.__dict__.pop(_SWITCHED_OFF, None) or AccumulateGrad(self)
         self._e.k = self._k
-
-
-_SWITCHED_OFF = "_switched_off"
 
 
 @public(function=False)
@@ -148,7 +154,7 @@ def retain_grad(self: Tensor) -> None:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     if class_of(edge) is AccumulateGrad or _retains_grad(self):
         return
-    self.__dict__["_retains"] = True
+    self.__dict__[_RETAINS] = True
     hooks_of(edge).add("retain", Retain(self))
 
 

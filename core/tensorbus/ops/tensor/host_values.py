@@ -10,7 +10,6 @@ import numpy as np
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.public import METHODS, public
 
 
@@ -113,8 +112,16 @@ def _len(self: Tensor) -> int:
 def _iterate(self: Tensor) -> Iterator[Tensor]:
     if not self._s:
         raise TypeError("iteration over a 0-d tensor")
-    select = core("select")
-    return iter([select(self, 0, i) for i in range(self._s[0])])
+    return iter(METHODS["unbind"](self))
+
+
+def _contains(self: Tensor, value: Any) -> bool:
+    if not isinstance(value, (Tensor, bool, int, float, complex, np.number, np.bool_)):
+        raise RuntimeError(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+            f"{type(value)}."
+        )
+    return bool((self == value).any().item())
 
 
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
@@ -139,5 +146,5 @@ METHODS.update(
     __format__=_format,
     __hash__=lambda self: id(self),
     __pos__=lambda self: self,
-    __contains__=lambda self, value: bool((self == value).any().item()),
+    __contains__=_contains,
 )

@@ -156,7 +156,7 @@ class ArrayRuntime(Backend):
         """A 0-d array: an array module's own promotion would otherwise have a say."""
         made = self.xp.array(host_scalar(value, dtype))
         if isinstance(made, np.ndarray):
-            made.flags.writeable = False  # it is kept: a write would change every later operation
+            made.setflags(write=False)  # it is kept: a write would change every later operation
         return made
 
 
