@@ -20,6 +20,7 @@ from tensorbus._base.dtypes import (
     promote_types,
     set_default_dtype,
 )
+from tensorbus._base.public_place import show_in as _show_in
 from tensorbus._base.size import Size
 from tensorbus._device.defaults import (
     get_default_device,
@@ -42,6 +43,7 @@ from tensorbus.ops.joining.grids import broadcast_shapes
 from tensorbus.version import __version__
 
 _families.load()
+_show_in("tensorbus", [(c.__name__, c) for c in (Tensor, Size, dtype, device, finfo, iinfo)])
 _public.install(Tensor)
 globals().update(_public.FUNCTIONS)
 globals().update({d.name: d for d in _dtypes.ALL})

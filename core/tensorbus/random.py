@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorbus._base.public_place import show_in
 from tensorbus._device.device import device as Device
 
 _MASK = 2**64 - 1
@@ -31,6 +32,9 @@ class Generator:
         self._lock = threading.Lock()
         self._seed = _DEFAULT_SEED
         self._offset = 0
+
+    def __reduce__(self) -> Any:
+        return _generator, (str(self._device), self._seed, self._offset)
 
     @property
     def device(self) -> Device:
@@ -63,6 +67,10 @@ class Generator:
             self._offset += -(-words // 4)
         return (self._seed, 0), offset
 
+    def clone_state(self) -> Generator:
+        """Another generator that goes on from this one's state."""
+        return _generator(str(self._device), self._seed, self._offset)
+
     def get_state(self) -> Any:
         """The state, 24 bytes in a uint8 tensor: key and offset."""
         from tensorbus.ops.creation.from_data import from_numpy
@@ -82,6 +90,15 @@ class Generator:
         with self._lock:
             self._seed, self._offset = seed, offset
 
+
+def _generator(device: str, seed: int, offset: int) -> Generator:
+    """A generator in a state: what pickles and copies of one are made by."""
+    made = Generator(device)
+    made._seed, made._offset = seed, offset
+    return made
+
+
+show_in("tensorbus", [("Generator", Generator)])
 
 default_generator = Generator()
 

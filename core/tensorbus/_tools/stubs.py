@@ -226,7 +226,7 @@ def _operator(file: _File, name: str) -> None:
 def _property(file: _File, name: str, p: property) -> None:
     get = inspect.unwrap(p.fget)  # type: ignore[arg-type]
     text = inspect.signature(get).return_annotation
-    note = _annotation(file, text, get.__module__)
+    note = _annotation(file, text, _home(get))
     file.lines += ["    @property", f"    def {name}(self) -> {note}:"]
     file.lines.append(f'        """{_summary(p)}"""')
     if p.fset is not None:
@@ -244,7 +244,7 @@ def _define(
     *result* replaces what the function itself says of its result.
     """
     overloads = typing.get_overloads(inspect.unwrap(f))
-    module, indent = inspect.unwrap(f).__module__, "    " if first else ""
+    module, indent = _home(f), "    " if first else ""
     doc = _summary(f) if first != "cls" else ""
     for variant in overloads or [f]:
         if overloads:
@@ -256,13 +256,19 @@ def _define(
         file.lines += [line, f'{indent}    """{doc}"""'] if doc else [f"{line} ..."]
 
 
+def _home(f: Callable[..., Any]) -> str:
+    """The module whose names the annotations of a function mean."""
+    own: str = inspect.unwrap(f).__globals__["__name__"]  # type: ignore[attr-defined]
+    return own
+
+
 def _annotation(file: _File, given: Any, module: str) -> str:
     said = given is not inspect.Signature.empty
     return file.annotation(given, module) if said else file.annotation("Any")
 
 
 def _parameters(file: _File, f: Callable[..., Any], first: str) -> list[str]:
-    module = inspect.unwrap(f).__module__
+    module = _home(f)
     form = ROWS[f.__name__.strip("_")].form if f.__name__.strip("_") in ROWS else ""
     parameters = list(inspect.signature(f).parameters.values())
     written = []

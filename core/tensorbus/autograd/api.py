@@ -51,7 +51,8 @@ def backward(
                 if not isinstance(edge, AccumulateGrad) and edge in found:
                     g = found.pop(edge)
                     g = (g if create_graph else wrap_like(g, edge.k, None)).clone()
-                    t._g = g if t.grad is None else t.grad + g
+                    before = getattr(t, "_g", None)  # .grad itself warns
+                    t._g = g if before is None else before + g
         engine.store(found, create_graph)
     except BaseException:
         early.drop_callbacks()

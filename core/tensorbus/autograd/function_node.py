@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,7 @@ class _Gathering:
 class FunctionNode(Node):
     """The node of a ``Function``: its backward is the user's."""
 
-    __slots__ = ("_edges", "ctx", "function", "inputs", "outputs", "title")
+    __slots__ = ("_edges", "ctx", "function", "inputs", "outputs")
     op = "function"
     takes_none = True
     _edges: tuple[Any, ...]
@@ -86,13 +87,9 @@ class FunctionNode(Node):
     inputs: list[tuple[Any, Any] | None]
     """Kind and size of each argument; None for what is no tensor."""
     outputs: list[tuple[Any, Any] | None]
-    title: str
 
     def edges(self) -> tuple[Any, ...]:
         return self._edges
-
-    def name(self) -> str:
-        return self.title
 
     def _arrive(self, g: Any, create_graph: bool) -> list[Tensor | None]:
         given = g if isinstance(g, _Gradients) else {0: g}
@@ -199,8 +196,13 @@ class _Output(Node):
     def run_t(self, g: Any) -> tuple[Any, ...]:
         return self.run(g)
 
-    def name(self) -> str:
-        return self.e0.name()
+
+@functools.lru_cache(maxsize=256)
+def _class_for(cls: type[Function], base: type) -> Any:
+    """The class of a function's nodes, which is called after the function."""
+    made = type(f"{cls.__name__}Backward", (base,), {"__slots__": ()})
+    made.__module__ = "tensorbus.autograd.function"
+    return made
 
 
 # -- after ``forward`` -----------------------------------------------------------------------
@@ -258,13 +260,12 @@ def _record(
     cls: type[Function], ctx: FunctionCtx, edges: Any, args: tuple[Any, ...],
     made: list[Any], results: list[Any], chosen: list[bool],
 ) -> None:  # fmt: skip
-    node = FunctionNode()
+    node = _class_for(cls, FunctionNode)()
     node.q = next_sequence()
     node.h = None
     node.ctx = ctx
     node.function = cls
     node._edges = edges
-    node.title = f"{cls.__name__}Backward"
     node.inputs = [(t._k, t._s) if isinstance(t, Tensor) else None for t in args]
     node.outputs = [(t._k, t._s) if isinstance(t, Tensor) else None for t in results]
     several = len(results) > 1
@@ -276,7 +277,7 @@ def _record(
         if differentiable:
             edge: Any = node
             if several:
-                edge = _Output()
+                edge = _class_for(cls, _Output)()
                 edge.q, edge.h, edge.k = next_sequence(), None, t._k
                 edge.e0, edge.position = node, i
             outputs[id(before)] = t, edge

@@ -32,6 +32,10 @@ class Node:
     q: int
     h: Hooks | None
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.__module__ = "builtins"  # so that ``type(x.grad_fn)`` prints as <class 'AddBackward0'>
+
     def run(self, g: Any) -> tuple[Any, ...]:
         """Edges and gradients, in turn, from an array."""
         raise NotImplementedError
@@ -74,13 +78,19 @@ class Node:
         return hooks_of(self).add("pre", hook)
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        cls = type(self)
+        home = "" if cls.__module__ == "builtins" else f"{cls.__module__}."
+        return f"<{home}{cls.__name__} object at {id(self):#x}>"
 
 
 class AccumulateGrad(Node):
     """The edge of a leaf: its gradient arrives in ``.grad``."""
 
     __slots__ = ("leaf",)
+
+    def name(self) -> str:
+        """The node's name, which PyTorch qualifies."""
+        return "torch::autograd::AccumulateGrad"
 
     def __init__(self, leaf: Tensor):
         self.leaf = weakref.ref(leaf)

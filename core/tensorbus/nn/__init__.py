@@ -38,11 +38,17 @@ from tensorbus.nn.modules.activation import (
     Threshold,
 )
 from tensorbus.nn.modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
-from tensorbus.nn.modules.container import ModuleDict, ModuleList, Sequential
+from tensorbus.nn.modules.container import (
+    ModuleDict,
+    ModuleList,
+    ParameterDict,
+    ParameterList,
+    Sequential,
+)
 from tensorbus.nn.modules.conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from tensorbus.nn.modules.distance import CosineSimilarity, PairwiseDistance
 from tensorbus.nn.modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d
-from tensorbus.nn.modules.flatten import Flatten, PixelShuffle, PixelUnshuffle, Unflatten
+from tensorbus.nn.modules.flatten import Flatten, Unflatten
 from tensorbus.nn.modules.linear import Bilinear, Identity, Linear
 from tensorbus.nn.modules.loss import (
     BCELoss,
@@ -77,7 +83,7 @@ from tensorbus.nn.modules.padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from tensorbus.nn.modules.parameter_containers import ParameterDict, ParameterList
+from tensorbus.nn.modules.pixelshuffle import PixelShuffle, PixelUnshuffle
 from tensorbus.nn.modules.pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,

@@ -97,4 +97,4 @@ def name_node(t: Tensor, name: str) -> None:
 
 @functools.cache
 def _named(cls: type, name: str) -> type:
-    return type(name, (cls,), {"__slots__": (), "__module__": cls.__module__})
+    return type(name, (cls,), {"__slots__": ()})

@@ -180,6 +180,9 @@ class CopySlices(Node):
     shape: Any
     order: tuple[int, ...] | None
 
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
+
     def run(self, g: Any) -> tuple[Any, ...]:
         kept = written = None
         if self.e1 is not None:

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import asks, checked
 from tensorbus.op_engine.in_place import in_place, write_out
@@ -121,14 +122,17 @@ class Lazy:
         for cls in owner.__mro__:
             if cls.__dict__.get(self.name) is self:
                 setattr(cls, self.name, made)
+        show_in("tensorbus", [(f"Tensor.{self.name}", made)])
         return made if instance is None else made.__get__(instance, owner)
 
 
 def install(cls: type) -> None:
-    """Put the methods into the class, once."""
+    """Put the methods into the class, once, and let all functions say where users find them."""
+    show_in("tensorbus", [(n, f) for n, f in FUNCTIONS.items() if not isinstance(f, type)])
     for name, method in METHODS.items():
         if "<" in getattr(method, "__qualname__", "") or getattr(method, "__name__", "")[:1] == "_":
             method.__name__ = method.__qualname__ = name
+        show_in("tensorbus", [(f"Tensor.{name}", method)])
         setattr(cls, name, Lazy(name, method.make) if isinstance(method, Lazy) else method)
 
 

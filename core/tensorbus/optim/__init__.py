@@ -1,13 +1,19 @@
 """Optimizers, and schedules of their learning rates in `optim.lr_scheduler`."""
 
 from tensorbus.optim import lr_scheduler
-from tensorbus.optim.adam import Adam, AdamW
-from tensorbus.optim.adam_variants import NAdam, RAdam
-from tensorbus.optim.adaptive import Adadelta, Adagrad, Adamax, RMSprop
+from tensorbus.optim.adadelta import Adadelta
+from tensorbus.optim.adagrad import Adagrad
+from tensorbus.optim.adam import Adam
+from tensorbus.optim.adamax import Adamax
+from tensorbus.optim.adamw import AdamW
+from tensorbus.optim.asgd import ASGD
 from tensorbus.optim.lbfgs import LBFGS
+from tensorbus.optim.nadam import NAdam
 from tensorbus.optim.optimizer import Optimizer
+from tensorbus.optim.radam import RAdam
+from tensorbus.optim.rmsprop import RMSprop
+from tensorbus.optim.rprop import Rprop
 from tensorbus.optim.sgd import SGD
-from tensorbus.optim.sign_and_average import ASGD, Rprop
 
 __all__ = [
     "ASGD",

@@ -91,9 +91,6 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
         if kind is tensorbus.device:
             place: tuple[Any, ...] = (obj.type,) if obj.index is None else (obj.type, obj.index)
             return self._name("torch", "device"), place
-        if isinstance(obj, OrderedDict) and kind.__module__.startswith("tensorbus."):
-            # State dicts: PyTorch's are plain OrderedDicts with an attribute.
-            return OrderedDict, (), dict(obj.__dict__), None, iter(obj.items())
         if obj is tensorbus.strided:
             return self._name("torch.serialization", "_get_layout"), ("torch.strided",)
         return NotImplemented

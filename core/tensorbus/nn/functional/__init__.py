@@ -1,5 +1,6 @@
 """The functions behind the layers, by family: activations, losses, normalisation, windows."""
 
+from tensorbus._base.public_place import show_in as _show_in
 from tensorbus.nn.functional.activations import *  # noqa: F403
 from tensorbus.nn.functional.adaptive import (
     adaptive_avg_pool1d,
@@ -35,6 +36,7 @@ from tensorbus.nn.functional.windows import (
 from tensorbus.op_engine.override import publish as _publish
 
 _publish(globals())
+_show_in(__name__, [(n, f) for n, f in globals().items() if not n.startswith("_")])
 
 __all__ = [
     "adaptive_avg_pool1d",

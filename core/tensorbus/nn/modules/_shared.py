@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tensorbus.nn.modules.module import Module
@@ -25,3 +25,27 @@ class Shown(Module):
         if getattr(self, "inplace", False):
             parts.append("inplace=True")
         return ", ".join(parts)
+
+
+def iter_pairs(what: str, given: Any) -> Iterator[tuple[str, Any]]:
+    """The pairs of a mapping, or of an iterable of pairs, with errors that name `what`."""
+    if not isinstance(given, Iterable):
+        raise TypeError(
+            f"{what}.update should be called with an iterable of key/value pairs, but got "
+            f"{type(given).__name__}"
+        )
+    if isinstance(given, Mapping) or (hasattr(given, "keys") and hasattr(given, "items")):
+        yield from given.items()
+        return
+    for place, pair in enumerate(given):
+        if not isinstance(pair, Iterable):
+            raise TypeError(
+                f"{what} update sequence element #{place} should be Iterable; is "
+                f"{type(pair).__name__}"
+            )
+        pair = tuple(pair)
+        if len(pair) != 2:
+            raise ValueError(
+                f"{what} update sequence element #{place} has length {len(pair)}; 2 is required"
+            )
+        yield pair

@@ -33,12 +33,6 @@ class IncompatibleKeys(NamedTuple):
         )
 
 
-class StateDict(OrderedDict[str, Any]):
-    """A state dict; `_metadata` holds the version of each module, by its prefix."""
-
-    _metadata: dict[str, dict[str, Any]]
-
-
 class ModuleState:
     """The part of `Module` that saves and loads."""
 
@@ -122,8 +116,8 @@ class ModuleState:
             prefix = given.get("prefix", prefix)
             keep_vars = given.get("keep_vars", keep_vars)
         if destination is None:
-            destination = StateDict()
-            destination._metadata = OrderedDict()
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()  # type: ignore[attr-defined]
         local_metadata: dict[str, Any] = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata
@@ -250,9 +244,9 @@ class ModuleState:
         unexpected: list[str] = []
         errors: list[str] = []
         metadata = getattr(state_dict, "_metadata", None)
-        working = StateDict(state_dict)
+        working = OrderedDict(state_dict)
         if metadata is not None:
-            working._metadata = metadata
+            working._metadata = metadata  # type: ignore[attr-defined]
 
         def load(module: ModuleState, part: dict[str, Any], prefix: str) -> None:
             local_metadata = {} if metadata is None else dict(metadata.get(prefix[:-1], {}))

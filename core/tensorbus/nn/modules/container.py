@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 from typing import Any, Self
 
+from tensorbus._base.public_place import show_in
+from tensorbus.nn.modules._shared import iter_pairs
 from tensorbus.nn.modules.module import Module, indent
+from tensorbus.nn.modules.parameter_containers import ParameterDict, ParameterList
 
 
 class _ModuleSequence(Module):
@@ -250,25 +253,4 @@ class ModuleDict(Module):
             self[name] = module
 
 
-def iter_pairs(what: str, given: Any) -> Iterator[tuple[str, Any]]:
-    """The pairs of a mapping, or of an iterable of pairs, with errors that name `what`."""
-    if not isinstance(given, Iterable):
-        raise TypeError(
-            f"{what}.update should be called with an iterable of key/value pairs, but got "
-            f"{type(given).__name__}"
-        )
-    if isinstance(given, Mapping) or (hasattr(given, "keys") and hasattr(given, "items")):
-        yield from given.items()
-        return
-    for place, pair in enumerate(given):
-        if not isinstance(pair, Iterable):
-            raise TypeError(
-                f"{what} update sequence element #{place} should be Iterable; is "
-                f"{type(pair).__name__}"
-            )
-        pair = tuple(pair)
-        if len(pair) != 2:
-            raise ValueError(
-                f"{what} update sequence element #{place} has length {len(pair)}; 2 is required"
-            )
-        yield pair
+show_in(__name__, [("ParameterDict", ParameterDict), ("ParameterList", ParameterList)])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, KeysView
 from typing import Any, Self
 
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.nn.modules.container import iter_pairs
+from tensorbus.nn.modules._shared import iter_pairs
 from tensorbus.nn.modules.module import Module, typename
 from tensorbus.nn.parameter import Parameter
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copyreg
 from typing import Any
 
+import tensorbus
 from tensorbus._base import dtypes, registered
 from tensorbus._base.size import Size
 from tensorbus._device import defaults
@@ -66,6 +68,18 @@ class tensortype(type):
             and instance._k.dtype is cls.dtype
             and instance._k.device.type == cls.device_type
         )
+
+
+def _reduce(constructor: tensortype) -> Any:
+    return _constructor, (constructor.__name__, constructor.device_type)
+
+
+def _constructor(name: str, device_type: str) -> Any:
+    home = tensorbus if device_type == "cpu" else getattr(tensorbus, device_type)
+    return getattr(home, name)
+
+
+copyreg.pickle(tensortype, _reduce)
 
 
 def typed_constructor(dtype: dtypes.dtype, device_type: str = "cpu") -> tensortype:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 from typing import Any
 
+from tensorbus import return_types
+
 
 def result_type_of(name: str, fields: str) -> Any:
     """A tuple class with named parts.
@@ -21,6 +23,6 @@ def result_type_of(name: str, fields: str) -> Any:
         return f"torch.return_types.{name}(\n{parts})"
 
     made.__repr__ = shown  # type: ignore[method-assign]
-    made.__module__ = __name__
-    globals()[name] = made  # pickled by name
+    made.__module__ = return_types.__name__
+    setattr(return_types, name, made)  # pickled by name
     return made

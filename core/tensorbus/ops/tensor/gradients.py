@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from builtins import type as class_of
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -39,11 +40,24 @@ def _retains_grad(self: Tensor) -> bool:
 
 
 def _grad(self: Tensor) -> Tensor | None:
-    """The gradient that backward passes added up, or None."""
+    """The gradient that backward passes added up, or None.
+
+    A UserWarning tells who reads that of a tensor which is no leaf and does not retain it.
+    """
     try:
-        return self._g
+        found = self._g
     except AttributeError:
-        return None
+        found = None
+    if found is None and self._e is not None and not _is_leaf(self) and not _retains_grad(self):
+        warnings.warn(
+            "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+            ".grad attribute won't be populated during autograd.backward(). Call .retain_grad() on "
+            "the non-leaf Tensor if its gradient is wanted, or read .grad of the leaf Tensor it "
+            "was made from",
+            UserWarning,
+            stacklevel=2,
+        )
+    return found
 
 
 def _set_grad(self: Tensor, value: Tensor | None) -> None:

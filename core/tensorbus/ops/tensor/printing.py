@@ -254,7 +254,7 @@ def tensor_str(t: Any) -> str:
     if not told:
         suffixes.append(f"dtype={t.dtype}")
     if t.grad_fn is not None:
-        suffixes.append(f"grad_fn=<{t.grad_fn.name()}>")
+        suffixes.append(f"grad_fn=<{type(t.grad_fn).__name__}>")
     elif t.requires_grad:
         suffixes.append("requires_grad=True")
     text = _with_suffixes(prefix + contents, suffixes, len(prefix))

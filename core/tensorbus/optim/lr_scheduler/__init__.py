@@ -10,6 +10,7 @@ Example:
     [0.125]
 """
 
+from tensorbus._base.public_place import show_in as _show_in
 from tensorbus.optim.lr_scheduler.base import LRScheduler
 from tensorbus.optim.lr_scheduler.chainable import (
     ConstantLR,
@@ -43,3 +44,5 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
+
+_show_in(__name__, [(name, globals()[name]) for name in __all__])

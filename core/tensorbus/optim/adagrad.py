@@ -1,0 +1,79 @@
+"""Adagrad: steps scaled by the sum of squared gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorbus
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.optim._shared import (
+    add_product_,
+    add_quotient_,
+    check_lr,
+    check_not_negative,
+    count_step,
+    new_step,
+)
+from tensorbus.optim.optimizer import Optimizer, ParamsT
+
+
+class Adagrad(Optimizer):
+    """p -= lr / (1 + (steps - 1) lr_decay) g / (sqrt(sum of all g^2) + eps).
+
+    Args:
+        params: tensors, pairs of name and tensor, or groups.
+        lr: learning rate.
+        lr_decay: how fast the rate falls.
+        weight_decay: this much of the parameter is added to its gradient.
+        initial_accumulator_value: where the sum of squares starts.
+        eps: added to the root.
+        maximize: go up instead of down.
+        foreach, fused: accepted for compatibility; they change nothing.
+        differentiable: whether `step` is recorded by autograd.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_lr(lr)
+        check_not_negative("lr_decay", lr_decay)
+        check_not_negative("weight_decay", weight_decay)
+        check_not_negative("initial_accumulator_value", initial_accumulator_value)
+        check_not_negative("epsilon", eps)
+        defaults: dict[str, Any] = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            start = group["initial_accumulator_value"]
+            for param in group["params"]:
+                state = self.state[param]
+                state["step"] = new_step()
+                state["sum"] = tensorbus.full_like(param, start)
+
+    def _update(self, group: dict[str, Any]) -> None:
+        lr, lr_decay, eps = float(group["lr"]), group["lr_decay"], group["eps"]
+        for param, grad in self._gradients(group, group["weight_decay"]):
+            state = self.state[param]
+            rate = lr / (1 + (count_step(state) - 1) * lr_decay)
+            total = add_product_(state["sum"], grad, grad)
+            add_quotient_(param, grad, total.sqrt().add_(eps), -rate)
