@@ -22,6 +22,7 @@ from tensorbus import ops as ops
 from tensorbus import optim as optim
 from tensorbus import plugin as plugin
 from tensorbus import random as random
+from tensorbus import return_types as return_types
 from tensorbus import rows as rows
 from tensorbus import serialization as serialization
 from tensorbus import storage as storage
