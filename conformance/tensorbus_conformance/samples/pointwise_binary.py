@@ -192,7 +192,7 @@ OPS = [
             for name, n in (("square", 2), ("cube", 3))
         ],
     ),
-    _op("atan2", np.arctan2, dtypes=(*REAL, *BOOL), result="float", ulp=6),
+    _op("atan2", np.arctan2, dtypes=(*REAL, *BOOL), result="float", number=None, ulp=6),
     _op("maximum", np.maximum, dtypes=(*REAL, *BOOL), number=None, ulp=0),
     _op("minimum", np.minimum, dtypes=(*REAL, *BOOL), number=None, ulp=0),
     _op("fmax", np.fmax, dtypes=(*REAL, *BOOL), number=None, ulp=0),

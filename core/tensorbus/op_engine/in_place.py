@@ -15,6 +15,7 @@ from tensorbus.autograd.node import AccumulateGrad, Node, follow, next_sequence
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of, replay
+from tensorbus.op_engine.operands import NONE, check_operands
 from tensorbus.op_engine.parameter import Parameter
 from tensorbus.op_engine.scalars import scalar_name_of
 from tensorbus.rows.recipes import forbids_writes, steps
@@ -266,10 +267,19 @@ def _written(y: Tensor, out: Tensor) -> Tensor:
     return out
 
 
-def fast_binary(name: str) -> Callable[..., Any]:
-    """``NAME_`` of a pointwise op: straight into the tensor's array where nothing records."""
+def fast_binary(name: str, numbers: str = "") -> Callable[..., Any]:
+    """``NAME_`` of a pointwise op: straight into the tensor's array where nothing records.
 
+    *numbers* says of a method which operands may be numbers; an operator, without it, declines
+    what it doesn't know.
+    """
     function = core(name)
+    takes_numbers = numbers != NONE
+
+    def slowly(self: Tensor, other: Any) -> Any:
+        if numbers:
+            check_operands(name + "_", name, self, other)
+        return in_place(self, function, (other,))
 
     def form(self: Tensor, other: Any) -> Any:
         k = self._k
@@ -284,13 +294,13 @@ def fast_binary(name: str) -> Callable[..., Any]:
                 ):
                     value = other._a
                 else:
-                    return in_place(self, function, (other,))
-            elif t in k.number_types:
+                    return slowly(self, other)
+            elif takes_numbers and t in k.number_types:
                 value = k.consts.get(other)
                 if value is None:
                     value = k.const(other)
             else:
-                return in_place(self, function, (other,))
+                return slowly(self, other)
             try:
                 getattr(k, name)(self._a, value, out=self._a)
             except RuntimeWarning:
@@ -299,13 +309,13 @@ def fast_binary(name: str) -> Callable[..., Any]:
                 if not isinstance(getattr(k, name), np.ufunc):
                     raise
             except Exception:
-                return in_place(self, function, (other,))
+                return slowly(self, other)
             if self._c is None:
                 self._c = [1]
             else:
                 self._c[0] += 1
             return self
-        return in_place(self, function, (other,))
+        return slowly(self, other)
 
     form.__name__ = form.__qualname__ = name + "_"
     form.__doc__ = f"In-place version of ``{name}``."

@@ -13,6 +13,7 @@ from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.mixed_operands import binary, common_kind, operand
+from tensorbus.op_engine.operands import check_operands
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import Lazy, public
 from tensorbus.op_engine.scalars import c_name, fitted, widened
@@ -60,6 +61,7 @@ def _check_mode(mode: Any) -> None:
 
 def _rounded(input: Any, other: Any, mode: str) -> Tensor:
     """The quotient rounded down or towards zero; integers stay integers."""
+    check_operands("div", "div", input, other)
     _check_mode(mode)
     if mode == "floor":
         return binary(ROWS["div_floor"], input, other)

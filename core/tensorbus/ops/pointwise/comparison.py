@@ -11,6 +11,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, floating
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import assign, check_write
+from tensorbus.op_engine.operands import check_operands
 from tensorbus.op_engine.public import METHODS, public
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.creation.factories import ones_like
@@ -134,6 +135,8 @@ def _comparison_in_place(name: str, row: str) -> Any:
     """The method that overwrites a tensor with truth values, as 0 and 1 of its own dtype."""
 
     def form(self: Tensor, *other: Any) -> Tensor:
+        for value in other:
+            check_operands(name + "_", row, self, value)
         check_write(self, *other)
         return assign(self, core(row)(self.detach(), *other).to(self._k.dtype))
 

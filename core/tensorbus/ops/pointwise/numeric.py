@@ -11,6 +11,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.operands import NONE, OTHER
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import inplace_form, public
 from tensorbus.op_engine.scalars import scalar_name
@@ -23,23 +24,27 @@ _INTEGERS = {2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
 # fmt: off
 unary("signbit", doc="Whether the sign is set: of -0.0 and of a negative NaN too", result="bool",
       domain="ordered", composite=lambda F, x: _signbit(F, x))
-binary("copysign", doc="The size of *input* with the sign of *other*", domain="ordered float",
+binary("copysign", doc="The size of *input* with the sign of *other*",
+       numbers=OTHER, domain="ordered float",
        composite=lambda F, x, y: F.where(
            F.signbit(_array(F, y)), F.sub(F.number(-0.0), F.abs(x)), F.abs(x)),
        x=lambda F, g, x, out: F.mul(g, F.where(F.eq(x, 0.0), F.number(0), F.div(out, x))),
        y=lambda F, g: F.zeros(tuple(g.shape)))
-binary("nextafter", doc="The next number after *input* towards *other*",
+binary("nextafter", doc="The next number after *input* towards *other*", numbers=NONE,
        composite=lambda F, x, y: _nextafter(F, _array(F, x), _array(F, y)),
        x=lambda F, g, x, y: F.where(F.eq(x, y), F.number(0), g),
        y=lambda F, g: F.zeros(tuple(g.shape)))
-binary("heaviside", doc="0 below 0, 1 above, *values* at 0", domain="ordered", inplace=True,
+binary("heaviside", doc="0 below 0, 1 above, *values* at 0",
+       numbers=NONE, domain="ordered", inplace=True,
        composite=lambda F, x, y: F.where(F.eq(x, 0), y, F.cast(F.gt(x, 0), F.bool)),
        **no_derivative("heaviside"))
-binary("fmax", doc="The larger of both, the other one where either is NaN", inplace=False,
+binary("fmax", doc="The larger of both, the other one where either is NaN",
+       numbers=NONE, inplace=False,
        domain="ordered", composite=lambda F, x, y: _one_if_nan(F, x, y, F.maximum),
        x=lambda F, g, x, y: F.mul(g, F.cast(_takes_first(F, F.ge(x, y), y), F.bool)),
        y=lambda F, g, x, y: F.where(_takes_first(F, F.ge(x, y), y), F.number(0), g))
-binary("fmin", doc="The smaller of both, the other one where either is NaN", inplace=False,
+binary("fmin", doc="The smaller of both, the other one where either is NaN",
+       numbers=NONE, inplace=False,
        domain="ordered", composite=lambda F, x, y: _one_if_nan(F, x, y, F.minimum),
        x=lambda F, g, x, y: F.mul(g, F.cast(_takes_first(F, F.le(x, y), y), F.bool)),
        y=lambda F, g, x, y: F.where(_takes_first(F, F.le(x, y), y), F.number(0), g))

@@ -8,6 +8,7 @@ from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import fast_binary
+from tensorbus.op_engine.operands import EITHER
 from tensorbus.op_engine.public import Lazy, public
 from tensorbus.ops.matmul.matmul import matmul
 from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS
@@ -43,8 +44,8 @@ def _power_operator() -> Any:
     return operator
 
 
-def _power_in_place() -> Any:
-    power = fast_binary("pow")
+def _power_in_place(numbers: str = "") -> Any:
+    power = fast_binary("pow", numbers)
 
     def form(self: Tensor, exponent: Any) -> Any:
         """In-place version of ``pow``."""
@@ -55,7 +56,7 @@ def _power_in_place() -> Any:
 
 
 METHODS["__pow__"] = Lazy("__pow__", _power_operator)
-METHODS["pow_"] = Lazy("pow_", _power_in_place)
+METHODS["pow_"] = Lazy("pow_", lambda: _power_in_place(EITHER))
 METHODS["__ipow__"] = Lazy("__ipow__", _power_in_place)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base import dtypes
-from tensorbus._base.errors import type_error
 from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.arguments import not_implemented
@@ -15,6 +14,7 @@ from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import fast_binary, in_place, write_out
 from tensorbus.op_engine.mixed_operands import binary as mixed
+from tensorbus.op_engine.operands import BOTH, EITHER, NONE, NUMBERS, OTHER, check_operands
 from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import FUNCTIONS, METHODS, Lazy
@@ -74,22 +74,25 @@ def binary(
     reverse: bool = True,
     inplace: bool = True,
     alpha: bool = False,
+    numbers: str = BOTH,
     aliases: tuple[str, ...] = (),
     **fields: Any,
 ) -> None:
-    """Declare a pointwise op of two operands that broadcast, with everything that follows."""
+    """Declare a pointwise op of two operands that broadcast, with everything that follows.
+
+    *numbers* says which of its operands its functions take as numbers; operators take any.
+    """
     row(name, "x:T, y:T", "binary", **fields)
+    NUMBERS[name] = numbers
 
     def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
         if SUBCLASSES.on and (classes := overriding((input, other, out))):
             return dispatch(function, classes, (input, other), _given(out))
+        if type(other) is not Tensor or type(input) is not Tensor:
+            check_operands(name, name, input, other)
         result = (
             core(name)(input, other) if isinstance(input, Tensor) else _left(name, input, other)
         )
-        if result is NotImplemented:
-            first = not isinstance(input, (Tensor, int, float, complex))
-            wrong = ("input", 1, "Tensor", input) if first else ("other", 2, "Tensor", other)
-            raise type_error(name, *wrong)
         return result if out is None else write_out(result, out, name)
 
     if alpha:
@@ -102,7 +105,7 @@ def binary(
         if inplace and alpha:
             METHODS[n + "_"] = Lazy(n + "_", lambda: _scaled_in_place(name))
         elif inplace:
-            METHODS[n + "_"] = Lazy(n + "_", lambda: fast_binary(name))
+            METHODS[n + "_"] = Lazy(n + "_", lambda: fast_binary(name, numbers))
     if operator:
         METHODS[f"__{operator}__"] = Lazy(f"__{operator}__", lambda: core(name))
         if reverse:
@@ -151,7 +154,7 @@ def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _scaled_in_place(name: str) -> Callable[..., Any]:
-    plain = fast_binary(name)
+    plain = fast_binary(name, BOTH)
 
     def form(self: Tensor, other: Any, *, alpha: complex = 1) -> Any:
         if alpha is _ONE:
@@ -225,58 +228,70 @@ binary("div", doc="``input / other``, true division", operator="truediv", domain
        y=lambda F, g, y, out: F.neg(F.div(F.mul(g, out), y)))
 binary("floor_divide", doc="``input // other``, rounded towards minus infinity",
        operator="floordiv", domain="ordered number", **no_derivative("floor_divide"))
-binary("fmod", doc="The remainder of division with the sign of *input*", domain="ordered number",
+binary("fmod", doc="The remainder of division with the sign of *input*",
+       numbers=OTHER, domain="ordered number",
        x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.div_trunc(x, y))))
-binary("remainder", doc="The remainder of division with the sign of *other*", operator="mod",
+binary("remainder", doc="The remainder of division with the sign of *other*",
+       numbers=EITHER, operator="mod",
        domain="ordered number",
        composite=lambda F, x, y: of.remainder(F, x, y),
        x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.div_floor(x, y))))
-binary("pow", doc="``input ** exponent``", operator="pow", domain="number",
+binary("pow", doc="``input ** exponent``", numbers=EITHER, operator="pow", domain="number",
        x=lambda F, g, x, y, y_number: of.pow_base(F, g, x, y, y_number),
        y=lambda F, g, x, y, out: of.pow_exponent(F, g, x, y, out))
-binary("atan2", doc="The angle of the point (other, input)", domain="ordered float",
+binary("atan2", doc="The angle of the point (other, input)", numbers=NONE, domain="ordered float",
        aliases=("arctan2",),
        x=lambda F, g, x, y: of.over_square(F, F.mul(g, y), F.hypot(x, y)),
        y=lambda F, g, x, y: of.over_square(F, F.neg(F.mul(g, x)), F.hypot(x, y)))
-binary("maximum", doc="The larger of both, NaN where either is", domain="ordered",
+binary("maximum", doc="The larger of both, NaN where either is",
+       numbers=NONE, inplace=False, domain="ordered",
        x=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y),
        y=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y))
-binary("minimum", doc="The smaller of both, NaN where either is", domain="ordered",
+binary("minimum", doc="The smaller of both, NaN where either is",
+       numbers=NONE, inplace=False, domain="ordered",
        x=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y),
        y=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y))
-binary("hypot", doc="``sqrt(input**2 + other**2)`` without overflow", domain="ordered float",
+binary("hypot", doc="``sqrt(input**2 + other**2)`` without overflow",
+       numbers=NONE, domain="ordered float",
        composite=lambda F, x, y: of.in_single(F, of.hypot, x, y),
        x=lambda F, g, x, out: F.mul(g, F.div(x, out)),
        y=lambda F, g, y, out: F.mul(g, F.div(y, out)))
-binary("logaddexp", doc="``log(exp(input) + exp(other))`` without overflow", domain="ordered float",
+binary("logaddexp", doc="``log(exp(input) + exp(other))`` without overflow",
+       numbers=NONE, inplace=False, domain="ordered float",
        composite=lambda F, x, y: of.in_single(F, of.logaddexp, x, y),
        x=lambda F, g, x, y: F.mul(g, F.sigmoid(F.sub(x, y))),
        y=lambda F, g, x, y: F.mul(g, F.sigmoid(F.sub(y, x))))
 
 # -- comparison and logic --------------------------------------------------------------------
-binary("eq", doc="``input == other``", operator="eq", reverse=False, inplace=False, result="bool")
-binary("ne", doc="``input != other``", operator="ne", reverse=False, inplace=False, result="bool",
+binary("eq", doc="``input == other``",
+       numbers=OTHER, operator="eq", reverse=False, inplace=False, result="bool")
+binary("ne", doc="``input != other``",
+       numbers=OTHER, operator="ne", reverse=False, inplace=False, result="bool",
        aliases=("not_equal",))
-binary("lt", doc="``input < other``", operator="lt", reverse=False, inplace=False, result="bool",
+binary("lt", doc="``input < other``",
+       numbers=OTHER, operator="lt", reverse=False, inplace=False, result="bool",
        domain="ordered", aliases=("less",))
-binary("le", doc="``input <= other``", operator="le", reverse=False, inplace=False, result="bool",
+binary("le", doc="``input <= other``",
+       numbers=OTHER, operator="le", reverse=False, inplace=False, result="bool",
        domain="ordered", aliases=("less_equal",))
-binary("gt", doc="``input > other``", operator="gt", reverse=False, inplace=False, result="bool",
+binary("gt", doc="``input > other``",
+       numbers=OTHER, operator="gt", reverse=False, inplace=False, result="bool",
        domain="ordered", aliases=("greater",), composite=lambda F, x, y: F.lt(y, x))
-binary("ge", doc="``input >= other``", operator="ge", reverse=False, inplace=False, result="bool",
+binary("ge", doc="``input >= other``",
+       numbers=OTHER, operator="ge", reverse=False, inplace=False, result="bool",
        domain="ordered", aliases=("greater_equal",), composite=lambda F, x, y: F.le(y, x))
-binary("logical_and", doc="Whether both are true", result="bool", inplace=False,
+binary("logical_and", doc="Whether both are true", numbers=NONE, result="bool", inplace=False,
        composite=lambda F, x, y: F.bool.bitwise_and(F.ne(x, 0), F.ne(y, 0)))
-binary("logical_or", doc="Whether either is true", result="bool", inplace=False,
+binary("logical_or", doc="Whether either is true", numbers=NONE, result="bool", inplace=False,
        composite=lambda F, x, y: F.bool.bitwise_or(F.ne(x, 0), F.ne(y, 0)))
-binary("logical_xor", doc="Whether exactly one is true", result="bool", inplace=False,
+binary("logical_xor", doc="Whether exactly one is true", numbers=NONE, result="bool", inplace=False,
        composite=lambda F, x, y: F.bool.bitwise_xor(F.ne(x, 0), F.ne(y, 0)))
-binary("bitwise_and", doc="``input & other``", operator="and", domain="integral")
-binary("bitwise_or", doc="``input | other``", operator="or", domain="integral")
-binary("bitwise_xor", doc="``input ^ other``", operator="xor", domain="integral")
-binary("lshift", doc="``input << other``", operator="lshift", domain="number",
+binary("bitwise_and", doc="``input & other``", numbers=EITHER, operator="and", domain="integral")
+binary("bitwise_or", doc="``input | other``", numbers=EITHER, operator="or", domain="integral")
+binary("bitwise_xor", doc="``input ^ other``", numbers=EITHER, operator="xor", domain="integral")
+binary("lshift", doc="``input << other``", numbers=EITHER, operator="lshift", domain="number",
        aliases=("bitwise_left_shift",))
-binary("rshift", doc="``input >> other``", operator="rshift", domain="number",
+binary("rshift", doc="``input >> other``", numbers=EITHER, operator="rshift", domain="number",
        aliases=("bitwise_right_shift",))
 
 # -- signs and rounding ----------------------------------------------------------------------

@@ -10,6 +10,7 @@ from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.operands import EITHER, NONE
 from tensorbus.op_engine.public import public
 from tensorbus.ops.pointwise.compositions import in_single
 from tensorbus.ops.pointwise.pointwise import binary, unary
@@ -50,11 +51,13 @@ row("logit", "x:T", "unary", domain="ordered float",
     x=lambda F, g, x: F.where(
         F.bool.bitwise_or(F.lt(x, 0.0), F.gt(x, 1.0)), F.number(math.nan),
         F.div(g, F.mul(x, F.sub(F.number(1.0), x)))))
-binary("logaddexp2", doc="``log2(2**input + 2**other)`` without overflow", domain="ordered float",
+binary("logaddexp2", doc="``log2(2**input + 2**other)`` without overflow",
+       numbers=NONE, domain="ordered float",
        inplace=False, composite=lambda F, x, y: in_single(F, _logaddexp2, x, y),
        x=lambda F, g, x, y: F.mul(g, F.sigmoid(F.mul(F.sub(x, y), math.log(2.0)))),
        y=lambda F, g, x, y: F.mul(g, F.sigmoid(F.mul(F.sub(y, x), math.log(2.0)))))
-binary("xlogy", doc="``input * log(other)``, 0 where *input* is 0", domain="ordered float",
+binary("xlogy", doc="``input * log(other)``, 0 where *input* is 0",
+       numbers=EITHER, domain="ordered float",
        composite=lambda F, x, y: _xlogy(F, x, F.log(y), y),
        x=lambda F, g, x, y, y_number: _xlogy_left(F, g, x, y, y_number),
        y=lambda F, g, x, y: F.mul(g, F.div(x, y)))
