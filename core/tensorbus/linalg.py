@@ -6,12 +6,21 @@ tensor(5.)
 """
 
 from tensorbus._base.public_place import show_in as _show_in
+from tensorbus.op_engine.out import SAME as _SAME
+from tensorbus.op_engine.public import with_out as _with_out
 from tensorbus.ops.joining.grids import linalg_vander as vander
-from tensorbus.ops.matmul.matmul import matmul
-from tensorbus.ops.matmul.products import linalg_cross as cross
-from tensorbus.ops.matmul.products import matrix_power, multi_dot, vecdot
-from tensorbus.ops.reduce.norms import linalg_norm as norm
-from tensorbus.ops.reduce.norms import matrix_norm, vector_norm
+from tensorbus.ops.matmul import matmul as _matmul
+from tensorbus.ops.matmul import products as _products
+from tensorbus.ops.reduce import norms as _norms
+
+cross = _with_out(_products.linalg_cross, "linalg_cross", _SAME)
+matmul = _with_out(_matmul.matmul, "linalg_matmul", _SAME)
+matrix_norm = _with_out(_norms.matrix_norm, "linalg_matrix_norm", _SAME)
+matrix_power = _with_out(_products.matrix_power, "linalg_matrix_power", _SAME)
+multi_dot = _with_out(_products.multi_dot, "linalg_multi_dot", _SAME)
+norm = _with_out(_norms.linalg_norm, "linalg_norm", _SAME)
+vecdot = _with_out(_products.vecdot, "linalg_vecdot", _SAME)
+vector_norm = _with_out(_norms.vector_norm, "linalg_vector_norm", _SAME)
 
 __all__ = [
     "cross", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm", "vander", "vecdot",

@@ -224,49 +224,6 @@ def _view_array(k: Any, array: Any, recipe: Any) -> Any:
     return array
 
 
-def write_out(y: Any, out: Any, name: str = "out") -> Any:
-    """Put results into the tensors given as ``out=`` to the function called *name*.
-
-    Several results come back as they would without ``out=``, with names where they have names.
-    """
-    if not isinstance(y, tuple):
-        _check_out(y, out, name)
-        return _written(y, out)
-    if not isinstance(out, (tuple, list)):
-        raise TypeError(
-            f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}"
-        )
-    if len(out) != len(y):
-        raise TypeError(f"expected tuple of {len(y)} elements but got {len(out)}")
-    for result, target in zip(y, out, strict=True):
-        _check_out(result, target, name)
-    made = [_written(result, target) for result, target in zip(y, out, strict=True)]
-    return type(y)(*made) if hasattr(y, "_fields") else tuple(made)
-
-
-def _check_out(y: Tensor, out: Any, name: str) -> None:
-    if not isinstance(out, Tensor):
-        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if (GRAD.on or THREAD.on) and (edge_of(y) is not None or edge_of(out) is not None):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
-            "but one of the arguments requires grad."
-        )
-    if not can_cast(y._k.dtype, out._k.dtype):
-        raise RuntimeError(
-            f"result type {scalar_name_of(y)} can't be cast to the desired output type "
-            f"{scalar_name_of(out)}"
-        )
-
-
-def _written(y: Tensor, out: Tensor) -> Tensor:
-    if out._s != y._s:
-        out.resize_(tuple(y._s))
-    out._k.copy_(out._a, to_kind(y, out._k)._a)
-    bump(out)
-    return out
-
-
 def fast_binary(name: str, numbers: str = "") -> Callable[..., Any]:
     """``NAME_`` of a pointwise op: straight into the tensor's array where nothing records.
 

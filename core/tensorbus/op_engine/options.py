@@ -16,7 +16,7 @@ from tensorbus._device import defaults
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor, wrap_like
-from tensorbus.op_engine.in_place import write_out
+from tensorbus.op_engine.out import write_out
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.rows.layouts import empty_in_layout, strides_in_format

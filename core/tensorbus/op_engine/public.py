@@ -10,8 +10,9 @@ from typing import Any
 from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import asks, checked
-from tensorbus.op_engine.in_place import in_place, write_out
+from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
+from tensorbus.op_engine.out import CAST, SAME, write_out
 from tensorbus.op_engine.override import (
     SUBCLASSES,
     dispatch,
@@ -27,12 +28,13 @@ def public(
     function: bool = True,
     method: bool = True,
     inplace: bool = False,
-    out: bool = False,
+    out: bool | str = False,
     aliases: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Publish a function under its own name: as function, method, ``NAME_`` and with ``out=``.
 
-    The function itself is returned, so calls inside the library pay for nothing.
+    *out* is the rule for the dtype of such a tensor, ``CAST`` where it is just True. The function
+    itself is returned, so calls inside the library pay for nothing.
     """
 
     def publish(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,9 +51,9 @@ def public(
     return publish
 
 
-def _function(f: Callable[..., Any], name: str, out: bool) -> Callable[..., Any]:
+def _function(f: Callable[..., Any], name: str, out: bool | str) -> Callable[..., Any]:
     if out:
-        return with_out(f, name)
+        return with_out(f, name, CAST if out is True else str(out))
     return overridable(f, checked(f, name)) if takes_tensors(f) else f
 
 
@@ -63,7 +65,7 @@ def _method(f: Callable[..., Any], name: str) -> Any:
     return Lazy(name, checked(f, name, method=True).made) if asks(f, True) else f
 
 
-def with_out(f: Callable[..., Any], name: str) -> Callable[..., Any]:
+def with_out(f: Callable[..., Any], name: str, rule: str = CAST) -> Callable[..., Any]:
     """The function with a keyword ``out`` that receives the result."""
     late = checked(f, name)
 
@@ -75,7 +77,8 @@ def with_out(f: Callable[..., Any], name: str) -> Callable[..., Any]:
             return dispatch(call, classes, args, kwargs)
         if out is None:
             return late.call(*args, **kwargs)
-        return write_out(late.call(*args, **kwargs), out, name)
+        wanted = SAME if kwargs.get("dtype") is not None else rule
+        return write_out(late.call(*args, **kwargs), out, name, wanted)
 
     signature = inspect.signature(f)
     out_parameter = inspect.Parameter(

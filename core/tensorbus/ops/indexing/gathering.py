@@ -15,6 +15,7 @@ from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import check_write, in_place
 from tensorbus.op_engine.mixed_operands import operand
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import fitted, scalar_name_of
 from tensorbus.ops.indexing.index_tensors import Indexed, assign_at, put_into
@@ -36,7 +37,7 @@ def _vector(x: Tensor) -> Tensor:
     return x if x._s else core("view")(x, (1,))
 
 
-@public(out=True)
+@public(out=SAME)
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``: one element for each index.
 
@@ -70,7 +71,7 @@ def _filled(x: Tensor, dim: int, i: Tensor) -> None:
         raise IndexFault(value, dim, 0)
 
 
-@public(out=True)
+@public(out=SAME)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """``gather`` whose operands broadcast in the other dimensions; flat without *dim*.
 
@@ -102,7 +103,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     return gather(x, d, indices.expand((*shape[:d], indices._s[d], *shape[d + 1 :])))
 
 
-@public(out=True)
+@public(out=SAME)
 @composed(node="TakeBackward0")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at places of the flattened tensor; negative ones count from the end."""
@@ -118,7 +119,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     return core("view")(r, tuple(index._s))
 
 
-@public(out=True)
+@public(out=SAME)
 @composed(node="IndexSelectBackward0")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Whole slices at the places of a vector; negative places are out of range."""
@@ -298,7 +299,7 @@ def index_add_(
     return _write_slices(self, d, i, source, "add")
 
 
-@public(out=True)
+@public(out=SAME)
 def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: complex = 1
 ) -> Tensor:
@@ -314,7 +315,7 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return _write_slices(self, d, i, source, "set")
 
 
-@public(out=True)
+@public(out=SAME)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """``index_copy_`` on a copy."""
     return index_copy_(core("clone")(input), dim, index, source)

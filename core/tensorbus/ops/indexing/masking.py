@@ -14,6 +14,7 @@ from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import check_history, in_place, refuse_overlap
 from tensorbus.op_engine.mixed_operands import operand
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import c_name, converted, fitted, scalar_name_of
@@ -23,7 +24,7 @@ from tensorbus.rows.layouts import broadcast_shapes
 _NUMBERS = (bool, int, float, complex)
 
 
-@public(out=True, method=False)
+@public(out=SAME, method=False)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """*input* where the condition holds, else *other*; the three broadcast.
 
@@ -133,7 +134,7 @@ def _fill_value(x: Tensor, mask: Tensor, value: Any) -> Any:
     return value
 
 
-@public(out=True)
+@public(out=SAME)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask is true, in one dimension; both broadcast."""
     if mask._k.dtype is not dtypes.bool:
@@ -174,7 +175,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return core("where")(mask, core("view")(values, tuple(shape)), x)
 
 
-@public(out=True)
+@public(out=SAME)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
     shape = tuple(input._s)

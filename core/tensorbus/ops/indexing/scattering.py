@@ -14,6 +14,7 @@ from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import check_write, in_place
 from tensorbus.op_engine.mixed_operands import operand
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import fitted
 from tensorbus.ops.indexing.index_tensors import apart
@@ -188,7 +189,7 @@ def _scatter_op(x: Tensor, src: Any, value: Any, reduce: str | None) -> tuple[An
     return chosen, _REDUCE[reduce]
 
 
-@public(out=True)
+@public(out=SAME)
 def scatter(
     input: Tensor,
     dim: int,
@@ -223,7 +224,7 @@ def scatter_(
     return _nothing_written(self, src) if i is None else _write(self, d, i, src, op)
 
 
-@public(out=True)
+@public(out=SAME)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with every element of *src* added at its place; each duplicate counts."""
     d, i = _checked("scatter_add", input, dim, index, src)
@@ -240,7 +241,7 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 _KINDS = {"sum": "add", "prod": "mul", "mean": "add", "amax": "amax", "amin": "amin"}
 
 
-@public(out=True, inplace=True)
+@public(out=SAME, inplace=True)
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:

@@ -10,6 +10,7 @@ from tensorbus._base.errors import device_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import METHODS, Lazy, public
 from tensorbus.op_engine.scalars import c_name, fitted, scalar_name, widened
 from tensorbus.rows.layouts import broadcast_shapes
@@ -173,11 +174,11 @@ def _make_operator() -> Any:
     return __matmul__
 
 
-public(out=True)(matmul)
+public(out=SAME)(matmul)
 METHODS["__matmul__"] = Lazy("__matmul__", _make_operator)
 
 
-@public(out=True)
+@public(out=SAME)
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
     check_operands("mm", input, mat2)
@@ -187,7 +188,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return matmul(input, mat2)
 
 
-@public(out=True)
+@public(out=SAME)
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two batches of matrices."""
     check_operands("bmm", input, mat2)
@@ -202,7 +203,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     return core("matmul")(input, mat2)
 
 
-@public(out=True)
+@public(out=SAME)
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector."""
     check_operands("mv", input, vec)
@@ -213,7 +214,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     return matmul(input, vec)
 
 
-@public(out=True)
+@public(out=SAME)
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The inner product of two vectors."""
     check_operands("dot", input, tensor)
@@ -261,7 +262,7 @@ def _same_dtypes(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
         check_operands("mm", mat1, mat2)
 
 
-@public(out=True, inplace=True)
+@public(out=SAME, inplace=True)
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -278,7 +279,7 @@ def addmm(
     return combined(matmul(mat1, mat2), input, beta, alpha)
 
 
-@public(out=True, inplace=True)
+@public(out=SAME, inplace=True)
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -302,7 +303,7 @@ def addmv(
     return combined(mv(mat, vec), input, beta, alpha, mat._k.dtype)
 
 
-@public(out=True, inplace=True)
+@public(out=SAME, inplace=True)
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:

@@ -14,6 +14,7 @@ from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import FUNCTIONS, public
 from tensorbus.op_engine.scalars import c_name, scalar_name
@@ -27,14 +28,14 @@ def ger(input: Tensor, vec2: Tensor) -> Tensor:
     return outer(input, vec2)
 
 
-@public(out=True)
+@public(out=SAME)
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """The inner product of two vectors, the first one conjugated."""
     check_tensors("vdot", input=input, other=other)
     return dot(input.conj(), other)
 
 
-@public(out=True)
+@public(out=SAME)
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """The inner products along the last dimensions: (..., k) x (---, k) -> (..., ---)."""
     check_tensors("inner", input=input, other=other)
@@ -74,7 +75,7 @@ def addr(
     return combined(product, to_kind(input, product._k), beta, alpha, d)
 
 
-@public(out=True, inplace=True)
+@public(out=SAME, inplace=True)
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -102,7 +103,7 @@ def addbmm(
 
 
 # -- contraction -----------------------------------------------------------------------------
-@public(method=False, out=True)
+@public(method=False, out=SAME)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Products summed over pairs of dimensions: the last *dims* of *a* with the first of *b*.
 
@@ -170,7 +171,7 @@ def _same_dtype(a: Tensor, b: Tensor) -> None:
         )
 
 
-@public(name="linalg_cross", function=False, method=False, out=True)
+@public(name="linalg_cross", function=False, method=False, out=SAME)
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The vector product along a dimension of extent 3; the operands broadcast."""
     check_tensors("linalg_cross", input=input, other=other)
@@ -192,7 +193,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     return a1 * b2 - a2 * b1
 
 
-@public(out=True)
+@public(out=SAME)
 @composed(node="LinalgCrossBackward0", layout="row_major")
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along a dimension of extent 3: the given one, or the first such."""
@@ -215,7 +216,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     return matrices[0] if len(matrices) == 1 else multi_dot(list(matrices))
 
 
-@public(name="linalg_multi_dot", function=False, method=False, out=True)
+@public(name="linalg_multi_dot", function=False, method=False, out=SAME)
 def multi_dot(tensors: Any) -> Tensor:
     """The product of several matrices, in the order that costs least; the ends may be vectors."""
     given = list(tensors)
@@ -283,7 +284,7 @@ def _cheapest(matrices: list[Tensor]) -> Tensor:
     return product(0, n - 1)
 
 
-@public(out=True)
+@public(out=SAME)
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """A square matrix multiplied with itself *n* times, n >= 0."""
     check_tensors("matrix_power", input=input)
@@ -314,7 +315,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         power = matmul(power, power)
 
 
-@public(name="linalg_vecdot", function=False, method=False, out=True)
+@public(name="linalg_vecdot", function=False, method=False, out=SAME)
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products along a dimension; the operands broadcast."""
     check_tensors("linalg_vecdot", x=x, y=y)

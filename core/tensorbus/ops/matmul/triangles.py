@@ -10,6 +10,7 @@ from tensorbus.op_engine.arguments import check_tensors, not_implemented, whole_
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.options import Options, factory
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import METHODS, inplace_form, public
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.creation.factories import zeros
@@ -42,13 +43,13 @@ def _triangle(name: str, input: Tensor, diagonal: int) -> Tensor:
     return core(name)(input, int(diagonal)) if input._s.numel() else input.clone()
 
 
-@public(out=True)
+@public(out=SAME)
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The matrices (..., n, m) with zeros above a diagonal, counted to the right from the main."""
     return _triangle("tril", input, diagonal)
 
 
-@public(out=True)
+@public(out=SAME)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The matrices (..., n, m) with zeros below a diagonal, counted to the right from the main."""
     return _triangle("triu", input, diagonal)
@@ -109,7 +110,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return out
 
 
-@public(out=True)
+@public(out=SAME)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A vector as a matrix's diagonal, or a matrix's diagonal as a vector."""
     check_tensors("diag", input=input)

@@ -12,10 +12,11 @@ from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.mixed_operands import common_kind
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import FUNCTIONS, public
 from tensorbus.op_engine.scalars import fitted
-from tensorbus.ops.pointwise.pointwise import unary
+from tensorbus.ops.pointwise.declaring import unary
 from tensorbus.ops.random.random import draw_uniform
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import ROWS, row
@@ -107,7 +108,7 @@ row("gelu_tanh", "x:T", "unary", domain="float",
 row("log_sigmoid", "x:T", "unary", domain="float",
     composite=lambda F, x: F.sub(F.minimum(x, 0.0), F.log1p(F.exp(F.neg(F.abs(x))))),
     x=lambda F, g, x: F.mul(g, F.sigmoid(F.neg(x))))
-unary("silu", doc="``input * sigmoid(input)``", domain="float",
+unary("silu", doc="``input * sigmoid(input)``", out=None, domain="float",
       composite=lambda F, x: F.mul(x, F.sigmoid(x)),
       x=lambda F, g, x: F.mul(g, _silu_slope(F, x)))
 row("dropout_scale", "x:T, c:T, scale",
@@ -201,13 +202,13 @@ def over_dim(name: str, x: Tensor, dim: int, dtype: Any) -> Tensor:
     return core(name)(x, d)
 
 
-@public(out=True)
+@public(out=SAME)
 def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along a dimension."""
     return over_dim("softmax", input, dim, dtype)
 
 
-@public(out=True)
+@public(out=SAME)
 def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """``log(softmax(input))`` along a dimension, without overflow."""
     return over_dim("log_softmax", input, dim, dtype)

@@ -17,11 +17,8 @@ from tensorbus.op_engine.operands import check_operands
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import Lazy, public
 from tensorbus.op_engine.scalars import c_name, fitted, widened
-from tensorbus.ops.pointwise.pointwise import (  # it declares what is taken from them
-    FUNCTIONS,
-    METHODS,
-    scaled,
-)
+from tensorbus.ops.pointwise.declaring import scaled
+from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS  # it fills them
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import ROWS, row
 

@@ -12,6 +12,7 @@ from tensorbus.op_engine.arguments import check_tensors, floating
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import assign, check_write
 from tensorbus.op_engine.operands import check_operands
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import METHODS, public
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.creation.factories import ones_like
@@ -87,7 +88,7 @@ def _refuse_complex(name: str, x: Tensor) -> None:
         raise RuntimeError(f"{name} does not support complex inputs.")
 
 
-@public(out=True)
+@public(out=SAME)
 def isposinf(input: Tensor) -> Tensor:
     """Where a value is positive infinity."""
     check_tensors("isposinf", input=input)
@@ -95,7 +96,7 @@ def isposinf(input: Tensor) -> Tensor:
     return input == math.inf if input._k.is_float else input != input
 
 
-@public(out=True)
+@public(out=SAME)
 def isneginf(input: Tensor) -> Tensor:
     """Where a value is negative infinity."""
     check_tensors("isneginf", input=input)

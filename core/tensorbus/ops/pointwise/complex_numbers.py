@@ -8,6 +8,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import METHODS, public
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.creation.factories import empty
@@ -41,7 +42,7 @@ def _check_parts(a: Tensor, b: Tensor) -> None:
         )
 
 
-@public(method=False, out=True)
+@public(method=False, out=SAME)
 @composed(layout="order", operands=2)
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """Complex numbers of the given real and imaginary parts, which broadcast."""
@@ -56,7 +57,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return out
 
 
-@public(method=False, out=True)
+@public(method=False, out=SAME)
 @composed(layout="order", operands=2)
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Complex numbers of the given absolute values and angles, which broadcast."""
@@ -99,7 +100,7 @@ def abs_of_complex(x: Tensor) -> Tensor:
     return core("hypot")(real(x), imag(x))
 
 
-@public(out=True, inplace=True)
+@public(out=SAME, inplace=True)
 def sgn(input: Tensor) -> Tensor:
     """``input / abs(input)``, 0 where it is 0: for real numbers the sign.
 
@@ -114,7 +115,7 @@ def sgn(input: Tensor) -> Tensor:
     return input / size.masked_fill(size == 0, 1)
 
 
-@public(out=True, inplace=True)
+@public(out=SAME, inplace=True)
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor itself."""
     check_tensors("conj_physical", input=input)

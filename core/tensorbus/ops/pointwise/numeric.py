@@ -12,10 +12,12 @@ from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.operands import NONE, OTHER
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import inplace_form, public
 from tensorbus.op_engine.scalars import scalar_name
-from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS, binary, unary
+from tensorbus.ops.pointwise.declaring import binary, unary
+from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS
 from tensorbus.rows.layouts import contiguous_strides
 from tensorbus.rows.registry import no_derivative, row
 
@@ -137,7 +139,7 @@ FUNCTIONS["nextafter"] = METHODS["nextafter"] = _checked_nextafter(FUNCTIONS["ne
 METHODS["nextafter_"] = inplace_form(FUNCTIONS["nextafter"], "nextafter_")
 
 
-@public(out=True)
+@public()
 def positive(input: Tensor) -> Tensor:
     """The tensor itself; RuntimeError for truth values."""
     check_tensors("positive", input=input)
@@ -151,7 +153,7 @@ METHODS["__pos__"] = positive
 _plain_round = FUNCTIONS["round"]
 
 
-@public(out=True, inplace=True)
+@public(out=SAME, inplace=True)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest integer, or the nearest number of so many decimals; halves to even.
 
@@ -170,7 +172,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return _plain_round(input * 10.0**decimals) / 10.0**decimals
 
 
-@public(out=True, inplace=True)
+@public(out=SAME, inplace=True)
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None,
     neginf: float | None = None,
@@ -191,7 +193,7 @@ def nan_to_num(
     )
 
 
-@public(out=True)
+@public(out=SAME)
 def float_power(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent`` computed in float64, or complex128."""
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):

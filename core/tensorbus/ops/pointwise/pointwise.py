@@ -1,189 +1,21 @@
-"""Pointwise ops: one row each; functions, methods, operators and in-place forms follow."""
+"""Pointwise ops, a row each; functions, methods, operators and in-place forms follow from it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base import dtypes
-from tensorbus._dispatch.kinds import wrap_number
-from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.in_place import fast_binary, in_place, write_out
-from tensorbus.op_engine.mixed_operands import binary as mixed
-from tensorbus.op_engine.operands import BOTH, EITHER, NONE, NUMBERS, OTHER, check_operands
-from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding
-from tensorbus.op_engine.promotion import result_type
-from tensorbus.op_engine.public import FUNCTIONS, METHODS, Lazy
-from tensorbus.op_engine.scalars import fitted
+from tensorbus.op_engine.operands import EITHER, NONE, OTHER
+from tensorbus.op_engine.out import CAST
+from tensorbus.op_engine.public import FUNCTIONS, METHODS
 from tensorbus.ops.pointwise import compositions as of
-from tensorbus.rows.registry import ROWS, no_derivative, row
-
-
-def _checked(name: str, value: Any) -> None:
-    if not isinstance(value, Tensor):
-        raise TypeError(
-            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
-        )
-
-
-def _given(out: Any, **keywords: Any) -> dict[str, Any]:
-    """The keywords of a call, *out* where there is one."""
-    return keywords if out is None else {**keywords, "out": out}
-
-
-def unary(
-    name: str, *, doc: str, x: Any = None, aliases: tuple[str, ...] = (), **fields: Any
-) -> None:
-    """Declare a pointwise op of one tensor, with everything that follows from it."""
-    rules = {} if x is None else {"x": x}
-    row(name, "x:T", "unary", **fields, **rules)
-
-    def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-        if type(input) is not Tensor:
-            _checked(name, input)
-            if SUBCLASSES.on and (classes := overriding((input, out))):
-                return dispatch(function, classes, (input,), _given(out))
-        result = core(name)(input)
-        return result if out is None else write_out(result, out, name)
-
-    def inplace(self: Tensor) -> Tensor:
-        return in_place(self, core(name), ())
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc}, element by element; *out* receives the result where given."
-    inplace.__name__ = inplace.__qualname__ = name + "_"
-    inplace.__doc__ = f"In-place version of ``{name}``."
-    for n in (name, *aliases):
-        METHODS[n] = Lazy(n, lambda: core(name))
-        if n.startswith("__"):
-            continue  # an operator is a method alone
-        FUNCTIONS[n] = function
-        if fields.get("result", "same") == "same":
-            METHODS[n + "_"] = inplace
-
-
-def binary(
-    name: str,
-    *,
-    doc: str,
-    operator: str = "",
-    reverse: bool = True,
-    inplace: bool = True,
-    alpha: bool = False,
-    numbers: str = BOTH,
-    aliases: tuple[str, ...] = (),
-    **fields: Any,
-) -> None:
-    """Declare a pointwise op of two operands that broadcast, with everything that follows.
-
-    *numbers* says which of its operands its functions take as numbers; operators take any.
-    """
-    row(name, "x:T, y:T", "binary", **fields)
-    NUMBERS[name] = numbers
-
-    def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-        if SUBCLASSES.on and (classes := overriding((input, other, out))):
-            return dispatch(function, classes, (input, other), _given(out))
-        if type(other) is not Tensor or type(input) is not Tensor:
-            check_operands(name, name, input, other)
-        result = (
-            core(name)(input, other) if isinstance(input, Tensor) else _left(name, input, other)
-        )
-        return result if out is None else write_out(result, out, name)
-
-    if alpha:
-        function = _scaled(name, function)
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc}; the operands broadcast. *out* receives the result where given."
-    for n in (name, *aliases):
-        FUNCTIONS[n] = function
-        METHODS[n] = function
-        if inplace and alpha:
-            METHODS[n + "_"] = Lazy(n + "_", lambda: _scaled_in_place(name))
-        elif inplace:
-            METHODS[n + "_"] = Lazy(n + "_", lambda: fast_binary(name, numbers))
-    if operator:
-        METHODS[f"__{operator}__"] = Lazy(f"__{operator}__", lambda: core(name))
-        if reverse:
-            METHODS[f"__r{operator}__"] = lambda self, other: _left(name, other, self)
-            METHODS[f"__i{operator}__"] = Lazy(f"__i{operator}__", lambda: fast_binary(name))
-
-
-_ONE = 1
-_ANY_HOLDS = 6e4
-"""Every floating point dtype has numbers as large as this."""
-
-
-def scaled(input: Any, other: Any, alpha: Any) -> Any:
-    """``alpha * other`` in the dtype of the result, where PyTorch allows the factor."""
-    d = result_type(input, other)
-    if isinstance(alpha, bool) and d is not dtypes.bool:
-        raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if isinstance(alpha, float) and d.category < dtypes.FLOAT:
-        raise RuntimeError(
-            "For integral input tensors, argument alpha must not be a floating point number."
-        )
-    if isinstance(alpha, complex) and not d.is_complex:
-        raise RuntimeError(
-            "For non-complex input tensors, argument alpha must not be a complex number."
-        )
-    alpha = fitted(alpha, d)
-    if not isinstance(other, Tensor):
-        number = wrap_number(other, d) * alpha
-        if d.category == dtypes.INTEGER:
-            number %= 1 << 64
-        return bool(number) if d is dtypes.bool else number
-    return core("mul")(to_kind(other, other._k.of(d)), alpha)
-
-
-def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    def function(
-        input: Any, other: Any, *, alpha: complex = 1, out: Tensor | None = None
-    ) -> Tensor:
-        if alpha is not _ONE:
-            if SUBCLASSES.on and (classes := overriding((input, other, out))):
-                return dispatch(function, classes, (input, other), _given(out, alpha=alpha))
-            other = scaled(input, other, alpha)
-        return plain(input, other, out=out)
-
-    return function
-
-
-def _scaled_in_place(name: str) -> Callable[..., Any]:
-    plain = fast_binary(name, BOTH)
-
-    def form(self: Tensor, other: Any, *, alpha: complex = 1) -> Any:
-        if alpha is _ONE:
-            return plain(self, other)
-        k = self._k
-        if (
-            type(other) is Tensor
-            and other._k is k
-            and other._e is None
-            and other._b is None
-            and k.is_float
-            and type(alpha) is float
-            and -_ANY_HOLDS < alpha < _ANY_HOLDS
-        ):
-            # A tensor for the product that skips the records of one: optimizers call this most.
-            product = from_array(k.mul(other._a, k.const(alpha)), k)
-            return plain(self, product) if product._s else plain(self, scaled(self, other, alpha))
-        return plain(self, scaled(self, other, alpha))
-
-    form.__name__ = form.__qualname__ = name + "_"
-    form.__doc__ = f"In-place version of ``{name}``."
-    return form
-
-
-def _left(name: str, value: Any, tensor: Any) -> Any:
-    """The op with a number on the left."""
-    if name in _COMMUTATIVE and isinstance(tensor, Tensor):
-        return core(name)(tensor, value)
-    return mixed(ROWS[name], value, tensor)
+from tensorbus.ops.pointwise.declaring import binary, unary
+from tensorbus.rows.registry import no_derivative
 
 
 def _refuse_negation() -> Any:
@@ -212,8 +44,6 @@ def _whole(x: Tensor) -> Tensor:
     """Truth values as integers."""
     return to_kind(x, x._k.i64)
 
-
-_COMMUTATIVE = {"add", "mul", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"}
 
 # -- arithmetic ------------------------------------------------------------------------------
 # fmt: off
@@ -323,7 +153,7 @@ unary("sqrt", doc="The square root", domain="float",
 unary("rsqrt", doc="``1 / sqrt(input)``", domain="float",
       composite=lambda F, x: F.reciprocal(F.sqrt(x)),
       x=lambda F, g, out: F.mul(F.mul(g, -0.5), F.mul(out, F.mul(out, out))))
-unary("square", doc="``input * input``", domain="number",
+unary("square", doc="``input * input``", out=CAST, domain="number",
       outside=lambda x: core("square")(_whole(x)), composite=lambda F, x: F.mul(x, x),
       x=lambda F, g, x: F.mul(g, F.mul(x, 2.0)))
 unary("reciprocal", doc="``1 / input``", domain="float",
@@ -379,12 +209,13 @@ unary("atanh", doc="The inverse hyperbolic tangent", domain="float", aliases=("a
       x=lambda F, g, x: F.mul(g, F.atanh_slope(x)))
 
 # -- what a value is -------------------------------------------------------------------------
-unary("isnan", doc="Whether it is NaN", result="bool", composite=lambda F, x: F.ne(x, x))
-unary("isinf", doc="Whether it is infinite", result="bool",
+unary("isnan", doc="Whether it is NaN", out=None, result="bool", composite=lambda F, x: F.ne(x, x))
+unary("isinf", doc="Whether it is infinite", out=None, result="bool",
       composite=lambda F, x: of.isinf(F, x))
-unary("isfinite", doc="Whether it is neither NaN nor infinite", result="bool",
+unary("isfinite", doc="Whether it is neither NaN nor infinite", out=None, result="bool",
       composite=lambda F, x: of.isfinite(F, x))
-unary("logical_not", doc="Whether it is zero", result="bool", composite=lambda F, x: F.eq(x, 0))
+unary("logical_not", doc="Whether it is zero", out=CAST, result="bool",
+      composite=lambda F, x: F.eq(x, 0))
 unary("bitwise_not", doc="``~input``", aliases=("__invert__",), domain="integral",
       composite=lambda F, x: F.bitwise_xor(x, F.number(1 if F.dtype.category == 0 else -1)))
 
@@ -392,10 +223,10 @@ unary("bitwise_not", doc="``~input``", aliases=("__invert__",), domain="integral
 unary("sigmoid", doc="``1 / (1 + exp(-input))``", domain="float",
       composite=lambda F, x: of.in_single(F, of.sigmoid, x),
       x=lambda F, g, out: F.sigmoid_backward(g, out))
-unary("relu", doc="``max(input, 0)``, NaN kept", domain="ordered number",
+unary("relu", doc="``max(input, 0)``, NaN kept", out=None, domain="ordered number",
       outside=lambda x: _refuse_relu(x), composite=lambda F, x: F.maximum(x, 0),
       piecewise_linear=True,
       x=lambda F, g, out: F.relu_backward(g, out))
 # fmt: on
 
-__all__ = ["FUNCTIONS", "METHODS", "binary", "unary"]
+__all__ = ["FUNCTIONS", "METHODS"]

@@ -13,7 +13,7 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.operands import EITHER, NONE
 from tensorbus.op_engine.public import public
 from tensorbus.ops.pointwise.compositions import in_single
-from tensorbus.ops.pointwise.pointwise import binary, unary
+from tensorbus.ops.pointwise.declaring import binary, unary
 from tensorbus.rows.registry import row
 
 _ROOT_PI = math.sqrt(math.pi)

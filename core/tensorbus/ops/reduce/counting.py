@@ -11,6 +11,7 @@ from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim, wrap_dims
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import scalar_name
@@ -56,7 +57,7 @@ def _bincount(F: Any, x: Any, n: int) -> Any:
 
 
 # -- between bounds --------------------------------------------------------------------------
-@public(method=False, out=True)
+@public(method=False, out=SAME)
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any = None,
@@ -132,7 +133,7 @@ def searchsorted(
     return found.to(dtypes.int32) if out_int32 else found
 
 
-@public(out=True)
+@public(out=SAME)
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
@@ -196,7 +197,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return from_array(out, k)
 
 
-@public(out=True)
+@public(out=SAME)
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
     if input._k.dtype.category < dtypes.FLOAT:

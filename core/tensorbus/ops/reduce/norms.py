@@ -11,6 +11,7 @@ from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import kept, wrap_dim, wrap_dims
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.rows.registry import row
@@ -100,7 +101,7 @@ def _check_dtype(name: str, own: dtypes.dtype, wanted: dtypes.dtype) -> None:
         )
 
 
-@public(name="linalg_vector_norm", function=False, method=False, out=True)
+@public(name="linalg_vector_norm", function=False, method=False, out=SAME)
 def vector_norm(
     x: Tensor,
     ord: float = 2,
@@ -146,7 +147,7 @@ def _refuse_empty(x: Tensor, order: float, dim: Any, dims: tuple[int, ...]) -> N
             )
 
 
-@public(name="linalg_matrix_norm", function=False, method=False, out=True)
+@public(name="linalg_matrix_norm", function=False, method=False, out=SAME)
 def matrix_norm(
     A: Tensor,
     ord: Any = "fro",
@@ -193,7 +194,7 @@ def matrix_norm(
     return core("view")(r, left)
 
 
-@public(name="linalg_norm", function=False, method=False, out=True)
+@public(name="linalg_norm", function=False, method=False, out=SAME)
 def linalg_norm(
     A: Tensor,
     ord: Any = None,
@@ -224,7 +225,7 @@ def linalg_norm(
     return vector_norm(A, 2 if ord is None else ord, dims, keepdim, dtype=dtype)
 
 
-@public(out=True)
+@public(out=SAME)
 def norm(
     input: Tensor,
     p: Any = "fro",

@@ -10,6 +10,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import kept, wrap_dim, wrap_dims
+from tensorbus.op_engine.out import SAME, TRUTH
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import scalar_name_of
 from tensorbus.rows.registry import row
@@ -246,14 +247,14 @@ def _nonempty(name: str, x: Tensor, dim: Any) -> None:
             raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
 
 
-@public(out=True)
+@public(out=SAME)
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The largest value over some dimensions; the gradient is shared among equals."""
     _nonempty("amax", input, dim)
     return _reduce("amax", input, dim, keepdim)
 
 
-@public(out=True)
+@public(out=SAME)
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The smallest value over some dimensions; the gradient is shared among equals."""
     _nonempty("amin", input, dim)
@@ -282,13 +283,13 @@ def _arg(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return core("view")(r, kept(tuple(input._s), (d,))) if keepdim else r
 
 
-@public(out=True)
+@public(out=SAME)
 def argmax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The place of the largest value, int64; the first among equals."""
     return _arg("argmax", input, dim, keepdim)
 
 
-@public(out=True)
+@public(out=SAME)
 def argmin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The place of the smallest value, int64; the first among equals."""
     return _arg("argmin", input, dim, keepdim)
@@ -303,13 +304,13 @@ def _truth(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return to_kind(r, input._k) if input._k.dtype is dtypes.uint8 else r
 
 
-@public(out=True)
+@public(out=TRUTH)
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether any element is true."""
     return _truth("any", input, dim, keepdim)
 
 
-@public(out=True)
+@public(out=TRUTH)
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Whether all elements are true."""
     return _truth("all", input, dim, keepdim)
@@ -321,7 +322,7 @@ def _correction(unbiased: Any, correction: Any) -> Any:
     return 1 if unbiased is None or unbiased else 0
 
 
-@public(out=True)
+@public(out=SAME)
 def var(
     input: Tensor,
     dim: Any = None,
@@ -345,7 +346,7 @@ def _spread_of(name: str, x: Tensor, dim: Any, keepdim: bool, correction: Any) -
     return core("sqrt")(both) if name == "std" else both
 
 
-@public(out=True)
+@public(out=SAME)
 def std(
     input: Tensor,
     dim: Any = None,

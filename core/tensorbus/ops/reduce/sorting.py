@@ -10,6 +10,7 @@ from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.composed import composed, name_node
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.reduce.named_results import result_type_of
 from tensorbus.ops.reduce.reductions import no_complex
@@ -84,13 +85,13 @@ def _order(x: Tensor, d: int, descending: bool) -> Tensor:
     return core("argsort_down" if descending else "argsort")(x, d)
 
 
-@public(out=True)
+@public(out=SAME)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The places of the elements in order along a dimension; always stable."""
     return sort(input.detach(), dim, descending).indices
 
 
-@public(out=True)
+@public(out=SAME)
 def msort(input: Tensor) -> Tensor:
     """Sorted along the first dimension."""
     return sort(input, 0).values

@@ -11,6 +11,7 @@ from tensorbus.op_engine.arguments import check_tensors, floating, not_implement
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.pointwise.complex_numbers import complex as complex_of
@@ -50,7 +51,7 @@ def _logcumsumexp_backward(F: Any, g: Any, x: Any, out: Any, dim: int) -> Any:
 
 
 # -- public ----------------------------------------------------------------------------------
-@public(out=True)
+@public(out=SAME)
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The logarithm of the running sums of exponentials along a dimension, without overflow."""
     check_tensors("logcumsumexp", input=input)

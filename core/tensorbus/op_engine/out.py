@@ -1,0 +1,73 @@
+"""Results put into the tensors that users give as ``out=``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._base.dtypes import can_cast
+from tensorbus._tensor.tensor import Tensor, bump
+from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.history import edge_of
+from tensorbus.op_engine.in_place import refuse_overlap
+from tensorbus.op_engine.scalars import c_name, scalar_name_of
+
+CAST = "cast"
+"""The rule of an op whose result goes into any dtype of its category, or of one above."""
+SAME = "same"
+"""The rule of an op that wants *out* to have the dtype of its result."""
+TRUTH = "truth"
+"""The rule of an op whose truth values also go into bytes, as 0 and 1."""
+
+
+def write_out(y: Any, out: Any, name: str = "out", rule: str = CAST) -> Any:
+    """Put results into the tensors given as ``out=`` to the function called *name*.
+
+    Several results come back as they would without ``out=``, with names where they have names.
+    """
+    if not isinstance(y, tuple):
+        _check(y, out, name, rule)
+        return _written(y, out)
+    if not isinstance(out, (tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}"
+        )
+    if len(out) != len(y):
+        raise TypeError(f"expected tuple of {len(y)} elements but got {len(out)}")
+    for result, target in zip(y, out, strict=True):
+        _check(result, target, name, SAME)
+    made = [_written(result, target) for result, target in zip(y, out, strict=True)]
+    return type(y)(*made) if hasattr(y, "_fields") else tuple(made)
+
+
+def _check(y: Tensor, out: Any, name: str, rule: str) -> None:
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if (GRAD.on or THREAD.on) and (edge_of(y) is not None or edge_of(out) is not None):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad."
+        )
+    have, wanted = out._k.dtype, y._k.dtype
+    if rule == CAST:
+        if not can_cast(wanted, have):
+            raise RuntimeError(
+                f"result type {scalar_name_of(y)} can't be cast to the desired output type "
+                f"{scalar_name_of(out)}"
+            )
+    elif have is not wanted and not (rule == TRUTH and have is dtypes.uint8):
+        raise RuntimeError(
+            f"{name}(): Expected out tensor to have dtype {c_name(wanted)}, but got {c_name(have)} "
+            "instead"
+        )
+
+
+def _written(y: Tensor, out: Tensor) -> Tensor:
+    if out._s != y._s:
+        out.resize_(tuple(y._s))
+    else:
+        refuse_overlap(out)
+    out._k.copy_(out._a, to_kind(y, out._k)._a)
+    bump(out)
+    return out

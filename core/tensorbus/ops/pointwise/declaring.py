@@ -1,0 +1,207 @@
+"""How a pointwise op is declared: its row, function, methods, operators and in-place forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus._base import dtypes
+from tensorbus._dispatch.kinds import wrap_number
+from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.in_place import fast_binary, in_place
+from tensorbus.op_engine.mixed_operands import binary as mixed
+from tensorbus.op_engine.operands import BOTH, NUMBERS, check_operands
+from tensorbus.op_engine.out import CAST, SAME, write_out
+from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding
+from tensorbus.op_engine.promotion import result_type
+from tensorbus.op_engine.public import FUNCTIONS, METHODS, Lazy
+from tensorbus.op_engine.scalars import fitted
+from tensorbus.rows.registry import ROWS, row
+
+
+def _checked(name: str, value: Any) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
+        )
+
+
+def _given(out: Any, **keywords: Any) -> dict[str, Any]:
+    """The keywords of a call, *out* where there is one."""
+    return keywords if out is None else {**keywords, "out": out}
+
+
+def unary(
+    name: str,
+    *,
+    doc: str,
+    x: Any = None,
+    aliases: tuple[str, ...] = (),
+    out: str | None = "",
+    **fields: Any,
+) -> None:
+    """Declare a pointwise op of one tensor, with everything that follows from it.
+
+    *out* is the rule for the dtype of ``out=``, None where it is not taken: by default ``CAST``
+    where the op computes in floating point, else ``SAME``.
+    """
+    rule = out or (CAST if fields.get("domain") in ("float", "ordered float") else SAME)
+    rules = {} if x is None else {"x": x}
+    row(name, "x:T", "unary", **fields, **rules)
+
+    def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+        if type(input) is not Tensor:
+            _checked(name, input)
+            if SUBCLASSES.on and (classes := overriding((input, out))):
+                return dispatch(function, classes, (input,), _given(out))
+        result = core(name)(input)
+        return result if out is None else write_out(result, out, name, rule)
+
+    def without_out(input: Tensor) -> Tensor:
+        return function(input)
+
+    def inplace(self: Tensor) -> Tensor:
+        return in_place(self, core(name), ())
+
+    shown: Callable[..., Any] = function
+    if out is None:
+        shown = without_out
+        shown.__doc__ = f"{doc}, element by element."
+    else:
+        function.__doc__ = f"{doc}, element by element; *out* receives the result where given."
+    for f in (function, shown):
+        f.__name__ = f.__qualname__ = name
+    inplace.__name__ = inplace.__qualname__ = name + "_"
+    inplace.__doc__ = f"In-place version of ``{name}``."
+    for n in (name, *aliases):
+        METHODS[n] = Lazy(n, lambda: core(name))
+        if n.startswith("__"):
+            continue  # an operator is a method alone
+        FUNCTIONS[n] = shown
+        if fields.get("result", "same") == "same":
+            METHODS[n + "_"] = inplace
+
+
+def binary(
+    name: str,
+    *,
+    doc: str,
+    operator: str = "",
+    reverse: bool = True,
+    inplace: bool = True,
+    alpha: bool = False,
+    numbers: str = BOTH,
+    aliases: tuple[str, ...] = (),
+    **fields: Any,
+) -> None:
+    """Declare a pointwise op of two operands that broadcast, with everything that follows.
+
+    *numbers* says which of its operands its functions take as numbers; operators take any.
+    """
+    row(name, "x:T, y:T", "binary", **fields)
+    NUMBERS[name] = numbers
+
+    def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
+        if SUBCLASSES.on and (classes := overriding((input, other, out))):
+            return dispatch(function, classes, (input, other), _given(out))
+        if type(other) is not Tensor or type(input) is not Tensor:
+            check_operands(name, name, input, other)
+        result = (
+            core(name)(input, other) if isinstance(input, Tensor) else _left(name, input, other)
+        )
+        return result if out is None else write_out(result, out, name)
+
+    if alpha:
+        function = _scaled(name, function)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{doc}; the operands broadcast. *out* receives the result where given."
+    for n in (name, *aliases):
+        FUNCTIONS[n] = function
+        METHODS[n] = function
+        if inplace and alpha:
+            METHODS[n + "_"] = Lazy(n + "_", lambda: _scaled_in_place(name))
+        elif inplace:
+            METHODS[n + "_"] = Lazy(n + "_", lambda: fast_binary(name, numbers))
+    if operator:
+        METHODS[f"__{operator}__"] = Lazy(f"__{operator}__", lambda: core(name))
+        if reverse:
+            METHODS[f"__r{operator}__"] = lambda self, other: _left(name, other, self)
+            METHODS[f"__i{operator}__"] = Lazy(f"__i{operator}__", lambda: fast_binary(name))
+
+
+_ONE = 1
+_ANY_HOLDS = 6e4
+"""Every floating point dtype has numbers as large as this."""
+
+
+def scaled(input: Any, other: Any, alpha: Any) -> Any:
+    """``alpha * other`` in the dtype of the result, where PyTorch allows the factor."""
+    d = result_type(input, other)
+    if isinstance(alpha, bool) and d is not dtypes.bool:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and d.category < dtypes.FLOAT:
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
+    if isinstance(alpha, complex) and not d.is_complex:
+        raise RuntimeError(
+            "For non-complex input tensors, argument alpha must not be a complex number."
+        )
+    alpha = fitted(alpha, d)
+    if not isinstance(other, Tensor):
+        number = wrap_number(other, d) * alpha
+        if d.category == dtypes.INTEGER:
+            number %= 1 << 64
+        return bool(number) if d is dtypes.bool else number
+    return core("mul")(to_kind(other, other._k.of(d)), alpha)
+
+
+def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    def function(
+        input: Any, other: Any, *, alpha: complex = 1, out: Tensor | None = None
+    ) -> Tensor:
+        if alpha is not _ONE:
+            if SUBCLASSES.on and (classes := overriding((input, other, out))):
+                return dispatch(function, classes, (input, other), _given(out, alpha=alpha))
+            other = scaled(input, other, alpha)
+        return plain(input, other, out=out)
+
+    return function
+
+
+def _scaled_in_place(name: str) -> Callable[..., Any]:
+    plain = fast_binary(name, BOTH)
+
+    def form(self: Tensor, other: Any, *, alpha: complex = 1) -> Any:
+        if alpha is _ONE:
+            return plain(self, other)
+        k = self._k
+        if (
+            type(other) is Tensor
+            and other._k is k
+            and other._e is None
+            and other._b is None
+            and k.is_float
+            and type(alpha) is float
+            and -_ANY_HOLDS < alpha < _ANY_HOLDS
+        ):
+            # A tensor for the product that skips the records of one: optimizers call this most.
+            product = from_array(k.mul(other._a, k.const(alpha)), k)
+            return plain(self, product) if product._s else plain(self, scaled(self, other, alpha))
+        return plain(self, scaled(self, other, alpha))
+
+    form.__name__ = form.__qualname__ = name + "_"
+    form.__doc__ = f"In-place version of ``{name}``."
+    return form
+
+
+def _left(name: str, value: Any, tensor: Any) -> Any:
+    """The op with a number on the left."""
+    if name in _COMMUTATIVE and isinstance(tensor, Tensor):
+        return core(name)(tensor, value)
+    return mixed(ROWS[name], value, tensor)
+
+
+_COMMUTATIVE = {"add", "mul", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"}
