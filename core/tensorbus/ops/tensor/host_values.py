@@ -11,6 +11,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.public import METHODS, public
+from tensorbus.ops.views.splitting import unbind
 
 
 def host_read(t: Tensor) -> np.ndarray:
@@ -112,7 +113,7 @@ def _len(self: Tensor) -> int:
 def _iterate(self: Tensor) -> Iterator[Tensor]:
     if not self._s:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(METHODS["unbind"](self))
+    return iter(unbind(self))
 
 
 def _contains(self: Tensor, value: Any) -> bool:
