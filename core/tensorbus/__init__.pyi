@@ -509,14 +509,14 @@ def is_tensor(obj: Any) -> _bool:
     """Whether it is a Tensor."""
 def isclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
     """Where ``abs(input - other) <= atol + rtol * abs(other)``; the operands broadcast."""
-def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether it is neither NaN nor infinite, element by element; *out* receives the result where given."""
+def isfinite(input: Tensor) -> Tensor:
+    """Whether it is neither NaN nor infinite, element by element."""
 def isin(elements: Any, test_elements: Any, *, assume_unique: _bool = False, invert: _bool = False) -> Tensor:
     """Whether each element is among the test elements."""
-def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether it is infinite, element by element; *out* receives the result where given."""
-def isnan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whether it is NaN, element by element; *out* receives the result where given."""
+def isinf(input: Tensor) -> Tensor:
+    """Whether it is infinite, element by element."""
+def isnan(input: Tensor) -> Tensor:
+    """Whether it is NaN, element by element."""
 def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where a value is negative infinity."""
 def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -683,7 +683,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers of the given absolute values and angles, which broadcast."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The *n*-th derivative of ``digamma``."""
-def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def positive(input: Tensor) -> Tensor:
     """The tensor itself; RuntimeError for truth values."""
 def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input ** exponent``; the operands broadcast, and one of them may be a number."""
@@ -719,8 +719,8 @@ def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 / input``, element by element; *out* receives the result where given."""
 def reciprocal_(input: Tensor) -> Tensor:
     """In-place version of ``reciprocal``: the method as a function."""
-def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """``max(input, 0)``, NaN kept, element by element; *out* receives the result where given."""
+def relu(input: Tensor) -> Tensor:
+    """``max(input, 0)``, NaN kept, element by element."""
 def relu_(input: Tensor) -> Tensor:
     """In-place version of ``relu``: the method as a function."""
 def remainder(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -773,8 +773,8 @@ def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1, element by element; *out* receives the result where given."""
 def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether the sign is set: of -0.0 and of a negative NaN too, element by element; *out* receives the result where given."""
-def silu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """``input * sigmoid(input)``, element by element; *out* receives the result where given."""
+def silu(input: Tensor) -> Tensor:
+    """``input * sigmoid(input)``, element by element."""
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sine, element by element; *out* receives the result where given."""
 def sin_(input: Tensor) -> Tensor:

@@ -632,11 +632,11 @@ class Tensor:
     def isclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
         """Where ``abs(input - other) <= atol + rtol * abs(other)``; the operands broadcast."""
     def isfinite(self) -> Tensor:
-        """Whether it is neither NaN nor infinite, element by element; *out* receives the result where given."""
+        """Whether it is neither NaN nor infinite, element by element."""
     def isinf(self) -> Tensor:
-        """Whether it is infinite, element by element; *out* receives the result where given."""
+        """Whether it is infinite, element by element."""
     def isnan(self) -> Tensor:
-        """Whether it is NaN, element by element; *out* receives the result where given."""
+        """Whether it is NaN, element by element."""
     def isneginf(self) -> Tensor:
         """Where a value is negative infinity."""
     def isposinf(self) -> Tensor:
@@ -705,8 +705,6 @@ class Tensor:
         """``log(exp(input) + exp(other))`` without overflow; the operands broadcast."""
     def logaddexp2(self, other: _Operand) -> Tensor:
         """``log2(2**input + 2**other)`` without overflow; the operands broadcast."""
-    def logaddexp_(self, other: _Operand) -> Self:
-        """In-place version of ``logaddexp``."""
     def logcumsumexp(self, dim: _int) -> Tensor:
         """The logarithm of the running sums of exponentials along a dimension, without overflow."""
     def logical_and(self, other: _Operand) -> Tensor:
@@ -765,8 +763,6 @@ class Tensor:
         """The largest element; with *dim* (values, indices), the first among equals."""
     def maximum(self, other: _Operand) -> Tensor:
         """The larger of both, NaN where either is; the operands broadcast."""
-    def maximum_(self, other: _Operand) -> Self:
-        """In-place version of ``maximum``."""
     def mean(self, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The mean of all elements, or over some dimensions; floating point or complex only."""
     def median(self, dim: _int | None = None, keepdim: _bool = False) -> Any:
@@ -775,8 +771,6 @@ class Tensor:
         """The smallest element; with *dim* (values, indices), the first among equals."""
     def minimum(self, other: _Operand) -> Tensor:
         """The smaller of both, NaN where either is; the operands broadcast."""
-    def minimum_(self, other: _Operand) -> Self:
-        """In-place version of ``minimum``."""
     def mm(self, mat2: Tensor) -> Tensor:
         """The product of two matrices."""
     def mode(self, dim: _int = -1, keepdim: _bool = False) -> Any:
@@ -914,7 +908,7 @@ class Tensor:
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
         """Call ``hook(tensor)`` as soon as this leaf's ``.grad`` was updated in a backward pass."""
     def relu(self) -> Tensor:
-        """``max(input, 0)``, NaN kept, element by element; *out* receives the result where given."""
+        """``max(input, 0)``, NaN kept, element by element."""
     def relu_(self) -> Self:
         """In-place version of ``relu``."""
     def remainder(self, other: _Operand) -> Tensor:
@@ -999,7 +993,7 @@ class Tensor:
     def signbit(self) -> Tensor:
         """Whether the sign is set: of -0.0 and of a negative NaN too, element by element; *out* receives the result where given."""
     def silu(self) -> Tensor:
-        """``input * sigmoid(input)``, element by element; *out* receives the result where given."""
+        """``input * sigmoid(input)``, element by element."""
     def silu_(self) -> Self:
         """In-place version of ``silu``."""
     def sin(self) -> Tensor:
