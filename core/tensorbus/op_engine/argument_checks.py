@@ -202,14 +202,6 @@ def _dtype(value: Any, function: str, argument: str, position: int | None) -> An
     return dtypes.checked(value, function)
 
 
-def _generator(value: Any, function: str, argument: str, position: int | None) -> Any:
-    from tensorbus.random import Generator
-
-    if not isinstance(value, Generator):
-        raise type_error(function, argument, position, "torch.Generator", value)
-    return value
-
-
 _CHECKS = {
     "Tensor": ("isinstance({}, Tensor)", "tensor"),
     "Sequence[Tensor]": ("False", "tensors"),
@@ -219,7 +211,6 @@ _CHECKS = {
     "complex": ("type({0}) is float or type({0}) is int", "number"),
     "str": ("isinstance({}, str)", "str"),
     "dtypes.dtype": ("type({}) is dtype", "dtype"),
-    "Generator": ("False", "generator"),
 }
 """For a type's name: the test of the common case, and who looks at the rest."""
 
@@ -233,5 +224,14 @@ _CHECKERS = {
     "number": _check("Number", as_number),
     "str": _check("str", _none),
     "dtype": _dtype,
-    "generator": _generator,
 }
+
+
+def takes(annotation: str, cls: type, name: str) -> None:
+    """Check parameters with an annotation for instances of a class, which errors call *name*."""
+
+    def fit(value: Any) -> Any:
+        return value if isinstance(value, cls) else None
+
+    _CHECKS[annotation] = ("False", annotation)
+    _CHECKERS[annotation] = _check(name, fit)

@@ -10,6 +10,7 @@ from tensorbus._base.errors import type_error
 from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import no_grad
+from tensorbus.op_engine.argument_checks import takes
 from tensorbus.op_engine.arguments import check_tensors, whole_number
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.options import Options, factory
@@ -18,6 +19,8 @@ from tensorbus.ops.creation.factories import factory_shape
 from tensorbus.random import Generator, default_generator
 from tensorbus.rows.layouts import broadcast_shapes, contiguous_strides
 from tensorbus.rows.registry import row
+
+takes("Generator", Generator, "torch.Generator")
 
 # fmt: off
 row("uniform", "key, offset, n", composite=lambda F, key, offset, n: _uniform(F, key, offset, n))
