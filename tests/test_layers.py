@@ -14,7 +14,7 @@ import pytest
 CORE = Path(__file__).parents[1] / "core"
 
 LAYERS = (
-    ("_base", "version", "utils.hooks"),
+    ("_base", "version", "utils.hooks", "return_types"),
     ("plugin",),
     ("discovery", "_device"),
     ("rows",),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copyreg
+import importlib
 from typing import Any
 
-import tensorbus
 from tensorbus._base import dtypes, registered
 from tensorbus._base.size import Size
 from tensorbus._device import defaults
@@ -75,8 +75,8 @@ def _reduce(constructor: tensortype) -> Any:
 
 
 def _constructor(name: str, device_type: str) -> Any:
-    home = tensorbus if device_type == "cpu" else getattr(tensorbus, device_type)
-    return getattr(home, name)
+    module = "tensorbus" if device_type == "cpu" else f"tensorbus.{device_type}"
+    return getattr(importlib.import_module(module), name)
 
 
 copyreg.pickle(tensortype, _reduce)
