@@ -59,8 +59,10 @@ def test_with_replacement_every_index_is_equally_likely():
     assert all(abs(counts[i] - 2000) < 155 for i in range(4))
 
 
-def test_an_empty_source_gives_nothing():
-    assert list(RandomSampler([], generator=seeded())) == []
+def test_an_empty_source_has_no_samples():
+    with pytest.raises(ValueError, match="num_samples should be a positive integer"):
+        RandomSampler([])
+    assert list(SequentialSampler([])) == []
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, True])
@@ -76,7 +78,7 @@ def test_a_wrong_count_is_refused(value):
 def test_a_wrong_flag_is_refused():
     with pytest.raises(TypeError, match="replacement should be a boolean value, but got"):
         RandomSampler(range(3), replacement=1)
-    with pytest.raises(TypeError, match="drop_last should be a boolean value, but got"):
+    with pytest.raises(ValueError, match="drop_last should be a boolean value, but got"):
         BatchSampler(range(3), 2, 1)
 
 

@@ -64,7 +64,7 @@ def test_clip_grad_value():
 
 def test_the_old_name_warns():
     (param,) = with_grads([3.0])
-    with pytest.warns(FutureWarning, match="clip_grad_norm is now deprecated"):
+    with pytest.warns(FutureWarning, match="clip_grad_norm` is now deprecated"):
         nn.utils.clip_grad_norm(param, 1.0)
 
 

@@ -25,10 +25,10 @@ def type_error(
     function: str, argument: str, position: int | None, expected: str, got: Any
 ) -> TypeError:
     """An argument of a wrong type; one given by its name has no position."""
+    kind = type(got)
+    name = kind.__name__ if kind.__module__ != "numpy" else f"numpy.{kind.__name__}"
     where = "" if position is None else f" (position {position})"
-    return TypeError(
-        f"{function}(): argument '{argument}'{where} must be {expected}, not {type(got).__name__}"
-    )
+    return TypeError(f"{function}(): argument '{argument}'{where} must be {expected}, not {name}")
 
 
 def device_error(a: Any, b: Any) -> RuntimeError:

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
+from tensorbus._base.errors import type_error
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -135,8 +137,10 @@ class set_grad_enabled(_Mode):
     __slots__ = ("mode",)
 
     def __new__(cls, mode: bool) -> Self:
+        if not isinstance(mode, bool):
+            raise type_error("set_grad_enabled", "enabled", 1, "bool", mode)
         self = object.__new__(cls)
-        self.mode = bool(mode)
+        self.mode = mode
         self._before = [_switch(self.mode)]
         return self
 

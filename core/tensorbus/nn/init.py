@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import tensorbus
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 
 _UNIT_GAIN = frozenset(
@@ -254,3 +257,30 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         for column in range(columns):
             tensor[tensorbus.randperm(rows)[:zeros], column] = 0
     return tensor
+
+
+def _older(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The function under its name without the underscore, which warns."""
+    old, new = f.__name__[:-1], f.__name__
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Tensor:
+        warn_user(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning)
+        return f(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = old
+    call.__doc__ = f"The older name of `{new}`; warns."
+    return call
+
+
+uniform = _older(uniform_)
+normal = _older(normal_)
+constant = _older(constant_)
+eye = _older(eye_)
+dirac = _older(dirac_)
+xavier_uniform = _older(xavier_uniform_)
+xavier_normal = _older(xavier_normal_)
+kaiming_uniform = _older(kaiming_uniform_)
+kaiming_normal = _older(kaiming_normal_)
+orthogonal = _older(orthogonal_)
+sparse = _older(sparse_)

@@ -23,7 +23,9 @@ def check_lr(lr: Any) -> None:
 
 
 def check_betas(betas: tuple[float, float]) -> None:
-    """Raises ValueError unless both lie in [0, 1)."""
+    """Raises ValueError unless there are two, and both lie in [0, 1)."""
+    if len(betas) != 2:
+        raise ValueError(f"betas must be two numbers, but got {betas}")
     for index, beta in enumerate(betas):
         if not 0.0 <= beta < 1.0:
             raise ValueError(f"Invalid beta parameter at index {index}: {beta}")

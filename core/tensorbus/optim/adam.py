@@ -57,6 +57,8 @@ class Adam(Optimizer):
         check_lr(lr)
         check_not_negative("epsilon", eps)
         check_betas(betas)
+        if len({isinstance(b, Tensor) for b in betas}) > 1 or any(type(b) is int for b in betas):
+            raise ValueError("betas must be either both floats or both Tensors")
         check_not_negative("weight_decay", weight_decay)
         defaults: dict[str, Any] = {
             "lr": lr,

@@ -85,6 +85,8 @@ class Optimizer:
                 "params argument given to the optimizer should be "
                 f"an iterable of Tensors or dicts, but got {typename(params)}"
             )
+        if defaults.get("foreach") and defaults.get("fused"):
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         self.state = defaultdict(dict)
         self.param_groups = []
         groups: list[Any] = list(params)

@@ -9,7 +9,7 @@ from tensorbus.nn.functional.domains import refuse_complex
 from tensorbus.nn.functional.windows import Ints, avg_pool2d, max_pool2d
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.int_arguments import ints
+from tensorbus.op_engine.int_arguments import int_tuple, ints
 from tensorbus.ops.creation.from_data import tensor
 
 
@@ -26,6 +26,7 @@ def _adaptive_size(name: str, spatial: int, x: Tensor, output_size: Any) -> Ints
             f"non-batch dimensions, but got {list(x._s)}"
         )
     if isinstance(output_size, (tuple, list)):
+        int_tuple(name, "output_size", [0 if n is None else n for n in output_size])
         if len(output_size) != spatial:
             raise RuntimeError(f"{name}(): output_size must be {spatial}, but got {output_size}")
         output_size = [n if m is None else m for n, m in zip(own, output_size, strict=True)]

@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.nn.functional.domains import refuse_complex
+from tensorbus.nn.functional.domains import refuse_complex, refuse_integers
 from tensorbus.nn.functional.reduction import chosen, reduced
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.cores import core
@@ -66,6 +66,7 @@ def _class_loss(
     reduction: str,
 ) -> Tensor:
     refuse_complex("nll_loss_out_frame", input)
+    refuse_integers("nll_loss_out_frame", input)
     check_device(input, target)
     rows, classes, shape = _class_rows(name, input, target)
     if target.dtype is not dtypes.int64:

@@ -224,10 +224,10 @@ def _check_ranks(name: str, spatial: int, x: Tensor, w: Tensor) -> None:
             f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {name}, but "
             f"got input of size: {list(x._s)}"
         )
-    if len(w._s) != spatial + 2 or not w._s[2:].numel():
+    if len(w._s) != spatial + 2 or not w._s[1:].numel():
         raise RuntimeError(
-            f"{name}: weight should have {spatial + 2} dimensions, those of the kernel greater "
-            f"than zero, but got weight of size {list(w._s)}"
+            f"{name}: weight should have {spatial + 2} dimensions, all but the first greater than "
+            f"zero, but got weight of size {list(w._s)}"
         )
 
 

@@ -51,8 +51,9 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     _check_bilinear(input1, input2, weight, bias)
     o, m, n = weight.shape
     lead = input1.shape[:-1]
-    a, b = input1.reshape(-1, m), input2.reshape(-1, n)
-    left = (a @ weight.permute(1, 0, 2).reshape(m, o * n)).view(-1, o, n)
+    rows = lead.numel()
+    a, b = input1.reshape(rows, m), input2.reshape(rows, n)
+    left = (a @ weight.permute(1, 0, 2).reshape(m, o * n)).view(rows, o, n)
     y = (left * b.unsqueeze(1)).sum(-1).reshape(*lead, o)
     return y if bias is None else y + bias
 

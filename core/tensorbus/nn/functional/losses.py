@@ -10,7 +10,7 @@ from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.nn.functional.domains import promoted, refuse_complex, refuse_integers
-from tensorbus.nn.functional.reduction import chosen, reduced
+from tensorbus.nn.functional.reduction import check_weight, chosen, reduced, weighted
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -18,20 +18,6 @@ from tensorbus.op_engine.mixed_operands import common_kind
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import ROWS
-
-
-def _weighted(loss: Tensor, weight: Tensor | None, input: Tensor, reduction: str) -> Tensor:
-    """The reduced loss; a weighted mean divides by the sum of the weights."""
-    if weight is None:
-        return reduced(loss, reduction)
-    _check_weight(weight, input)
-    total = reduced(loss * weight, "sum" if reduction == "mean" else reduction)
-    return total / weight.sum() if reduction == "mean" else total
-
-
-def _check_weight(weight: Tensor, input: Tensor) -> None:
-    if weight.shape != input.shape:
-        raise ValueError("Weights and input must have the same size.")
 
 
 def _pair(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -77,7 +63,7 @@ def mse_loss(
     reduction = chosen(reduction, size_average, reduce)
     a, b = _pair(*promoted("sub", input, target))
     refuse_complex("mse_cpu", a)
-    return _weighted((a - b).square(), weight, input, reduction)
+    return weighted((a - b).square(), weight, input, reduction)
 
 
 def l1_loss(
@@ -91,7 +77,7 @@ def l1_loss(
     """The mean of absolute differences."""
     reduction = chosen(reduction, size_average, reduce)
     a, b = _pair(*promoted("sub", input, target))
-    return _weighted((a - b).abs(), weight, input, reduction)
+    return weighted((a - b).abs(), weight, input, reduction)
 
 
 @composed(node="SmoothL1LossBackward0", layout="order", operands=2)
@@ -123,10 +109,15 @@ def huber_loss(
     reduction = chosen(reduction)
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    if input._k.dtype.category < target._k.dtype.category:
+        raise RuntimeError(
+            f"result type {scalar_name(target._k.dtype)} can't be cast to the desired output type "
+            f"{scalar_name(input._k.dtype)}"
+        )
     a, b = _pair(*promoted("smooth_l1", input, target))
     loss = core("smooth_l1")(a, b, float(delta)) * delta
     if weight is not None:
-        _check_weight(weight, input)
+        check_weight(weight, input)
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
@@ -188,6 +179,7 @@ def binary_cross_entropy_with_logits(
         raise ValueError(
             f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
+    refuse_integers("log_sigmoid_cpu", input)
     if target._k.dtype.category != dtypes.FLOAT:
         found = scalar_name(target._k.dtype)
         raise RuntimeError(

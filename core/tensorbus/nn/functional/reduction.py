@@ -42,3 +42,17 @@ def chosen(reduction: str, size_average: Any = None, reduce: Any = None, *also: 
         )
         return "mean"
     raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def weighted(loss: Tensor, weight: Tensor | None, input: Tensor, reduction: str) -> Tensor:
+    """The reduced loss; a weighted mean divides by the sum of the weights."""
+    if weight is None:
+        return reduced(loss, reduction)
+    check_weight(weight, input)
+    total = reduced(loss * weight, "sum" if reduction == "mean" else reduction)
+    return total / weight.sum() if reduction == "mean" else total
+
+
+def check_weight(weight: Tensor, input: Tensor) -> None:
+    if weight.shape != input.shape:
+        raise ValueError("Weights and input must have the same size.")

@@ -120,7 +120,13 @@ class BackwardGate:
 
 
 def _same_length(changed: Any, grads: tuple[Any, ...], what: str, which: str) -> tuple[Any, ...]:
-    changed = changed if isinstance(changed, tuple) else (changed,)
+    if not isinstance(changed, tuple):
+        changed = (changed,)
+    for grad in changed:
+        if grad is not None and not isinstance(grad, Tensor):
+            raise TypeError(
+                f"expected Tensor or None, but {what.lower()} returned {type(grad).__name__!r}"
+            )
     if len(changed) != len(grads):
         raise RuntimeError(
             f"{what} returned an invalid number of {which}, "

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorbus
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.modules._hooks import NO_HOOKS, Hooks
 from tensorbus.nn.parameter import Parameter
@@ -111,6 +112,12 @@ class ModuleState:
             ['bias', 'weight']
         """
         if args:
+            warn_user(
+                "Positional args are being deprecated, use kwargs instead. Refer to "
+                "https://pytorch.org/docs/main/generated/torch.nn.Module.html"
+                "#torch.nn.Module.state_dict for details.",
+                FutureWarning,
+            )
             given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
             destination = given.get("destination", destination)
             prefix = given.get("prefix", prefix)
@@ -263,7 +270,7 @@ class ModuleState:
             incompatible = IncompatibleKeys(missing, unexpected)
             for hook in tuple((module._hooks or NO_HOOKS).load_post.values()):
                 if hook(module, incompatible) is not None:
-                    raise RuntimeError(
+                    raise AssertionError(
                         "Hooks registered with ``register_load_state_dict_post_hook`` are not "
                         "expected to return new values, if incompatible_keys need to be modified, "
                         "it should be done inplace."

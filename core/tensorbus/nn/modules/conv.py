@@ -72,8 +72,12 @@ class _ConvNd(Module):
         self.reset_parameters()
 
     def _checked_padding(self, padding: Any) -> Any:
-        if not isinstance(padding, str):
-            return as_tuple(padding, self._dims)
+        if self._transposed or not isinstance(padding, str):
+            return (
+                (padding,) * self._dims
+                if isinstance(padding, str)
+                else as_tuple(padding, self._dims)
+            )
         if padding not in ("same", "valid"):
             raise ValueError(
                 f"Invalid padding string {padding!r}, should be one of {('same', 'valid')}"
@@ -93,14 +97,11 @@ class _ConvNd(Module):
     def _pad_widths(self) -> list[int]:
         """What `F.pad` takes for the padding: (before, after) of each dim, the last dim first."""
         widths: list[int] = []
+        if not isinstance(self.padding, str):
+            return [width for width in reversed(self.padding) for _ in range(2)]
         for dim in reversed(range(self._dims)):
-            if self.padding == "valid":
-                widths += [0, 0]
-            elif self.padding == "same":
-                total = self.dilation[dim] * (self.kernel_size[dim] - 1)
-                widths += [total // 2, total - total // 2]
-            else:
-                widths += [self.padding[dim]] * 2
+            total = self.dilation[dim] * (self.kernel_size[dim] - 1)
+            widths += [0, 0] if self.padding == "valid" else [total // 2, total - total // 2]
         return widths
 
     def extra_repr(self) -> str:
@@ -276,7 +277,7 @@ class _ConvTranspose(_ConvNd):
             + 1
             for d in range(count)
         ]
-        largest = [low + step - 1 for low, step in zip(smallest, self.stride, strict=True)]
+        largest = [low + self.stride[d] - 1 for d, low in enumerate(smallest)]
         for size, low, high in zip(wanted, smallest, largest, strict=True):
             if not low <= size <= high:
                 raise ValueError(

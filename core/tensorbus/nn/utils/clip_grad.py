@@ -73,7 +73,7 @@ def clip_grads_with_norm_(
     """Scales all gradients in place by min(1, max_norm / (total_norm + 1e-6))."""
     with tensorbus.no_grad():
         # Multiplying by 1 as well keeps the host from waiting for the norm.
-        scale = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
+        scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
         for grad in _grads(parameters):
             grad.mul_(scale.to(grad.device))
 
@@ -120,8 +120,8 @@ def clip_grad_norm(
 ) -> Tensor:
     """The older name of `clip_grad_norm_`; warns."""
     warnings.warn(
-        "torch.nn.utils.clip_grad_norm is now deprecated in favor "
-        "of torch.nn.utils.clip_grad_norm_.",
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor "
+        "of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
         stacklevel=2,
     )

@@ -66,7 +66,7 @@ def normal_(
     self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
     """Overwrite with normal random numbers."""
-    if std < 0:
+    if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     k = checked(self._k, NORMAL)
     z = draw_normal(k, tuple(self._s), generator)

@@ -313,7 +313,7 @@ def normal(
     if isinstance(std, Tensor):
         if std._s.numel() and bool((std < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
-    elif std < 0:
+    elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if given:
         if size is not None or options.dtype or options.device or options.requires_grad:

@@ -215,6 +215,8 @@ class DataLoader(Generic[T_co]):
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _FIXED and "_initialized" in self.__dict__:
             raise ValueError(f"{name} attribute should not be set after DataLoader is initialized")
+        if name == "multiprocessing_context" and "_initialized" in self.__dict__:
+            value = self._checked_context(value)
         super().__setattr__(name, value)
 
     @property
@@ -230,6 +232,10 @@ class DataLoader(Generic[T_co]):
     def __iter__(self) -> Iterator[Any]:
         # Drawn without workers too: the random stream must not depend on their number.
         base_seed = draw_seed(self.generator)
+        if self.timeout and self.num_workers == 0:
+            raise AssertionError(
+                f"timeout needs num_workers > 0: without workers it has to be 0, got {self.timeout}"
+            )
         batches: Iterator[Any]
         if self.num_workers == 0:
             batches = _InProcessIterator(self)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import tensorbus
+from tensorbus._base.warning import warn_user
 
 if TYPE_CHECKING:
     from tensorbus import Generator, Tensor
@@ -38,15 +39,12 @@ class Dataset(Generic[T_co]):
         return ConcatDataset([self, other])
 
 
-class IterableDataset(Dataset[T_co]):
-    """A stream of samples: subclasses define ``__iter__``.
+class IterableDataset(Dataset[T_co], Iterable[T_co]):
+    """A stream of samples: subclasses define ``__iter__``; TypeError where one does not.
 
     With worker processes each one iterates over its own copy: use ``get_worker_info()`` to give
     each a different part of the stream.
     """
-
-    def __iter__(self) -> Iterator[T_co]:
-        raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
 
     def __add__(self, other: Dataset[Any]) -> ChainDataset:  # type: ignore[override]
         return ChainDataset([self, other])
@@ -55,7 +53,7 @@ class IterableDataset(Dataset[T_co]):
 class TensorDataset(Dataset[tuple[Any, ...]]):
     """Samples are the slices of *tensors* along their first dimension.
 
-    ValueError when the first dimensions differ.
+    AssertionError when the first dimensions differ.
 
     >>> import tensorbus
     >>> data = TensorDataset(tensorbus.arange(6).view(3, 2), tensorbus.arange(3))
@@ -68,7 +66,9 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
     def __init__(self, *tensors: Tensor):
         sizes = [tensor.size(0) for tensor in tensors]
         if len(set(sizes)) > 1:
-            raise ValueError(f"Size mismatch between tensors: their first dimensions are {sizes}")
+            raise AssertionError(
+                f"Size mismatch between tensors: their first dimensions are {sizes}"
+            )
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
@@ -137,7 +137,8 @@ class StackDataset(Dataset[Any]):
 class ConcatDataset(Dataset[Any]):
     """Datasets one after the other.
 
-    ValueError when there is none, or for an index out of range; TypeError for an IterableDataset.
+    AssertionError when there is none, and for an IterableDataset; ValueError for a negative index
+    out of range.
 
     >>> joined = ConcatDataset([[10, 11], [20]])
     >>> len(joined), joined[2], joined[-3]
@@ -150,9 +151,9 @@ class ConcatDataset(Dataset[Any]):
     def __init__(self, datasets: Iterable[Any]):
         self.datasets = list(datasets)
         if not self.datasets:
-            raise ValueError("datasets should not be an empty iterable")
+            raise AssertionError("datasets should not be an empty iterable")
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
-            raise TypeError(
+            raise AssertionError(
                 "ConcatDataset does not support IterableDataset; use ChainDataset for streams"
             )
         self.cumulative_sizes = list(itertools.accumulate(len(d) for d in self.datasets))
@@ -173,7 +174,7 @@ class ConcatDataset(Dataset[Any]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Streams one after the other; TypeError when one of them is not an IterableDataset."""
+    """Streams one after the other; AssertionError when one of them is not an IterableDataset."""
 
     datasets: Iterable[Any]
 
@@ -184,7 +185,7 @@ class ChainDataset(IterableDataset[Any]):
     def _streams(self) -> Iterator[Any]:
         for dataset in self.datasets:
             if not isinstance(dataset, IterableDataset):
-                raise TypeError(
+                raise AssertionError(
                     f"ChainDataset only supports IterableDataset, got {type(dataset).__name__}"
                 )
             yield dataset
@@ -286,4 +287,7 @@ def _fractions_to_lengths(fractions: Sequence[float], total: int) -> list[int]:
     lengths = [math.floor(total * fraction) for fraction in fractions]
     for i in range(total - sum(lengths)):
         lengths[i % len(lengths)] += 1
+    for i, length in enumerate(lengths):
+        if not length:
+            warn_user(f"Length of split at index {i} is 0. This might result in an empty dataset.")
     return lengths

@@ -42,9 +42,9 @@ def _check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
 
 
-def _check_flag(name: str, value: Any) -> None:
+def _check_flag(name: str, value: Any, error: type[Exception] = ValueError) -> None:
     if not isinstance(value, bool):
-        raise TypeError(f"{name} should be a boolean value, but got {name}={value}")
+        raise error(f"{name} should be a boolean value, but got {name}={value}")
 
 
 class SequentialSampler(Sampler[int]):
@@ -83,9 +83,8 @@ class RandomSampler(Sampler[int]):
         self.replacement = replacement
         self._num_samples = num_samples
         self.generator = generator
-        _check_flag("replacement", replacement)
-        if num_samples is not None or len(data_source):
-            _check_count("num_samples", self.num_samples)
+        _check_flag("replacement", replacement, TypeError)
+        _check_count("num_samples", self.num_samples)
 
     @property
     def num_samples(self) -> int:
