@@ -16,6 +16,7 @@ from tensorbus_conformance.cases import (
     copying,
     creation,
     dtype_rules,
+    empty_batches,
     extents,
     factories,
     host,
@@ -60,7 +61,8 @@ MODULES = (
     promotion, dtype_rules, properties, factories,
     scalars, other_devices,
     random_streams, random_generators, random_errors,
-    layers, layer_behaviour, channels_last, training_helpers, optimizers, schedules, serialization,
+    layers, layer_behaviour, empty_batches, channels_last, training_helpers,
+    optimizers, schedules, serialization,
     large, backward, written_gradients,
 )  # fmt: skip
 

@@ -99,6 +99,9 @@ def pad(
     for at in range(len(widths) // 2):
         d = x.ndim - 1 - at
         a, b = widths[2 * at], widths[2 * at + 1]
+        if mode == "circular":
+            x = x.take(range(max(-a, 0), x.shape[d] - max(-b, 0)), axis=d)
+            a, b = max(a, 0), max(b, 0)
         line = [_source(i - a, x.shape[d], mode) for i in range(x.shape[d] + a + b)]
         moved = np.moveaxis(x, d, 0)
         blank = np.full(moved.shape[1:], 0 if value is None else value, x.dtype)
@@ -337,6 +340,9 @@ REARRANGED = [
             S("replicate2", T(1, 2, 3, 4), (1, 0, 2, 3), "replicate"),
             S("circular1", T(2, 3, 4), (4, 3), "circular"),
             S("circular2", T(1, 2, 3, 4), (1, 2, 3, 0), "circular"),
+            S("circular-negative", T(1, 2, 5), (-1, 2), "circular"),
+            S("circular-both", T(1, 2, 4, 5), (3, -1, -2, 2), "circular"),
+            S("circular-nothing", T(1, 2, 5), (-2, -3), "circular"),
         ],
         dtypes=ANY,
         ulp=0,
@@ -351,6 +357,22 @@ REARRANGED = [
                 T(2, 3, 4),
                 (4, 0),
                 "reflect",
+            ),
+            E(
+                "circular-left",
+                RuntimeError,
+                r"Padding value causes wrapping around more than once\.",
+                T(1, 1, 5),
+                (-3, 3),
+                "circular",
+            ),
+            E(
+                "too-small",
+                RuntimeError,
+                r"input \(W: 5\) is too small\. Calculated output W: 0",
+                T(1, 2, 5),
+                (-2, -3),
+                "replicate",
             ),
             E(
                 "circular",

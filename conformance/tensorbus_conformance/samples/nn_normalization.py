@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -121,7 +122,7 @@ def group(size: bool) -> Callable[..., Any]:
         bias: np.ndarray | None = None,
         eps: float = 1e-5,
     ) -> Any:
-        grouped = x.reshape(x.shape[0], num_groups, -1)
+        grouped = x.reshape(x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups)
         plain = _over(grouped, (2,), eps, 1.0, 0.0, size).reshape(x.shape)
         w, b = _channels(weight, x.ndim, 1.0), _channels(bias, x.ndim, 0.0)
         return plain * np.abs(w) + np.abs(b) if size else plain * w + b
@@ -296,6 +297,9 @@ OPS = [
             S("planes", T(2, 4, 2, 2), 4, T(4)),
             S("bare", T(2, 4, 2), 2, eps=0.2),
             S("no-weight", T(2, 4, 2), 2, None, T(4)),
+            S("no-batch", T(0, 4, 2), 2, T(4), T(4)),
+            S("no-places", T(2, 4, 0), 2, T(4), T(4)),
+            S("no-channels", T(2, 0, 3), 2),
         ],
         scale=group(True),
         errors=[

@@ -119,6 +119,9 @@ def _convolution(
                 f"Calculated padded input size per channel: ({wide}). Kernel size: ({reach}). "
                 "Kernel size can't be greater than actual input size"
             )
+    if not channels:  # a sum of nothing
+        x = x.new_zeros((*x._s[: -spatial - 1], groups, *sizes))
+        w = w.new_zeros((w._s[0], 1, *kernel))
     return _lifted(
         spatial, x, w, lambda batch, planes: core("convolution")(
             batch, planes, b, _pair(stride, 1), _pair(padding, 0), _pair(dilation, 1), groups
@@ -179,12 +182,23 @@ def _transpose(
             f"Given input size per channel: {_by(sizes)}. Calculated output size per channel: "
             f"{_by(size)}. Output size is too small"
         )
+    # More than a stride on top is no window's place: the planes are computed whole, then cut.
+    cut = any(extra[d] >= stride[d] for d in range(spatial))
+    around = (0,) * spatial if cut else padding
+    planes = tuple(
+        n + 2 * p - e if cut else n for n, p, e in zip(size, padding, extra, strict=True)
+    )
     r = _lifted(
-        spatial, x, w, lambda batch, planes: core("conv2d_input")(
-            batch, planes, _pair(size, 1), _pair(stride, 1), _pair(padding, 0), _pair(dilation, 1),
-            groups,
+        spatial, x, w, lambda batch, kernels: core("conv2d_input")(
+            batch, kernels, _pair(planes, 1), _pair(stride, 1), _pair(around, 0),
+            _pair(dilation, 1), groups,
         )
     )  # fmt: skip
+    if cut:
+        from tensorbus.nn.functional.padding import padded
+
+        ends = zip(padding[::-1], extra[::-1], strict=True)
+        r = padded(r, tuple(n for p, e in ends for n in (-p, e - p)), "constant", None)
     return r if b is None else r + b.view(-1, *(1,) * spatial)
 
 

@@ -204,7 +204,7 @@ def group_norm(
                 f"but got {name} of shape {list(t._s)} and input of shape {list(input._s)}"
             )
     weight, bias = as_input("weight", weight, input), as_input("bias", bias, input)
-    grouped = input.reshape(n * num_groups, -1)
+    grouped = input.reshape(n * num_groups, input._s[1:].numel() // num_groups)
     with no_grad():
         mean = core("mean")(grouped, (1,))
         var = core("var")(grouped, (1,), 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.composed import has_channels_last, lay_out, name_node
 from tensorbus.op_engine.cores import core
@@ -70,6 +71,15 @@ def _bordered(input: Tensor, pad: tuple[int, ...], mode: str, value: float | Non
             f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size "
             f"and other non-zero dimensions for input, but got: {list(input._s)}"
         )
+    if mode != "circular" and any(n + a + b < 1 for n, (a, b) in _last(input, widths, dims)):
+        sides = [
+            (side, n, n + a + b)
+            for side, (n, (a, b)) in zip("DHW"[-dims:], _last(input, widths, dims), strict=True)
+        ]
+        raise RuntimeError(
+            f"input ({', '.join(f'{side}: {n}' for side, n, _ in sides)}) is too small. Calculated "
+            f"output {' '.join(f'{side}: {n}' for side, _, n in sides)}"
+        )
     for d, (a, b) in enumerate(widths):
         if a or b:
             places = _places(input, d, a, b, mode)
@@ -80,17 +90,25 @@ def _bordered(input: Tensor, pad: tuple[int, ...], mode: str, value: float | Non
     return input
 
 
+def _last(
+    input: Tensor, widths: list[tuple[int, int]], dims: int
+) -> list[tuple[int, tuple[int, int]]]:
+    """The size and the widths of each of the last dimensions."""
+    return list(zip(input._s[-dims:], widths[-dims:], strict=True))
+
+
 def _places(input: Tensor, d: int, a: int, b: int, mode: str) -> Tensor:
     from tensorbus import tensor
 
     n = input.shape[d]
     places = list(range(-a, n + b))
+    first, kept = max(-a, 0), n - max(-a, 0) - max(-b, 0)  # what negative widths leave
     if mode == "replicate":
         places = [min(max(i, 0), n - 1) for i in places]
     elif mode == "circular":
-        if a > n or b > n:
+        if places and max(a, b) > kept:
             raise RuntimeError("Padding value causes wrapping around more than once.")
-        places = [i % n for i in places]
+        places = [first + (i - first) % kept for i in places]
     else:
         if a >= n or b >= n:
             raise RuntimeError(
@@ -98,4 +116,4 @@ def _places(input: Tensor, d: int, a: int, b: int, mode: str) -> Tensor:
                 f"but got: padding ({a}, {b}) at dimension {d} of input {list(input.shape)}"
             )
         places = [-i if i < 0 else 2 * (n - 1) - i if i >= n else i for i in places]
-    return tensor(places, device=input.device)
+    return tensor(places, dtype=dtypes.int64, device=input.device)

@@ -29,7 +29,7 @@ row(
 def _linear(F: Any, x: Any, w: Any, b: Any) -> Any:
     """The product over the rows of *x*, and the bias added where there is one."""
     shape = tuple(x.shape)
-    flat = F.reshape(x, (-1 if 0 in shape else _rows(shape), shape[-1])) if len(shape) != 2 else x
+    flat = F.reshape(x, (_rows(shape), shape[-1])) if len(shape) != 2 else x
     r = F.matmul(flat, F.permute(w, (1, 0)))
     if b is not None:
         r = F.add(r, b, out=r)

@@ -18,7 +18,7 @@ row("convolution", f"x:T, w:T, b:T?, {_SETTING}",
     x=lambda F, g, x_shape, w, stride, padding, dilation, groups:
         F.conv2d_input(g, w, tuple(x_shape[2:]), stride, padding, dilation, groups),
     w=lambda F, g, x, w_shape, stride, padding, dilation, groups:
-        F.conv2d_weight(g, x, tuple(w_shape[2:]), stride, padding, dilation, groups),
+        _weight_gradient(F, g, x, w_shape, stride, padding, dilation, groups),
     b=lambda F, g: F.sum(g, (0, 2, 3)))
 row("conv2d", f"x:T, w:T, {_SETTING}",
     composite=lambda F, x, w, stride, padding, dilation, groups:
@@ -26,14 +26,14 @@ row("conv2d", f"x:T, w:T, {_SETTING}",
     x=lambda F, g, x_shape, w, stride, padding, dilation, groups:
         F.conv2d_input(g, w, tuple(x_shape[2:]), stride, padding, dilation, groups),
     w=lambda F, g, x, w_shape, stride, padding, dilation, groups:
-        F.conv2d_weight(g, x, tuple(w_shape[2:]), stride, padding, dilation, groups))
+        _weight_gradient(F, g, x, w_shape, stride, padding, dilation, groups))
 row("conv2d_input", f"y:T, w:T, size, {_SETTING}",
     composite=lambda F, y, w, size, stride, padding, dilation, groups:
         _input(F, y, w, size, stride, padding, dilation, groups),
     y=lambda F, g, w, stride, padding, dilation, groups:
         F.conv2d(g, w, stride, padding, dilation, groups),
     w=lambda F, g, y, w_shape, stride, padding, dilation, groups:
-        F.conv2d_weight(y, g, tuple(w_shape[2:]), stride, padding, dilation, groups))
+        _weight_gradient(F, y, g, w_shape, stride, padding, dilation, groups))
 row("conv2d_weight", f"y:T, x:T, size, {_SETTING}",
     composite=lambda F, y, x, size, stride, padding, dilation, groups:
         _weight(F, y, x, size, stride, padding, dilation, groups),
@@ -47,6 +47,13 @@ row("conv2d_weight", f"y:T, x:T, size, {_SETTING}",
 def out_size(n: int, kernel: int, stride: int, padding: int, dilation: int) -> int:
     """The extent that a window leaves."""
     return (n + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
+
+
+def _weight_gradient(F: Any, g: Any, x: Any, w_shape: Any, *setting: Any) -> Any:
+    """Zeros where the batch is empty: no kernel is asked for a sum of nothing."""
+    if 0 in g.shape or 0 in x.shape:
+        return F.full(tuple(w_shape), 0)
+    return F.conv2d_weight(g, x, tuple(w_shape[2:]), *setting)
 
 
 def _biased(F: Any, r: Any, b: Any) -> Any:
