@@ -123,38 +123,6 @@ def _source(i: int, n: int, mode: str) -> int | None:
     return -i if i < 0 else 2 * (n - 1) - i
 
 
-def _dropped(x: np.ndarray, p: float = 0.5, training: bool = True) -> np.ndarray:
-    """Where nothing is left to chance: nothing dropped, or all."""
-    return x * 0 if training and p == 1 else x
-
-
-def _dropout(name: str, shape: tuple[int, ...], *more: Any) -> Op:
-    return Op(
-        name,
-        _dropped,
-        [
-            S("eval", T(*shape), 0.5, False),
-            S("p0", T(*shape), 0.0, True),
-            S("p1", T(*shape), 1.0, True),
-            S("empty", T(0, *shape[1:]), 0.0, True),
-            *more,
-        ],
-        ulp=0,
-        fresh=False,
-        errors=[
-            E(
-                "p",
-                ValueError,
-                r"dropout probability has to be between 0 and 1, but got 1\.5",
-                T(*shape),
-                1.5,
-                True,
-            )
-        ],
-        family="nn",
-    )
-
-
 PRODUCTS = [
     Op(
         _F + "linear",
@@ -395,13 +363,4 @@ REARRANGED = [
     ),
 ]
 
-DROPOUTS = [
-    _dropout("dropout", (3, 4)),
-    _dropout(_F + "dropout", (3, 4)),
-    _dropout(_F + "dropout1d", (2, 3, 4)),
-    _dropout(_F + "dropout2d", (2, 3, 2, 2)),
-    _dropout(_F + "dropout3d", (1, 2, 2, 2, 2)),
-    _dropout(_F + "alpha_dropout", (3, 4)),
-]
-
-OPS = [*PRODUCTS, *REARRANGED, *DROPOUTS]
+OPS = [*PRODUCTS, *REARRANGED]
