@@ -11,6 +11,7 @@ import tensorbus
 from tensorbus import discovery
 from tensorbus.discovery.metadata import BACKENDS, OVERLAYS
 from tensorbus.plugin import hooks
+from tensorbus_conformance import run
 
 BACKEND = """
 from tensorbus.plugin import Backend, BackendSpec, hookimpl
@@ -55,8 +56,8 @@ def state(group: str, name: str) -> str:
     return record.state
 
 
-def install_object(install, own="fast", load="Fast", probe="asked.append('probe')"):
-    source = OBJECT.format(own=own, load=load, probe=probe)
+def install_object(install, own="fast", load="Fast", probe="asked.append('probe')", op="prod"):
+    source = OBJECT.format(own=own, load=load, probe=probe).replace('"prod"', repr(op))
     install("acme-fast", {OVERLAYS: {"fast": "acme_fast"}}, {"acme_fast": source})
 
 
@@ -102,6 +103,21 @@ def test_an_overlay_object_that_fails_is_left_out_with_one_warning(how, text, in
 def test_an_overlay_has_one_of_load_and_kernel(arguments, word):
     with pytest.raises(TypeError, match=f"OverlaySpec of 'fast' has {word} of load and kernel"):
         hooks.OverlaySpec("fast", "cpu", ("sum",), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("how", "outcome", "text"),
+    [
+        ({}, "pass", ""),
+        ({"op": "prood"}, "fail", "the overlay 'fast' lists what is no op: prood"),
+        ({"load": "lambda backend: 7"}, "fail", "the overlay 'fast' can't be loaded"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:an overlay is left out")
+def test_the_suite_judges_the_overlays_of_a_device(how, outcome, text, install):
+    install_object(install, **how)
+    (result,) = run("cpu", pattern="L0/overlays").results
+    assert result.outcome == outcome and text in result.message
 
 
 # -- optional methods --------------------------------------------------------------------------

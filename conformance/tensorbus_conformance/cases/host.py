@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Hashable, Iterator
+from itertools import chain, product
 
 import numpy as np
 
-from tensorbus.plugin import dtype
+from tensorbus import discovery
+from tensorbus.plugin import KERNEL_GROUPS, PRIMITIVES, VIEWS, dtype
+from tensorbus.rows.registry import ROWS
 from tensorbus_conformance import compare, formats, values
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.compare import Mismatch
@@ -169,6 +172,25 @@ def check_memory(t: Trial) -> None:
     t.backend.empty_cache()
 
 
+def check_overlays(t: Trial) -> None:
+    """Each overlay for the device can be loaded, and its ops are ops."""
+    overlays = discovery.overlays(t.backend.name)
+    if not overlays:
+        raise Unsupported("there is no overlay for this device")
+    known = {"copy_", *PRIMITIVES, *VIEWS, *ROWS, *chain(*KERNEL_GROUPS.values())}
+    for spec in overlays:
+        unknown = ", ".join(sorted({*spec.ops} - known))
+        if unknown:
+            raise Mismatch(f"the overlay {spec.name!r} lists what is no op: {unknown}")
+        overlay = discovery.overlay(spec)
+        if overlay is None:
+            raise Mismatch(f"the overlay {spec.name!r} can't be loaded: see 'tensorbus doctor'")
+        for op, d in product(spec.ops, t.capabilities.dtypes):
+            kernel = overlay.kernel(op, d, t.index) if spec.supports(op, d, t.index) else None
+            if kernel is not None and not callable(kernel):
+                raise Mismatch(f"the overlay {spec.name!r} gives {kernel!r} for {op} on {d.name}")
+
+
 def cases() -> Iterator[Case]:
     """Every case of the device and of host transfers."""
     plain = {
@@ -179,6 +201,7 @@ def cases() -> Iterator[Case]:
         "data_ptr": check_data_ptr,
         "storage_key": check_storage_key,
         "memory": check_memory,
+        "overlays": check_overlays,
     }
     for name, function in plain.items():
         yield Case(f"L0/{name}", FAMILY, function)
