@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.metadata
 import sys
 import threading
 import warnings
@@ -80,22 +81,23 @@ def test_a_record_names_distribution_and_version(install):
 
 
 def test_our_own_backends_are_found_like_any_other(fresh_discovery):
-    assert {"cpu", "cuda", "opencl"} <= set(discovery.backend_names())
-    assert {r.distribution for r in discovery.records(BACKENDS)} == {"tensorbus"}
+    # All of them, or some where the components are installed one by one.
+    declared = {e.name for e in importlib.metadata.entry_points(group=BACKENDS)}
+    assert {"cpu"} <= set(discovery.backend_names()) == declared
+    owners = {r.distribution.partition("-")[0] for r in discovery.records(BACKENDS)}
+    assert owners == {"tensorbus"}
 
 
 def test_an_unknown_name_lists_those_that_exist(install):
     install("acme-npu", {BACKENDS: {"npu": "acme_npu"}})
-    with pytest.raises(
-        RuntimeError, match="Expected one of cpu, cuda, npu, null, opencl, strict device type"
-    ):
+    names = discovery.backend_names()
+    assert {"cpu", "npu"} < set(names) and names == sorted(names)
+    text = f"Expected one of {', '.join(names)} device type at start of device string: xyz"
+    with pytest.raises(RuntimeError, match=f"^{text}"):
         discovery.check_name("xyz")
     discovery.check_name("npu")
     assert state(BACKENDS, "npu") == "found"
-    assert str(failure("xyz")).startswith(
-        "Expected one of cpu, cuda, npu, null, opencl, strict device type at start of device "
-        "string: xyz"
-    )
+    assert str(failure("xyz")).startswith(text)
 
 
 def test_a_later_distribution_on_the_path_is_shadowed(install):
