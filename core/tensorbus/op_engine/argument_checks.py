@@ -172,6 +172,14 @@ def as_number(value: Any) -> Any:
     return None
 
 
+def tensor_or_number(function: str, argument: str, position: int, value: Any) -> Any:
+    """The value where it is a tensor, else the number that it stands for; TypeError."""
+    found = value if isinstance(value, Tensor) else as_number(value)
+    if found is None:
+        raise type_error(function, argument, position, "Tensor", value)
+    return found
+
+
 def _none(value: Any) -> None:
     """Nothing but the common case is taken."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tensorbus._base import dtypes
 from tensorbus._base.errors import device_error
 from tensorbus._device import defaults
@@ -93,7 +95,7 @@ def _check_domain(row: Row, d: dtypes.dtype) -> None:
 def _host_number(value: Any) -> Any:
     """The Python number of a NumPy scalar or the like; None for anything else."""
     item = getattr(value, "item", None)
-    if item is None or getattr(value, "shape", None) != ():
+    if item is None or isinstance(value, np.ndarray) or getattr(value, "shape", None) != ():
         return None
     number = item()
     return number if isinstance(number, _NUMBERS) else None

@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_checks import as_int
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.dims import shape_argument
 from tensorbus.op_engine.options import Options, factory
@@ -85,7 +86,7 @@ def _fill_number(name: str, value: Any) -> Any:
         if value._s:
             raise type_error(name, "fill_value", 2, "Number", value)
         return value.item()
-    if not isinstance(value, (int, float, complex)) and hasattr(value, "item"):
+    if hasattr(value, "item"):  # a number of NumPy's, which may be a float of Python's, too
         value = value.item()
     if not isinstance(value, (int, float, complex)):
         raise type_error(name, "fill_value", 2, "Number", value)
@@ -172,9 +173,10 @@ def empty_permuted(size: Any, physical_layout: Any, *, options: Options) -> Any:
 def eye(n: int, m: int | None = None, *, options: Options) -> Any:
     """The matrix (n, m or n) with ones on its diagonal and zeros elsewhere."""
     shape = []
-    for name, extent in (("n", n), ("m", n if m is None else m)):
-        if not isinstance(extent, int):
-            raise type_error("eye", name, 1 if name == "n" else 2, "int", extent)
+    for name, given in (("n", n), ("m", n if m is None else m)):
+        extent = as_int(given)
+        if extent is None:
+            raise type_error("eye", name, 1 if name == "n" else 2, "int", given)
         if extent < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {extent}")
         shape.append(extent)

@@ -170,7 +170,7 @@ def _walk(x: Tensor, index: tuple[Any, ...], how: Any) -> tuple[Any, Any] | None
                 dim += 1
             elif item is Ellipsis and not seen_ellipsis:
                 seen_ellipsis = True
-                skipped = len(shape) - len(index) + index.count(None) + 1
+                skipped = len(shape) - len(index) + sum(i is None for i in index) + 1
                 if skipped < 0:
                     return None
                 dim, own = dim + skipped, own + skipped
@@ -358,7 +358,9 @@ def _item(part: Any) -> Any:
         return tensor(part)
     if isinstance(part, (Sequence, np.ndarray)) and not isinstance(part, (str, bytes)):
         made = tensor(part)
-        return made.to(dtypes.int64) if not made._s.numel() else _item(made)
+        if made._k.dtype not in (dtypes.bool, dtypes.uint8):
+            made = made.to(dtypes.int64)
+        return _item(made) if made._s.numel() else made
     try:
         return operator.index(part)
     except TypeError:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base import dtypes
-from tensorbus._base.errors import device_error, type_error
+from tensorbus._base.errors import device_error
 from tensorbus._base.modes import RARE
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import Tensor, bump, from_array
+from tensorbus.op_engine.argument_checks import tensor_or_number
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -20,8 +21,6 @@ from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import c_name, converted, fitted, scalar_name_of
 from tensorbus.ops.indexing.index_tensors import places, unravel
 from tensorbus.rows.layouts import broadcast_shapes
-
-_NUMBERS = (bool, int, float, complex)
 
 
 @public(out=SAME, method=False)
@@ -53,10 +52,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
                 f"{scalar_name_of(condition)}"
             )
         condition = condition.to(dtypes.bool)
-    for x in (input, other):
-        if not isinstance(x, (Tensor, *_NUMBERS)):
-            position = 2 if x is input else 3
-            raise type_error("where", "input" if x is input else "other", position, "Tensor", x)
+    input = tensor_or_number("where", "input", 2, input)
+    other = tensor_or_number("where", "other", 3, other)
     k = kind_of(_device(condition, input, other), result_type(input, other))
     x, y = (
         operand(o if isinstance(o, Tensor) else converted(o, k.dtype), k) for o in (input, other)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorbus._dispatch.kinds import check_bits
 from tensorbus._tensor.tensor import Tensor, bump, from_array
+from tensorbus.op_engine.argument_checks import tensor_or_number
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
@@ -39,6 +40,7 @@ def write_values(self: Tensor, src: Any) -> Tensor:
 @public(function=False)
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write another tensor's values, of any dtype and device, which broadcast."""
+    src = tensor_or_number("copy_", "other", 1, src)
     if isinstance(src, Tensor) and src._s != self._s:
         shape = broadcast_shapes(tuple(self._s), tuple(src._s))
         if shape != self._s:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.op_engine.argument_checks import as_int
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -134,8 +135,9 @@ def flipud(input: Tensor) -> Tensor:
 @composed(node="RollBackward0", layout="order", operands=1)
 def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
     """Elements shifted along some dimensions, those at the end going to the front; or flat."""
-    moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    along = (dims,) if isinstance(dims, int) else tuple(dims or ())
+    move, dim = as_int(shifts), as_int(dims)
+    moves = tuple(shifts) if move is None else (move,)
+    along = tuple(dims or ()) if dim is None else (dim,)
     if not along and len(moves) == 1:
         return roll(input.reshape(-1), moves, 0).reshape(tuple(input._s))
     if not moves:

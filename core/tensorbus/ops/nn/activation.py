@@ -8,6 +8,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.op_engine.argument_checks import tensor_or_number
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
@@ -225,6 +226,10 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """The values cut to [min, max]; either may be missing, a number or a tensor."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if min is not None:
+        min = tensor_or_number("clamp", "min", 2, min)
+    if max is not None:
+        max = tensor_or_number("clamp", "max", 3, max)
     if isinstance(min, Tensor) and isinstance(max, Tensor):
         return _between(input, min, max)
     if isinstance(min, Tensor) or isinstance(max, Tensor):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import fast_binary
 from tensorbus.op_engine.operands import EITHER
 from tensorbus.op_engine.public import Lazy, public
+from tensorbus.ops.creation.from_data import tensor
 from tensorbus.ops.matmul.matmul import matmul
 from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS
 
@@ -55,6 +58,21 @@ def _power_in_place(numbers: str = "") -> Any:
     return form
 
 
+def _comparison_operator(name: str) -> Any:
+    """``==`` or ``!=``, with an array of NumPy's too, which would ask no tensor."""
+    compare = core(name)
+
+    def operator(self: Tensor, other: Any) -> Any:
+        made = compare(self, other)
+        if made is NotImplemented and isinstance(other, np.ndarray):
+            return compare(self, tensor(other))
+        return made
+
+    return operator
+
+
+METHODS["__eq__"] = Lazy("__eq__", lambda: _comparison_operator("eq"))
+METHODS["__ne__"] = Lazy("__ne__", lambda: _comparison_operator("ne"))
 METHODS["__pow__"] = Lazy("__pow__", _power_operator)
 METHODS["pow_"] = Lazy("pow_", lambda: _power_in_place(EITHER))
 METHODS["__ipow__"] = Lazy("__ipow__", _power_in_place)

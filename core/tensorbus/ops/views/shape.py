@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tensorbus._base import dtypes
 from tensorbus._base.size import Size, size_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.cores import core
@@ -52,7 +53,7 @@ def _view_slowly(x: Tensor, given: tuple[Any, ...], size: Any, dtype: Any) -> Te
         given = (size if dtype is None else dtype,)
         if given == (None,):
             raise TypeError('view() missing 1 required positional arguments: "size"')
-    if len(given) == 1 and hasattr(given[0], "itemsize"):
+    if len(given) == 1 and isinstance(given[0], dtypes.dtype):
         return view_dtype(x, given[0])
     shape = _resolve_shape(x, shape_argument(given))
     if given and type(given[0]) is int:
@@ -182,7 +183,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without the dimensions of extent 1, or without those named where their extent is 1."""
     rank = len(input._s)
-    dims = set(() if dim == () else wrap_dims(dim, rank))
+    dims = set(() if isinstance(dim, tuple) and not dim else wrap_dims(dim, rank))
     shape = tuple(n for d, n in enumerate(input._s) if d not in dims or n != 1)
     if input._b is None:
         return core("view")(input, shape)

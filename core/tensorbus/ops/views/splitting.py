@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_checks import as_int
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.public import public
@@ -102,13 +103,12 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     n = input._s[d]
     if isinstance(indices_or_sections, Tensor):
         indices_or_sections = indices_or_sections.tolist()
-    if isinstance(indices_or_sections, int):
-        if indices_or_sections <= 0:
-            raise RuntimeError(
-                f"number of sections must be larger than 0, got {indices_or_sections}"
-            )
-        small, larger = divmod(n, indices_or_sections)
-        return _pieces(input, d, [small + (at < larger) for at in range(indices_or_sections)])
+    sections = as_int(indices_or_sections)
+    if sections is not None:
+        if sections <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+        small, larger = divmod(n, sections)
+        return _pieces(input, d, [small + (at < larger) for at in range(sections)])
     bounds = [0, *indices_or_sections, n]
     return tuple([_cut(input, d, start, stop) for start, stop in itertools.pairwise(bounds)])
 
