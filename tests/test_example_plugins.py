@@ -21,7 +21,7 @@ import pytest
 import tensorbus
 from tensorbus import discovery
 from tensorbus._device.device import device as Device
-from tensorbus._dispatch import kinds
+from tensorbus._dispatch import fallback, kinds
 from tensorbus._dispatch import resolve as dispatch
 from tensorbus.nn import functional as F
 from tensorbus.plugin import PRIMITIVES, float32
@@ -102,7 +102,7 @@ def backend(installed: Callable[[str], None], live_torch: Any) -> Iterator[Any]:
     installed(TORCHCPU)
     yield discovery.backend("torchcpu")
     kinds.forget("torchcpu")
-    dispatch.forget("torchcpu")
+    fallback.forget("torchcpu")
 
 
 def test_its_spec_is_read_without_its_library(installed: Callable[[str], None]) -> None:

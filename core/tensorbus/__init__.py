@@ -27,7 +27,7 @@ from tensorbus._device.defaults import (
     set_default_device,
 )
 from tensorbus._device.device import device
-from tensorbus._dispatch.resolve import fallback_counts, get_fallback, set_fallback
+from tensorbus._dispatch.fallback import fallback_counts, get_fallback, set_fallback
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import (
     enable_grad,

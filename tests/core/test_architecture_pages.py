@@ -48,7 +48,7 @@ def test_architecture_names_every_room() -> None:
         ("tensorbus.op_engine.history", "edge_of"),
         ("tensorbus.op_engine.casting", "to_kind"),
         ("tensorbus.ops.reduce.reductions", "_spread"),
-        ("tensorbus.rows.raw_views", "suit_traits"),
+        ("tensorbus._dispatch.suit_kernels", "suit_traits"),
         ("tensorbus.autograd.node", "AccumulateGrad"),
         ("tensorbus.op_engine.override", "Overriding"),
         ("tensorbus._base.modes", "RARE"),

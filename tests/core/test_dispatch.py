@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import tensorbus as torch
-from tensorbus._dispatch import kinds
-from tensorbus._dispatch import resolve as dispatch
+from tensorbus._dispatch import fallback, kinds
 from tensorbus.nn import functional as F
 from tensorbus.plugin.backend import PRIMITIVES
 
@@ -19,7 +18,7 @@ from tensorbus.plugin.backend import PRIMITIVES
 @pytest.fixture(autouse=True)
 def policy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = torch.get_fallback()
-    monkeypatch.setattr(dispatch, "_fell_back", type(dispatch._fell_back)())
+    monkeypatch.setattr(fallback, "_fell_back", type(fallback._fell_back)())
     torch.set_fallback("warn")
     yield
     torch.set_fallback(before)
@@ -104,7 +103,7 @@ def test_the_policy_may_change_after_an_error(plug: Any, boxed: Any) -> None:
 def test_an_unknown_policy(plug: Any, boxed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="error, warn or allow, not 'maybe'"):
         torch.set_fallback("maybe")
-    monkeypatch.setattr(dispatch, "_policy", "maybe")  # as the environment variable may be
+    monkeypatch.setattr(fallback, "_policy", "maybe")  # as the environment variable may be
     with pytest.raises(ValueError, match="TENSORBUS_FALLBACK is error, warn or allow, not 'maybe'"):
         torch.zeros(2, device=plug(boxed(lacking=["exp"]))).exp()
     monkeypatch.undo()

@@ -10,8 +10,7 @@ import pytest
 
 import tensorbus as torch
 from tensorbus import cli
-from tensorbus._dispatch import kinds
-from tensorbus._dispatch import resolve as dispatch
+from tensorbus._dispatch import fallback, kinds
 
 PROJECTS = {
     "newlib": ["--kind", "array-library"],
@@ -53,4 +52,4 @@ def installed(install, tmp_path, monkeypatch):
     torch.set_fallback(before)
     for name in names:
         kinds.forget(name)
-        dispatch.forget(name)
+        fallback.forget(name)

@@ -12,7 +12,7 @@ from tensorbus._dispatch.resolve import WrongDomain
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.mixed_operands import common_kind, refuse_bool
+from tensorbus.op_engine.mixed_operands import common_kind
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.rows.layouts import broadcast_shapes
@@ -32,8 +32,8 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
         if row.outside is not None:
             return row.outside(*arguments)
         tensors = [x for x in arguments if isinstance(x, Tensor)]
-        if row.name == "sub":
-            refuse_bool(*arguments)
+        if row.check is not None:
+            row.check(*arguments)
         kind = common_kind(row, *tensors)
         if kind is tensors[0]._k:
             raise NotImplementedError(

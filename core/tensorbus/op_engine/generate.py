@@ -34,6 +34,8 @@ from tensorbus.op_engine.rare import rare
 from tensorbus.op_engine.result_layouts import laid_out, pointwise
 from tensorbus.rows.registry import ROWS, Row
 
+_RESULT_KINDS = {"same": "k", "bool": "k.bool", "int64": "k.i64"}
+
 
 @make_core.provide
 def _make(row: Row) -> Callable[..., Any]:
@@ -75,7 +77,7 @@ def _namespace(row: Row) -> dict[str, Any]:
 # -- the call --------------------------------------------------------------------------------
 def _binary(row: Row) -> list[str]:
     name, (a, b) = row.name, row.arguments
-    kind = "k" if row.result == "same" else f"k.{_result_kind(row)}"
+    kind = _RESULT_KINDS[row.result]
     lines = [
         f"def {name}({a}, {b}):",
         f"    t = type({b})",
@@ -146,7 +148,7 @@ def _binary(row: Row) -> list[str]:
 def _unary(row: Row) -> list[str]:
     name, x = row.name, row.arguments[0]
     rest = "".join(f", {p}" for p in row.arguments[1:])
-    kind = "k" if row.result == "same" else f"k.{_result_kind(row)}"
+    kind = _RESULT_KINDS[row.result]
     lines = [
         f"def {name}({x}{rest}):",
         f"    k = {x}._k",
@@ -173,9 +175,7 @@ def _unary(row: Row) -> list[str]:
 def _general(row: Row) -> list[str]:
     name = row.name
     own = [t for t in row.tensors if t not in row.optional]
-    first = next(
-        (t for t in own if t not in ("c", "i")), own[0]
-    )  # conditions, indices: other kinds
+    first = next(t for t in own if row.operands[t] == "same")
     called = ", ".join(
         (f"None if {a} is None else {a}._a" if a in row.optional else f"{a}._a")
         if a in row.tensors
@@ -183,7 +183,7 @@ def _general(row: Row) -> list[str]:
         for a in row.arguments
     )
     everything = ", ".join(row.arguments) + ("," if len(row.arguments) == 1 else "")
-    kind = "k" if row.result == "same" else f"k.{_result_kind(row)}"
+    kind = _RESULT_KINDS[row.result]
     recorded = row.composite is not None and not row.rules and row.result == "same"
     lines = [
         f"def {name}({', '.join(row.arguments)}):",
@@ -314,7 +314,3 @@ def _result(kind: str, indent: str, size: str = "s", base: str = "None") -> list
         "o._e = None", f"o._b = {base}",
     ]  # fmt: skip
     return [indent + line for line in lines]
-
-
-def _result_kind(row: Row) -> str:
-    return {"bool": "bool", "int64": "i64"}[row.result]

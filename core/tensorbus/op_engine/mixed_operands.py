@@ -33,31 +33,13 @@ def binary(row: Row, a: Any, b: Any) -> Any:
             a, b = (a, other) if isinstance(a, Tensor) else (other, b)
     if SUBCLASSES.on and row.name in METHODS and (classes := overriding((a, b))):
         return ask(METHODS[row.name], classes, (a, b), {})
-    if row.name == "sub":
-        refuse_bool(a, b)
+    if row.check is not None:
+        row.check(a, b)
     kind = common_kind(row, a, b)
     a, b = (operand(x, kind) for x in (a, b))
     if type(b) is not Tensor:  # the generated text knows that class and Parameter
         b = plain(b)
     return core(row.name)(a, b)
-
-
-def refuse_bool(*operands: Any) -> None:
-    """Truth values have no difference."""
-    bools = [
-        x._k.dtype is dtypes.bool if isinstance(x, Tensor) else isinstance(x, bool)
-        for x in operands
-    ]
-    if all(bools):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-            "`logical_xor()` operator instead."
-        )
-    if any(bools):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
-            "to invert a mask, use the `~` or `logical_not()` operator instead."
-        )
 
 
 def operand(x: Any, kind: Kind) -> Tensor:

@@ -33,8 +33,7 @@ def pointwise(row: Row, k: Kind, *operands: Any) -> tuple[Any, Size, Any]:
     shape = tuple(broadcast_shapes(*(t._s for t in tensors)))
     laid = [(tuple(t._s), tuple(t._k.layout(t._a)[2])) for t in tensors]
     strides = pointwise_strides(shape, *laid)
-    rk = k.bool if row.result == "bool" else k
-    out = empty_in_layout(rk, shape, strides)
+    out = empty_in_layout(row.result_kind(k), shape, strides)
     entry(*arrays, out=out)
     return out, size_of(shape), None if strides == contiguous_strides(shape) else PERMUTED
 

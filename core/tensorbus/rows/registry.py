@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from dataclasses import fields as fields_of
 from typing import Any
 
 from tensorbus._base.dtypes import BOOL, COMPLEX, FLOAT, INTEGER
+from tensorbus.rows import result_shapes
 
 ROWS: dict[str, Row] = {}
 
@@ -26,6 +27,8 @@ DOMAINS = {
 }
 """The first and the last category of dtypes that a row takes as they are."""
 
+_OPERANDS = {"T": "same", "bool": "bool", "int64": "int64"}
+
 TABLES: list[Any] = []
 """The kinds made so far: a row declared later gets a place in each."""
 
@@ -34,12 +37,13 @@ TABLES: list[Any] = []
 class Row:
     """One op over prepared operands: tensors of one kind, dims non-negative, shapes checked.
 
-    ``signature`` names the arguments in order; those marked ``:T`` are tensors, ``:T?`` tensors or
-    None, the others parameters. ``rules`` maps the name of a tensor argument to its derivative: a
-    function whose first parameters are ``F`` (kernels or tensor functions) and ``g`` (the result's
-    gradient) and whose others are named after what it needs: an argument, ``out``, or
-    ``NAME_shape`` for a shape alone, or ``NAME_number`` for the Python number that stood there
-    (None where a tensor did). Only what is named is kept for the backward pass.
+    ``signature`` names the arguments in order; those marked ``:T`` are tensors, ``:bool`` tensors
+    of truth values and ``:int64`` of indices; with ``?`` they may be None; the others are
+    parameters. ``rules`` maps the name of a tensor argument to its derivative: a function whose
+    first parameters are ``F`` (kernels or tensor functions) and ``g`` (the result's gradient) and
+    whose others are named after what it needs: an argument, ``out``, or ``NAME_shape`` for a shape
+    alone, or ``NAME_number`` for the Python number that stood there (None where a tensor did).
+    Only what is named is kept for the backward pass.
     """
 
     name: str
@@ -60,6 +64,26 @@ class Row:
     """What to call with a tensor of a dtype outside the domain, where it is not just converted."""
     keeps_order: bool = False
     """Whether a ``general`` op is pointwise all the same: its result has its operands' layout."""
+    check: Callable[..., None] | None = None
+    """What to call with operands of different kinds, or outside the domain: it may refuse them."""
+    shape: Callable[..., tuple[int, ...]] | None = None
+    """The shape rule of a primitive, one of ``result_shapes``; pointwise ones broadcast."""
+    identities: tuple[Any, Any] = (0, 0)
+    """What a primitive makes of no elements, of numbers and of truth values; None: an error."""
+    kernel: str | None = ""
+    """The name under which a backend is asked for it, where that is another; None: never asked."""
+    takes_dtype: bool = False
+    """Whether the backend's kernel gets the result's dtype behind the other arguments."""
+    writes: bool = False
+    """Whether the first operand is written to, and returned."""
+    divides: bool = False
+    """Whether 0 as the second operand is an error for integers."""
+    on_bool: str = ""
+    """The op that it means on truth values, where the backend has no kernel for them."""
+    commutes: bool = False
+    """Whether a binary op gives the same with its operands exchanged."""
+    composes_numbers: bool = False
+    """Whether the composition of a binary op takes Python numbers as they are."""
     number_inputs: int = 0
     """How many inputs its node has, as hooks see them, for a number in the place of an operand."""
     piecewise_linear: bool = False
@@ -69,6 +93,8 @@ class Row:
     tensors: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
+    operands: dict[str, str] = field(default_factory=dict)
+    """The dtype of each tensor: ``same`` as the op's, ``bool`` or ``int64``."""
 
     def __post_init__(self) -> None:
         names, tensors, optional = [], [], []
@@ -77,19 +103,37 @@ class Row:
             names.append(name)
             if mark:
                 tensors.append(name)
-            if mark == "T?":
+                self.operands[name] = _OPERANDS[mark.rstrip("?")]
+            if mark.endswith("?"):
                 optional.append(name)
         self.arguments, self.tensors, self.optional = tuple(names), tuple(tensors), tuple(optional)
         taken = RESERVED.intersection(names)
         if taken and self.rules:
             raise ValueError(f"row {self.name}: {sorted(taken)} are names of the generated text")
+        if self.form in ("unary", "binary") and self.shape is None:
+            self.shape = result_shapes.broadcast
+        if self.kernel == "":
+            self.kernel = self.name
         if not self.node_name:
             self.node_name = "".join(p.capitalize() for p in self.name.split("_")) + "Backward0"
+
+    def operand_kind(self, argument: str, kind: Any) -> Any:
+        """The kind of an operand of the op on *kind*."""
+        return of_same_device(kind, self.operands.get(argument, "same"))
+
+    def result_kind(self, kind: Any) -> Any:
+        """The kind of the op's result on *kind*."""
+        return of_same_device(kind, self.result)
 
     @property
     def saves(self) -> set[str]:
         """The arguments (and ``out``) that some rule reads."""
         return {name for rule in self.rules.values() for name in rule_arguments(rule)}
+
+
+def of_same_device(kind: Any, dtype: str) -> Any:
+    """The kind of the same device with the dtype that a row names: ``same``, bool or int64."""
+    return kind if dtype == "same" else kind.bool if dtype == "bool" else kind.i64
 
 
 def rule_arguments(rule: Callable[..., Any]) -> tuple[str, ...]:
@@ -107,13 +151,15 @@ def no_derivative(name: str) -> dict[str, Any]:
     return {"x": refuse, "y": refuse}
 
 
+_FIELDS = {f.name for f in dataclasses.fields(Row)} - {"name", "signature", "form", "rules"}
+
+
 def row(name: str, signature: str, form: str = "general", **fields: Any) -> Row:
     """Declare an op; further keywords named after tensor arguments are derivative rules.
 
     ``row("exp", "x:T", "unary", x=lambda F, g, out: F.mul(g, out))`` is a whole op.
     """
-    known = {f.name for f in fields_of(Row)} - {"name", "signature", "form", "rules"}
-    rules = {k: fields.pop(k) for k in list(fields) if k not in known}
+    rules = {k: fields.pop(k) for k in list(fields) if k not in _FIELDS}
     made = Row(name, signature, form, rules=rules, **fields)
     unknown = set(rules) - set(made.tensors)
     if unknown:

@@ -14,6 +14,12 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import whole_number
 from tensorbus.op_engine.options import Options, factory
 from tensorbus.op_engine.scalars import c_name, fitted, scalar_name
+from tensorbus.rows import result_shapes as shapes
+from tensorbus.rows.registry import row
+
+# fmt: off
+row("arange", "n, start, step", takes_dtype=True, shape=shapes.counted)
+# fmt: on
 
 
 def _number(name: str, argument: str, position: int, value: Any) -> Any:

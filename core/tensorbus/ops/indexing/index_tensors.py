@@ -23,7 +23,7 @@ Shape = tuple[int, ...]
 
 # fmt: off
 row("flatnonzero", "x:T", result="int64", composite=lambda F, x: _flatnonzero(F, x))
-row("index_clear", "x:T, dim, i:T, wrap",
+row("index_clear", "x:T, dim, i:int64, wrap",
     composite=lambda F, x, dim, i, wrap: F.put(F.clone(x), dim, i, F.number(0), "set", wrap),
     x=lambda F, g, dim, i, wrap: F.index_clear(g, dim, i, wrap))
 # fmt: on

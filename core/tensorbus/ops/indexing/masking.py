@@ -20,7 +20,15 @@ from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import c_name, converted, fitted, scalar_name_of
 from tensorbus.ops.indexing.index_tensors import places, unravel
+from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.layouts import broadcast_shapes
+from tensorbus.rows.registry import row
+
+# fmt: off
+row("where", "c:bool, x:T, y:T", keeps_order=True, shape=shapes.broadcast,
+    x=lambda F, g, c, x_shape: F.sum_to(F.where(c, g, F.number(0)), tuple(x_shape)),
+    y=lambda F, g, c, y_shape: F.sum_to(F.where(c, F.number(0), g), tuple(y_shape)))
+# fmt: on
 
 
 @public(out=SAME, method=False)

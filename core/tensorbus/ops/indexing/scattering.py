@@ -18,25 +18,25 @@ from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import fitted
 from tensorbus.ops.indexing.index_tensors import apart
-from tensorbus.ops.indexing.primitives import narrowed, narrowed_but
+from tensorbus.ops.indexing.rows import narrowed, narrowed_but
 from tensorbus.rows.registry import row
 
 # fmt: off
-row("scatter_set", "x:T, dim, i:T, src:T",
+row("scatter_set", "x:T, dim, i:int64, src:T",
     composite=lambda F, x, dim, i, src: _scattered(F, F.clone(x), dim, i, src, "set"),
     x=lambda F, g, dim, i: F.scatter_set(g, dim, i, F.zeros(tuple(i.shape))),
     src=lambda F, g, dim, i, src_shape: _gathered(F, g, dim, i, src_shape))
-row("scatter_add", "x:T, dim, i:T, src:T",
+row("scatter_add", "x:T, dim, i:int64, src:T",
     composite=lambda F, x, dim, i, src: _scattered(F, F.clone(x), dim, i, src, "add"),
     x=lambda F, g: g,
     src=lambda F, g, dim, i, src_shape: _gathered(F, g, dim, i, src_shape))
-row("scatter_mul", "x:T, dim, i:T, src:T", piecewise_linear=True,
+row("scatter_mul", "x:T, dim, i:int64, src:T", piecewise_linear=True,
     composite=lambda F, x, dim, i, src: _scattered(F, F.clone(x), dim, i, src, "mul"),
     x=lambda F, g, dim, i, src, x_shape:
         F.mul(g, F.scatter_mul(F.full(tuple(x_shape), 1), dim, i, src)),
     src=lambda F, g, x, dim, i, src: _mul_source(F, g, x, dim, i, src))
 for _op in ("amax", "amin"):
-    row(f"scatter_{_op}", "x:T, dim, i:T, src:T",
+    row(f"scatter_{_op}", "x:T, dim, i:int64, src:T",
         composite=lambda F, x, dim, i, src, op=_op: _scattered(F, F.clone(x), dim, i, src, op),
         x=lambda F, g, x, dim, i, src, out: _extreme(F, g, x, dim, i, src, out)[0],
         src=lambda F, g, x, dim, i, src, out: _extreme(F, g, x, dim, i, src, out)[1])

@@ -19,6 +19,14 @@ from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
 from tensorbus.rows.layouts import channels_last_strides
+from tensorbus.rows.registry import row
+
+# fmt: off
+row("cat", "x:T, y:T, dim", composite=lambda F, x, y, dim: join(F, (x, y), dim),
+    x=lambda F, g, x_shape, dim: F.slice(g, dim, 0, x_shape[dim], 1),
+    y=lambda F, g, x_shape, dim: F.slice(g, dim, x_shape[dim], g.shape[dim], 1))
+row("concatenate", "x:T, dim", composite=lambda F, x, dim: join(F, x, dim))  # raw: a list
+# fmt: on
 
 
 class CatBackward0(Node):
@@ -201,3 +209,17 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along the columns; vectors are columns."""
     given = _at_least(tensors, "column_stack", 0)
     return hstack([x if len(x._s) > 1 else x.reshape(-1, 1) for x in given])
+
+
+def join(F: Any, arrays: Any, dim: int) -> Any:
+    """Arrays one after another along a dimension, in a new array."""
+    shape = list(arrays[0].shape)
+    shape[dim] = sum(x.shape[dim] for x in arrays)
+    out = F.empty(tuple(shape))
+    at = 0
+    for x in arrays:
+        n = x.shape[dim]
+        if n:
+            F.copy_(F.slice(out, dim, at, at + n, 1), x)
+        at += n
+    return out

@@ -15,6 +15,12 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import list_argument, wrap_dim
 from tensorbus.op_engine.public import public
 from tensorbus.ops.joining.joining import cat
+from tensorbus.rows.registry import row
+
+# fmt: off
+row("flip", "x:T, dims", keeps_order=True, composite=lambda F, x, dims: _flip(F, x, dims),
+    x=lambda F, g, dims: F.flip(g, dims))
+# fmt: on
 
 
 @public(function=False)
@@ -178,3 +184,16 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
         return flip(input, a, b)
     turned = flip(input, b if turns == 1 else a)
     return turned.transpose(a, b)
+
+
+def _flip(F: Any, x: Any, dims: Any) -> Any:
+    shape = x.shape
+    if F.backend.traits.negative_strides:
+        for d in dims:
+            if shape[d] > 1:
+                x = F.slice(x, d, shape[d] - 1, None, -1)
+        return F.clone(x)
+    for d in dims:
+        if shape[d] > 1:
+            x = F.take(x, d, F.i64.arange(shape[d], shape[d] - 1, -1), False)
+    return F.clone(x)

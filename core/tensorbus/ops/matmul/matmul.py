@@ -13,8 +13,15 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import METHODS, Lazy, public
 from tensorbus.op_engine.scalars import c_name, fitted, scalar_name, widened
+from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import row
+
+# fmt: off
+row("matmul", "x:T, y:T", domain="number", takes_dtype=True, shape=shapes.product,
+    x=lambda F, g, y, x_shape: _matmul_x(F, g, y, x_shape),
+    y=lambda F, g, x, y_shape: _matmul_y(F, g, x, y_shape))
+# fmt: on
 
 row(
     "linear",
@@ -317,3 +324,16 @@ def baddbmm(
             f"batch2: {names[2]}"
         )
     return combined(bmm(batch1, batch2), input, beta, alpha)
+
+
+def _swap_last(F: Any, x: Any) -> Any:
+    rank = len(x.shape)
+    return F.permute(x, (*range(rank - 2), rank - 1, rank - 2))
+
+
+def _matmul_x(F: Any, g: Any, y: Any, x_shape: Any) -> Any:
+    return F.sum_to(F.matmul(g, _swap_last(F, y)), tuple(x_shape))
+
+
+def _matmul_y(F: Any, g: Any, x: Any, y_shape: Any) -> Any:
+    return F.sum_to(F.matmul(_swap_last(F, x), g), tuple(y_shape))

@@ -112,7 +112,7 @@ row("log_sigmoid", "x:T", "unary", domain="float",
 unary("silu", doc="``input * sigmoid(input)``", out=None, domain="float",
       composite=lambda F, x: F.mul(x, F.sigmoid(x)),
       x=lambda F, g, x: F.mul(g, _silu_slope(F, x)))
-row("dropout_scale", "x:T, c:T, scale",
+row("dropout_scale", "x:T, c:bool, scale",
     composite=lambda F, x, c, scale: F.mul(F.mul(x, F.cast(c, F.bool)), scale),
     x=lambda F, g, c, scale: F.dropout_scale(g, c, scale))
 # fmt: on

@@ -9,19 +9,19 @@ from tensorbus.rows.registry import row
 
 # Scores in dimension 1 of (N, C), class numbers in ``i`` of (N,); ``c`` marks those that count.
 # fmt: off
-row("nll_rows", "x:T, i:T, c:T", piecewise_linear=True,
+row("nll_rows", "x:T, i:int64, c:bool", piecewise_linear=True,
     composite=lambda F, x, i, c: _nll(F, x, i, c),
     x=lambda F, g, x_shape, i, c: F.nll_rows_backward(g, i, c, tuple(x_shape)))
-row("nll_rows_backward", "g:T, i:T, c:T, shape",
+row("nll_rows_backward", "g:T, i:int64, c:bool, shape",
     composite=lambda F, g, i, c, shape: _nll_backward(F, g, i, c, shape),
     g=lambda F, g, i, c: F.nll_rows(g, i, c))
-row("cross_entropy_rows", "x:T, i:T, c:T",
+row("cross_entropy_rows", "x:T, i:int64, c:bool",
     composite=lambda F, x, i, c: F.nll_rows(F.log_softmax(x, 1), i, c),
     x=lambda F, g, x, i, c: _cross_entropy_backward(F, g, x, i, c))
-row("cross_entropy_mean", "x:T, i:T, ignore",
+row("cross_entropy_mean", "x:T, i:int64, ignore",
     composite=lambda F, x, i, ignore: _mean_loss(F, x, i, ignore),
     x=lambda F, g, x, i, ignore: F.cross_entropy_mean_backward(g, x, i, ignore))
-row("cross_entropy_mean_backward", "g:T, x:T, i:T, ignore",
+row("cross_entropy_mean_backward", "g:T, x:T, i:int64, ignore",
     composite=lambda F, g, x, i, ignore: _mean_loss_backward(F, g, x, i, ignore))
 row("bce_logits", "x:T, y:T",
     composite=lambda F, x, y: F.sub(F.mul(F.sub(F.number(1), y), x), F.log_sigmoid(x)),

@@ -19,10 +19,10 @@ row("max_pool2d", "x:T, kernel, stride, padding, dilation, ceil_mode",
 row("max_pool2d_indices", "x:T, kernel, stride, padding, dilation, ceil_mode", result="int64",
     composite=lambda F, x, kernel, stride, padding, dilation, ceil_mode:
         _indices(F, x, kernel, stride, padding, dilation, ceil_mode))
-row("max_pool2d_backward", "g:T, i:T, shape",
+row("max_pool2d_backward", "g:T, i:int64, shape",
     composite=lambda F, g, i, shape: _scattered(F, g, i, shape),
     g=lambda F, g, g_shape, i: F.picked(g, i))
-row("picked", "x:T, i:T", composite=lambda F, x, i: _picked(F, x, i),
+row("picked", "x:T, i:int64", composite=lambda F, x, i: _picked(F, x, i),
     x=lambda F, g, x_shape, i: F.max_pool2d_backward(g, i, tuple(x_shape)))
 row("avg_pool2d", "x:T, kernel, stride, padding, ceil_mode, count_include_pad, divisor",
     piecewise_linear=True,

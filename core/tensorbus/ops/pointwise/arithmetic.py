@@ -31,6 +31,7 @@ row(
     "x:T, y:T",
     "binary",
     domain="number",
+    divides=True,
     composite=lambda F, x, y: F.floor_divide(x, y),
     x=lambda F, g: F.zeros(tuple(g.shape)),
     y=lambda F, g: F.zeros(tuple(g.shape)),

@@ -199,9 +199,6 @@ def _scaled_in_place(name: str) -> Callable[..., Any]:
 
 def _left(name: str, value: Any, tensor: Any) -> Any:
     """The op with a number on the left."""
-    if name in _COMMUTATIVE and isinstance(tensor, Tensor):
+    if ROWS[name].commutes and isinstance(tensor, Tensor):
         return core(name)(tensor, value)
     return mixed(ROWS[name], value, tensor)
-
-
-_COMMUTATIVE = {"add", "mul", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"}

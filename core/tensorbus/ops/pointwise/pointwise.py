@@ -46,22 +46,46 @@ def _whole(x: Tensor) -> Tensor:
 
 
 # -- arithmetic ------------------------------------------------------------------------------
+def refuse_bool(*operands: Any) -> None:
+    """Truth values have no difference."""
+    bools = [
+        x._k.dtype is dtypes.bool if isinstance(x, Tensor) else isinstance(x, bool)
+        for x in operands
+    ]
+    if all(bools):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
+    if any(bools):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+
+
 # fmt: off
-binary("add", doc="``input + other``", operator="add", alpha=True,
+binary("add", doc="``input + other``", operator="add", alpha=True, commutes=True,
+       on_bool="bitwise_or",
        number_inputs=1, x=lambda F, g: g, y=lambda F, g: g)
 binary("sub", doc="``input - other``", operator="sub", domain="number", alpha=True,
+       check=refuse_bool,
        number_inputs=1, x=lambda F, g: g, y=lambda F, g: F.neg(g))
-binary("mul", doc="``input * other``", number_inputs=1, operator="mul", aliases=("multiply",),
+binary("mul", doc="``input * other``", operator="mul", aliases=("multiply",), commutes=True,
+       on_bool="bitwise_and",
+       number_inputs=1,
        x=lambda F, g, y: F.mul(g, y), y=lambda F, g, x: F.mul(g, x))
 binary("div", doc="``input / other``, true division", operator="truediv", domain="float",
        number_inputs=1, x=lambda F, g, y: F.div(g, y),
        y=lambda F, g, y, out: F.neg(F.div(F.mul(g, out), y)))
-binary("floor_divide", doc="``input // other``, rounded towards minus infinity",
+binary("floor_divide", doc="``input // other``, rounded towards minus infinity", divides=True,
        operator="floordiv", domain="ordered number", **no_derivative("floor_divide"))
 binary("fmod", doc="The remainder of division with the sign of *input*",
+       divides=True,
        numbers=OTHER, domain="ordered number",
        x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.div_trunc(x, y))))
 binary("remainder", doc="The remainder of division with the sign of *other*",
+       divides=True,
        numbers=EITHER, operator="mod",
        domain="ordered number",
        composite=lambda F, x, y: of.remainder(F, x, y),
@@ -74,10 +98,12 @@ binary("atan2", doc="The angle of the point (other, input)", numbers=NONE, domai
        x=lambda F, g, x, y: of.over_square(F, F.mul(g, y), F.hypot(x, y)),
        y=lambda F, g, x, y: of.over_square(F, F.neg(F.mul(g, x)), F.hypot(x, y)))
 binary("maximum", doc="The larger of both, NaN where either is",
+       commutes=True,
        numbers=NONE, inplace=False, domain="ordered",
        x=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y),
        y=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y))
 binary("minimum", doc="The smaller of both, NaN where either is",
+       commutes=True,
        numbers=NONE, inplace=False, domain="ordered",
        x=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y),
        y=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y))
@@ -105,9 +131,11 @@ binary("le", doc="``input <= other``",
        numbers=OTHER, operator="le", reverse=False, inplace=False, result="bool",
        domain="ordered", aliases=("less_equal",))
 binary("gt", doc="``input > other``",
+       composes_numbers=True,
        numbers=OTHER, operator="gt", reverse=False, inplace=False, result="bool",
        domain="ordered", aliases=("greater",), composite=lambda F, x, y: F.lt(y, x))
 binary("ge", doc="``input >= other``",
+       composes_numbers=True,
        numbers=OTHER, operator="ge", reverse=False, inplace=False, result="bool",
        domain="ordered", aliases=("greater_equal",), composite=lambda F, x, y: F.le(y, x))
 binary("logical_and", doc="Whether both are true", numbers=NONE, result="bool", inplace=False,
@@ -116,9 +144,12 @@ binary("logical_or", doc="Whether either is true", numbers=NONE, result="bool", 
        composite=lambda F, x, y: F.bool.bitwise_or(F.ne(x, 0), F.ne(y, 0)))
 binary("logical_xor", doc="Whether exactly one is true", numbers=NONE, result="bool", inplace=False,
        composite=lambda F, x, y: F.bool.bitwise_xor(F.ne(x, 0), F.ne(y, 0)))
-binary("bitwise_and", doc="``input & other``", numbers=EITHER, operator="and", domain="integral")
-binary("bitwise_or", doc="``input | other``", numbers=EITHER, operator="or", domain="integral")
-binary("bitwise_xor", doc="``input ^ other``", numbers=EITHER, operator="xor", domain="integral")
+binary("bitwise_and", doc="``input & other``",
+       commutes=True, numbers=EITHER, operator="and", domain="integral")
+binary("bitwise_or", doc="``input | other``",
+       commutes=True, numbers=EITHER, operator="or", domain="integral")
+binary("bitwise_xor", doc="``input ^ other``",
+       commutes=True, numbers=EITHER, operator="xor", domain="integral")
 binary("lshift", doc="``input << other``", numbers=EITHER, operator="lshift", domain="number",
        aliases=("bitwise_left_shift",))
 binary("rshift", doc="``input >> other``", numbers=EITHER, operator="rshift", domain="number",

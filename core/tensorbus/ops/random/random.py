@@ -23,6 +23,10 @@ from tensorbus.rows.registry import row
 takes("Generator", Generator, "torch.Generator")
 
 # fmt: off
+row("random_bits", "key, offset, n")
+# fmt: on
+
+# fmt: off
 row("uniform", "key, offset, n", composite=lambda F, key, offset, n: _uniform(F, key, offset, n))
 row("normal", "key, offset, n", composite=lambda F, key, offset, n: _normal(F, key, offset, n))
 row("integers", "key, offset, n, low, span",

@@ -13,32 +13,40 @@ from tensorbus.op_engine.dims import kept, wrap_dim, wrap_dims
 from tensorbus.op_engine.out import SAME, TRUTH
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import scalar_name_of
+from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.registry import row
 
 # fmt: off
-row("sum", "x:T, dims", x=lambda F, g, x_shape, dims: _spread(F, g, x_shape, dims))
-row("sum_long", "x:T, dims", result="int64")  # without a copy in int64, eight times as large
+row("sum", "x:T, dims", takes_dtype=True, shape=shapes.reduced,
+    x=lambda F, g, x_shape, dims: _spread(F, g, x_shape, dims))
+# Without a copy in int64, eight times as large.
+row("sum_long", "x:T, dims", result="int64", kernel="sum", takes_dtype=True, shape=shapes.reduced)
 row("mean", "x:T, dims",
     composite=lambda F, x, dims: _wider(_mean, F, x, dims),
     x=lambda F, g, x_shape, dims:
         _spread(F, F.div(g, float(_count(x_shape, dims))), x_shape, dims))
-row("prod", "x:T, dims", x=lambda F, g, x, dims: _prod_backward(F, g, x, dims))
-row("amax", "x:T, dims", x=lambda F, g, x, out, dims: _extreme_backward(F, g, x, out, dims))
-row("amin", "x:T, dims", x=lambda F, g, x, out, dims: _extreme_backward(F, g, x, out, dims))
+row("prod", "x:T, dims", takes_dtype=True, shape=shapes.reduced, identities=(1, 1),
+    x=lambda F, g, x, dims: _prod_backward(F, g, x, dims))
+row("amax", "x:T, dims", shape=shapes.reduced, identities=(None, 0),
+    x=lambda F, g, x, out, dims: _extreme_backward(F, g, x, out, dims))
+row("amin", "x:T, dims", shape=shapes.reduced, identities=(None, 1),
+    x=lambda F, g, x, out, dims: _extreme_backward(F, g, x, out, dims))
 for _op in ("max", "min"):
     row(f"{_op}_of_all", "x:T, dims", node_name=f"{_op.capitalize()}Backward1",
         composite=lambda F, x, dims, op=f"a{_op}": getattr(F, op)(x, dims),
         x=lambda F, g, x, out: _shared(F, g, x, out))
 row("valued", "x:T, value:T", composite=lambda F, x, value: F.clone(value),
     x=lambda F, g, x, out: _shared(F, g, x, out))
-row("argmax", "x:T, dim", result="int64")
-row("argmin", "x:T, dim", result="int64")
+row("argmax", "x:T, dim", result="int64", shape=shapes.reduced, identities=(None, None))
+row("argmin", "x:T, dim", result="int64", shape=shapes.reduced, identities=(None, None))
 row("any", "x:T, dims", result="bool", composite=lambda F, x, dims: F.bool.amax(F.ne(x, 0), dims))
 row("all", "x:T, dims", result="bool", composite=lambda F, x, dims: F.bool.amin(F.ne(x, 0), dims))
-row("cumsum", "x:T, dim", x=lambda F, g, dim: F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)))
-row("cumprod", "x:T, dim", x=lambda F, g, x, dim: _cumprod_backward(F, g, x, dim))
-row("cummax", "x:T, dim")
-row("cummin", "x:T, dim")
+row("cumsum", "x:T, dim", takes_dtype=True, shape=shapes.same,
+    x=lambda F, g, dim: F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)))
+row("cumprod", "x:T, dim", takes_dtype=True, shape=shapes.same,
+    x=lambda F, g, x, dim: _cumprod_backward(F, g, x, dim))
+row("cummax", "x:T, dim", shape=shapes.same)
+row("cummin", "x:T, dim", shape=shapes.same)
 row("var", "x:T, dims, correction",
     composite=lambda F, x, dims, correction: _wider(_var, F, x, dims, correction),
     x=lambda F, g, x, dims, correction: _var_backward(F, g, x, dims, correction))

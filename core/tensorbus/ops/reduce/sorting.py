@@ -14,7 +14,12 @@ from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.reduce.named_results import result_type_of
 from tensorbus.ops.reduce.reductions import no_complex
+from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.registry import row
+
+# fmt: off
+row("argsort", "x:T, dim", result="int64", shape=shapes.same)
+# fmt: on
 
 Shape = tuple[int, ...]
 

@@ -11,7 +11,8 @@ from tensorbus.rows.registry import row
 Shape = tuple[int, ...]
 
 # fmt: off
-row("view", "x:T, shape", "view", x=lambda F, g, x_shape: F.reshape(g, tuple(x_shape)))
+row("view", "x:T, shape", "view", kernel="reshape",
+    x=lambda F, g, x_shape: F.reshape(g, tuple(x_shape)))
 row("permute", "x:T, dims", "view", x=lambda F, g, dims: F.permute(g, inverse(dims)))
 row("expand", "x:T, shape", "view", x=lambda F, g, x_shape: F.sum_to(g, tuple(x_shape)))
 row("slice", "x:T, dim, start, stop, step", "view", node_name="SliceBackward0",
@@ -38,7 +39,8 @@ row("windows", "x:T, dim, size, step", "view", node_name="UnfoldBackward0",
         F.windows_backward(g, tuple(x_shape), dim, size, step))
 row("alias", "x:T", "view", composite=lambda F, x: x, x=lambda F, g: g)
 
-row("reshape", "x:T, shape", composite=lambda F, x, shape: _reshape(F, x, shape))
+# A backend's ``reshape`` never copies: it serves ``view``.
+row("reshape", "x:T, shape", kernel=None, composite=lambda F, x, shape: _reshape(F, x, shape))
 row("clone", "x:T", composite=lambda F, x: _copy(F, x), x=lambda F, g: g)
 row("sum_to", "x:T, shape", composite=lambda F, x, shape: _sum_to(F, x, shape),
     x=lambda F, g, x_shape: F.expand(g, tuple(x_shape)))

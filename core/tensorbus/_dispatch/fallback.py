@@ -1,0 +1,117 @@
+"""Ops that a device lacks run on the CPU, as far as the policy allows."""
+
+from __future__ import annotations
+
+import atexit
+import collections
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus._base import registered
+from tensorbus._device.device import device as Device
+from tensorbus._dispatch.kinds import Kind, kind_of
+from tensorbus.rows.registry import ROWS
+
+_policy = os.environ.get("TENSORBUS_FALLBACK", "warn")
+_fell_back: collections.Counter[str] = collections.Counter()
+
+
+def set_fallback(policy: str) -> None:
+    """What happens when a device lacks an op: ``error``, ``warn`` (once for each) or ``allow``."""
+    global _policy
+    _check_policy(policy, "the fallback policy")
+    _policy = policy
+
+
+def _check_policy(policy: str, what: str) -> None:
+    if policy not in ("error", "warn", "allow"):
+        raise ValueError(f"{what} is error, warn or allow, not {policy!r}")
+
+
+def get_fallback() -> str:
+    """The fallback policy."""
+    return _policy
+
+
+def fallback_counts() -> dict[str, int]:
+    """How often each op ran on the CPU for another device, as ``{"exp on opencl": 3}``."""
+    return dict(_fell_back)
+
+
+@registered.device_forgotten.listen
+def forget(type: str) -> None:
+    """Drop what was counted for a device type that is no more."""
+    for where in [w for w in _fell_back if w.endswith(f" on {type}")]:
+        del _fell_back[where]
+
+
+def fallback(kind: Kind, name: str) -> Callable[..., Any]:
+    """The entry that runs an op on the CPU; an error where the policy refuses."""
+    backend = kind.backend
+    row = ROWS[name]
+    kernel = row.kernel or name
+    where = f"{kernel} on {backend.name}"
+    missing = (
+        f"no kernel for {kernel} with {kind.dtype.name} on device {kind.device} "
+        f"({type(backend).__module__}): tried overlays, the backend and a composition"
+    )
+    if backend.name == "cpu":
+        raise NotImplementedError(
+            f"\"{name}\" not implemented for '{kind.dtype.legacy.removesuffix('Tensor')}' "
+            f"on device {kind.device}. Convert the tensor with .to(dtype) first."
+        )
+
+    def refuse() -> None:
+        _check_policy(_policy, "TENSORBUS_FALLBACK")
+        if _policy == "error":
+            raise NotImplementedError(
+                f"{missing}. Ways out: install an overlay that has it, move the tensors with "
+                ".to('cpu'), or allow the fallback with tensorbus.set_fallback('warn')"
+            )
+
+    refuse()
+    host = kind_of(Device("cpu"), kind.dtype)
+    result_kind = row.result_kind(kind)
+
+    def entry(*args: Any, out: Any = None) -> Any:
+        refuse()
+        if not _fell_back[where] and _policy == "warn":
+            warnings.warn(f"{missing}; it runs on the CPU", stacklevel=_users_level())
+        _fell_back[where] += 1
+        there = []
+        for argument, value in zip(row.arguments, args, strict=False):
+            if argument in row.tensors and value is not None:
+                k = row.operand_kind(argument, kind)
+                if hasattr(value, "shape"):
+                    value = host.backend.from_host(backend.to_host(value, k.dtype), k.dtype, 0)
+                else:
+                    value = host.of(k.dtype).const(k.number_of(value))
+            there.append(value)
+        result = getattr(host, name)(*there)
+        if row.writes:
+            out, result = args[0], there[0]
+        values = host.of(result_kind.dtype).backend.to_host(result, result_kind.dtype)
+        back = backend.from_host(values, result_kind.dtype, kind.index)
+        if out is None:
+            return back
+        return result_kind.copy_(out, back)
+
+    return entry
+
+
+def _users_level() -> int:
+    """The ``stacklevel`` of the innermost frame outside tensorbus."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] == "tensorbus":
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+@atexit.register
+def _report() -> None:
+    if _fell_back and _policy == "warn":
+        listed = ", ".join(f"{where}: {n}" for where, n in _fell_back.most_common(5))
+        warnings.warn(f"ops that ran on the CPU for another device: {listed}", stacklevel=1)
