@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from tensorbus._base import dtypes
 from tensorbus._base.public_place import show_in
 from tensorbus._device.device import device as Device
+from tensorbus._dispatch.kinds import kind_of
+from tensorbus._tensor.tensor import from_array
 
 _MASK = 2**64 - 1
 _DEFAULT_SEED = 67280421310721
@@ -73,10 +76,9 @@ class Generator:
 
     def get_state(self) -> Any:
         """The state, 24 bytes in a uint8 tensor: key and offset."""
-        from tensorbus.ops.creation.from_data import from_numpy
-
         state = np.array([self._seed, 0, self._offset], dtype="<u8")
-        return from_numpy(state.view(np.uint8).copy())
+        k = kind_of(Device("cpu"), dtypes.uint8)
+        return from_array(k.backend.from_host(state.view(np.uint8), k.dtype, k.index), k)
 
     def set_state(self, new_state: Any) -> None:
         """Go on from a state that ``get_state`` gave."""
