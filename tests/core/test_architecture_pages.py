@@ -47,7 +47,7 @@ def test_architecture_names_every_room() -> None:
         ("tensorbus.op_engine.failure", "failed"),
         ("tensorbus.op_engine.history", "edge_of"),
         ("tensorbus.op_engine.casting", "to_kind"),
-        ("tensorbus.ops.reduce.reductions", "_spread"),
+        ("tensorbus.ops.reduce.reduction_rows", "_spread"),
         ("tensorbus._dispatch.suit_kernels", "suit_traits"),
         ("tensorbus.autograd.node", "AccumulateGrad"),
         ("tensorbus.op_engine.override", "Overriding"),

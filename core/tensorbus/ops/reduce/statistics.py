@@ -15,7 +15,8 @@ from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.pointwise.complex_numbers import complex as complex_of
-from tensorbus.ops.reduce.reductions import cumsum, from_the_end, mean, std, var
+from tensorbus.ops.reduce.reduction_rows import from_the_end
+from tensorbus.ops.reduce.reductions import cumsum, mean, std, var
 from tensorbus.ops.reduce.reductions import sum as sum_of
 from tensorbus.rows.registry import row
 
