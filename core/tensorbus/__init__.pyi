@@ -55,9 +55,9 @@ from tensorbus._device.defaults import set_default_device as set_default_device
 from tensorbus._device.device import device as device
 from tensorbus._device.threads import get_num_threads as get_num_threads
 from tensorbus._device.threads import set_num_threads as set_num_threads
-from tensorbus._dispatch.resolve import fallback_counts as fallback_counts
-from tensorbus._dispatch.resolve import get_fallback as get_fallback
-from tensorbus._dispatch.resolve import set_fallback as set_fallback
+from tensorbus._dispatch.fallback import fallback_counts as fallback_counts
+from tensorbus._dispatch.fallback import get_fallback as get_fallback
+from tensorbus._dispatch.fallback import set_fallback as set_fallback
 from tensorbus._tensor.tensor import Tensor as Tensor
 from tensorbus._tensor.tensor import _Operand
 from tensorbus.autograd.grad_mode import enable_grad as enable_grad
