@@ -13,11 +13,12 @@ from tensorbus.plugin.kernel_language.pointwise import Expression
 from tensorbus.plugin.kernel_language.reduce import Reduction
 from tensorbus.plugin.kernel_language.types import compute_type, load, store
 
-# NaN compares false, so it stays.
+# A value that is NaN compares false, so it stays; a bound that is NaN gives NaN.
+_RAISED = "(x < lo || lo != lo ? lo : x)"
 _CLAMPS = {
-    "clamp_min": (("lo",), "x < lo ? lo : x"),
-    "clamp_max": (("hi",), "x > hi ? hi : x"),
-    "clamp": (("lo", "hi"), "x < lo ? (lo > hi ? hi : lo) : x > hi ? hi : x"),
+    "clamp_min": (("lo",), _RAISED),
+    "clamp_max": (("hi",), "x > hi || hi != hi ? hi : x"),
+    "clamp": (("lo", "hi"), f"{_RAISED} > hi || hi != hi ? hi : {_RAISED}"),
 }
 
 
