@@ -282,3 +282,17 @@ def test_rows_refuse_names_of_the_generated_text() -> None:
     with pytest.raises(ValueError, match=r"\['k'\] are names of the generated text"):
         row("with_a_bad_name", "x:T, k", x=lambda F, g: g)
     assert "with_a_bad_name" not in ROWS
+
+
+def test_arguments_stand_in_pytorchs_order() -> None:
+    x = tb.tensor([2.0], requires_grad=True)
+    y = tb.tensor([2.0], requires_grad=True)
+    found = tb.autograd.grad((x * 3).sum(), (x, y), None, None, False, True, True)
+    assert found[0].tolist() == [3.0] and found[1] is None
+    with pytest.warns(FutureWarning, match="only_inputs argument is deprecated"):
+        tb.autograd.grad((x * 3).sum(), x, only_inputs=False)
+    with pytest.warns(FutureWarning, match="grad_variables"):
+        tb.autograd.backward(x * 3, None, None, False, tb.tensor([2.0]), y)
+    assert x.grad is None
+    with pytest.raises(RuntimeError, match="both passed"), pytest.warns(FutureWarning):
+        tb.autograd.backward(x * 3, tb.ones(1), grad_variables=tb.ones(1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor, from_array, wrap_like
 from tensorbus.autograd import early, engine
 from tensorbus.autograd.hook_calls import tensor_hooks
@@ -19,6 +20,7 @@ def backward(
     grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    grad_variables: Any = None,
     inputs: Tensors | None = None,
 ) -> None:
     """Add the gradients of *tensors* to ``.grad`` of the leaves they were made from.
@@ -34,6 +36,14 @@ def backward(
 
     Source: https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
     """
+    if grad_variables is not None:
+        warn_user("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                "`backward()`. Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
     outputs = _outputs(tensors)
     keep = create_graph if retain_graph is None else retain_graph
     wanted = None
@@ -67,6 +77,7 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -84,6 +95,13 @@ def grad(
 
     Source: https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
     """
+    if not only_inputs:
+        warn_user(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To "
+            "accumulate gradient for other parts of the graph, please use "
+            "torch.autograd.backward.",
+            FutureWarning,
+        )
     if is_grads_batched:
         raise NotImplementedError("grad(): is_grads_batched is not supported; loop over the batch")
     if materialize_grads and allow_unused is not None and not allow_unused:

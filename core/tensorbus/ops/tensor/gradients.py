@@ -136,7 +136,7 @@ def backward(
     inputs: Any = None,
 ) -> None:
     """Add the gradients of this tensor to ``.grad`` of the leaves it was made from."""
-    _backward(self, gradient, retain_graph, create_graph, inputs)
+    _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 @public(function=False)
