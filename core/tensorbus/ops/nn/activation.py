@@ -104,7 +104,7 @@ row("gelu", "x:T", "unary", domain="float",
     composite=lambda F, x: F.mul(F.mul(x, 0.5), F.add(F.erf(F.mul(x, math.sqrt(0.5))), 1.0)),
     x=lambda F, g, x: F.mul(g, _gelu_slope(F, x)))
 row("gelu_tanh", "x:T", "unary", domain="float",
-    composite=lambda F, x: F.mul(x, _gelu_tanh_share(F, x)),
+    composite=lambda F, x: F.mul(F.mul(x, 0.5), F.add(F.tanh(_gelu_inner(F, x)), 1.0)),
     x=lambda F, g, x: F.mul(g, _gelu_tanh_slope(F, x)))
 row("log_sigmoid", "x:T", "unary", domain="float",
     composite=lambda F, x: F.sub(F.minimum(x, 0.0), F.log1p(F.exp(F.neg(F.abs(x))))),
@@ -165,15 +165,14 @@ def _gelu_inner(F: Any, x: Any) -> Any:
     return F.mul(F.add(x, F.mul(F.mul(x, F.mul(x, x)), 0.044715)), _GELU)
 
 
-def _gelu_tanh_share(F: Any, x: Any) -> Any:
-    """``(1 + tanh(u)) / 2`` as a sigmoid, whose digits do not cancel where it is near 0."""
-    return F.sigmoid(F.mul(_gelu_inner(F, x), 2.0))
-
-
 def _gelu_tanh_slope(F: Any, x: Any) -> Any:
-    s = _gelu_tanh_share(F, x)
-    inner = F.mul(F.add(F.mul(F.mul(x, x), 3 * 0.044715), 1.0), 2.0 * _GELU)
-    return F.add(s, F.mul(F.mul(F.mul(x, s), F.sub(F.number(1), s)), inner))
+    # Beyond 10 the slope is 0 or 1 in every dtype; a tanh that is not quite 1 there must not be
+    # multiplied by powers of x.
+    x = F.clamp(x, -10.0, 10.0)
+    t = F.tanh(_gelu_inner(F, x))
+    inner = F.mul(F.add(F.mul(F.mul(x, x), 3 * 0.044715), 1.0), _GELU)
+    outer = F.mul(F.mul(x, 0.5), F.add(F.neg(F.mul(t, t)), 1.0))
+    return F.add(F.mul(F.add(t, 1.0), 0.5), F.mul(outer, inner))
 
 
 def _silu_slope(F: Any, x: Any) -> Any:

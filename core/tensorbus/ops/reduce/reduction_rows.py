@@ -30,7 +30,7 @@ for _op in ("max", "min"):
         composite=lambda F, x, dims, op=f"a{_op}": getattr(F, op)(x, dims),
         x=lambda F, g, x, out: _shared(F, g, x, out))
 row("valued", "x:T, value:T", composite=lambda F, x, value: F.clone(value),
-    x=lambda F, g, x, out: _shared(F, g, x, out))
+    x=lambda F, g, x, out: _shared(F, g, x, out, skips_nan=True))
 row("argmax", "x:T, dim", result="int64", shape=shapes.reduced, identities=(None, None))
 row("argmin", "x:T, dim", result="int64", shape=shapes.reduced, identities=(None, None))
 row("any", "x:T, dims", result="bool", composite=lambda F, x, dims: F.bool.amax(F.ne(x, 0), dims))
@@ -73,11 +73,13 @@ def _extreme_backward(F: Any, g: Any, x: Any, out: Any, dims: tuple[int, ...]) -
     return F.mul(hit, _keep(F, share, x.shape, dims))
 
 
-def _shared(F: Any, g: Any, x: Any, out: Any) -> Any:
-    """Equal shares to all elements that hold the one value, which may be NaN."""
-    hit = F.bool.bitwise_or(F.eq(x, out), F.bool.bitwise_and(F.ne(x, x), F.ne(out, out)))
-    count = F.sum(F.cast(hit, F.bool), tuple(range(len(x.shape))))
-    return F.where(hit, F.div(g, count), F.number(0))
+def _shared(F: Any, g: Any, x: Any, out: Any, skips_nan: bool = False) -> Any:
+    """Equal shares to all elements that hold the one value; NaN, unless skipped, is the value."""
+    nan = F.ne(x, x)
+    if skips_nan:
+        nan = F.bool.bitwise_and(nan, F.ne(out, out))
+    hit = F.cast(F.bool.bitwise_or(F.eq(x, out), nan), F.bool)
+    return F.mul(hit, F.div(g, F.sum(hit, tuple(range(len(x.shape))))))
 
 
 def _prod_backward(F: Any, g: Any, x: Any, dims: tuple[int, ...]) -> Any:
