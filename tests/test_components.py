@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import importlib.util
+import inspect
 import re
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from tensorbus import cli, discovery
-from tensorbus.discovery.metadata import BACKENDS
+from tensorbus.discovery.metadata import BACKENDS, COMMS
+from tensorbus.plugin import API
 from tensorbus.version import __version__
 
 ROOT = Path(__file__).parents[1]
@@ -117,6 +119,23 @@ def test_a_component_needs_the_core_and_no_other():
                 assert ours == [f"tensorbus-core=={release}.*"]
             case _:
                 assert ours == ["tensorbus-core>=0.1"]
+
+
+PLUGINS = [
+    (group, value)
+    for group, entries in WHOLE["project"]["entry-points"].items()
+    if group in (BACKENDS, COMMS)
+    for value in entries.values()
+]
+
+
+@pytest.mark.parametrize(("group", "value"), PLUGINS, ids=[value for _, value in PLUGINS])
+def test_a_component_says_which_contract_it_was_written_for(group, value):
+    """By a number: beside a newer core, the default would claim what that one knows."""
+    module = importlib.import_module(value)
+    hook = module.tensorbus_backend if group == BACKENDS else module.tensorbus_comm
+    assert f"api={hook().api}" in inspect.getsource(hook)
+    assert hook().api == API
 
 
 # -- the wheels ------------------------------------------------------------------------------

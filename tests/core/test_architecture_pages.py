@@ -80,7 +80,7 @@ def test_every_trait_is_documented_with_its_default() -> None:
 
 
 def test_every_method_of_a_kernel_language_is_documented() -> None:
-    own = {"dialect", "alloc", "upload", "download", "compile", "finish"}
+    own = {"dialect", "alloc", "upload", "download", "build", "finish"}
     assert own == {
         name
         for name, f in vars(KernelLanguageBackend).items()

@@ -19,4 +19,6 @@ def _load() -> Backend:
 @hookimpl
 def tensorbus_backend() -> BackendSpec:
     """The backend of device type ``cpu``."""
-    return BackendSpec(name="cpu", load=_load, requires=("numpy",), install="pip install numpy")
+    return BackendSpec(
+        name="cpu", load=_load, api=2, requires=("numpy",), install="pip install numpy"
+    )

@@ -47,5 +47,5 @@ def _probe() -> None:
 def tensorbus_backend() -> BackendSpec:
     """The backend of device type ``cuda``."""
     return BackendSpec(
-        name="cuda", load=_load, probe=_probe, requires=("cupy-cuda12x",), install=INSTALL
+        name="cuda", load=_load, probe=_probe, api=2, requires=("cupy-cuda12x",), install=INSTALL
     )

@@ -23,5 +23,5 @@ def _probe() -> None:
 def tensorbus_backend() -> BackendSpec:
     """What discovery reads; pyopencl is imported by ``probe`` and ``load``."""
     return BackendSpec(
-        name="opencl", load=_load, probe=_probe, requires=("pyopencl",), install=INSTALL
+        name="opencl", load=_load, probe=_probe, api=2, requires=("pyopencl",), install=INSTALL
     )

@@ -21,4 +21,4 @@ def _load() -> Callable[[CommContext], Comm]:
 @hookimpl
 def tensorbus_comm() -> CommSpec:
     """The comm ``local``, which is used only where it is named."""
-    return CommSpec(name="local", load=_load, priority=-1, threads=True, api=1)
+    return CommSpec(name="local", load=_load, priority=-1, threads=True, api=2)

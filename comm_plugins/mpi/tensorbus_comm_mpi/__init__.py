@@ -60,7 +60,7 @@ def tensorbus_comm() -> CommSpec:
         needs_store=False,
         launcher=_launcher,
         probe=_probe,
-        api=1,
+        api=2,
         requires=("mpi4py",),
         install=INSTALL,
     )

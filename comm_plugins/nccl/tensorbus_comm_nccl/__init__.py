@@ -56,7 +56,7 @@ def tensorbus_comm() -> CommSpec:
         devices=("cuda",),
         priority=10,
         probe=_probe,
-        api=1,
+        api=2,
         requires=("cupy-cuda12x", "nvidia-nccl-cu12"),
         install=INSTALL,
     )

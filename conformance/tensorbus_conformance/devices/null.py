@@ -179,4 +179,4 @@ _SHAPES: dict[str, Callable[..., Sequence[int]]] = {
 @hookimpl
 def tensorbus_backend() -> BackendSpec:
     """The backend of device type ``null``."""
-    return BackendSpec(name="null", load=NullBackend)
+    return BackendSpec(name="null", load=NullBackend, api=2)

@@ -217,4 +217,4 @@ class StrictBackend(Backend):
 @hookimpl
 def tensorbus_backend() -> BackendSpec:
     """The backend of device type ``strict``."""
-    return BackendSpec(name="strict", load=StrictBackend)
+    return BackendSpec(name="strict", load=StrictBackend, api=2)

@@ -85,5 +85,5 @@ def tensorbus_overlay() -> OverlaySpec:
         kernel=lambda op, dtype, index: KERNELS[op],
         priority=10,
         supports=lambda op, dtype, index: dtype is float32,
-        api=1,
+        api=2,
     )

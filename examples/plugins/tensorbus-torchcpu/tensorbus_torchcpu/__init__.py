@@ -26,5 +26,5 @@ def load() -> Backend:
 def tensorbus_backend() -> BackendSpec:
     """What tensorbus knows of the backend before PyTorch is imported."""
     return BackendSpec(
-        "torchcpu", load, probe, api=1, requires=("torch",), install="pip install torch"
+        "torchcpu", load, probe, api=2, requires=("torch",), install="pip install torch"
     )
