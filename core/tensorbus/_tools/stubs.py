@@ -258,7 +258,7 @@ def _define(
 
 def _home(f: Callable[..., Any]) -> str:
     """The module whose names the annotations of a function mean."""
-    own: str = inspect.unwrap(f).__globals__["__name__"]  # type: ignore[attr-defined]
+    own: str = inspect.unwrap(f).__globals__["__name__"]
     return own
 
 

@@ -198,7 +198,7 @@ class _Output(Node):
 
 
 @functools.lru_cache(maxsize=256)
-def _class_for(cls: type[Function], base: type) -> Any:
+def _class_for(cls: Any, base: Any) -> Any:
     """The class of a function's nodes, which is called after the function."""
     made = type(f"{cls.__name__}Backward", (base,), {"__slots__": ()})
     made.__module__ = "tensorbus.autograd.function"
@@ -260,7 +260,8 @@ def _record(
     cls: type[Function], ctx: FunctionCtx, edges: Any, args: tuple[Any, ...],
     made: list[Any], results: list[Any], chosen: list[bool],
 ) -> None:  # fmt: skip
-    node = _class_for(cls, FunctionNode)()
+    owner: Any = cls
+    node = _class_for(owner, FunctionNode)()
     node.q = next_sequence()
     node.h = None
     node.ctx = ctx
@@ -277,7 +278,7 @@ def _record(
         if differentiable:
             edge: Any = node
             if several:
-                edge = _class_for(cls, _Output)()
+                edge = _class_for(owner, _Output)()
                 edge.q, edge.h, edge.k = next_sequence(), None, t._k
                 edge.e0, edge.position = node, i
             outputs[id(before)] = t, edge

@@ -91,8 +91,9 @@ def lay_out(t: Tensor, strides: tuple[int, ...]) -> None:
 def name_node(t: Tensor, name: str) -> None:
     """Call the node that made a new tensor by another name."""
     node = t._e
-    if type(node) is not AccumulateGrad and type(node).__name__ != name:
-        node.__class__ = _named(type(node), name)
+    cls: Any = type(node)
+    if cls is not AccumulateGrad and cls.__name__ != name:
+        node.__class__ = _named(cls, name)
 
 
 @functools.cache

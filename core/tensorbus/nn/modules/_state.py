@@ -124,7 +124,7 @@ class ModuleState:
             keep_vars = given.get("keep_vars", keep_vars)
         if destination is None:
             destination = OrderedDict()
-            destination._metadata = OrderedDict()  # type: ignore[attr-defined]
+            destination._metadata = OrderedDict()
         local_metadata: dict[str, Any] = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata

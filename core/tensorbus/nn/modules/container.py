@@ -254,3 +254,5 @@ class ModuleDict(Module):
 
 
 show_in(__name__, [("ParameterDict", ParameterDict), ("ParameterList", ParameterList)])
+
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
