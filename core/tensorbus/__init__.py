@@ -72,7 +72,12 @@ _LATER = {
     "get_printoptions": "ops.tensor.printing",
     "set_num_threads": "_device.threads",
     "get_num_threads": "_device.threads",
-    "UntypedStorage": "storage",
+    **dict.fromkeys(
+        "UntypedStorage TypedStorage is_storage BFloat16Storage BoolStorage ByteStorage "
+        "CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage FloatStorage "
+        "HalfStorage IntStorage LongStorage ShortStorage".split(),
+        "storage",
+    ),
     **dict.fromkeys(
         "layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
         "memory_format contiguous_format preserve_format channels_last channels_last_3d".split(),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import gc
+import io
+import pickle
 from typing import Any
 
 import pytest
@@ -15,15 +19,17 @@ def test_views_share_and_copies_do_not(device: str) -> None:
     views = [x[1], x.T, x[:, ::2], x.view(-1), x.detach(), x.data, x.expand(4, 2, 3)]
     assert all(v.untyped_storage() == x.untyped_storage() for v in views)
     assert len({v.untyped_storage() for v in [x, *views]}) == 1
-    for copy in (x.clone(), x + 0, x.T.contiguous(), x[[0, 1]], x.to(torch.int64)):
-        assert copy.untyped_storage() != x.untyped_storage()
+    for other in (x.clone(), x + 0, x.T.contiguous(), x[[0, 1]], x.to(torch.int64)):
+        assert other.untyped_storage() != x.untyped_storage()
 
 
 def test_what_a_storage_tells(device: str) -> None:
     x = torch.arange(6.0, device=device)
     storage = x[2:].untyped_storage()
     assert storage.nbytes() == len(storage) == 24
-    assert storage.device == x.device and "24 bytes" in repr(storage)
+    assert storage.device == x.device
+    told = f"[torch.storage.UntypedStorage(device={x.device}) of size 24]"
+    assert repr(storage).splitlines() == [f" {byte}" for byte in storage.tolist()] + [told]
     assert x[2:].storage_offset() == 2 and x[2:].stride() == (1,)
     assert x[2:].data_ptr() - x.data_ptr() == 8
     assert storage.data_ptr() == x.data_ptr()
@@ -114,3 +120,119 @@ def test_storage_outlives_its_tensor(device: str) -> None:
     assert storage.tolist() == [0, 1, 2]
     view = torch.arange(1000.0, device=device)[998:]
     assert view.tolist() == [998.0, 999.0]
+
+
+# -- indices and slices ----------------------------------------------------------------------
+def test_untyped_storages_index_and_slice_bytes(device: str) -> None:
+    x = torch.tensor([1, 2, 3], dtype=torch.uint8, device=device)
+    bytes_ = x.untyped_storage()
+    assert (bytes_[0], bytes_[-1], list(bytes_)) == (1, 3, [1, 2, 3])
+    part = bytes_[1:]
+    assert (part.tolist(), len(part), part[0]) == ([2, 3], 2, 2)
+    part[0] = 7
+    bytes_[2:] = 300
+    assert x.tolist() == [1, 7, 44]
+    bytes_.copy_(torch.UntypedStorage([4, 5, 6], device=device))
+    assert x.tolist() == [4, 5, 6] and bytes_.clone().fill_(0).tolist() == [0, 0, 0]
+    assert x.tolist() == [4, 5, 6]
+
+
+def test_typed_storages_index_elements(device: str) -> None:
+    x = torch.arange(4.0, device=device)[1:]
+    with pytest.warns(UserWarning, match="deprecated") if not told() else nothing():
+        elements = x.storage()
+    assert (len(elements), elements[0], elements[-1]) == (4, 0.0, 3.0)
+    assert elements.tolist() == list(elements) == [0.0, 1.0, 2.0, 3.0]
+    assert elements.dtype is torch.float32 and elements.device == x.device
+    assert elements.nbytes() == 16 and elements.element_size() == 4
+    elements[1] = 7.5
+    elements[2:] = -1
+    assert x.tolist() == [7.5, -1.0, -1.0]
+    assert elements.long().tolist() == [0, 7, -1, -1]
+    other = elements.clone()
+    other.fill_(2)
+    assert x.tolist() == [7.5, -1.0, -1.0] and other.tolist() == [2.0] * 4
+    assert elements.untyped() == x.untyped_storage()
+    assert isinstance(elements, torch.FloatStorage) and not isinstance(elements, torch.IntStorage)
+
+
+def told() -> bool:
+    from tensorbus.ops.tensor import memory
+
+    return memory._told
+
+
+def nothing() -> Any:
+    return contextlib.nullcontext()
+
+
+def test_legacy_storages_make_tensors() -> None:
+    elements = torch.FloatStorage([1, 2, 3])
+    assert repr(elements) == (
+        " 1.0\n 2.0\n 3.0\n[torch.storage.TypedStorage(dtype=torch.float32, device=cpu) of size 3]"
+    )
+    assert torch.FloatTensor(elements).tolist() == [1.0, 2.0, 3.0]
+    view = torch.empty(0).set_(elements, 1, (2,), (1,))
+    view.fill_(0)
+    assert elements.tolist() == [1.0, 0.0, 0.0]
+    assert len(torch.LongStorage(3)) == 3 and torch.LongStorage([4])[0] == 4
+    assert torch.is_storage(elements) and not torch.is_storage(view)
+
+
+REFUSED = {
+    "bytes_[3]": IndexError,
+    "bytes_[-4]": IndexError,
+    "bytes_['a']": TypeError,
+    "bytes_[0.5]": TypeError,
+    "bytes_[::2]": RuntimeError,
+    "bytes_.__setitem__(5, 1)": RuntimeError,
+    "bytes_.__setitem__(0, 1.5)": RuntimeError,
+    "elements[3]": IndexError,
+    "elements[0:2]": RuntimeError,
+    "elements['a']": RuntimeError,
+    "elements.__setitem__(7, 1)": IndexError,
+    "elements.__setitem__('a', 1)": RuntimeError,
+}
+
+
+@pytest.mark.parametrize("program", REFUSED)
+def test_what_no_storage_has_is_refused(program: str) -> None:
+    names = {"bytes_": torch.UntypedStorage([1, 2, 3]), "elements": torch.FloatStorage([1, 2, 3])}
+    with pytest.raises(REFUSED[program]):
+        eval(program, names)
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage")
+def test_pytorch_refuses_the_same(live_torch: Any) -> None:
+    for program, expected in REFUSED.items():
+        bytes_ = live_torch.UntypedStorage([1, 2, 3])
+        names = {"bytes_": bytes_, "elements": live_torch.FloatStorage([1, 2, 3])}
+        with pytest.raises(expected):
+            eval(program, names)
+
+
+def test_a_storage_is_not_resized() -> None:
+    with pytest.raises(RuntimeError, match="not resizable"):
+        torch.ones(4).untyped_storage().resize_(0)
+    assert torch.ones(4).untyped_storage().resize_(16).nbytes() == 16
+
+
+def test_a_slice_that_no_element_begins_at_holds_no_tensor() -> None:
+    part = torch.zeros(4).untyped_storage()[2:]
+    with pytest.raises(RuntimeError, match="multiples of 4"):
+        torch.empty(0).set_(part)
+    later = torch.arange(4.0).untyped_storage()[8:]
+    assert torch.empty(0).set_(later).tolist() == [2.0, 3.0]
+
+
+def test_storages_pickle_copy_and_are_saved() -> None:
+    elements = torch.FloatStorage([1, 2, 3])
+    for again in (pickle.loads(pickle.dumps(elements)), copy.deepcopy(elements)):
+        again[0] = 9
+        assert again.tolist() == [9.0, 2.0, 3.0] and elements[0] == 1.0
+    file = io.BytesIO()
+    torch.save({"typed": elements, "bytes": torch.UntypedStorage([1, 2])}, file)
+    file.seek(0)
+    loaded = torch.load(file)
+    assert loaded["typed"].tolist() == [1.0, 2.0, 3.0] and loaded["typed"].dtype is torch.float32
+    assert loaded["bytes"].tolist() == [1, 2]

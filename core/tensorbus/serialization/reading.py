@@ -18,9 +18,9 @@ from tensorbus.serialization.archive import ArchiveReader
 from tensorbus.serialization.bfloat16 import offers, widened
 from tensorbus.serialization.errors import CheckpointError
 from tensorbus.serialization.formats import unknown_format
-from tensorbus.serialization.rebuild import LoadedStorage, StorageType, bad
+from tensorbus.serialization.rebuild import StorageType, bad
 from tensorbus.serialization.restricted import RestrictedUnpickler
-from tensorbus.storage import UntypedStorage
+from tensorbus.storage import TypedStorage, UntypedStorage
 
 MapLocation = None | str | Any | Mapping[str, Any] | Callable[[Any, str], Any]
 
@@ -133,7 +133,7 @@ class _Storages:
     def __init__(self, archive: ArchiveReader, map_location: MapLocation):
         self._archive = archive
         self._place = _placement(map_location)
-        self._loaded: dict[str, tuple[StorageType, int, LoadedStorage]] = {}
+        self._loaded: dict[str, tuple[StorageType, int, TypedStorage]] = {}
         self.widened: Any = None
         order = b"little"
         if "byteorder" in archive:
@@ -156,9 +156,9 @@ class _Storages:
             found = self._loaded[key] = kind, count, self._read(kind, key, location, count)
         elif found[:2] != (kind, count):
             raise bad(f"the storage {key!r} has two types or sizes")
-        return found[2].untyped if kind.untyped else found[2]
+        return found[2].untyped() if kind.untyped else found[2]
 
-    def _read(self, kind: StorageType, key: str, location: str, count: int) -> LoadedStorage:
+    def _read(self, kind: StorageType, key: str, location: str, count: int) -> TypedStorage:
         dtype = kind.dtype
         data = self._archive.read(f"data/{key}", count * dtype.itemsize)
         if self._swapped:
@@ -171,7 +171,7 @@ class _Storages:
             storage = self._place(widened(data), location)
             dtype = tensorbus.float32
             self.widened = storage.device
-        return LoadedStorage(storage, dtype)
+        return TypedStorage(dtype=dtype, wrap_storage=storage)
 
 
 def _placement(map_location: MapLocation) -> Callable[[np.ndarray, str], Any]:

@@ -13,7 +13,7 @@ import tensorbus
 from tensorbus._base import dtypes
 from tensorbus.op_engine.parameter import Parameter
 from tensorbus.serialization.errors import CheckpointError
-from tensorbus.storage import UntypedStorage, tensor_from_storage
+from tensorbus.storage import TypedStorage, UntypedStorage, tensor_from_storage
 
 _MAX_DIMS = 64
 _MAX_COUNT = 2**63 - 1
@@ -30,14 +30,6 @@ class StorageType:
     def untyped(self) -> bool:
         """Whether the tensors made of it tell their dtypes themselves."""
         return self.name == "UntypedStorage"
-
-
-@dataclass(frozen=True)
-class LoadedStorage:
-    """A storage read from the file, and the dtype that the file gives it."""
-
-    untyped: Any
-    dtype: Any
 
 
 def bad(what: str) -> CheckpointError:
@@ -59,7 +51,7 @@ def _short(value: Any) -> str:
 
 
 def _view(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, grad: Any) -> Any:
-    untyped = storage.untyped if isinstance(storage, LoadedStorage) else storage
+    untyped = storage.untyped() if isinstance(storage, TypedStorage) else storage
     if not isinstance(untyped, UntypedStorage) or not isinstance(dtype, dtypes.dtype):
         raise bad(f"a tensor of {_short(dtype)} has the storage {_short(storage)}")
     size, stride = _counts(size, "size"), _counts(stride, "stride")

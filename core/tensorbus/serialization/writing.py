@@ -15,7 +15,7 @@ from tensorbus.op_engine.parameter import Parameter
 from tensorbus.serialization.archive import ALIGNMENT, ArchiveWriter
 from tensorbus.serialization.files import replacing
 from tensorbus.serialization.names import storage_name
-from tensorbus.storage import UntypedStorage
+from tensorbus.storage import TypedStorage, UntypedStorage
 
 
 class _Name:
@@ -63,6 +63,8 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
             return obj.pid
         if isinstance(obj, UntypedStorage):
             return self._storage(obj, None).pid
+        if isinstance(obj, TypedStorage):
+            return self._storage(obj.untyped(), obj.dtype).pid
         return None
 
     def save_global(self, obj: Any, name: str | None = None) -> None:

@@ -16,6 +16,7 @@ from tensorbus.op_engine.options import Options
 from tensorbus.op_engine.public import FUNCTIONS, public
 from tensorbus.ops.creation.factories import empty
 from tensorbus.ops.creation.from_data import tensor
+from tensorbus.storage import TypedStorage, tensor_from_storage
 
 
 def _construct(kind: Kind, args: tuple[Any, ...], name: str) -> Tensor:
@@ -32,6 +33,9 @@ def _construct(kind: Kind, args: tuple[Any, ...], name: str) -> Tensor:
             return data.detach()
         if isinstance(data, Size):
             return empty(*data, dtype=d, device=where) if data else empty((), dtype=d, device=where)
+        if isinstance(data, TypedStorage):
+            n = data.size()
+            return tensor_from_storage(data.untyped(), data.dtype, 0, (n,), (1,))
         if not isinstance(data, int):
             if not hasattr(data, "__len__") or isinstance(data, (str, bytes)):
                 raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from tensorbus import storage as storages
@@ -13,10 +14,28 @@ from tensorbus.op_engine.public import public
 from tensorbus.rows.layouts import contiguous_strides
 
 
-@public(function=False, aliases=("storage",))
+@public(function=False)
 def untyped_storage(self: Tensor) -> storages.UntypedStorage:
     """The bytes that the tensor and all views of it share."""
     return storages.storage_of(self)
+
+
+_told = False
+
+
+@public(function=False)
+def storage(self: Tensor) -> storages.TypedStorage:
+    """The elements that the tensor and all views of it share; a UserWarning at the first call."""
+    global _told
+    if not _told:
+        _told = True
+        warnings.warn(
+            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will "
+            "be the only storage class. Use tensor.untyped_storage() instead of tensor.storage()",
+            UserWarning,
+            stacklevel=2,
+        )
+    return storages.TypedStorage(dtype=self._k.dtype, wrap_storage=untyped_storage(self))
 
 
 @public(function=False)
@@ -38,6 +57,13 @@ def set_(
 
         made = empty(0, dtype=self._k.dtype, device=self._k.device)
     else:
+        if isinstance(source, storages.TypedStorage):
+            if source.dtype is not self._k.dtype:
+                raise RuntimeError(
+                    f"Expected a Storage of type {self._k.dtype} or an UntypedStorage, but got "
+                    f"type {source.dtype} for argument 1 'storage'"
+                )
+            source = source.untyped()
         n = source.nbytes() // self._k.dtype.itemsize
         shape = (n,) if size is None else tuple(size)
         strides = tuple(stride) if stride is not None else contiguous_strides(shape)

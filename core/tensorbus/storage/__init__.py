@@ -1,0 +1,49 @@
+"""Storages: the memory that tensors are views of."""
+
+from typing import Any
+
+from tensorbus._base.public_place import show_in
+from tensorbus.storage.resizing import resize_
+from tensorbus.storage.typed import LEGACY, TypedStorage
+from tensorbus.storage.untyped import UntypedStorage, storage_of, tensor_from_storage
+
+BFloat16Storage = LEGACY["BFloat16Storage"]
+BoolStorage = LEGACY["BoolStorage"]
+ByteStorage = LEGACY["ByteStorage"]
+CharStorage = LEGACY["CharStorage"]
+ComplexDoubleStorage = LEGACY["ComplexDoubleStorage"]
+ComplexFloatStorage = LEGACY["ComplexFloatStorage"]
+DoubleStorage = LEGACY["DoubleStorage"]
+FloatStorage = LEGACY["FloatStorage"]
+HalfStorage = LEGACY["HalfStorage"]
+IntStorage = LEGACY["IntStorage"]
+LongStorage = LEGACY["LongStorage"]
+ShortStorage = LEGACY["ShortStorage"]
+show_in(__name__, [(c.__name__, c) for c in (UntypedStorage, TypedStorage)])
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether an object is a storage, with a dtype or without."""
+    return isinstance(obj, (UntypedStorage, TypedStorage))
+
+
+__all__ = [
+    "BFloat16Storage",
+    "BoolStorage",
+    "ByteStorage",
+    "CharStorage",
+    "ComplexDoubleStorage",
+    "ComplexFloatStorage",
+    "DoubleStorage",
+    "FloatStorage",
+    "HalfStorage",
+    "IntStorage",
+    "LongStorage",
+    "ShortStorage",
+    "TypedStorage",
+    "UntypedStorage",
+    "is_storage",
+    "resize_",
+    "storage_of",
+    "tensor_from_storage",
+]
