@@ -79,7 +79,21 @@ from tensorbus.random import seed as seed
 from tensorbus.random import set_rng_state as set_rng_state
 from tensorbus.serialization import load as load
 from tensorbus.serialization import save as save
+from tensorbus.storage import BFloat16Storage as BFloat16Storage
+from tensorbus.storage import BoolStorage as BoolStorage
+from tensorbus.storage import ByteStorage as ByteStorage
+from tensorbus.storage import CharStorage as CharStorage
+from tensorbus.storage import ComplexDoubleStorage as ComplexDoubleStorage
+from tensorbus.storage import ComplexFloatStorage as ComplexFloatStorage
+from tensorbus.storage import DoubleStorage as DoubleStorage
+from tensorbus.storage import FloatStorage as FloatStorage
+from tensorbus.storage import HalfStorage as HalfStorage
+from tensorbus.storage import IntStorage as IntStorage
+from tensorbus.storage import LongStorage as LongStorage
+from tensorbus.storage import ShortStorage as ShortStorage
+from tensorbus.storage import TypedStorage as TypedStorage
 from tensorbus.storage import UntypedStorage as UntypedStorage
+from tensorbus.storage import is_storage as is_storage
 
 __version__: str
 

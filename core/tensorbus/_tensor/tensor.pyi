@@ -1036,8 +1036,8 @@ class Tensor:
         """Without the dimensions of extent 1, or without those named where their extent is 1."""
     def std(self, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
         """The standard deviation, with Bessel's correction unless ``correction=0``."""
-    def storage(self) -> storages.UntypedStorage:
-        """The bytes that the tensor and all views of it share."""
+    def storage(self) -> storages.TypedStorage:
+        """The elements that the tensor and all views of it share; a UserWarning at the first call."""
     def storage_offset(self) -> _int:
         """Where in its storage the first element lies, in elements."""
     @overload
