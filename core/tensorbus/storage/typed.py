@@ -11,7 +11,7 @@ import numpy as np
 
 from tensorbus._base import dtypes
 from tensorbus._device.device import device as Device
-from tensorbus._dispatch.kinds import kind_of
+from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.storage.untyped import (
     UntypedStorage,
@@ -45,9 +45,7 @@ class TypedStorage:
         if wrap_storage is None:
             kind = kind_of(Device(device), self.dtype)
             if isinstance(size, (list, tuple)):
-                from tensorbus.ops.creation.from_data import tensor
-
-                array = tensor(list(size), dtype=self.dtype, device=device)._a
+                array = _placed(size, kind)
             else:
                 array = kind.empty((operator.index(size),))
             nbytes = self.dtype.itemsize * int(array.shape[0])
@@ -164,6 +162,15 @@ class TypedStorage:
         return memo.setdefault(id(self), self.clone())
 
     __copy__ = clone
+
+
+def _placed(values: Any, kind: Kind) -> Any:
+    """A new array of a kind with the numbers of a list."""
+    host_dtype = dtypes.float32 if kind.dtype is dtypes.bfloat16 else kind.dtype
+    source = kind.of(host_dtype)
+    host = np.asarray(values).astype(host_dtype.name)
+    array = source.backend.from_host(host, host_dtype, source.index)
+    return array if source is kind else kind.cast(array, source)
 
 
 def _typed(untyped: UntypedStorage, dtype: dtypes.dtype) -> TypedStorage:
