@@ -24,7 +24,7 @@ from tensorbus_conformance.comms import about, cases, run_comm, values
 
 # -- the comms that come with the library ----------------------------------------------------
 @pytest.mark.parametrize(
-    ("ranks", "profile"), [(3, "core"), pytest.param((1, 2, 4), "full", marks=pytest.mark.slow)]
+    ("ranks", "profile"), [(3, "core"), pytest.param((1, 2, 4), "full", marks=pytest.mark.long)]
 )
 def test_local_passes(ranks, profile):
     report = run_comm("local", ranks, profile=profile, threads=True)
@@ -46,12 +46,12 @@ def test_tcp_names_a_rank_that_is_lost():
     assert [r.outcome for r in report.results] == ["pass"] * 3, report.failures
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tcp_passes_everything():
     assert run_comm("tcp", (2, 4), jobs=2).ok
 
 
-@pytest.mark.parametrize("rounds", [10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [10, pytest.param(100, marks=pytest.mark.long)])
 def test_random_rounds_agree_with_numpy(rounds):
     report = run_comm("tcp", 4, soak=rounds, seed=rounds)
     assert len(report.results) == rounds and report.ok, report.failures[:3]

@@ -20,7 +20,7 @@ from tensorbus_conformance.profile import MAIN_DTYPES
 from tensorbus_conformance.runner import run_case
 from tensorbus_conformance.trial import Device
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 LEVELS = ("L2", "L3", "L4", "L5")
 CPU = discovery.backend("cpu")

@@ -20,7 +20,7 @@ def test_random_rounds_of_threads(backend, seed):
 
 @pytest.mark.parametrize(
     ("seed", "count"),
-    [(3, 100), *(pytest.param(seed, 1000, marks=pytest.mark.slow) for seed in range(4, 8))],
+    [(3, 100), *(pytest.param(seed, 1000, marks=pytest.mark.long) for seed in range(4, 8))],
 )
 def test_random_rounds_of_processes(run_job, seed, count):
     program = f"""
