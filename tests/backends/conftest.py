@@ -180,3 +180,18 @@ def opencl_device():
     from tensorbus_opencl.backend import OpenCLBackend
 
     return Device(OpenCLBackend())
+
+
+# Each kernel takes the driver's compiler a third of a second. The same texts are compiled as C in
+# every dtype; on OpenCL the others follow in the slow lane, as in the suite's profile core.
+FAST_DTYPES = ("float32", "int64")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Marks tests of other dtypes on OpenCL as slow."""
+    for item in items:
+        params = getattr(getattr(item, "callspec", None), "params", {})
+        dtype = params.get("name", params.get("source"))
+        if params.get("generated") == "opencl" and dtype not in (None, *FAST_DTYPES):
+            item.add_marker("slow")

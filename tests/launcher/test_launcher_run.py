@@ -199,7 +199,7 @@ def test_a_busy_port_is_named(tmp_path, capsys):
 
 def test_an_unreadable_script(tmp_path, capsys):
     if os.geteuid() == 0:
-        pytest.skip("root reads everything")
+        pytest.skip("root may read any file: run this test as another user")
     (tmp_path / "s.py").write_text("")
     (tmp_path / "s.py").chmod(0)
     assert main([str(tmp_path / "s.py")]) == 2

@@ -141,9 +141,9 @@ def test_numbers_on_either_side(like_torch: Callable[..., None]) -> None:
     like_torch(lambda m: -7 % m.tensor([2.0, -4.0]))
 
 
-def test_integer_division_by_zero(like_torch: Callable[..., None], device: str) -> None:
-    if device != "cpu":
-        pytest.skip("only a device that the host waits for can tell at once")
+# Only a device that the host waits for can tell at once.
+@pytest.mark.parametrize("device", ["cpu"], indirect=True)
+def test_integer_division_by_zero(like_torch: Callable[..., None]) -> None:
     for name in ("floor_divide", "fmod", "remainder"):
         like_torch(lambda m, n=name: getattr(m, n)(m.tensor([1, 2]), m.tensor([1, 0])), text=True)
         like_torch(lambda m, n=name: getattr(m, n)(m.tensor([1, 2]), 0), text=True)
@@ -172,9 +172,9 @@ def test_special_functions_to_the_last_digits(name: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=units * 2.0**-52, atol=absolute)
 
 
-def test_special_values(like_torch: Callable[..., None], device: str) -> None:
-    if device != "cpu":
-        pytest.skip("the bits of infinities and NaN are the kernels' own there")
+# The bits of infinities and NaN are the kernels' own elsewhere.
+@pytest.mark.parametrize("device", ["cpu"], indirect=True)
+def test_special_values(like_torch: Callable[..., None]) -> None:
     inf, nan = float("inf"), float("nan")
     for name in UNARY:
         if name not in ("bitwise_not", "digamma"):
@@ -296,11 +296,9 @@ def test_bounds_that_integers_cannot_hold(like_torch: Callable[..., None]) -> No
     like_torch(lambda m: m.tensor([True, False]).clamp(0, 2))
 
 
-def test_complex_numbers_keep_to_their_functions(
-    like_torch: Callable[..., None], device: str
-) -> None:
-    if device != "cpu":
-        pytest.skip("complex numbers are not claimed by every device")
+# Complex numbers are not claimed by every device.
+@pytest.mark.parametrize("device", ["cpu"], indirect=True)
+def test_complex_numbers_keep_to_their_functions(like_torch: Callable[..., None]) -> None:
     like_torch(lambda m: m.tensor([3 + 4j, 0j]).abs())
     like_torch(lambda m: m.sgn(m.tensor([3 + 4j, 0j])))
     like_torch(lambda m: m.isclose(m.tensor([1 + 1j]), m.tensor([1 + 1.5j]), atol=0.6))

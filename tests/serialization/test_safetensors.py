@@ -54,7 +54,9 @@ def test_the_file_is_laid_out_as_documented(tmp_path: Path) -> None:
 
 
 def test_the_library_reads_and_writes_the_same(tmp_path: Path) -> None:
-    library = pytest.importorskip("safetensors.numpy", reason="the oracle is safetensors' own")
+    library = pytest.importorskip(
+        "safetensors.numpy", reason="the other side is that library: pip install safetensors"
+    )
     skipped = {"torch.bfloat16"}
     tensors = {name: t for name, t in sample().items() if name not in skipped}
     save_file(tensors, tmp_path / "ours")

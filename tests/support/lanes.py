@@ -7,6 +7,7 @@ wall clock of a busy machine tells nothing. ``--durations=N`` lists the N costli
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,12 +125,16 @@ def pytest_terminal_summary(
     if not count:
         return
     costs = [
-        (seconds, report.nodeid)
+        (report.nodeid, seconds)
         for reports in terminalreporter.stats.values()
         for report in reports
         for name, seconds in getattr(report, "user_properties", ())
         if name == "processor_seconds" and report.when == "call"
     ]
-    terminalreporter.section(f"costliest {count} tests, in processor time")
-    for seconds, test in sorted(costs, reverse=True)[:count]:
-        terminalreporter.write_line(f"{seconds:.2f} s {test}")
+    files: Counter[str] = Counter()
+    for test, seconds in costs:
+        files[test.partition("::")[0]] += seconds
+    for what, rows in (("files", files), ("tests", Counter(dict(costs)))):
+        terminalreporter.section(f"costliest {count} {what}, in processor time")
+        for name, seconds in rows.most_common(count):
+            terminalreporter.write_line(f"{seconds:.2f} s {name}")
