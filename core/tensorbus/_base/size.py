@@ -41,7 +41,19 @@ class Size(tuple[int, ...]):
         return Size, (tuple(self),)
 
 
+MAX_RANK = 64
+"""How many dimensions a tensor may have, on every device."""
+
 _LIMIT = 10_000
+
+
+def check_rank(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape; RuntimeError where it has more dimensions than a tensor may have."""
+    if len(shape) > MAX_RANK:
+        raise RuntimeError(
+            f"only tensors with up to {MAX_RANK} dims are supported, but the shape has {len(shape)}"
+        )
+    return shape
 
 
 class _Sizes(dict[tuple[int, ...], Size]):
@@ -50,7 +62,7 @@ class _Sizes(dict[tuple[int, ...], Size]):
     def __missing__(self, shape: tuple[int, ...]) -> Size:
         if len(self) >= _LIMIT:
             self.clear()
-        size = Size(shape)
+        size = Size(check_rank(shape))
         return self.setdefault(size, size)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base.errors import dim_error
+from tensorbus._base.size import check_rank
 from tensorbus.op_engine.argument_checks import as_int
 
 
@@ -38,7 +39,7 @@ def shape_argument(shape: tuple[Any, ...]) -> tuple[int, ...]:
     """A shape given as ints or as one sequence."""
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
-    return tuple(n if type(n) is int else _extent(n) for n in shape)
+    return check_rank(tuple(n if type(n) is int else _extent(n) for n in shape))
 
 
 def list_argument(

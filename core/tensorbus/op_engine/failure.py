@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorbus import discovery
 from tensorbus._base.float_warnings import silence
+from tensorbus._base.size import MAX_RANK, check_rank
 from tensorbus._dispatch.resolve import WrongDomain
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.casting import to_kind
@@ -54,6 +55,8 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
         return row.otherwise(*arguments)
     if row.form == "binary":
         broadcast_shapes(*(x._s for x in arguments if isinstance(x, Tensor)))
+    if row.form == "view":
+        _check_ranks(arguments)
     device = next((x.device for x in arguments if isinstance(x, Tensor)), None)
     if device is not None:
         discovery.note_origin(error, row.name, device)
@@ -61,3 +64,12 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
         raise error
     finally:
         del error
+
+
+def _check_ranks(arguments: tuple[Any, ...]) -> None:
+    """RuntimeError where a view failed for it has more dimensions than a tensor may have."""
+    for x in arguments:
+        if isinstance(x, tuple):
+            check_rank(x)
+        elif isinstance(x, Tensor) and len(x._s) == MAX_RANK:
+            check_rank((*x._s, 1))

@@ -9,6 +9,7 @@ import numpy as np
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.dtypes import dtype_by_name
+from tensorbus._base.size import check_rank
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
@@ -118,6 +119,11 @@ def _nested(data: Any, d: Dtype) -> np.ndarray:
             return [plain(item) for item in x]
         return x
 
+    shape, inner = [], data
+    while isinstance(inner, (list, tuple)) and inner:
+        shape.append(len(inner))
+        inner = inner[0]
+    check_rank(tuple(shape))
     exact = "float64" if d.category == dtypes.FLOAT else None
     try:
         array = np.array(plain(data), dtype=exact or _host_name(d, data))

@@ -14,7 +14,7 @@ import numpy as np
 
 from tensorbus._base import dtypes
 from tensorbus._base.modes import RARE
-from tensorbus._base.size import SIZES, size_of
+from tensorbus._base.size import MAX_RANK, SIZES, size_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, make
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.generate import shortcut
@@ -165,6 +165,8 @@ def _walk(x: Tensor, index: tuple[Any, ...], how: Any) -> tuple[Any, Any] | None
                     return None
                 dim, own = dim + 1, own + 1
             elif item is None:
+                if len(a.shape) == MAX_RANK:
+                    return None  # the long way has the error
                 a = k.fast_unsqueeze(a, dim)
                 how = recipe(ROWS["unsqueeze"], (dim,), how)
                 dim += 1

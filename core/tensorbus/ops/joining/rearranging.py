@@ -39,8 +39,10 @@ def repeat(self: Tensor, *args: Any, repeats: Any = None) -> Tensor:
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {negative[0]}: {shape}"
         )
-    apart = tuple(itertools.chain.from_iterable((1, n) for n in own))
-    wanted = tuple(itertools.chain.from_iterable(zip(times, own, strict=True)))
+    # Only dimensions that are repeated are taken apart, for there may be 64 in all.
+    pairs = list(zip(times, own, strict=True))
+    apart = tuple(itertools.chain.from_iterable((n,) if t == 1 else (1, n) for t, n in pairs))
+    wanted = tuple(itertools.chain.from_iterable((n,) if t == 1 else (t, n) for t, n in pairs))
     spread = self.reshape(apart).expand(wanted)
     whole = core("clone")(spread)
     return core("view")(whole, tuple(shape))
