@@ -148,19 +148,19 @@ def binary_cross_entropy(
             f"{scalar_name(input._k.dtype)}: input and target must have one dtype"
         )
     _check_fits(weight, input)
-    _check_probabilities(input)
+    _check_probabilities(input=input, target=target)
     loss = core("bce")(input, target)
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-def _check_probabilities(input: Tensor) -> None:
+def _check_probabilities(**operands: Tensor) -> None:
     """Raise for a value outside [0, 1] or NaN, where the host sees values at once."""
-    k = input._k
-    if not k.is_float or not k.backend.traits.host_sync or not input._s.numel():
-        return
-    plain = input.detach()
-    if not (plain.amin().item() >= 0.0 and plain.amax().item() <= 1.0):
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    for name, t in operands.items():
+        if not t._k.is_float or not t._k.backend.traits.host_sync or not t._s.numel():
+            continue
+        plain = t.detach()
+        if not (plain.amin().item() >= 0.0 and plain.amax().item() <= 1.0):
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
 
 
 @composed(node="BinaryCrossEntropyWithLogitsBackward0", layout="order", operands=2)

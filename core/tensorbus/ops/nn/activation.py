@@ -16,7 +16,7 @@ from tensorbus.op_engine.mixed_operands import common_kind
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import FUNCTIONS, public
-from tensorbus.op_engine.scalars import fitted
+from tensorbus.op_engine.scalars import fitted, scalar_name
 from tensorbus.ops.pointwise.declaring import unary
 from tensorbus.ops.random.random import draw_uniform
 from tensorbus.rows.layouts import broadcast_shapes
@@ -269,6 +269,11 @@ def dropout(input: Tensor, p: float = 0.5, train: bool = True) -> Tensor:
 def masked(input: Tensor, shape: tuple[int, ...], p: float) -> Tensor:
     """Dropout with one draw for each element of *shape*, which broadcasts to the input's."""
     k = input._k
+    if k.dtype.category < dtypes.FLOAT:
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired "
+            f"output type {scalar_name(k.dtype)}: dropout scales what it keeps"
+        )
     draws = k if k.dtype is dtypes.float64 else k.of(dtypes.float32)
     kept = draws.ge(draw_uniform(draws, shape), p)
     mask = from_array(k.bool.contiguous(k.bool.as_array(kept)), k.bool)
