@@ -33,7 +33,7 @@ class Departure:
 
 
 DEPARTURES = (
-    Departure("nn.functional.mish/plain", "x.x", "PyTorch multiplies 0 by an overflow", nan=0.0),
+    Departure("nn.functional.mish/*", "x.x", "PyTorch multiplies 0 by an overflow", nan=0.0),
     Departure("nn.functional.gelu/tanh", "value", "-inf times what rounding leaves of 1 + tanh",
               nan=-math.inf),
     Departure("nn.functional.gelu/tanh", "x", "the limits; PyTorch multiplies 0 by inf there",
@@ -59,6 +59,7 @@ DEPARTURES = (
     Departure("nn.functional.normalize/p-zero", "x.x", _COUNT, ours="0x48"),
     Departure("nn.functional.pairwise_distance/p-zero*", "?", _COUNT, ours="0x21"),
     Departure("linalg.vector_norm/p-*", "x.x", _NORM, nan=0.0),
+    Departure("linalg.*norm/zero", "x.x", _NORM, nan=0.0),
     Departure("norm/*", "x.x", _NORM, nan=0.0),
     Departure("nn.functional.normalize/p-two", "x.x", _NORM, nan=0.0),
     Departure("nn.functional.cosine_similarity/*", "?.?", _NORM, nan=0.0),

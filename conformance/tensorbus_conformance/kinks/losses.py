@@ -72,6 +72,8 @@ triplet_margin_loss swap NEAR F.triplet_margin_loss(x[:6].reshape(3, 2), y[:6].r
 
 SINGLE = """
 soft_margin_loss signs SIGNED F.soft_margin_loss(x, SIGNS, NONE)
+cosine_embedding_loss zeros CLASSES
+    F.cosine_embedding_loss(x[:2], x[:2].flip(0), T([1.0, -1.0]), 0.5, NONE)
 hinge_embedding_loss signs SIGNED F.hinge_embedding_loss(x, SIGNS, NONE)
 hinge_embedding_loss margin SIGNED F.hinge_embedding_loss(x, SIGNS, 2.0, NONE)
 nll_loss none CLASSES F.nll_loss(x, LABELS, NONE)

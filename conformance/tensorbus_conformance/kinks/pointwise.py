@@ -104,10 +104,28 @@ div                           floor      torch.div(x, 3.0, rounding_mode='floor'
 div                           trunc      torch.div(x, 3.0, rounding_mode='trunc')
 div                           by-zero    torch.div(x, 0.0)
 where                         self       torch.where(x > 0, x, 0.0)
+where                         root       torch.where(x > 0, torch.sqrt(x), 0.0)
 masked_fill                   self       x.masked_fill(x == 0, 3.0)
 hypot                         zero       torch.hypot(x, T(0.0))
 copysign                      number     torch.copysign(x, -1.0)
 heaviside                     plain      torch.heaviside(x.detach(), T(0.5)) + x
+nn.functional.relu            in-place   F.relu(x * 1, inplace=True)
+nn.functional.relu6           in-place   F.relu6(x * 1, inplace=True)
+nn.functional.hardtanh        in-place   F.hardtanh(x * 1, inplace=True)
+nn.functional.leaky_relu      in-place   F.leaky_relu(x * 1, 0.25, inplace=True)
+nn.functional.elu             in-place   F.elu(x * 1, inplace=True)
+nn.functional.celu            in-place   F.celu(x * 1, 2.0, inplace=True)
+nn.functional.selu            in-place   F.selu(x * 1, inplace=True)
+nn.functional.silu            in-place   F.silu(x * 1, inplace=True)
+nn.functional.mish            in-place   F.mish(x * 1, inplace=True)
+nn.functional.threshold       in-place   F.threshold(x * 1, 0.5, 3.0, inplace=True)
+nn.functional.hardsigmoid     in-place   F.hardsigmoid(x * 1, inplace=True)
+nn.functional.hardswish       in-place   F.hardswish(x * 1, inplace=True)
+clamp                         in-place   (x * 1).clamp_(-1.0, 3.0)
+sigmoid                       in-place   (x * 1).sigmoid_()
+tanh                          in-place   (x * 1).tanh_()
+sqrt                          in-place   (x * 1).sqrt_()
+abs                           in-place   (x * 1).abs_()
 """
 
 # The root of -inf is NaN, its power inf: libraries take either.
@@ -143,6 +161,8 @@ logaddexp2       pairs      torch.logaddexp2(x, y)
 copysign         pairs      torch.copysign(x, y)
 where            pairs      torch.where(x > y, x, y)
 lerp             pairs      torch.lerp(x, y, 0.25)
+addcmul          pairs      torch.addcmul(x, x, y)
+clamp            in-place-tensor (x * 1).clamp_(min=y)
 nn.functional.prelu single  F.prelu(x, y[40:41])
 """
 
