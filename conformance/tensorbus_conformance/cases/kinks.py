@@ -10,7 +10,6 @@ import numpy as np
 
 import tensorbus
 import tensorbus.nn.functional
-from tensorbus_conformance import formats
 from tensorbus_conformance.bench import Bench, require
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.compare import Mismatch
@@ -22,8 +21,9 @@ FAMILY = "kinks"
 
 def cases() -> Iterator[Case]:
     for one in programs():
-        stem = f"L3/{one.op}/float32/kink-{one.variant}"
-        yield Case(stem, FAMILY, functools.partial(_check, one), (formats.FLOAT32,))
+        stem = f"L3/{one.op}/{one.dtype}/kink-{one.variant}"
+        dtype = getattr(tensorbus, one.dtype)
+        yield Case(stem, FAMILY, functools.partial(_check, one), (dtype,))
 
 
 def _check(one: program.Program, t: Trial) -> None:
@@ -40,8 +40,8 @@ def differences(one: program.Program, found: program.Found) -> Iterator[str]:
     """What differs from the table, a line for each result."""
     for name, got in found.items():
         want, nan = table.expected(one.key, name.removeprefix("plain "))
-        if want is not None and not table.agree(got, want, nan):
-            yield f"{one.text}: {_named(name)} {_differs(got, want, nan)}"
+        if want is not None and not table.agree(got, want, one.tolerance, nan):
+            yield f"{one.text}: {_named(name)} {_differs(got, want, one.tolerance, nan)}"
 
 
 def _named(name: str) -> str:
@@ -55,10 +55,10 @@ def _named(name: str) -> str:
     return f"the gradient of {first} differentiated by {second}"
 
 
-def _differs(got: Any, want: Any, nan: float | None) -> str:
+def _differs(got: Any, want: Any, tolerance: float, nan: float | None) -> str:
     if isinstance(got, str) or isinstance(want, str) or np.size(got) != np.size(want):
         return f"is {_short(got)}, expected {_short(want)}"
-    wrong = np.flatnonzero(table.differing(got, want, nan))
+    wrong = np.flatnonzero(table.differing(got, want, tolerance, nan))
     at = wrong[0]
     both = f"{np.asarray(got).reshape(-1)[at]}, expected {want.reshape(-1)[at]}"
     return f"differs at {wrong.size} of {want.size} elements; at {at}: {both}"

@@ -59,6 +59,7 @@ DEPARTURES = (
     Departure("nn.functional.normalize/p-zero", "x.x", _COUNT, ours="0x48"),
     Departure("nn.functional.pairwise_distance/p-zero*", "?", _COUNT, ours="0x21"),
     Departure("linalg.vector_norm/p-*", "x.x", _NORM, nan=0.0),
+    Departure("linalg.vector_norm/half", "x.x", _NORM, nan=0.0),
     Departure("linalg.*norm/zero", "x.x", _NORM, nan=0.0),
     Departure("norm/*", "x.x", _NORM, nan=0.0),
     Departure("nn.functional.normalize/p-two", "x.x", _NORM, nan=0.0),

@@ -28,10 +28,18 @@ class Program:
     is then asked for one element at a time: its vector instructions treat NaN in other ways than
     the rest of its loops, than its CUDA kernels and its documents."""
 
+    dtype: str = "float32"
+    """The dtype of the operands."""
+
     @property
     def key(self) -> str:
         """Its name in the table of results."""
         return f"{self.op}/{self.variant}"
+
+    @property
+    def tolerance(self) -> float:
+        """How far its results may lie from the table's: kinks are told apart, not digits."""
+        return 5e-5 if self.dtype == "float32" else 5e-3
 
 
 Found = dict[str, Any]
@@ -47,15 +55,20 @@ def evaluate(
     The factors begin with that of element *at*.
     """
 
+    dtype = getattr(torch, program.dtype)
+
     def constant(data: Any) -> Any:
-        return torch.tensor(data, device=device)
+        made = torch.tensor(data, device=device)
+        return made.to(dtype) if made.is_floating_point() else made
 
     def cycled(factors: tuple[float, ...], like: Any) -> Any:
         n = like.numel()
         return constant((factors * (n + at))[at : n + at]).reshape(like.shape)
 
     leaves = {
-        name: constant(np.asarray(data, np.float32).tolist()).requires_grad_()
+        name: torch.tensor(
+            np.asarray(data, np.float32).tolist(), dtype=dtype, device=device, requires_grad=True
+        )
         for name, data in program.operands.items()
     }
     names = {"torch": torch, "F": torch.nn.functional, "T": constant, "inf": np.inf, "nan": np.nan}

@@ -11,9 +11,6 @@ import numpy as np
 
 from tensorbus_conformance.kinks.departures import departure
 
-RELATIVE, ABSOLUTE = 5e-5, 5e-5
-"""How far results may lie from the table's: kinks are told apart here, not digits."""
-
 
 # -- the file --------------------------------------------------------------------------------
 @functools.cache
@@ -74,18 +71,18 @@ def expected(key: str, name: str) -> tuple[Any, float | None]:
     return want, nan
 
 
-def agree(found: Any, want: Any, nan: float | None = None) -> bool:
+def agree(found: Any, want: Any, tolerance: float, nan: float | None = None) -> bool:
     """Whether two results are the same word, or the same numbers but for rounding."""
     if isinstance(found, str) or isinstance(want, str):
         return isinstance(found, str) and isinstance(want, str) and found == want
-    return np.size(found) == np.size(want) and not differing(found, want, nan).any()
+    return np.size(found) == np.size(want) and not differing(found, want, tolerance, nan).any()
 
 
-def differing(found: Any, want: Any, nan: float | None = None) -> Any:
+def differing(found: Any, want: Any, tolerance: float, nan: float | None = None) -> Any:
     """Where two arrays of one size differ; *nan* may stand where *want* has NaN."""
     found, want = (np.asarray(a, np.float64).reshape(-1) for a in (found, want))
     if nan is not None:
         want = np.where(np.isnan(want) & ~np.isnan(found), nan, want)
     with np.errstate(invalid="ignore"):
-        near = np.abs(found - want) <= RELATIVE * np.abs(want) + ABSOLUTE
+        near = np.abs(found - want) <= tolerance * (np.abs(want) + 1)
     return ~(near | (found == want) | (np.isnan(found) & np.isnan(want)))

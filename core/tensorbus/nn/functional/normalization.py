@@ -167,11 +167,11 @@ def rms_norm(
     _check_affine(shape, weight=weight)
     refuse_integers("rms_norm", input)
     dims = tuple(range(-len(shape), 0))
-    if eps is None:  # of the dtype that is computed in: float32 for the two half widths
-        wide = input.dtype is dtypes.float64
-        eps = dtypes.finfo(dtypes.float64 if wide else dtypes.float32).eps
-    y = input * ((input * input).mean(dims, keepdim=True) + eps).rsqrt()
-    return y if weight is None else (y * weight).to(input.dtype)
+    x = input.float() if input.dtype in (dtypes.float16, dtypes.bfloat16) else input
+    if eps is None:
+        eps = dtypes.finfo(x.dtype.to_real()).eps
+    y = x * ((x * x).mean(dims, keepdim=True) + eps).rsqrt()
+    return (y if weight is None else y * weight).to(input.dtype)
 
 
 @composed(node="NativeGroupNormBackward0", layout="channels_last")
