@@ -180,6 +180,16 @@ def test_import_reads_no_metadata_and_loads_no_plugin():
     assert not [m for m in loaded if m.startswith("tensorbus_")]
 
 
+def test_tensors_compute_without_what_stands_on_them():
+    program = "import tensorbus as t; (t.ones(2, 3) @ t.ones(3, 2)).softmax(0).sum().item()"
+    loaded = loaded_after(program)
+    rooms = ("nn", "optim", "distributed", "serialization", "utils.data", "multiprocessing", "cli")
+    assert not [m for m in loaded if m.startswith(tuple(f"tensorbus.{room}" for room in rooms))]
+    assert not loaded & {"tensorbus.autograd.engine", "tensorbus.autograd.function"}
+    with_gradient = loaded_after(f"{program}; t.ones(2, requires_grad=True).sum().backward()")
+    assert "tensorbus.autograd.engine" in with_gradient
+
+
 def test_reading_specs_imports_no_vendor_library():
     program = f"""
 from tensorbus import discovery

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 from tensorbus._tensor.tensor import Tensor as Variable
-from tensorbus.autograd.api import backward, grad
 from tensorbus.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -13,6 +12,8 @@ from tensorbus.autograd.grad_mode import (
 )
 
 if TYPE_CHECKING:
+    from tensorbus.autograd.api import backward as backward
+    from tensorbus.autograd.api import grad as grad
     from tensorbus.autograd.checks import GradcheckError as GradcheckError
     from tensorbus.autograd.checks import gradcheck as gradcheck
     from tensorbus.autograd.checks import gradgradcheck as gradgradcheck
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from tensorbus.autograd.function import FunctionCtx as FunctionCtx
     from tensorbus.autograd.function import once_differentiable as once_differentiable
 
+# The engine is loaded when a gradient is first wanted.
 _LATER = {
+    "backward": "api",
+    "grad": "api",
     "Function": "function",
     "FunctionCtx": "function",
     "once_differentiable": "function",
@@ -34,7 +38,9 @@ def __getattr__(name: str) -> Any:
     import importlib
 
     if name in _LATER:
-        return getattr(importlib.import_module(f"tensorbus.autograd.{_LATER[name]}"), name)
+        found = getattr(importlib.import_module(f"tensorbus.autograd.{_LATER[name]}"), name)
+        globals()[name] = found
+        return found
     raise AttributeError(f"module 'tensorbus.autograd' has no attribute {name!r}")
 
 

@@ -149,17 +149,10 @@ def _leave_all(world: World) -> None:
             monitor.await_others(1.0 if failed else _LINGER)
     for group in world.groups.values():
         group.close()
-    if store is not None and (owns or _ours(store)):
+    if store is not None and (owns or store.connected):
         store.close()
     fresh = World()
     world.__dict__.update(fresh.__dict__)
-
-
-def _ours(store: Store) -> bool:
-    from tensorbus.distributed.store import PrefixStore
-    from tensorbus.distributed.tcp_store import TCPStore
-
-    return isinstance(store, PrefixStore) and isinstance(store.underlying_store, TCPStore)
 
 
 def _at_exit() -> None:

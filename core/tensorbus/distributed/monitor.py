@@ -15,8 +15,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from tensorbus.distributed.errors import DistError, DistNetworkError
-from tensorbus.distributed.store import PrefixStore, Store
-from tensorbus.distributed.tcp_store import TCPStore
+from tensorbus.distributed.store import Store
 from tensorbus.plugin.comm import CommError, CommTimeout, PeerLost
 
 if TYPE_CHECKING:
@@ -34,12 +33,8 @@ class Monitor:
     def __init__(self, world: World, store: Store, rank: int, size: int):
         self._world, self._rank, self._size = world, rank, size
         self._store, self._asking, self._alive = store.clone(), store.clone(), store.clone()
-        self._slice = 1.0
-        if isinstance(self._store, PrefixStore) and isinstance(self._asking, PrefixStore):
-            listening, asking = self._store.underlying_store, self._asking.underlying_store
-            if isinstance(listening, TCPStore) and isinstance(asking, TCPStore):
-                listening.endless, asking.patience = True, _PATIENCE
-                self._slice = 60.0
+        self._slice = self._store.wait_long()
+        self._asking.set_patience(_PATIENCE)
         self._closed = False
         self._left: dict[int, dict[str, int]] = {}
         """What ranks that have left had done, by group."""
@@ -169,7 +164,7 @@ class Monitor:
                 self._alive.last_will(_EVENTS, "")
                 self._asking.add("gone", 1)
         for own in (self._store, self._asking, self._alive):
-            if isinstance(own, PrefixStore) and isinstance(own.underlying_store, TCPStore):
+            if own.connected:
                 own.close()
 
     def await_others(self, seconds: float) -> None:

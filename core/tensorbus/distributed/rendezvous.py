@@ -186,5 +186,4 @@ def by_store(store: Store, rank: int, world_size: int, timeout: float) -> Meetin
     job = PrefixStore(_JOB, store)
     agree(job, rank, world_size, timeout, "this store")
     secret = job.compare_set("secret", "", secrets.token_hex(32))
-    address = store.address if isinstance(store, TCPStore) else "127.0.0.1"
-    return Meeting(job, rank, world_size, secret, os.environ.get(INTERFACE) or address)
+    return Meeting(job, rank, world_size, secret, os.environ.get(INTERFACE) or store.address)

@@ -122,6 +122,24 @@ class Store:
         """
         return False
 
+    # -- for stores with a connection --------------------------------------------------------
+    @property
+    def address(self) -> str:
+        """Where other hosts reach this process."""
+        return "127.0.0.1"
+
+    @property
+    def connected(self) -> bool:
+        """Whether this object has a connection of its own, which ``close`` ends."""
+        return False
+
+    def wait_long(self) -> float:
+        """Let waits last as long as the connection holds; how long one wait may be, in seconds."""
+        return 1.0
+
+    def set_patience(self, seconds: float) -> None:
+        """How long to wait for an answer of the server."""
+
     # -- what a store brings -----------------------------------------------------------------
     def _read(self, key: str) -> bytes:
         raise NotImplementedError
@@ -256,6 +274,20 @@ class PrefixStore(Store):
 
     def close(self, remove: bool = False) -> None:
         self._store.close(remove)
+
+    @property
+    def address(self) -> str:
+        return self._store.address
+
+    @property
+    def connected(self) -> bool:
+        return self._store.connected
+
+    def wait_long(self) -> float:
+        return self._store.wait_long()
+
+    def set_patience(self, seconds: float) -> None:
+        self._store.set_patience(seconds)
 
     def _read(self, key: str) -> bytes:
         return self._store._read(self._key(key))

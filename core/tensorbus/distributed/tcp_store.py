@@ -182,8 +182,8 @@ class TCPStore(Store):
     ):
         super().__init__(timeout)
         self.host, self.port = host_name, port
-        self.patience = ANSWER_TIME
-        self.endless = False
+        self._patience = ANSWER_TIME
+        self._endless = False
         """Whether to bear with a server that is busy: only a broken connection counts."""
         self._secret = job_secret(host_name) if secret is None else secret
         self._server = None
@@ -241,13 +241,24 @@ class TCPStore(Store):
         """This machine's address, as the server sees it."""
         return host_of(self._connection.getsockname())
 
+    @property
+    def connected(self) -> bool:
+        return True
+
+    def wait_long(self) -> float:
+        self._endless = True
+        return 60.0
+
+    def set_patience(self, seconds: float) -> None:
+        self._patience = seconds
+
     def _ask(self, call: int, *arguments: bytes, waits: float = 0.0) -> bytes:
         body = b"".join(_LENGTH.pack(len(a)) + a for a in arguments)
         if len(body) > LIMIT:
             raise ValueError(f"a store takes at most {LIMIT} bytes at once, not {len(body)}")
         # Who waits for little wants to know soon that the server hangs.
-        patience = min(self.patience, waits + 1.0) if waits else self.patience
-        deadline = Deadline(waits + (_ENDLESS if self.endless else patience))
+        patience = min(self._patience, waits + 1.0) if waits else self._patience
+        deadline = Deadline(waits + (_ENDLESS if self._endless else patience))
         with self._lock:
             try:
                 write_all(

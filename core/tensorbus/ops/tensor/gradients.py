@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.autograd.api import backward as _backward
 from tensorbus.autograd.early import hear_early
 from tensorbus.autograd.node import AccumulateGrad, Node, Retain, hooks_of
 from tensorbus.op_engine.history import edge_of
@@ -136,7 +135,9 @@ def backward(
     inputs: Any = None,
 ) -> None:
     """Add the gradients of this tensor to ``.grad`` of the leaves it was made from."""
-    _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    from tensorbus.autograd import api  # here, so that programs without gradients never load it
+
+    api.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 @public(function=False)
