@@ -19,6 +19,7 @@ from tensorbus_conformance.cases import (
     empty_batches,
     extents,
     factories,
+    gradient_digits,
     host,
     kinks,
     large,
@@ -64,7 +65,7 @@ MODULES = (
     random_streams, random_generators, random_errors, refusals,
     layers, layer_behaviour, empty_batches, channels_last, training_helpers,
     optimizers, schedules, serialization,
-    large, backward, written_gradients,
+    large, backward, gradient_digits, written_gradients,
 )  # fmt: skip
 
 

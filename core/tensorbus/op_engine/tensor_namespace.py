@@ -35,6 +35,11 @@ class TensorNamespace:
         setattr(TensorNamespace, name, staticmethod(function))
         return function
 
+    @property
+    def backend(self) -> Any:
+        """The backend of the kind: rules ask it for its dtypes."""
+        return self.kind.backend
+
     def of(self, dtype: dtypes.dtype) -> TensorNamespace:
         """The namespace of another dtype on the same device."""
         return self.kind.of(dtype).T

@@ -64,13 +64,18 @@ binary("xlogy", doc="``input * log(other)``, 0 where *input* is 0",
 # fmt: on
 
 
-def _widened(F: Any, x: Any, function: Any, *more: Any) -> Any:
-    """The function computed in float64, or else float32: its steps cancel digits."""
+def widest(F: Any) -> Any:
+    """The same device with float64, or else float32: for functions whose steps cancel digits."""
     has_double = dtypes.float64 in F.backend.capabilities(F.index).dtypes
     d = dtypes.float64 if has_double else dtypes.float32
-    if F.dtype is d or F.dtype is dtypes.float64:
+    return F if F.dtype in (d, dtypes.float64) else F.of(d)
+
+
+def _widened(F: Any, x: Any, function: Any, *more: Any) -> Any:
+    """The function computed in float64, or else float32."""
+    wide = widest(F)
+    if wide is F:
         return function(F, x, *more)
-    wide = F.of(d)
     return F.cast(function(wide, wide.cast(x, F), *more), wide)
 
 

@@ -15,6 +15,7 @@ from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.pointwise.complex_numbers import complex as complex_of
+from tensorbus.ops.pointwise.special import widest
 from tensorbus.ops.reduce.reduction_rows import from_the_end
 from tensorbus.ops.reduce.reductions import cumsum, mean, std, var
 from tensorbus.ops.reduce.reductions import sum as sum_of
@@ -22,7 +23,7 @@ from tensorbus.rows.registry import row
 
 # fmt: off
 row("logcumsumexp", "x:T, dim", composite=lambda F, x, dim: _logcumsumexp(F, x, dim),
-    x=lambda F, g, x, out, dim: _logcumsumexp_backward(F, g, x, out, dim))
+    x=lambda F, g, x, dim: _logcumsumexp_backward(F, g, x, dim))
 # fmt: on
 
 
@@ -37,12 +38,21 @@ def _logcumsumexp(F: Any, x: Any, dim: int) -> Any:
     return F.clone(x)
 
 
-def _logcumsumexp_backward(F: Any, g: Any, x: Any, out: Any, dim: int) -> Any:
+def _logcumsumexp_backward(F: Any, g: Any, x: Any, dim: int) -> Any:
+    """The gradient, computed in float64: exponentials of large numbers lose digits."""
+    wide = widest(F)
+    if wide is F:
+        return _suffixes(F, g, x, dim)
+    return F.cast(_suffixes(wide, wide.cast(g, F), wide.cast(x, F), dim), wide)
+
+
+def _suffixes(F: Any, g: Any, x: Any, dim: int) -> Any:
     """``exp(x - out) * h`` where ``h[i] = g[i] + exp(out[i] - out[i + 1]) * h[i + 1]``.
 
     The factors are at most 1, so nothing overflows; the recurrence is solved by doubling.
     """
     n = x.shape[dim]
+    out = F.logcumsumexp(x, dim)
     finite = F.ne(out, -math.inf)
     steps = F.exp(F.sub(F.slice(out, dim, 0, n - 1, 1), F.slice(out, dim, 1, n, 1)))
     last = F.zeros((*x.shape[:dim], 1, *x.shape[dim + 1 :]))
