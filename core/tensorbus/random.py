@@ -46,7 +46,8 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of a seed, an int in [-2**63, 2**64)."""
-        seed = int(seed)
+        if not isinstance(seed, int) or isinstance(seed, bool):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         if not -(2**63) <= seed < 2**64:
             raise RuntimeError(f"Overflow when unpacking long: seed {seed} is out of range")
         with self._lock:
@@ -82,13 +83,21 @@ class Generator:
 
     def set_state(self, new_state: Any) -> None:
         """Go on from a state that ``get_state`` gave."""
-        host = new_state.cpu().numpy()
-        if host.dtype != np.uint8 or host.size != 24:
+        from tensorbus._tensor.tensor import Tensor
+
+        if not isinstance(new_state, Tensor):
+            found = type(new_state).__name__
+            raise TypeError(f"set_state(): argument 'new_state' must be a ByteTensor, not {found}")
+        host = new_state.detach().cpu().numpy()
+        if host.dtype != np.uint8:
+            raise TypeError(f"RNG state must be a torch.ByteTensor, not a tensor of {host.dtype}")
+        if host.size != 24:
             raise RuntimeError(
-                "a generator's state is a uint8 tensor of 24 bytes, "
-                f"not {host.dtype} of {host.size}"
+                f"RNG state is wrong size: a uint8 tensor of 24 bytes is wanted, not of {host.size}"
             )
-        seed, _, offset = (int(n) for n in np.ascontiguousarray(host).view("<u8"))
+        seed, middle, offset = (int(n) for n in np.ascontiguousarray(host).view("<u8"))
+        if middle or offset >= 2**63:
+            raise RuntimeError("Invalid RNG state: get_state() of no generator gave these bytes")
         with self._lock:
             self._seed, self._offset = seed, offset
 

@@ -32,6 +32,11 @@ class device:
             return _accelerator(type)
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {_name(type)}")
+        if index is not None:
+            if not isinstance(index, int) or isinstance(index, bool):
+                raise TypeError(f"device(): argument 'index' must be int, not {_name(index)}")
+            if index < 0:
+                raise RuntimeError(f"Device index must not be negative, but got {index}")
         text = type
         if ":" in text:
             if index is not None:

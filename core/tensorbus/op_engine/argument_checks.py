@@ -20,6 +20,8 @@ from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
 
 _UNSET = object()
+_SIZES = frozenset(["diagonal", "index", "k", "length", "m", "n", "output_size", "split_size"])
+"""The ints that PyTorch also takes from tensors and arrays of one element, of any rank."""
 _NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 """NumPy's argument names, which PyTorch takes too."""
 
@@ -97,7 +99,12 @@ def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., An
         (keywords if named else positional).append(text)
         if renamed.get(p.name):
             theirs = _NUMPY_NAMES[p.name]
-            lines += [f"    if {theirs} is not unset:", f"        {p.name} = {theirs}"]
+            lines += [
+                f"    if {theirs} is not unset:",
+                f"        if {p.name} is not default_{p.name}:",
+                f"            twice({name!r}, {p.name!r})",
+                f"        {p.name} = {theirs}",
+            ]
         if late and required:
             lines += [f"    if {p.name} is unset:", f"        missing({name!r}, {p.name!r})"]
         if position:  # the tensor of a method is one
@@ -107,7 +114,8 @@ def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., An
     rest = [f"**{p.name}" for p in parameters if p.kind is p.VAR_KEYWORD]
     head = ", ".join([*positional, *star, *keywords, *rest])
     source = "\n".join([f"def made({head}):", *lines, f"    return function({', '.join(passed)})"])
-    namespace.update({f"check_{k}": v for k, v in _CHECKERS.items()}, missing=_missing)
+    namespace.update({f"check_{k}": v for k, v in _CHECKERS.items()})
+    namespace.update(missing=_missing, twice=_twice)
     exec(compile(source, f"<arguments of {name}>", "exec"), namespace)
     made: Callable[..., Any] = functools.wraps(f)(namespace["made"])
     return made
@@ -119,8 +127,8 @@ def _check_text(p: inspect.Parameter, function: str, position: int | None) -> li
     if note not in _CHECKS or p.name in _OWN or p.name[0] == "_":
         return []
     common, check = _CHECKS[note]
-    if note == "int" and ("dim" in p.name or "axis" in p.name):
-        check = "dimension"
+    if note == "int" and p.name in _SIZES:
+        check = "size"
     allowed = [f"{p.name} is None"] * none + [common.format(p.name)]
     return [
         f"    if not ({' or '.join(allowed)}):",
@@ -130,6 +138,10 @@ def _check_text(p: inspect.Parameter, function: str, position: int | None) -> li
 
 def _missing(function: str, argument: str) -> None:
     raise TypeError(f"{function}() missing 1 required positional argument: '{argument}'")
+
+
+def _twice(function: str, argument: str) -> None:
+    raise TypeError(f"{function}() got multiple values for argument '{argument}'")
 
 
 # -- what is taken beside the common case ----------------------------------------------------
@@ -153,6 +165,23 @@ def as_int(value: Any, any_rank: bool = False) -> int | None:
         return operator.index(value)
     except TypeError:
         return None
+
+
+def as_ints(value: Any) -> tuple[int, ...] | None:
+    """The ints of a sequence; None where PyTorch refuses the value for such a one."""
+    if not isinstance(value, (tuple, list)):
+        return None
+    found = tuple(n if type(n) is int else as_int(n, any_rank=True) for n in value)
+    return None if None in found else found  # type: ignore[return-value]
+
+
+def _int_or_ints(value: Any) -> Any:
+    found = as_int(value, any_rank=True)
+    return as_ints(value) if found is None else found
+
+
+def _operand(value: Any) -> Any:
+    return value if isinstance(value, Tensor) else as_number(value)
 
 
 def as_float(value: Any) -> Any:
@@ -218,6 +247,9 @@ _CHECKS = {
     "float": ("type({}) is float", "float"),
     "complex": ("type({0}) is float or type({0}) is int", "number"),
     "str": ("isinstance({}, str)", "str"),
+    "Sequence[int]": ("False", "ints"),
+    "int | Sequence[int]": ("type({}) is int", "int_or_ints"),
+    "Tensor | complex": ("isinstance({}, Tensor)", "operand"),
     "dtypes.dtype": ("type({}) is dtype", "dtype"),
 }
 """For a type's name: the test of the common case, and who looks at the rest."""
@@ -226,8 +258,11 @@ _CHECKERS = {
     "tensor": _check("Tensor", _none),
     "tensors": _tensors,
     "bool": _check("bool", _none),
-    "int": _check("int", lambda value: as_int(value, any_rank=True)),
-    "dimension": _check("int", as_int),
+    "int": _check("int", as_int),
+    "size": _check("int", lambda value: as_int(value, any_rank=True)),
+    "ints": _check("tuple of ints", as_ints),
+    "int_or_ints": _check("tuple of ints", lambda value: _int_or_ints(value)),
+    "operand": _check("Tensor", lambda value: _operand(value)),
     "float": _check("float", as_float),
     "number": _check("Number", as_number),
     "str": _check("str", _none),

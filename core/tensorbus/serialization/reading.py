@@ -43,6 +43,9 @@ def load(
     is damaged or something else, UnsafeCheckpointError for one that names what is not known to be
     safe.
     """
+    unknown = pickle_load_args.keys() - {"encoding", "errors", "fix_imports", "buffers"}
+    if unknown:
+        raise TypeError(f"load() got an unexpected keyword argument '{min(unknown)}'")
     if pickle_module is not None and pickle_module is not pickle:
         raise ValueError("load(): pickle_module must be Python's pickle, or left out")
     if isinstance(f, str | os.PathLike):

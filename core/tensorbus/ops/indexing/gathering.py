@@ -144,7 +144,11 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """``self[indices] = values``, or ``+=`` with every duplicate applied where *accumulate*."""
     found, dim = [], 0
-    for item in indices:
+    for place, item in enumerate(indices):
+        if item is not None and not isinstance(item, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {place} in argument 1, but got {type(item).__name__}"
+            )
         if item is None:
             dim += 1
             continue

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import operator
+from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.argument_checks import as_int
 from tensorbus.op_engine.arguments import check_device
@@ -64,6 +65,8 @@ def repeat_interleave(
     With one tensor alone: the place i as often as ``input[i]`` says.
     """
     if repeats is None:
+        if len(input._s) != 1:
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
         return _counted(input)
     if dim is None:
         input, dim = input.reshape(-1), 0
@@ -71,9 +74,13 @@ def repeat_interleave(
     d = wrap_dim(dim, len(x._s))
     n = x._s[d]
     if not isinstance(repeats, Tensor):
-        repeats = operator.index(repeats)
+        whole = as_int(repeats)
+        if whole is None:
+            raise type_error("repeat_interleave", "repeats", 2, "int", repeats)
+        repeats = whole
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
+        _check_total(n * repeats, output_size)
         raised = core("unsqueeze")(x, d + 1)
         spread = raised.expand((*x._s[: d + 1], repeats, *x._s[d + 1 :]))
         return core("clone")(spread).reshape((*x._s[:d], n * repeats, *x._s[d + 1 :]))
@@ -87,12 +94,21 @@ def repeat_interleave(
             f"repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{repeats._s[0]} and input.size({d}) = {n}"
         )
-    return core("take")(x, d, _counted(repeats), False)
+    places = _counted(repeats)
+    _check_total(places._s[0], output_size)
+    return core("take")(x, d, places, False)
+
+
+def _check_total(total: int, output_size: int | None) -> None:
+    if output_size is not None and output_size != total:
+        raise RuntimeError(
+            f"repeat_interleave: Invalid output_size, expected {total} but got {output_size}"
+        )
 
 
 def _counted(repeats: Tensor) -> Tensor:
     """Each place as often as its count says: marks at the ends, and their running count."""
-    if repeats._k.dtype.category != dtypes.INTEGER:
+    if repeats._k.dtype not in (dtypes.int32, dtypes.int64):
         raise RuntimeError("repeats has to be Long or Int tensor")
     k = repeats._k.i64
     if not repeats._s[0]:
@@ -141,7 +157,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @public()
 @composed(node="RollBackward0", layout="order", operands=1)
-def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
+def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
     """Elements shifted along some dimensions, those at the end going to the front; or flat."""
     move, dim = as_int(shifts), as_int(dims)
     moves = tuple(shifts) if move is None else (move,)
@@ -167,7 +183,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
 
 @public()
 @composed(node="Rot90Backward0")
-def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """A quarter turn in the plane of two dimensions, *k* times, from the first to the second."""
     rank = len(input._s)
     if len(dims) != 2:

@@ -225,7 +225,9 @@ def _between(input: Tensor, min: Tensor, max: Tensor) -> Tensor:
 
 
 @public(out=True, inplace=True, aliases=("clip",))
-def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def clamp(
+    input: Tensor, min: Tensor | complex | None = None, max: Tensor | complex | None = None
+) -> Tensor:
     """The values cut to [min, max]; either may be missing, a number or a tensor."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -236,6 +238,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     if isinstance(min, Tensor) and isinstance(max, Tensor):
         return _between(input, min, max)
     if isinstance(min, Tensor) or isinstance(max, Tensor):
+        if min is not None and max is not None:
+            raise TypeError("clamp(): 'min' and 'max' must both be numbers, or both tensors")
         if min is not None:
             input = FUNCTIONS["clamp_min"](input, min)
         return input if max is None else FUNCTIONS["clamp_max"](input, max)

@@ -18,7 +18,7 @@ from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import Lazy, public
 from tensorbus.op_engine.scalars import c_name, fitted, widened
 from tensorbus.ops.pointwise.declaring import scaled
-from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS  # it fills them
+from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS, refuse_bool
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import ROWS, row
 
@@ -122,15 +122,11 @@ FUNCTIONS["subtract"] = FUNCTIONS["sub"]
 @public(method=False)
 def rsub(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
     """``other - alpha * input``."""
-    check_tensors("rsub", input=input)
+    refuse_bool(other, input)
     if isinstance(other, Tensor):
         return other.sub(input, alpha=alpha)
-    if input._k.dtype is dtypes.bool:
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
-            "to invert a mask, use the `~` or `logical_not()` operator instead."
-        )
-    return other - (input if alpha == 1 else scaled(other, input, alpha))
+    plain = type(alpha) is int and alpha == 1
+    return other - (input if plain else scaled(other, input, alpha))
 
 
 # -- products added --------------------------------------------------------------------------

@@ -278,12 +278,12 @@ def _bounded(name: str, input: Tensor, bound: Any) -> Tensor:
 
 
 @public(out=True, inplace=True)
-def clamp_min(input: Tensor, min: Any) -> Tensor:
+def clamp_min(input: Tensor, min: Tensor | complex) -> Tensor:
     """The values, and *min* where they are below; *min* is a number or a tensor."""
     return _bounded("clamp_min", input, min)
 
 
 @public(out=True, inplace=True)
-def clamp_max(input: Tensor, max: Any) -> Tensor:
+def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
     """The values, and *max* where they are above; *max* is a number or a tensor."""
     return _bounded("clamp_max", input, max)

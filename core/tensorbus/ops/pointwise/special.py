@@ -374,6 +374,8 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of *p* dimensions."""
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if input._k.dtype is dtypes.bool:
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
     total = input.lgamma()
     for i in range(1, p):
         total = total + (input - 0.5 * i).lgamma()

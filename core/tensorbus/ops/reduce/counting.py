@@ -60,13 +60,13 @@ def _bincount(F: Any, x: Any, n: int) -> Any:
 @public(method=False, out=SAME)
 def searchsorted(
     sorted_sequence: Tensor,
-    input: Any = None,
+    input: Tensor | complex | None = None,
     *,
     out_int32: bool = False,
     right: bool = False,
     side: str | None = None,
     sorter: Tensor | None = None,
-    values: Any = None,
+    values: Tensor | complex | None = None,
 ) -> Tensor:
     """Where each value would be put in a sorted sequence, before equal ones or, *right*, behind.
 
@@ -135,7 +135,7 @@ def searchsorted(
 
 @public(out=SAME)
 def bucketize(
-    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+    input: Tensor | complex, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
     """The number of the bucket between boundaries that each value lies in."""
     if len(boundaries._s) != 1:
@@ -147,7 +147,11 @@ def bucketize(
 
 @public(method=False)
 def isin(
-    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+    elements: Tensor | complex,
+    test_elements: Tensor | complex,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
 ) -> Tensor:
     """Whether each element is among the test elements."""
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):

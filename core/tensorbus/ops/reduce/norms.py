@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_checks import as_number
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
@@ -104,7 +106,7 @@ def _check_dtype(name: str, own: dtypes.dtype, wanted: dtypes.dtype) -> None:
 @public(name="linalg_vector_norm", function=False, method=False, out=SAME)
 def vector_norm(
     x: Tensor,
-    ord: float = 2,
+    ord: complex = 2,
     dim: Any = None,
     keepdim: bool = False,
     *,
@@ -119,16 +121,22 @@ def vector_norm(
     tensor(5.)
     """
     check_tensors("linalg_vector_norm", x=x)
-    if isinstance(ord, str):
-        raise TypeError("linalg_vector_norm(): argument 'ord' (position 2) must be Number, not str")
+    order = as_number(ord)
+    if order is None:
+        raise type_error("linalg_vector_norm", "ord", 2, "Number", ord)
+    if isinstance(order, complex):
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a non-complex scalar as the order of norm."
+        )
+    ord = order
     x = _prepared("linalg.vector_norm", x, dtype)
     rank = len(x._s)
     dims = wrap_dims(dim, rank)
     if not rank:
-        return core("vector_norm")(core("view")(x, (1,)), ord, (0,))
-    if 0 in x._s and (ord < 0 or ord == math.inf):
-        _refuse_empty(x, ord, dim, dims)
-    r = core("vector_norm")(x, ord, dims)
+        return core("vector_norm")(core("view")(x, (1,)), order, (0,))
+    if 0 in x._s and (order < 0 or order == math.inf):
+        _refuse_empty(x, order, dim, dims)
+    r = core("vector_norm")(x, order, dims)
     return core("view")(r, kept(tuple(x._s), dims)) if keepdim else r
 
 

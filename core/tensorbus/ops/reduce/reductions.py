@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base import dtypes
@@ -33,7 +34,11 @@ def _reduce(name: str, x: Tensor, dim: Any, keepdim: bool, *more: Any) -> Tensor
 
 @public(out=True)
 def sum(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """The sum of all elements, or over some dimensions; integers give int64.
 
@@ -48,7 +53,11 @@ def sum(
 
 @public(out=True)
 def mean(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """The mean of all elements, or over some dimensions; floating point or complex only."""
     x = input if dtype is None else to_kind(input, input._k.of(dtype))
@@ -63,7 +72,11 @@ def mean(
 
 @public(out=True)
 def prod(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """The product of all elements, or over one dimension; integers give int64."""
     return _reduce("prod", _accumulated(input, dtype), dim, keepdim)
@@ -84,14 +97,14 @@ def _nonempty(name: str, x: Tensor, dim: Any) -> None:
 
 
 @public(out=SAME)
-def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+def amax(input: Tensor, dim: int | Sequence[int] | None = (), keepdim: bool = False) -> Tensor:
     """The largest value over some dimensions; the gradient is shared among equals."""
     _nonempty("amax", input, dim)
     return _reduce("amax", input, dim, keepdim)
 
 
 @public(out=SAME)
-def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
+def amin(input: Tensor, dim: int | Sequence[int] | None = (), keepdim: bool = False) -> Tensor:
     """The smallest value over some dimensions; the gradient is shared among equals."""
     _nonempty("amin", input, dim)
     return _reduce("amin", input, dim, keepdim)
@@ -120,13 +133,13 @@ def _arg(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 
 @public(out=SAME)
-def argmax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The place of the largest value, int64; the first among equals."""
     return _arg("argmax", input, dim, keepdim)
 
 
 @public(out=SAME)
-def argmin(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The place of the smallest value, int64; the first among equals."""
     return _arg("argmin", input, dim, keepdim)
 
@@ -141,13 +154,13 @@ def _truth(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 
 @public(out=TRUTH)
-def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def any(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Whether any element is true."""
     return _truth("any", input, dim, keepdim)
 
 
 @public(out=TRUTH)
-def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+def all(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Tensor:
     """Whether all elements are true."""
     return _truth("all", input, dim, keepdim)
 
@@ -161,8 +174,8 @@ def _correction(unbiased: Any, correction: Any) -> Any:
 @public(out=SAME)
 def var(
     input: Tensor,
-    dim: Any = None,
-    unbiased: Any = None,
+    dim: bool | int | Sequence[int] | None = None,
+    unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: complex | None = None,
@@ -185,8 +198,8 @@ def _spread_of(name: str, x: Tensor, dim: Any, keepdim: bool, correction: Any) -
 @public(out=SAME)
 def std(
     input: Tensor,
-    dim: Any = None,
-    unbiased: Any = None,
+    dim: bool | int | Sequence[int] | None = None,
+    unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: complex | None = None,
@@ -196,7 +209,7 @@ def std(
 
 
 @public(out=True)
-def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
     """``log(sum(exp(input)))`` over some dimensions, without overflow."""
 
     if input._k.dtype.category < dtypes.FLOAT:

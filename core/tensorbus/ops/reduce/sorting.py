@@ -91,7 +91,9 @@ def _order(x: Tensor, d: int, descending: bool) -> Tensor:
 
 
 @public(out=SAME)
-def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+def argsort(
+    input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
+) -> Tensor:
     """The places of the elements in order along a dimension; always stable."""
     return sort(input.detach(), dim, descending).indices
 
@@ -107,6 +109,8 @@ def msort(input: Tensor) -> Tensor:
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """(values, indices) of the *k* largest, or smallest, along a dimension, in order."""
     _refuse_complex(" topk", input)
+    if input._k.dtype is dtypes.bool:
+        raise RuntimeError("topk does not support bool dtypes: convert the tensor first")
     x, d = _lined(input, dim)
     if not 0 <= k <= x._s[d]:
         raise RuntimeError("selected index k out of range")

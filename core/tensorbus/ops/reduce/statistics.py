@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base import dtypes
@@ -106,8 +107,8 @@ def _moments(name: str, input: Tensor, spread: Any, args: Any) -> tuple[Tensor, 
 @public(method=False)
 def std_mean(
     input: Tensor,
-    dim: Any = None,
-    unbiased: Any = None,
+    dim: bool | int | Sequence[int] | None = None,
+    unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: complex | None = None,
@@ -119,8 +120,8 @@ def std_mean(
 @public(method=False)
 def var_mean(
     input: Tensor,
-    dim: Any = None,
-    unbiased: Any = None,
+    dim: bool | int | Sequence[int] | None = None,
+    unbiased: bool | None = None,
     keepdim: bool = False,
     *,
     correction: complex | None = None,
@@ -135,7 +136,11 @@ def _without_nan(x: Tensor) -> Tensor:
 
 @public(out=True)
 def nansum(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """The sum with NaN counted as 0."""
     check_tensors("nansum", input=input)
@@ -148,7 +153,11 @@ def nansum(
 
 @public(out=True)
 def nanmean(
-    input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+    input: Tensor,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """The mean of the values that are not NaN."""
     check_tensors("nanmean", input=input)
@@ -156,6 +165,11 @@ def nanmean(
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got "
             f"{scalar_name(input._k.dtype)}"
+        )
+    if dtype is not None and dtype.category < dtypes.FLOAT:
+        raise RuntimeError(
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating "
+            f"point or complex dtype. Got: {scalar_name(dtype)}"
         )
     present = (~input.detach().isnan()).sum(dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / present

@@ -11,6 +11,7 @@ from tensorbus._tensor.tensor import PERMUTED, Tensor, bump
 from tensorbus.op_engine import override
 from tensorbus.op_engine.dims import shape_argument
 from tensorbus.op_engine.public import public
+from tensorbus.op_engine.scalars import c_name
 from tensorbus.rows.layouts import contiguous_strides
 
 
@@ -52,6 +53,11 @@ def set_(
     """Make the tensor a view of another's storage."""
     if isinstance(source, Tensor):
         made = source
+        if made._k.dtype is not self._k.dtype:
+            raise RuntimeError(
+                f"Could not set tensor of type {c_name(made._k.dtype)} to a tensor of type "
+                f"{c_name(self._k.dtype)}"
+            )
     elif source is None:
         from tensorbus.ops.creation.factories import empty
 

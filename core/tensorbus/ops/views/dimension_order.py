@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
@@ -90,7 +91,7 @@ def t(input: Tensor) -> Tensor:
 
 
 @public(aliases=("moveaxis",))
-def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """Dimensions moved to other places, the rest in their order."""
     rank = len(input._s)
     src = [wrap_dim(d, rank) for d in (source if isinstance(source, (tuple, list)) else (source,))]

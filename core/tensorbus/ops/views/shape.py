@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base import dtypes
@@ -180,7 +181,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 
 @public()
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Without the dimensions of extent 1, or without those named where their extent is 1."""
     rank = len(input._s)
     dims = set(() if isinstance(dim, tuple) and not dim else wrap_dims(dim, rank))
@@ -216,7 +217,7 @@ def ravel(input: Tensor) -> Tensor:
 
 
 @public()
-def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dimension split into several; one of the sizes may be -1."""
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")

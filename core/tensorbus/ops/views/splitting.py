@@ -7,11 +7,14 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from tensorbus._base import dtypes
+from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.argument_checks import as_int
+from tensorbus.op_engine.argument_checks import as_int, as_ints
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.public import public
+from tensorbus.op_engine.scalars import scalar_name_of
 from tensorbus.rows.recipes import piece
 
 
@@ -30,7 +33,9 @@ def _outputs(function: str, views: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 
 
 @public(method=False)
-def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split(
+    tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
     """Views of pieces of one size (the last may be smaller), or of the sizes listed."""
     if not isinstance(split_size_or_sections, int):
         return split_with_sizes(tensor, split_size_or_sections, dim)
@@ -53,13 +58,15 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 
 
 @public(name="split", function=False)
-def _split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def _split_method(
+    self: Tensor, split_size: int | Sequence[int], dim: int = 0
+) -> tuple[Tensor, ...]:
     """Views of pieces of one size (the last may be smaller), or of the sizes listed."""
     return split(self, split_size, dim)
 
 
 @public()
-def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of the sizes listed, which must add up to the extent."""
     if not input._s:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -102,14 +109,26 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     d = wrap_dim(dim, len(input._s))
     n = input._s[d]
     if isinstance(indices_or_sections, Tensor):
-        indices_or_sections = indices_or_sections.tolist()
+        places = indices_or_sections
+        if len(places._s) > 1 or places._k.dtype is not dtypes.int64:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be an int64 tensor of at most "
+                f"one dimension, but got {scalar_name_of(places)} of {len(places._s)} dimensions"
+            )
+        indices_or_sections = places.tolist()
     sections = as_int(indices_or_sections)
     if sections is not None:
         if sections <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
         small, larger = divmod(n, sections)
         return _pieces(input, d, [small + (at < larger) for at in range(sections)])
-    bounds = [0, *indices_or_sections, n]
+    between = as_ints(indices_or_sections)
+    if between is None:
+        raise type_error(
+            "tensor_split", "indices_or_sections", 2, "int, tuple of ints or Tensor",
+            indices_or_sections,
+        )  # fmt: skip
+    bounds = [0, *between, n]
     return tuple([_cut(input, d, start, stop) for start, stop in itertools.pairwise(bounds)])
 
 
@@ -126,7 +145,11 @@ def _split_along(name: str, rank: int, dim_of: Any) -> None:
                 f"with {len(input._s)} dimensions!"
             )
         d, sections = dim_of(input), indices_or_sections
-        if isinstance(sections, int) and (not sections or input._s[d] % sections):
+        if (
+            isinstance(sections, int)
+            and not isinstance(sections, bool)
+            and (not sections or input._s[d] % sections)
+        ):
             raise RuntimeError(
                 f"torch.{name} attempted to split along dimension {d}, but the size of the "
                 f"dimension {input._s[d]} is not divisible by the split_size {sections}!"

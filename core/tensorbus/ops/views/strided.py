@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from tensorbus._base import dtypes
+from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_checks import as_int
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.public import public
@@ -14,7 +18,7 @@ from tensorbus.rows.registry import ROWS
 
 
 @public()
-def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     """*length* places of one dimension from *start* on, without a copy."""
     if not input._s:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -22,7 +26,15 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         raise RuntimeError("narrow(): length must be non-negative.")
     d = wrap_dim(dim, len(input._s))
     n = input._s[d]
-    start = int(start)
+    if isinstance(start, Tensor):
+        if start._s or start._k.dtype.category != dtypes.INTEGER:
+            raise RuntimeError("start must be an 0-dim integral Tensor.")
+        start = int(start.item())
+    elif type(start) is not int:
+        whole = as_int(start)
+        if whole is None:
+            raise type_error("narrow", "start", 3, "int", start)
+        start = whole
     if not -n <= start <= n:
         raise IndexError(
             f"start out of range (expected to be in range of [{-n}, {n}], but got {start})"
@@ -49,7 +61,9 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 
 @public()
-def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: Any = None) -> Tensor:
+def as_strided(
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
     """A view with any shape, strides and offset within the storage."""
     shape, strides = tuple(size), tuple(stride)
     own = input._k.layout(input._a)[1]
