@@ -167,19 +167,19 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _complex = 1, alpha
     """``beta * input + alpha * outer(vec1, vec2)``."""
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged, complex numbers conjugated."""
-def all(input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def all(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether all elements are true."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
     """Whether all elements are close: ``abs(input - other) <= atol + rtol * abs(other)``."""
-def amax(input: Tensor, dim: Any = (), keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def amax(input: Tensor, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The largest value over some dimensions; the gradient is shared among equals."""
-def amin(input: Tensor, dim: Any = (), keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def amin(input: Tensor, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The smallest value over some dimensions; the gradient is shared among equals."""
 def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: Any = None) -> Any:
     """(min, max) of all elements or along a dimension."""
 def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of a complex number; of a real one pi where it is negative, else 0."""
-def any(input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def any(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether any element is true."""
 def arange(start: Any = None, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """``start``, ``start + step``... before ``end``; int64 where all three are integers."""
@@ -209,15 +209,15 @@ def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic tangent, element by element; *out* receives the result where given."""
 def arctanh_(input: Tensor) -> Tensor:
     """In-place version of ``arctanh``: the method as a function."""
-def argmax(input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The place of the largest value, int64; the first among equals."""
-def argmin(input: Tensor, dim: Any = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The place of the smallest value, int64; the first among equals."""
-def argsort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def argsort(input: Tensor, dim: _int = -1, descending: _bool = False, *, stable: _bool = False, out: Tensor | None = None) -> Tensor:
     """The places of the elements in order along a dimension; always stable."""
 def argwhere(input: Tensor) -> Tensor:
     """The coordinates of what is not zero, a row for each."""
-def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: Any = None) -> Tensor:
+def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
     """A view with any shape, strides and offset within the storage."""
 def as_strided_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """In-place version of ``as_strided``: no element moves."""
@@ -273,7 +273,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors expanded, without a copy, to the shape that they broadcast to."""
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """``expand`` as a function."""
-def bucketize(input: Any, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor:
+def bucketize(input: Tensor | _complex, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor:
     """The number of the bucket between boundaries that each value lies in."""
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of one element of each vector, as rows."""
@@ -289,21 +289,21 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices, in the order that costs least."""
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of at most *chunks* pieces of one size, the last smaller where it must be."""
-def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+def clamp(input: Tensor, min: Tensor | _complex | None = None, max: Tensor | _complex | None = None, *, out: Tensor | None = None) -> Tensor:
     """The values cut to [min, max]; either may be missing, a number or a tensor."""
-def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def clamp_(input: Tensor, min: Tensor | _complex | None = None, max: Tensor | _complex | None = None) -> Tensor:
     """In-place version of ``clamp``: the method as a function."""
-def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
+def clamp_max(input: Tensor, max: Tensor | _complex, *, out: Tensor | None = None) -> Tensor:
     """The values, and *max* where they are above; *max* is a number or a tensor."""
-def clamp_max_(input: Tensor, max: Any) -> Tensor:
+def clamp_max_(input: Tensor, max: Tensor | _complex) -> Tensor:
     """In-place version of ``clamp_max``: the method as a function."""
-def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
+def clamp_min(input: Tensor, min: Tensor | _complex, *, out: Tensor | None = None) -> Tensor:
     """The values, and *min* where they are below; *min* is a number or a tensor."""
-def clamp_min_(input: Tensor, min: Any) -> Tensor:
+def clamp_min_(input: Tensor, min: Tensor | _complex) -> Tensor:
     """In-place version of ``clamp_min``: the method as a function."""
-def clip(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+def clip(input: Tensor, min: Tensor | _complex | None = None, max: Tensor | _complex | None = None, *, out: Tensor | None = None) -> Tensor:
     """The values cut to [min, max]; either may be missing, a number or a tensor."""
-def clip_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
+def clip_(input: Tensor, min: Tensor | _complex | None = None, max: Tensor | _complex | None = None) -> Tensor:
     """In-place version of ``clip``: the method as a function."""
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy, which gradients flow through; dense tensors keep their order of dimensions."""
@@ -525,7 +525,7 @@ def isclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1
     """Where ``abs(input - other) <= atol + rtol * abs(other)``; the operands broadcast."""
 def isfinite(input: Tensor) -> Tensor:
     """Whether it is neither NaN nor infinite, element by element."""
-def isin(elements: Any, test_elements: Any, *, assume_unique: _bool = False, invert: _bool = False) -> Tensor:
+def isin(elements: Tensor | _complex, test_elements: Tensor | _complex, *, assume_unique: _bool = False, invert: _bool = False) -> Tensor:
     """Whether each element is among the test elements."""
 def isinf(input: Tensor) -> Tensor:
     """Whether it is infinite, element by element."""
@@ -599,7 +599,7 @@ def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
     """In-place version of ``logit``: the method as a function."""
 def logspace(start: Any, end: Any, steps: _int, base: _float = 10.0, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """*base* to the power of *steps* exponents from *start* to *end*, both included."""
-def logsumexp(input: Tensor, dim: Any, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """``log(sum(exp(input)))`` over some dimensions, without overflow."""
 def lshift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input << other``; the operands broadcast."""
@@ -619,7 +619,7 @@ def max(input: Tensor, dim: Any = None, keepdim: _bool = False, *, other: Any = 
     """The largest element; with *dim* (values, indices), the first among equals."""
 def maximum(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The larger of both, NaN where either is; the operands broadcast."""
-def mean(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
+def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The mean of all elements, or over some dimensions; floating point or complex only."""
 def median(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None) -> Any:
     """The lower median, NaN if any element is; with *dim* (values, indices)."""
@@ -633,9 +633,9 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices."""
 def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> Any:
     """(values, indices) of the most frequent value, the smallest of several; its last place."""
-def moveaxis(input: Tensor, source: Any, destination: Any) -> Tensor:
+def moveaxis(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
     """Dimensions moved to other places, the rest in their order."""
-def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+def movedim(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
     """Dimensions moved to other places, the rest in their order."""
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Sorted along the first dimension."""
@@ -653,13 +653,13 @@ def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None =
     """NaN and the infinities replaced: by 0, and by the dtype's largest and smallest numbers."""
 def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
     """In-place version of ``nan_to_num``: the method as a function."""
-def nanmean(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
+def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The mean of the values that are not NaN."""
 def nanmedian(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None) -> Any:
     """The lower median of what is not NaN; with *dim* (values, indices)."""
-def nansum(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
+def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum with NaN counted as 0."""
-def narrow(input: Tensor, dim: _int, start: Any, length: _int) -> Tensor:
+def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
     """*length* places of one dimension from *start* on, without a copy."""
 def ne(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input != other``; the operands broadcast."""
@@ -701,7 +701,7 @@ def positive(input: Tensor) -> Tensor:
     """The tensor itself; RuntimeError for truth values."""
 def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input ** exponent``; the operands broadcast, and one of them may be a number."""
-def prod(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
+def prod(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The product of all elements, or over one dimension; integers give int64."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
     """``put_`` on a copy."""
@@ -747,9 +747,9 @@ def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: conjugates are always computed at once here."""
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself: negations are always computed at once here."""
-def roll(input: Tensor, shifts: Any, dims: Any = ()) -> Tensor:
+def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = ()) -> Tensor:
     """Elements shifted along some dimensions, those at the end going to the front; or flat."""
-def rot90(input: Tensor, k: _int = 1, dims: Any = ...) -> Tensor:
+def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
     """A quarter turn in the plane of two dimensions, *k* times, from the first to the second."""
 def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """The nearest integer, or the nearest number of so many decimals; halves to even."""
@@ -771,7 +771,7 @@ def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Te
     """A copy with every element of *src* added at its place; each duplicate counts."""
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
     """A copy with the elements of *src* reduced at their places."""
-def searchsorted(sorted_sequence: Tensor, input: Any = None, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, values: Any = None, out: Tensor | None = None) -> Tensor:
+def searchsorted(sorted_sequence: Tensor, input: Tensor | _complex | None = None, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, values: Tensor | _complex | None = None, out: Tensor | None = None) -> Tensor:
     """Where each value would be put in a sorted sequence, before equal ones or, *right*, behind."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """One place of a dimension, which disappears; without a copy."""
@@ -805,9 +805,9 @@ def softmax(input: Tensor, dim: _int, dtype: dtypes.dtype | None = None, *, out:
     """``exp(input) / sum(exp(input))`` along a dimension."""
 def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Any = None) -> Any:
     """(values, indices) in order along a dimension; NaN counts as largest."""
-def split(tensor: Tensor, split_size_or_sections: Any, dim: _int = 0) -> tuple[Tensor, ...]:
+def split(tensor: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of one size (the last may be smaller), or of the sizes listed."""
-def split_with_sizes(input: Tensor, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of the sizes listed, which must add up to the extent."""
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square root, element by element; *out* receives the result where given."""
@@ -817,19 +817,19 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``input * input``, element by element; *out* receives the result where given."""
 def square_(input: Tensor) -> Tensor:
     """In-place version of ``square``: the method as a function."""
-def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """Without the dimensions of extent 1, or without those named where their extent is 1."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new dimension."""
-def std(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
+def std(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
     """The standard deviation, with Bessel's correction unless ``correction=0``."""
-def std_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: _complex | None = None) -> tuple[Tensor, Tensor]:
+def std_mean(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _complex | None = None) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean, of all elements or over some dimensions."""
 def sub(input: _Operand, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``input - other``; the operands broadcast."""
 def subtract(input: _Operand, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``input - other``; the operands broadcast."""
-def sum(input: Tensor, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
+def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of all elements, or over some dimensions; integers give int64."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """``transpose`` under NumPy's name."""
@@ -883,7 +883,7 @@ def trunc_(input: Tensor) -> Tensor:
     """In-place version of ``trunc``: the method as a function."""
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of all slices of a dimension, which disappears."""
-def unflatten(input: Tensor, dim: _int, sizes: Any) -> Tensor:
+def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
     """One dimension split into several; one of the sizes may be -1."""
 def unique(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
     """The different elements in order, or slices of a dimension; with inverse and counts."""
@@ -893,9 +893,9 @@ def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A new dimension of extent 1."""
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
     """Powers of a vector's elements as columns, the highest first unless *increasing*."""
-def var(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
+def var(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
     """The variance, with Bessel's correction unless ``correction=0``."""
-def var_mean(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: _complex | None = None) -> tuple[Tensor, Tensor]:
+def var_mean(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _complex | None = None) -> tuple[Tensor, Tensor]:
     """The variance and the mean, of all elements or over some dimensions."""
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors, the first one conjugated."""

@@ -7,6 +7,7 @@ from builtins import int as _int
 from builtins import type as _type
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 from typing import Self
 from typing import overload
@@ -179,19 +180,19 @@ class Tensor:
         """In-place version of ``addr``."""
     def adjoint(self) -> Tensor:
         """The last two dimensions exchanged, complex numbers conjugated."""
-    def all(self, dim: Any = None, keepdim: _bool = False) -> Tensor:
+    def all(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether all elements are true."""
     def allclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
         """Whether all elements are close: ``abs(input - other) <= atol + rtol * abs(other)``."""
-    def amax(self, dim: Any = (), keepdim: _bool = False) -> Tensor:
+    def amax(self, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False) -> Tensor:
         """The largest value over some dimensions; the gradient is shared among equals."""
-    def amin(self, dim: Any = (), keepdim: _bool = False) -> Tensor:
+    def amin(self, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False) -> Tensor:
         """The smallest value over some dimensions; the gradient is shared among equals."""
     def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> Any:
         """(min, max) of all elements or along a dimension."""
     def angle(self) -> Tensor:
         """The angle of a complex number; of a real one pi where it is negative, else 0."""
-    def any(self, dim: Any = None, keepdim: _bool = False) -> Tensor:
+    def any(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether any element is true."""
     def arccos(self) -> Tensor:
         """The arc cosine, element by element; *out* receives the result where given."""
@@ -221,17 +222,17 @@ class Tensor:
         """The inverse hyperbolic tangent, element by element; *out* receives the result where given."""
     def arctanh_(self) -> Self:
         """In-place version of ``atanh``."""
-    def argmax(self, dim: Any = None, keepdim: _bool = False) -> Tensor:
+    def argmax(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
         """The place of the largest value, int64; the first among equals."""
-    def argmin(self, dim: Any = None, keepdim: _bool = False) -> Tensor:
+    def argmin(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
         """The place of the smallest value, int64; the first among equals."""
-    def argsort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Tensor:
+    def argsort(self, dim: _int = -1, descending: _bool = False, *, stable: _bool = False) -> Tensor:
         """The places of the elements in order along a dimension; always stable."""
     def argwhere(self) -> Tensor:
         """The coordinates of what is not zero, a row for each."""
-    def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Tensor:
+    def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
         """A view with any shape, strides and offset within the storage."""
-    def as_strided_(self, size: Any, stride: Any, storage_offset: Any = None) -> Self:
+    def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Self:
         """A view with any shape, strides and offset within the storage."""
     def as_subclass(self, cls: _type) -> Any:
         """The same storage and history as an object of a subclass of Tensor."""
@@ -315,21 +316,21 @@ class Tensor:
         """The tensor as int8."""
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """Views of at most *chunks* pieces of one size, the last smaller where it must be."""
-    def clamp(self, min: Any = None, max: Any = None) -> Tensor:
+    def clamp(self, min: Tensor | complex | None = None, max: Tensor | complex | None = None) -> Tensor:
         """The values cut to [min, max]; either may be missing, a number or a tensor."""
-    def clamp_(self, min: Any = None, max: Any = None) -> Self:
+    def clamp_(self, min: Tensor | complex | None = None, max: Tensor | complex | None = None) -> Self:
         """In-place version of ``clamp``."""
-    def clamp_max(self, max: Any) -> Tensor:
+    def clamp_max(self, max: Tensor | complex) -> Tensor:
         """The values, and *max* where they are above; *max* is a number or a tensor."""
-    def clamp_max_(self, max: Any) -> Self:
+    def clamp_max_(self, max: Tensor | complex) -> Self:
         """In-place version of ``clamp_max``."""
-    def clamp_min(self, min: Any) -> Tensor:
+    def clamp_min(self, min: Tensor | complex) -> Tensor:
         """The values, and *min* where they are below; *min* is a number or a tensor."""
-    def clamp_min_(self, min: Any) -> Self:
+    def clamp_min_(self, min: Tensor | complex) -> Self:
         """In-place version of ``clamp_min``."""
-    def clip(self, min: Any = None, max: Any = None) -> Tensor:
+    def clip(self, min: Tensor | complex | None = None, max: Tensor | complex | None = None) -> Tensor:
         """The values cut to [min, max]; either may be missing, a number or a tensor."""
-    def clip_(self, min: Any = None, max: Any = None) -> Self:
+    def clip_(self, min: Tensor | complex | None = None, max: Tensor | complex | None = None) -> Self:
         """In-place version of ``clip``."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy, which gradients flow through; dense tensors keep their order of dimensions."""
@@ -727,7 +728,7 @@ class Tensor:
         """``log(input / (1 - input))``; *input* is cut to [eps, 1 - eps] where *eps* is given."""
     def logit_(self, eps: _float | None = None) -> Self:
         """In-place version of ``logit``."""
-    def logsumexp(self, dim: Any, keepdim: _bool = False) -> Tensor:
+    def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
         """``log(sum(exp(input)))`` over some dimensions, without overflow."""
     def long(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as int64."""
@@ -763,7 +764,7 @@ class Tensor:
         """The largest element; with *dim* (values, indices), the first among equals."""
     def maximum(self, other: _Operand) -> Tensor:
         """The larger of both, NaN where either is; the operands broadcast."""
-    def mean(self, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    def mean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The mean of all elements, or over some dimensions; floating point or complex only."""
     def median(self, dim: _int | None = None, keepdim: _bool = False) -> Any:
         """The lower median, NaN if any element is; with *dim* (values, indices)."""
@@ -775,9 +776,9 @@ class Tensor:
         """The product of two matrices."""
     def mode(self, dim: _int = -1, keepdim: _bool = False) -> Any:
         """(values, indices) of the most frequent value, the smallest of several; its last place."""
-    def moveaxis(self, source: Any, destination: Any) -> Tensor:
+    def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """Dimensions moved to other places, the rest in their order."""
-    def movedim(self, source: Any, destination: Any) -> Tensor:
+    def movedim(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """Dimensions moved to other places, the rest in their order."""
     def msort(self) -> Tensor:
         """Sorted along the first dimension."""
@@ -804,13 +805,13 @@ class Tensor:
         """NaN and the infinities replaced: by 0, and by the dtype's largest and smallest numbers."""
     def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Self:
         """In-place version of ``nan_to_num``."""
-    def nanmean(self, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    def nanmean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The mean of the values that are not NaN."""
     def nanmedian(self, dim: _int | None = None, keepdim: _bool = False) -> Any:
         """The lower median of what is not NaN; with *dim* (values, indices)."""
-    def nansum(self, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    def nansum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The sum with NaN counted as 0."""
-    def narrow(self, dim: _int, start: Any, length: _int) -> Tensor:
+    def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
         """*length* places of one dimension from *start* on, without a copy."""
     @property
     def nbytes(self) -> _int:
@@ -880,7 +881,7 @@ class Tensor:
         """``input ** exponent``; the operands broadcast, and one of them may be a number."""
     def pow_(self, exponent: Any) -> Self:
         """In-place version of ``pow``."""
-    def prod(self, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The product of all elements, or over one dimension; integers give int64."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """``put_`` on a copy."""
@@ -941,9 +942,9 @@ class Tensor:
     @property
     def retains_grad(self) -> _bool:
         """Whether ``retain_grad`` was called."""
-    def roll(self, shifts: Any, dims: Any = ()) -> Tensor:
+    def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = ()) -> Tensor:
         """Elements shifted along some dimensions, those at the end going to the front; or flat."""
-    def rot90(self, k: _int = 1, dims: Any = ...) -> Tensor:
+    def rot90(self, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
         """A quarter turn in the plane of two dimensions, *k* times, from the first to the second."""
     def round(self, *, decimals: _int = 0) -> Tensor:
         """The nearest integer, or the nearest number of so many decimals; halves to even."""
@@ -1018,9 +1019,9 @@ class Tensor:
         """``exp(input) / sum(exp(input))`` along a dimension."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Any:
         """(values, indices) in order along a dimension; NaN counts as largest."""
-    def split(self, split_size: Any, dim: _int = 0) -> tuple[Tensor, ...]:
+    def split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Views of pieces of one size (the last may be smaller), or of the sizes listed."""
-    def split_with_sizes(self, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]:
+    def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Views of pieces of the sizes listed, which must add up to the extent."""
     def sqrt(self) -> Tensor:
         """The square root, element by element; *out* receives the result where given."""
@@ -1030,11 +1031,11 @@ class Tensor:
         """``input * input``, element by element; *out* receives the result where given."""
     def square_(self) -> Self:
         """In-place version of ``square``."""
-    def squeeze(self, dim: Any = None) -> Tensor:
+    def squeeze(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """Without the dimensions of extent 1, or without those named where their extent is 1."""
-    def squeeze_(self, dim: Any = None) -> Self:
+    def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Self:
         """Without the dimensions of extent 1, or without those named where their extent is 1."""
-    def std(self, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
+    def std(self, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
         """The standard deviation, with Bessel's correction unless ``correction=0``."""
     def storage(self) -> storages.TypedStorage:
         """The elements that the tensor and all views of it share; a UserWarning at the first call."""
@@ -1054,7 +1055,7 @@ class Tensor:
         """``input - other``; the operands broadcast."""
     def subtract_(self, other: _Operand, *, alpha: complex = 1) -> Self:
         """In-place version of ``sub``."""
-    def sum(self, dim: Any = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    def sum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The sum of all elements, or over some dimensions; integers give int64."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """``transpose`` under NumPy's name."""
@@ -1118,7 +1119,7 @@ class Tensor:
         """The tensor with another's dtype and device."""
     def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
         """Views of all slices of a dimension, which disappears."""
-    def unflatten(self, dim: _int, sizes: Any) -> Tensor:
+    def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
         """One dimension split into several; one of the sizes may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
         """Windows of one dimension as a new last one, without a copy."""
@@ -1134,7 +1135,7 @@ class Tensor:
         """A new dimension of extent 1."""
     def untyped_storage(self) -> storages.UntypedStorage:
         """The bytes that the tensor and all views of it share."""
-    def var(self, dim: Any = None, unbiased: Any = None, keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
+    def var(self, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
         """The variance, with Bessel's correction unless ``correction=0``."""
     def vdot(self, other: Tensor) -> Tensor:
         """The inner product of two vectors, the first one conjugated."""
