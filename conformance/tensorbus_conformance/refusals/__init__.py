@@ -16,6 +16,7 @@ module. What only the values tell, at which a device need not look, is marked ``
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib
 import math
 import warnings
@@ -66,7 +67,9 @@ def run(torch: Any, program: str, device: str = "cpu") -> Any:
     scope = names(torch, device)
     tree = ast.parse(program)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
-    with torch.device(device), warnings.catch_warnings():
+    # On the CPU without a context: under one, PyTorch's l1_loss forgets its weight.
+    place = contextlib.nullcontext() if device == "cpu" else torch.device(device)
+    with place, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exec(compile(tree, "<program>", "exec"), scope)
         if last is not None:
