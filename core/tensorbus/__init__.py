@@ -33,6 +33,7 @@ from tensorbus.autograd.grad_mode import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
+    is_inference_mode_enabled,
     no_grad,
     set_grad_enabled,
 )
@@ -119,6 +120,7 @@ __all__ = [
     "iinfo",
     "inference_mode",
     "is_grad_enabled",
+    "is_inference_mode_enabled",
     "no_grad",
     "promote_types",
     "result_type",

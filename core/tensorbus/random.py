@@ -68,7 +68,7 @@ class Generator:
         """(key, offset) for the next *words* words, which are spent."""
         with self._lock:
             offset = self._offset
-            self._offset += -(-words // 4)
+            self._offset += -(-int(words) // 4)  # a number of NumPy's would overflow later
         return (self._seed, 0), offset
 
     def clone_state(self) -> Generator:

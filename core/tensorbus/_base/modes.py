@@ -1,15 +1,70 @@
-"""The one flag that sends every op to the slow path: tracing, profiling and their like."""
+"""The one flag that sends every op to the slow path: inference, tracing, profiling and their like.
+
+And inference mode itself, whose tensors are told by their version cells.
+"""
 
 from __future__ import annotations
+
+import threading
+from typing import Any, NoReturn
 
 
 class _Rare:
     """``on`` while any mode is active in any thread."""
 
-    __slots__ = ("on",)
+    __slots__ = ("inference", "on")
 
     def __init__(self) -> None:
         self.on = False
+        self.inference = 0
+        """How many threads are in inference mode."""
 
 
 RARE = _Rare()
+
+
+class _Thread(threading.local):
+    inference = False
+
+
+_thread = _Thread()
+_lock = threading.Lock()
+
+
+def in_inference() -> bool:
+    """Whether this thread is in inference mode."""
+    return RARE.on and _thread.inference
+
+
+def switch_inference(on: bool) -> bool:
+    """Enter or leave inference mode in this thread; whether it was on."""
+    before = _thread.inference
+    if before != on:
+        _thread.inference = on
+        with _lock:
+            RARE.inference += 1 if on else -1
+            RARE.on = RARE.inference > 0
+    return before
+
+
+class InferenceCell:
+    """The version cell of a tensor made in inference mode, and of its views: it counts nothing.
+
+    A backward pass that saves a tensor reads its version, so that is where inference tensors are
+    refused.
+    """
+
+    __slots__ = ()
+
+    def __getitem__(self, _: Any) -> NoReturn:
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+            "inference mode in computation tracked by autograd. To work around this, you can make "
+            "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+            "instead of `torch.inference_mode()`."
+        )
+
+
+def fresh_cell() -> Any:
+    """The version cell of a new tensor: None outside inference mode."""
+    return InferenceCell() if _thread.inference else None

@@ -64,7 +64,7 @@ tensor_namespace = Upcall("tensorbus.op_engine.tensor_namespace")
 """(kind): the namespace over tensors of a kind, which records."""
 
 make_core = Upcall("tensorbus.op_engine.generate")
-"""(row): the generated tensor function of a row."""
+"""(row, names=None): the generated tensor function of a row, with other names for modes."""
 
 construct_tensor = Upcall("tensorbus.ops.creation.legacy")
 """(class, *args, **kwargs): ``Tensor(2, 3)`` and the like."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base import registered
+from tensorbus._base.modes import RARE, InferenceCell, fresh_cell, in_inference
 from tensorbus._base.size import Size, size_of
 from tensorbus._dispatch.kinds import Kind
 from tensorbus.rows.layouts import contiguous_strides
@@ -81,7 +82,7 @@ def from_array(array: Any, kind: Kind) -> Tensor:
     t._k = kind
     t._s = size_of(array.shape)
     t._e = None
-    t._c = None
+    t._c = fresh_cell() if RARE.on else None
     t._b = None
     return t
 
@@ -107,11 +108,20 @@ def order_mark(kind: Kind, array: Any) -> Any:
     return None
 
 
+def check_inference(t: Tensor) -> None:
+    """RuntimeError for a write to an inference tensor outside inference mode."""
+    if type(t._c) is InferenceCell and not in_inference():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make "
+            "a clone to get a normal tensor before doing inplace update."
+        )
+
+
 def bump(t: Tensor) -> None:
     """Count a write into the tensor's storage."""
     if t._c is None:
         t._c = [1]
-    else:
+    elif type(t._c) is list:  # inference tensors have no versions
         t._c[0] += 1
 
 

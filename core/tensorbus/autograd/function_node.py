@@ -296,5 +296,5 @@ def _record(
             continue
         follow(t, edge)
         if isinstance(t._b, Tensor):
-            t._r = Cut(f"Output {i} of {cls.__name__}", _WHY_CUT)
+            t._r = Cut(f"Output {i} of {cls.__name__} is a view", _WHY_CUT)
             t._v = version_of(t)

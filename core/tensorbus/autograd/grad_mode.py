@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
 from tensorbus._base.errors import type_error
+from tensorbus._base.modes import in_inference, switch_inference
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,7 +51,7 @@ class _Mode:
     """A context manager that is a decorator too."""
 
     __slots__ = ("_before",)
-    _before: list[bool]
+    _before: list[Any]
     mode = True
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Self:
@@ -64,11 +65,14 @@ class _Mode:
     def __exit__(self, *_: Any) -> None:
         _switch(self._before.pop())
 
+    def _again(self) -> Any:
+        """What makes this mode for each call of a function, or each step of a generator."""
+        return type(self)
+
     def __call__(self, function: F) -> F:
         import inspect
 
-        cls = type(self)
-        make = cls if cls is not set_grad_enabled else functools.partial(_entered, self.mode)
+        make = self._again()
         if inspect.isgeneratorfunction(function):
 
             @functools.wraps(function)
@@ -147,24 +151,48 @@ class set_grad_enabled(_Mode):
     def __enter__(self) -> None:
         _switch(self.mode)
 
+    def _again(self) -> Any:
+        return functools.partial(_entered, self.mode)
+
     def __call__(self, function: F) -> F:
         _switch(self._before.pop())
         return super().__call__(function)
 
 
 class inference_mode(_Mode):
-    """As ``no_grad``, for code whose results never enter a graph.
+    """As ``no_grad``, and tensors made inside are inference tensors: they never enter a graph.
 
-    ``inference_mode(mode=True)``; a context manager and a decorator.
+    ``inference_mode(mode=True)``; a context manager and a decorator. ``mode=False`` switches it off
+    inside, where operations record. Outside, inference tensors may be read, but not written to, nor
+    saved for a backward pass: ``clone`` makes normal ones.
+
+    >>> import tensorbus
+    >>> with tensorbus.inference_mode():
+    ...     y = tensorbus.ones(2) * 2
+    >>> y.is_inference(), y.clone().is_inference()
+    (True, False)
     """
 
-    __slots__ = ()
-    mode = False
+    __slots__ = ("enabled",)
 
     def __new__(cls, mode: Any = True) -> Self:
-        made: Any
-        if callable(mode):
-            made = _Mode.__new__(cls, mode)
-        else:
-            made = _Mode.__new__(cls if mode else enable_grad)
+        self = _Mode.__new__(cls)
+        self.enabled = callable(mode) or bool(mode)
+        made: Any = self(mode) if callable(mode) else self
         return made
+
+    def __enter__(self) -> None:
+        self._before.append((_switch(not self.enabled), switch_inference(self.enabled)))
+
+    def __exit__(self, *_: Any) -> None:
+        grad, inference = self._before.pop()
+        _switch(grad)
+        switch_inference(inference)
+
+    def _again(self) -> Any:
+        return functools.partial(type(self), self.enabled)
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in inference mode."""
+    return in_inference()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base.errors import freed_error, stale_error
+from tensorbus._base.modes import InferenceCell, in_inference
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
 from tensorbus.utils.hooks import HookTable, RemovableHandle
 
@@ -131,6 +132,14 @@ def flat(g: Tensor, edge: Any) -> Tensor:
     made = from_array(g._a, g._k)
     made._b, made._e = g._b, n
     return made
+
+
+def refuse_inference(t: Tensor) -> None:
+    """RuntimeError for an inference tensor outside inference mode, which can be no leaf."""
+    if type(t._c) is InferenceCell and not in_inference():
+        raise RuntimeError(
+            "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+        )
 
 
 class Hooks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorbus._base.modes import RARE, fresh_cell
 from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor, new, order_mark
 from tensorbus.autograd.grad_mode import GRAD, THREAD
@@ -75,7 +76,7 @@ def _copied(x: Tensor, kind: Kind, format: Any, node: Any) -> Tensor:
     o._a = move(x._a, source, kind, format)
     o._k = kind
     o._s = x._s
-    o._c = None
+    o._c = fresh_cell() if RARE.on else None
     o._e = None
     o._b = None if x._b is None and format is None else order_mark(kind, o._a)
     if (

@@ -28,7 +28,7 @@ from tensorbus.op_engine.generate_nodes import (
     save_text,
 )
 from tensorbus.op_engine.history import edge_of, saved_result
-from tensorbus.op_engine.mixed_operands import binary
+from tensorbus.op_engine.mixed_operands import binary, promoted
 from tensorbus.op_engine.parameter import Parameter
 from tensorbus.op_engine.rare import rare
 from tensorbus.op_engine.result_layouts import laid_out, pointwise
@@ -38,9 +38,12 @@ _RESULT_KINDS = {"same": "k", "bool": "k.bool", "int64": "k.i64"}
 
 
 @make_core.provide
-def _make(row: Row) -> Callable[..., Any]:
+def _make(row: Row, names: dict[str, Any] | None = None) -> Callable[..., Any]:
+    """The function of a row; *names* gives its text another view of the modes."""
     writer = {"binary": _binary, "unary": _unary, "view": _view}.get(row.form, _general)
     namespace = _namespace(row)
+    if names:
+        namespace.update(names, mixed=promoted)
     source = "\n".join(writer(row)) + "\n"
     if row.rules:
         source = "\n".join(node_text(row)) + "\n\n\n" + source

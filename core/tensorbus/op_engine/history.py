@@ -18,7 +18,8 @@ def edge_of(t: Tensor) -> Any:
     if base is None or base is PERMUTED:
         return t._e
     if not t._r:
-        if t._r is not None and t._v != version_of(t):
+        recorded = t._e is not None or base._e is not None
+        if recorded and t._r is not None and t._v != version_of(t):
             raise t._r.refusal("its base or another view of its base has been")
         return t._e
     if base._e is None:

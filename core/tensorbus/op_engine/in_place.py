@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorbus._base.dtypes import can_cast
 from tensorbus._base.errors import leaf_inplace_error
-from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, new, version_of
+from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import AccumulateGrad, Node, follow, next_sequence
 from tensorbus.op_engine.casting import to_kind
@@ -47,6 +47,7 @@ def check_history(x: Tensor, *sources: Any) -> bool:
     It is where gradients are on and *x* or one of *sources*, of which some may be tensors, has a
     history.
     """
+    check_inference(x)
     if not (GRAD.on or THREAD.on):
         return False
     if type(x._e) is AccumulateGrad:
@@ -240,6 +241,9 @@ def fast_binary(name: str, numbers: str = "") -> Callable[..., Any]:
 
     def form(self: Tensor, other: Any) -> Any:
         k = self._k
+        c = self._c
+        if c is not None and type(c) is not list:
+            return slowly(self, other)
         if self._b is None and (self._e is None or not (GRAD.on or THREAD.on)):
             t = type(other)
             if t is Tensor or t is Parameter:
@@ -267,10 +271,10 @@ def fast_binary(name: str, numbers: str = "") -> Callable[..., Any]:
                     raise
             except Exception:
                 return slowly(self, other)
-            if self._c is None:
+            if c is None:
                 self._c = [1]
             else:
-                self._c[0] += 1
+                c[0] += 1
             return self
         return slowly(self, other)
 

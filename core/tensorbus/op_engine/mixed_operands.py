@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorbus._base import dtypes
 from tensorbus._base.errors import device_error
+from tensorbus._base.modes import RARE
 from tensorbus._device import defaults
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor, from_array
@@ -16,6 +17,7 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.override import SUBCLASSES, ask, overriding, plain
 from tensorbus.op_engine.promotion import result_type
+from tensorbus.op_engine.rare import rare
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.rows.registry import DOMAINS, Row
 
@@ -23,6 +25,11 @@ _NUMBERS = (bool, int, float, complex)
 
 
 def binary(row: Row, a: Any, b: Any) -> Any:
+    """A pointwise op that the common case has left aside: a mode is on, or the kinds differ."""
+    return rare(row, (a, b)) if RARE.on else promoted(row, a, b)
+
+
+def promoted(row: Row, a: Any, b: Any) -> Any:
     """A pointwise op on two operands of any kinds, one of which may be a number."""
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         other = b if isinstance(a, Tensor) else a

@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import can_cast
-from tensorbus._tensor.tensor import Tensor, bump
+from tensorbus._tensor.tensor import Tensor, bump, check_inference
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.history import edge_of
@@ -44,6 +44,7 @@ def write_out(y: Any, out: Any, name: str = "out", rule: str = CAST) -> Any:
 def _check(y: Tensor, out: Any, name: str, rule: str) -> None:
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    check_inference(out)
     if (GRAD.on or THREAD.on) and (edge_of(y) is not None or edge_of(out) is not None):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "

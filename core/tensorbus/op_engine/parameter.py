@@ -8,7 +8,7 @@ from tensorbus._base import dtypes
 from tensorbus._device import defaults
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, new
-from tensorbus.autograd.node import AccumulateGrad
+from tensorbus.autograd.node import AccumulateGrad, refuse_inference
 from tensorbus.op_engine.override import disabled_torch_function
 
 _SLOTS = ("_a", "_k", "_s", "_c", "_b")
@@ -50,6 +50,8 @@ class Parameter(Tensor):
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients"
             )
+        if requires_grad:
+            refuse_inference(data)
         t = new(cls)
         for slot in _SLOTS:
             setattr(t, slot, getattr(data, slot))

@@ -1,12 +1,48 @@
-"""Calls while a mode is active."""
+"""Calls while some thread is in a mode: each op once more, with the tests for modes left out."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
+from tensorbus._base.modes import InferenceCell, in_inference
+from tensorbus._base.registered import make_core
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.rows.recipes import Cut
 from tensorbus.rows.registry import Row
 
 
+class _Never:
+    on = False
+
+
+_STEADY = {"RARE": _Never}
+_UNRECORDED = {"RARE": _Never, "GRAD": _Never, "THREAD": _Never}
+"""In inference mode nothing records, whatever the grad mode is."""
+
+
+_CUT = Cut(
+    "A view was created in inference mode",
+    "Given that this use case is ambiguous and error-prone, it is forbidden in normal mode. You "
+    "can clarify your code by moving both the view and the inplace either both inside the "
+    "inference_mode block (if you don't want the inplace to be tracked) or both outside (if you "
+    "want the inplace to be tracked).",
+)
+
+
+@functools.cache
+def _variant(row: Row, inference: bool) -> Callable[..., Any]:
+    return make_core(row, _UNRECORDED if inference else _STEADY)
+
+
 def rare(row: Row, arguments: tuple[Any, ...]) -> Any:
-    """A call while some mode is active: nothing handles one yet."""
-    raise RuntimeError(f"{row.name}: a mode is active that no module handles")
+    """A call while some mode is active: in inference mode, results are inference tensors."""
+    inference = in_inference()
+    made = _variant(row, inference)(*arguments)
+    if inference and isinstance(made, Tensor):
+        if made._c is None:
+            made._c = InferenceCell()
+        elif isinstance(made._b, Tensor) and made._r and type(made._c) is list:
+            made._r, made._v = _CUT, made._c[0]
+    return made

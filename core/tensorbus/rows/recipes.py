@@ -42,7 +42,7 @@ class Cut:
 
     def refusal(self, modified: str) -> RuntimeError:
         """The error for a recorded write; *modified* says to what."""
-        return RuntimeError(f"{self.what} is a view and {modified} modified inplace. {self.why}")
+        return RuntimeError(f"{self.what} and {modified} modified inplace. {self.why}")
 
 
 class Piece(tuple[Any, ...]):
@@ -55,7 +55,7 @@ def piece(made: tuple[Any, ...], function: str, i: int) -> Piece:
     """The recipe of output *i* of a function that returns several views."""
     marked = Piece(made)
     marked.cut = Cut(
-        f"Output {i} of {function}",
+        f"Output {i} of {function} is a view",
         "This view is the output of a function that returns multiple views. Such functions do not "
         "allow the output views to be modified inplace. You should replace the inplace operation "
         "by an out-of-place one.",

@@ -6,7 +6,7 @@ from sys import getrefcount
 from typing import Any
 
 from tensorbus._base.size import size_of
-from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, order_mark
+from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, order_mark
 from tensorbus.rows.layouts import strides_in_format
 
 
@@ -14,6 +14,7 @@ def resize_(t: Tensor, shape: tuple[int, ...], format: Any = None) -> Tensor:
     """Give a tensor another shape; memory grows by a new storage that keeps the old values."""
     if t.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
+    check_inference(t)
     k, size, strides = t._k, size_of(tuple(shape)), strides_in_format(format, tuple(shape))
     _, offset, _ = k.layout(t._a)
     available = k.backend.storage_size(t._a, k.dtype) // k.dtype.itemsize

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base import dtypes
+from tensorbus._base.modes import fresh_cell
 from tensorbus._base.size import size_of
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
@@ -256,7 +257,7 @@ def tensor_from_storage(
             storage._array, shape, strides, offset, storage._kind.dtype, dtype
         )
         t = new(Tensor)
-        t._a, t._k, t._s, t._c, t._e = array, kind, size_of(shape), None, None
+        t._a, t._k, t._s, t._c, t._e = array, kind, size_of(shape), fresh_cell(), None
         whole = storage.nbytes() == dtype.itemsize * t._s.numel()
         t._b = None if whole and kind.is_contiguous(array) else PERMUTED
     return t.requires_grad_() if requires_grad else t

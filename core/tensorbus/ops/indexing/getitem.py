@@ -18,7 +18,7 @@ from tensorbus._base.size import MAX_RANK, SIZES, size_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, make
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.generate import shortcut
-from tensorbus.op_engine.in_place import refuse_overlap
+from tensorbus.op_engine.in_place import check_history, refuse_overlap
 from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding
 from tensorbus.op_engine.public import METHODS, Lazy
 from tensorbus.op_engine.scalars import converted
@@ -231,6 +231,7 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
 
 def _written(x: Tensor, index: tuple[Any, ...], value: Any) -> bool:
     """Write straight into a fresh tensor's memory, where nothing records and nothing overlaps."""
+    check_history(x)
     plain = isinstance(value, Tensor)
     if plain and (value._k is not x._k or value._e is not None or value._b is not None):
         return False

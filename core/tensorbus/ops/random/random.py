@@ -235,6 +235,7 @@ def randperm(
 ) -> Any:
     """A random order of 0..n-1: the order of *n* random words."""
     kind = options.kind(dtypes.int64)
+    n = whole_number("randperm", "n", 1, n)
     _check_permutation(kind.dtype, n)
     index = kind.i64
     if not n:

@@ -7,6 +7,7 @@ from typing import Any, overload
 
 from tensorbus._base import dtypes, formats
 from tensorbus._base.formats import channels_last_rank, check_format
+from tensorbus._base.modes import InferenceCell
 from tensorbus._base.size import Size
 from tensorbus._device.device import device as Device
 from tensorbus._tensor.tensor import PERMUTED, Tensor, version_of
@@ -47,6 +48,8 @@ def ndim(self: Tensor) -> int:
 @attribute
 def _version(self: Tensor) -> int:
     """How often its storage was written."""
+    if type(self._c) is InferenceCell:
+        raise RuntimeError("Inference tensors do not track version counter.")
     return version_of(self)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from tensorbus import storage as storages
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.formats import check_format, preserve_format
+from tensorbus._base.modes import InferenceCell
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, new
@@ -96,7 +97,7 @@ def detach_(self: Tensor) -> Tensor:
 def _data(self: Tensor) -> Tensor:
     """The same storage without history, and with versions of its own."""
     t = _shared(self)
-    t._c = None
+    t._c = self._c if type(self._c) is InferenceCell else None
     return t
 
 

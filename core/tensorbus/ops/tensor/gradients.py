@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.modes import InferenceCell
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.early import hear_early
-from tensorbus.autograd.node import AccumulateGrad, Node, Retain, hooks_of
+from tensorbus.autograd.node import AccumulateGrad, Node, Retain, hooks_of, refuse_inference
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.public import METHODS, public
 
@@ -104,6 +105,7 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
             self.__dict__[_SWITCHED_OFF] = self._e
         self._e = None
     elif self._e is None:
+        refuse_inference(self)
         if self._k.dtype.category < dtypes.FLOAT:
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients"
@@ -115,6 +117,12 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
         # The edge that it had before: graphs that lead there, and its hooks, are its own again.
         self._e = self.__dict__.pop(_SWITCHED_OFF, None) or AccumulateGrad(self)
         self._e.k = self._k
+
+
+@public()
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode: it never enters a graph."""
+    return class_of(input._c) is InferenceCell
 
 
 @public(function=False)

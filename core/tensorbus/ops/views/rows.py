@@ -84,6 +84,8 @@ def _write(F: Any, shape: Shape, place: Any, g: Any) -> Any:
 
 def _strided_backward(F: Any, g: Any, shape: Shape, strides: Shape, offset: int) -> Any:
     """Each element's gradient goes where it was read, summed where it was read more than once."""
+    if 0 in shape or 0 in g.shape:  # a view may read beyond an operand of no elements
+        return F.zeros(shape)
     F64 = F.i64
     index = F64.full((), offset)
     for d, (n, stride) in enumerate(zip(g.shape, strides, strict=True)):
@@ -99,15 +101,27 @@ def _restrided_backward(
     F: Any, g: Any, shape: Shape, strides: Shape, offset: int, layout: tuple[int, Shape]
 ) -> Any:
     """The gradient of the storage between the two views, as the operand lies in it."""
-    if 0 in shape or 0 in g.shape:
-        return F.zeros(shape)
     own_offset, own = layout
     first = min(offset, own_offset)
     size = max(_end(tuple(g.shape), strides, offset), _end(shape, own, own_offset)) - first
     flat = F.strided_backward(g, (max(size, 0),), strides, offset - first)
     found = F.clone(F.strided(flat, shape, own, own_offset - first))
-    shared = math.prod(n for n, step in zip(shape, own, strict=True) if step == 0)
-    return F.div(found, shared) if shared > 1 else found
+    if not _may_overlap(shape, own):
+        return found
+    # Elements of the operand that share a place have equal parts of its gradient.
+    ones = F.full(shape, 1)
+    count = F.strided_backward(ones, (max(size, 0),), own, own_offset - first)
+    return F.div(found, F.clone(F.strided(count, shape, own, own_offset - first)))
+
+
+def _may_overlap(shape: Shape, strides: Shape) -> bool:
+    """Whether two elements of a view may share a place: it is certain that none do where false."""
+    reached = 0
+    for step, n in sorted((s, n) for n, s in zip(shape, strides, strict=True) if n > 1):
+        if step <= reached:
+            return True
+        reached += step * (n - 1)
+    return False
 
 
 def _end(shape: Shape, strides: Shape, offset: int) -> int:
