@@ -63,6 +63,7 @@ from tensorbus._tensor.tensor import _Operand
 from tensorbus.autograd.grad_mode import enable_grad as enable_grad
 from tensorbus.autograd.grad_mode import inference_mode as inference_mode
 from tensorbus.autograd.grad_mode import is_grad_enabled as is_grad_enabled
+from tensorbus.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from tensorbus.autograd.grad_mode import no_grad as no_grad
 from tensorbus.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from tensorbus.op_engine.promotion import result_type as result_type
@@ -511,6 +512,8 @@ def is_conj(input: Tensor) -> _bool:
     """False: conjugates are always computed at once here."""
 def is_floating_point(input: Tensor) -> _bool:
     """Whether its dtype is float16, bfloat16, float32 or float64."""
+def is_inference(input: Tensor) -> _bool:
+    """Whether the tensor was made in inference mode: it never enters a graph."""
 def is_neg(input: Tensor) -> _bool:
     """False: negations are always computed at once here."""
 def is_nonzero(input: Tensor) -> _bool:
@@ -920,4 +923,4 @@ def zeros(*size: Any, out: Tensor | None = None, dtype: Any = None, layout: Any 
 def zeros_like(input: Tensor, *, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of zeros in the shape of another tensor, with its dtype and device if not given."""
 
-__all__ = ['Size', 'Tensor', '__version__', 'broadcast_shapes', 'can_cast', 'device', 'dtype', 'enable_grad', 'fallback_counts', 'finfo', 'get_default_device', 'get_default_dtype', 'get_fallback', 'iinfo', 'inference_mode', 'is_grad_enabled', 'no_grad', 'promote_types', 'result_type', 'set_default_device', 'set_default_dtype', 'set_fallback', 'set_grad_enabled']
+__all__ = ['Size', 'Tensor', '__version__', 'broadcast_shapes', 'can_cast', 'device', 'dtype', 'enable_grad', 'fallback_counts', 'finfo', 'get_default_device', 'get_default_dtype', 'get_fallback', 'iinfo', 'inference_mode', 'is_grad_enabled', 'is_inference_mode_enabled', 'no_grad', 'promote_types', 'result_type', 'set_default_device', 'set_default_dtype', 'set_fallback', 'set_grad_enabled']

@@ -606,6 +606,8 @@ class Tensor:
         """Whether it is on a device of type ``cuda``."""
     def is_floating_point(self) -> _bool:
         """Whether its dtype is float16, bfloat16, float32 or float64."""
+    def is_inference(self) -> _bool:
+        """Whether the tensor was made in inference mode: it never enters a graph."""
     @property
     def is_leaf(self) -> _bool:
         """Whether it was made by the user, not by a recorded operation."""
@@ -1167,6 +1169,8 @@ def wrap_like(array: Any, kind: Kind, edge: Any) -> Tensor:
     """A tensor for a fresh array of any dense layout, with a given edge."""
 def order_mark(kind: Kind, array: Any) -> Any:
     """What ``_b`` says of a tensor that is no view: PERMUTED where it is not row-major."""
+def check_inference(t: Tensor) -> None:
+    """RuntimeError for a write to an inference tensor outside inference mode."""
 def bump(t: Tensor) -> None:
     """Count a write into the tensor's storage."""
 def version_of(t: Tensor) -> _int:
