@@ -70,6 +70,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Any:
+    """What a test's fixtures cost is listed and fails nothing: the first user pays for all."""
+    before = processor_seconds()
+    result = yield
+    item.user_properties.append(("processor_seconds", processor_seconds() - before))
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Any:
     """A test that costs more than its lane allows fails."""
     before = processor_seconds()
@@ -124,17 +133,15 @@ def pytest_terminal_summary(
     count = config.option.durations
     if not count:
         return
-    costs = [
-        (report.nodeid, seconds)
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        for name, seconds in getattr(report, "user_properties", ())
-        if name == "processor_seconds" and report.when == "call"
-    ]
     files: Counter[str] = Counter()
-    for test, seconds in costs:
-        files[test.partition("::")[0]] += seconds
-    for what, rows in (("files", files), ("tests", Counter(dict(costs)))):
+    tests: Counter[str] = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, seconds in getattr(report, "user_properties", ()):
+                if name == "processor_seconds" and report.when == "call":
+                    files[report.nodeid.partition("::")[0]] += seconds
+                    tests[report.nodeid] += seconds
+    for what, rows in (("files", files), ("tests", tests)):
         terminalreporter.section(f"costliest {count} {what}, in processor time")
         for name, seconds in rows.most_common(count):
             terminalreporter.write_line(f"{seconds:.2f} s {name}")
