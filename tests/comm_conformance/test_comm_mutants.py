@@ -37,7 +37,7 @@ def mutant(name: str):
 
 @pytest.mark.parametrize(("name", "ranks", "case", "text"), WRONG)
 def test_a_named_case_catches_it(name, ranks, case, text):
-    report = run_comm(mutant(name), ranks, pattern=case, threads=True, timeout=1.5)
+    report = run_comm(mutant(name), ranks, pattern=case, threads=True, timeout=5)
     (result,) = report.results
     assert result.outcome == "fail" and text in result.message, result
     assert result.id == f"{case}/{ranks}-ranks"
@@ -66,7 +66,7 @@ def test_a_named_case_catches_it_in_processes(name, case, timeout, text):
 
 
 def test_a_comm_that_hangs_is_ended_and_not_tried_for_long():
-    report = run_comm(mutant("Hangs"), 2, pattern="C1/all_reduce/*int16/*", timeout=0.8)
+    report = run_comm(mutant("Hangs"), 2, pattern="C1/all_reduce/*int16/*", timeout=1.5)
     outcomes = [(r.id.split("/")[3], r.outcome) for r in report.results]
     assert outcomes[:2] == [("sum-0", "pass"), ("sum-1", "pass")]
     assert [o for _, o in outcomes[2:]] == ["crash"] * 3 + ["blocked"] * (len(outcomes) - 5)
@@ -104,7 +104,7 @@ def test_what_is_not_claimed_is_declared_and_not_tried(monkeypatch):
 
 
 def test_a_rank_that_dies_is_one_result_with_its_last_words():
-    report = run_comm(mutant("Dies"), 2, pattern="C1/broadcast/int8/*", timeout=4)
+    report = run_comm(mutant("Dies"), 2, pattern="C1/broadcast/int8/*", timeout=30)
     by_size = {r.id.split("/")[3]: r for r in report.results}
     assert by_size["0"].outcome == "pass"
     assert by_size["1"].outcome in ("crash", "fail")
@@ -112,7 +112,7 @@ def test_a_rank_that_dies_is_one_result_with_its_last_words():
 
 
 def test_ranks_that_cannot_join_fail_with_the_reason():
-    report = run_comm(mutant("DoesNotStart"), 2, pattern="C1/barrier/*", timeout=4)
+    report = run_comm(mutant("DoesNotStart"), 2, pattern="C1/barrier/*", timeout=30)
     assert [r.outcome for r in report.results] == ["fail"] * 3
     assert "init_process_group on rank" in report.results[0].message
     assert "no such network" in report.results[0].message

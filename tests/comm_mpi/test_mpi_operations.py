@@ -255,7 +255,7 @@ try:
     get(left, 4, 99, 0.2)
     raise SystemExit("a message from nowhere")
 except CommTimeout as e:
-    assert 0.15 < time.monotonic() - begun < 5 and e.ranks == (left,), e
+    assert 0.15 < time.monotonic() - begun < 60 and e.ranks == (left,), e
 comm.barrier(20)
 comm.send(data(r, 4), d, right, 99, 20)
 assert (get(left, 4, 99)[1] == data(left, 4)).all()

@@ -245,12 +245,12 @@ def test_abort_ends_what_runs(library, ranks):
             error = CommError("rank 11 died", [11])
             threading.Timer(0.2, comm.abort, [error]).start()
             with pytest.raises(CommError, match="rank 11 died") as e:
-                comm.all_reduce(x, F32, "sum", 20)
+                comm.all_reduce(x, F32, "sum", 100)
             assert e.value is error
         return True
 
     begun = time.monotonic()
-    assert ranks(rank) == [True, True] and time.monotonic() - begun < 5
+    assert ranks(rank) == [True, True] and time.monotonic() - begun < 60
 
 
 @pytest.mark.parametrize("trouble", ["at once", "NCCL_ERROR_REMOTE_ERROR: gone", "nameless"])

@@ -18,7 +18,7 @@ from tensorbus.distributed.process_group import ProcessGroup
 def test_a_rank_that_is_killed_in_the_middle_is_named_by_all(start_job, told, victim):
     job = start_job(
         f"""
-start(timeout=20)
+start(timeout=50)
 def go():
     x = torch.ones(2_000_000)
     for i in range(1000):
@@ -35,14 +35,14 @@ survive(go)
     for rank in {0, 1, 2, 3} - {victim}:
         ranks, seconds, text = told(ended, rank)
         assert ranks == [victim] and f"rank {victim}" in text and f"[rank {rank}]" in text
-        assert seconds < 8
+        assert seconds < 40
 
 
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_rank_that_is_stopped_is_named_after_the_timeout(start_job, told, victim):
     job = start_job(
         f"""
-start(timeout=1)
+start(timeout=3)
 if RANK == {victim}:
     os.kill(os.getpid(), signal.SIGSTOP)
 survive(lambda: dist.all_reduce(torch.ones(100_000)))
@@ -57,7 +57,7 @@ survive(lambda: dist.all_reduce(torch.ones(100_000)))
     for rank in {0, 1, 2} - {victim}:
         ranks, seconds, text = told(ended, rank)
         assert ranks == [victim], text
-        assert "hangs or was cut off" in text and 0.9 < seconds < 8
+        assert "hangs or was cut off" in text and 2.9 < seconds < 60
 
 
 def survive(f):

@@ -189,3 +189,9 @@ def test_answers_that_agree(one: Any, other: Any) -> None:
 
 def test_a_tolerance_of_its_own() -> None:
     assert agree([1.0], [1.001]) and not agree([1.0], [1.001], rtol=0.01)
+
+
+def test_the_recorded_answers_stay_small() -> None:
+    files = list((Path(__file__).parents[1] / "answers").rglob("*.json.gz"))
+    assert len(files) > 15
+    assert sum(file.stat().st_size for file in files) < 3_000_000
