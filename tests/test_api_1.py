@@ -34,6 +34,9 @@ def old(install: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.syspath_prepend(FOLDER)
     before = {**sys.modules}
     yield
+    driver = sys.modules.get("tensorbus_one.driver")
+    if driver is not None:
+        driver._folder.cleanup()  # else a later test is warned of it
     for name in {*sys.modules} - {*before}:
         if str(getattr(sys.modules[name], "__file__", "")).startswith(str(FOLDER)):
             del sys.modules[name]
