@@ -68,6 +68,16 @@ def test_fallback_warns_once_for_each_op_at_the_users_line(plug: Any, boxed: Any
     assert torch.fallback_counts() == {f"exp on {device}": 3, f"sin on {device}": 1}
 
 
+def test_the_users_line_is_found_behind_a_check_of_arguments(plug: Any, boxed: Any) -> None:
+    device = plug(boxed(lacking=["matmul"]))
+    x = torch.ones(1, 1, 3, 3, device=device)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
+        assert torch.nn.functional.conv2d(x, x[:, :, :2, :2]).tolist() == [[[[4, 4], [4, 4]]]]
+    assert [(w.filename, w.lineno) for w in told] == [(__file__, line)]
+
+
 def test_fallback_that_is_allowed_is_silent_but_counted(plug: Any, boxed: Any) -> None:
     torch.set_fallback("allow")
     device = plug(boxed(lacking=["exp"]))

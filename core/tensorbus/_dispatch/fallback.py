@@ -5,12 +5,12 @@ from __future__ import annotations
 import atexit
 import collections
 import os
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base import registered
+from tensorbus._base.warning import warn_user
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus.rows.registry import ROWS
@@ -79,7 +79,7 @@ def fallback(kind: Kind, name: str) -> Callable[..., Any]:
     def entry(*args: Any, out: Any = None) -> Any:
         refuse()
         if not _fell_back[where] and _policy == "warn":
-            warnings.warn(f"{missing}; it runs on the CPU", stacklevel=_users_level())
+            warn_user(f"{missing}; it runs on the CPU")
         _fell_back[where] += 1
         there = []
         for argument, value in zip(row.arguments, args, strict=False):
@@ -100,14 +100,6 @@ def fallback(kind: Kind, name: str) -> Callable[..., Any]:
         return result_kind.copy_(out, back)
 
     return entry
-
-
-def _users_level() -> int:
-    """The ``stacklevel`` of the innermost frame outside tensorbus."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] == "tensorbus":
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 @atexit.register
