@@ -6,21 +6,16 @@ import math
 from typing import Any
 
 from tensorbus._base import dtypes
-from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
-from tensorbus.op_engine.argument_checks import tensor_or_number
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
-from tensorbus.op_engine.mixed_operands import common_kind
 from tensorbus.op_engine.out import SAME
-from tensorbus.op_engine.promotion import result_type
-from tensorbus.op_engine.public import FUNCTIONS, public
-from tensorbus.op_engine.scalars import fitted, scalar_name
+from tensorbus.op_engine.public import public
+from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.pointwise.declaring import unary
 from tensorbus.ops.random.random import draw_uniform
-from tensorbus.rows.layouts import broadcast_shapes
-from tensorbus.rows.registry import ROWS, row
+from tensorbus.rows.registry import row
 
 # fmt: off
 row("softmax", "x:T, dim", composite=lambda F, x, dim: _softmax(F, x, dim),
@@ -33,34 +28,6 @@ row("log_softmax", "x:T, dim", composite=lambda F, x, dim: _log_softmax(F, x, di
 row("log_softmax_backward", "g:T, out:T, dim",
     composite=lambda F, g, out, dim:
         F.sub(g, F.mul(F.exp(out), _keep(F, F.sum(g, (dim,)), dim))))
-row("clamp_min", "x:T, low", "unary", domain="ordered number",
-    composite=lambda F, x, low: F.maximum(x, low),
-    x=lambda F, g, x, low: F.where(F.ge(x, low), g, F.number(0)))
-row("clamp_max", "x:T, high", "unary", domain="ordered number",
-    composite=lambda F, x, high: F.minimum(x, high),
-    x=lambda F, g, x, high: F.where(F.le(x, high), g, F.number(0)))
-row("clamp", "x:T, low, high", "unary", domain="ordered number",
-    composite=lambda F, x, low, high: F.minimum(F.maximum(x, low), high),
-    x=lambda F, g, x, low, high:
-        F.where(F.bool.bitwise_and(F.ge(x, low), F.le(x, high)), g, F.number(0)))
-row("clamp_min_tensor", "x:T, y:T", "binary", domain="ordered number",
-    node_name="ClampMinBackward1",
-    composite=lambda F, x, y: F.maximum(x, y),
-    x=lambda F, g, x, y: F.where(F.ge(x, y), g, F.number(0)),
-    y=lambda F, g, x, y: F.where(F.lt(x, y), g, F.number(0)))
-row("clamp_max_tensor", "x:T, y:T", "binary", domain="ordered number",
-    node_name="ClampMaxBackward1",
-    composite=lambda F, x, y: F.minimum(x, y),
-    x=lambda F, g, x, y: F.where(F.le(x, y), g, F.number(0)),
-    y=lambda F, g, x, y: F.where(F.gt(x, y), g, F.number(0)))
-row("clamp_tensors", "x:T, low:T, high:T", keeps_order=True, node_name="ClampBackward1",
-    composite=lambda F, x, low, high: F.minimum(F.maximum(x, low), high),
-    x=lambda F, g, x, low, high: F.where(
-        F.bool.bitwise_and(F.ge(x, low), F.le(x, high)), g, F.number(0)),
-    low=lambda F, g, x, low, high: F.where(
-        F.bool.bitwise_and(F.lt(x, low), F.lt(low, high)), g, F.number(0)),
-    high=lambda F, g, x, low, high: F.where(
-        F.bool.bitwise_or(F.gt(x, high), F.lt(high, low)), g, F.number(0)))
 row("hardtanh", "x:T, low, high", "unary", domain="ordered number", piecewise_linear=True,
     composite=lambda F, x, low, high: F.clamp(x, low, high),
     x=lambda F, g, x, low, high: F.where(
@@ -216,48 +183,6 @@ def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tenso
 def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
     """``log(softmax(input))`` along a dimension, without overflow."""
     return over_dim("log_softmax", input, dim, dtype)
-
-
-def _between(input: Tensor, min: Tensor, max: Tensor) -> Tensor:
-    kind = common_kind(ROWS["clamp"], input, min, max)
-    shape = broadcast_shapes(input._s, min._s, max._s)
-    return core("clamp_tensors")(*(to_kind(t, kind).expand(shape) for t in (input, min, max)))
-
-
-@public(out=True, inplace=True, aliases=("clip",))
-def clamp(
-    input: Tensor, min: Tensor | complex | None = None, max: Tensor | complex | None = None
-) -> Tensor:
-    """The values cut to [min, max]; either may be missing, a number or a tensor."""
-    if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if min is not None:
-        min = tensor_or_number("clamp", "min", 2, min)
-    if max is not None:
-        max = tensor_or_number("clamp", "max", 3, max)
-    if isinstance(min, Tensor) and isinstance(max, Tensor):
-        return _between(input, min, max)
-    if isinstance(min, Tensor) or isinstance(max, Tensor):
-        if min is not None and max is not None:
-            raise TypeError("clamp(): 'min' and 'max' must both be numbers, or both tensors")
-        if min is not None:
-            input = FUNCTIONS["clamp_min"](input, min)
-        return input if max is None else FUNCTIONS["clamp_max"](input, max)
-    bounds = [bound for bound in (min, max) if bound is not None]
-    d = result_type(input, *bounds)
-    if d.is_complex and (input._k.dtype.is_complex or not input._k.is_float):
-        raise NotImplementedError("clamp is not supported for complex types")
-    if not input._k.is_float:
-        input = to_kind(input, input._k.of(d))
-    min, max = (
-        bound if bound is None else wrap_number(fitted(bound, input._k.dtype), input._k.dtype)
-        for bound in (min, max)
-    )
-    if max is None:
-        return core("clamp_min")(input, min)
-    if min is None:
-        return core("clamp_max")(input, max)
-    return core("clamp")(input, min, max)
 
 
 @public(name="dropout", method=False)

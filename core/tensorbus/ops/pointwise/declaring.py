@@ -132,7 +132,7 @@ def binary(
 
 
 _ONE = 1
-_ANY_HOLDS = 6e4
+ANY_HOLDS = 6e4
 """Every floating point dtype has numbers as large as this."""
 
 
@@ -185,7 +185,7 @@ def _scaled_in_place(name: str) -> Callable[..., Any]:
             and other._b is None
             and k.is_float
             and type(alpha) is float
-            and -_ANY_HOLDS < alpha < _ANY_HOLDS
+            and -ANY_HOLDS < alpha < ANY_HOLDS
         ):
             # A tensor for the product that skips the records of one: optimizers call this most.
             product = from_array(k.mul(other._a, k.const(alpha)), k)

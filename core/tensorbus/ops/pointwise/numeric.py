@@ -266,24 +266,3 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
     divisor = gcd(input, other)
     divisor = divisor.masked_fill(divisor == 0, 1)
     return (input // divisor * other).abs()
-
-
-# -- bounds ----------------------------------------------------------------------------------
-def _bounded(name: str, input: Tensor, bound: Any) -> Tensor:
-    """Values within a bound keep their whole gradient, also where they are equal to it."""
-    check_tensors(name, input=input)
-    if isinstance(bound, Tensor):
-        return core(f"{name}_tensor")(input, bound)
-    return input.clamp(**{"min" if name == "clamp_min" else "max": bound})
-
-
-@public(out=True, inplace=True)
-def clamp_min(input: Tensor, min: Tensor | complex) -> Tensor:
-    """The values, and *min* where they are below; *min* is a number or a tensor."""
-    return _bounded("clamp_min", input, min)
-
-
-@public(out=True, inplace=True)
-def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
-    """The values, and *max* where they are above; *max* is a number or a tensor."""
-    return _bounded("clamp_max", input, max)

@@ -1,0 +1,124 @@
+"""Values cut to bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._dispatch.kinds import wrap_number
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_checks import tensor_or_number
+from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.mixed_operands import common_kind
+from tensorbus.op_engine.promotion import result_type
+from tensorbus.op_engine.public import public
+from tensorbus.op_engine.scalars import fitted
+from tensorbus.ops.pointwise.declaring import ANY_HOLDS
+from tensorbus.rows.layouts import broadcast_shapes
+from tensorbus.rows.registry import ROWS, row
+
+# fmt: off
+row("clamp_min", "x:T, low", "unary", domain="ordered number",
+    composite=lambda F, x, low: F.maximum(x, low),
+    x=lambda F, g, x, low: F.where(F.ge(x, low), g, F.number(0)))
+row("clamp_max", "x:T, high", "unary", domain="ordered number",
+    composite=lambda F, x, high: F.minimum(x, high),
+    x=lambda F, g, x, high: F.where(F.le(x, high), g, F.number(0)))
+row("clamp", "x:T, low, high", "unary", domain="ordered number",
+    composite=lambda F, x, low, high: F.minimum(F.maximum(x, low), high),
+    x=lambda F, g, x, low, high:
+        F.where(F.bool.bitwise_and(F.ge(x, low), F.le(x, high)), g, F.number(0)))
+row("clamp_min_tensor", "x:T, y:T", "binary", domain="ordered number",
+    node_name="ClampMinBackward1",
+    composite=lambda F, x, y: F.maximum(x, y),
+    x=lambda F, g, x, y: F.where(F.ge(x, y), g, F.number(0)),
+    y=lambda F, g, x, y: F.where(F.lt(x, y), g, F.number(0)))
+row("clamp_max_tensor", "x:T, y:T", "binary", domain="ordered number",
+    node_name="ClampMaxBackward1",
+    composite=lambda F, x, y: F.minimum(x, y),
+    x=lambda F, g, x, y: F.where(F.le(x, y), g, F.number(0)),
+    y=lambda F, g, x, y: F.where(F.gt(x, y), g, F.number(0)))
+row("clamp_tensors", "x:T, low:T, high:T", keeps_order=True, node_name="ClampBackward1",
+    composite=lambda F, x, low, high: F.minimum(F.maximum(x, low), high),
+    x=lambda F, g, x, low, high: F.where(
+        F.bool.bitwise_and(F.ge(x, low), F.le(x, high)), g, F.number(0)),
+    low=lambda F, g, x, low, high: F.where(
+        F.bool.bitwise_and(F.lt(x, low), F.lt(low, high)), g, F.number(0)),
+    high=lambda F, g, x, low, high: F.where(
+        F.bool.bitwise_or(F.gt(x, high), F.lt(high, low)), g, F.number(0)))
+# fmt: on
+
+
+def _plain(bound: Any) -> bool:
+    """Whether a bound is missing, or a number that every floating point dtype holds."""
+    return bound is None or (
+        (type(bound) is float or type(bound) is int) and -ANY_HOLDS <= bound <= ANY_HOLDS
+    )
+
+
+def _between(input: Tensor, min: Tensor, max: Tensor) -> Tensor:
+    kind = common_kind(ROWS["clamp"], input, min, max)
+    shape = broadcast_shapes(input._s, min._s, max._s)
+    return core("clamp_tensors")(*(to_kind(t, kind).expand(shape) for t in (input, min, max)))
+
+
+@public(out=True, inplace=True, aliases=("clip",))
+def clamp(
+    input: Tensor, min: Tensor | complex | None = None, max: Tensor | complex | None = None
+) -> Tensor:
+    """The values cut to [min, max]; either may be missing, a number or a tensor."""
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if not (input._k.is_float and _plain(min) and _plain(max)):
+        if min is not None:
+            min = tensor_or_number("clamp", "min", 2, min)
+        if max is not None:
+            max = tensor_or_number("clamp", "max", 3, max)
+        if isinstance(min, Tensor) and isinstance(max, Tensor):
+            return _between(input, min, max)
+        if isinstance(min, Tensor) or isinstance(max, Tensor):
+            if min is not None and max is not None:
+                raise TypeError("clamp(): 'min' and 'max' must both be numbers, or both tensors")
+            if min is not None:
+                input = clamp_min(input, min)
+            return input if max is None else clamp_max(input, max)
+        input, min, max = _fitted(input, min, max)
+    if max is None:
+        return core("clamp_min")(input, min)
+    if min is None:
+        return core("clamp_max")(input, max)
+    return core("clamp")(input, min, max)
+
+
+def _fitted(input: Tensor, min: Any, max: Any) -> tuple[Tensor, Any, Any]:
+    """Input and numbers in the dtype of the result."""
+    bounds = [bound for bound in (min, max) if bound is not None]
+    d = result_type(input, *bounds)
+    if d.is_complex and (input._k.dtype.is_complex or not input._k.is_float):
+        raise NotImplementedError("clamp is not supported for complex types")
+    if not input._k.is_float:
+        input = to_kind(input, input._k.of(d))
+    d = input._k.dtype
+    low, high = (b if b is None else wrap_number(fitted(b, d), d) for b in (min, max))
+    return input, low, high
+
+
+def _bounded(name: str, input: Tensor, bound: Any) -> Tensor:
+    """Values within a bound keep their whole gradient, also where they are equal to it."""
+    check_tensors(name, input=input)
+    if isinstance(bound, Tensor):
+        return core(f"{name}_tensor")(input, bound)
+    return clamp(input, min=bound) if name == "clamp_min" else clamp(input, max=bound)
+
+
+@public(out=True, inplace=True)
+def clamp_min(input: Tensor, min: Tensor | complex) -> Tensor:
+    """The values, and *min* where they are below; *min* is a number or a tensor."""
+    return _bounded("clamp_min", input, min)
+
+
+@public(out=True, inplace=True)
+def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
+    """The values, and *max* where they are above; *max* is a number or a tensor."""
+    return _bounded("clamp_max", input, max)
