@@ -66,14 +66,17 @@ def run(torch: Any, program: str, device: str = "cpu") -> Any:
     """What a program gives with a library under the name ``torch``, on a device."""
     scope = names(torch, device)
     tree = ast.parse(program)
-    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    last = tree.body[-1]
+    result = ast.Expression(last.value) if isinstance(last, ast.Expr) else None
+    if result is not None:
+        tree.body.pop()
     # On the CPU without a context: under one, PyTorch's l1_loss forgets its weight.
     place = contextlib.nullcontext() if device == "cpu" else torch.device(device)
     with place, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exec(compile(tree, "<program>", "exec"), scope)
-        if last is not None:
-            return eval(compile(ast.Expression(last.value), "<program>", "eval"), scope)
+        if result is not None:
+            return eval(compile(result, "<program>", "eval"), scope)
     return None
 
 
@@ -93,7 +96,7 @@ def names(torch: Any, device: str) -> dict[str, Any]:
     def p(*size: int) -> Any:
         return torch.nn.Parameter(f(*size))
 
-    class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Net(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.a = torch.nn.Linear(2, 3)
