@@ -189,6 +189,8 @@ def as_float(value: Any) -> Any:
     found = as_number(value)
     if isinstance(found, complex) and isinstance(value, Tensor):
         raise RuntimeError("value cannot be converted to type double without overflow")
+    if isinstance(found, bool):
+        return int(found)
     return None if isinstance(found, complex) else found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.errors import type_error
 from tensorbus._device import defaults
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, new
@@ -46,6 +47,8 @@ class Parameter(Tensor):
                 f"'{type(data).__name__}' object has no attribute 'detach': a Parameter is made of "
                 "a tensor"
             )
+        if not isinstance(requires_grad, bool):
+            raise type_error("Parameter", "requires_grad", 2, "bool", requires_grad)
         if requires_grad and not data._k.differentiable:
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients"

@@ -9,6 +9,7 @@ from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.matmul.matmul import check_operands
+from tensorbus.rows.layouts import broadcast_shapes
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -32,7 +33,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             f"{w[1]}x{w[0]})"
         )
     if bias is not None and bias._s != w[:1]:
-        return core("linear")(input, weight, None) + bias
+        r = core("linear")(input, weight, None)
+        if broadcast_shapes(tuple(r._s), tuple(bias._s)) != tuple(r._s):
+            raise RuntimeError(
+                f"The expanded size of the result {list(r._s)} must match the existing size of the "
+                f"bias {list(bias._s)} at non-singleton dimensions"
+            )
+        return r + bias
     return core("linear")(input, weight, bias)
 
 

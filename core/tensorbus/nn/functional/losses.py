@@ -14,10 +14,8 @@ from tensorbus.nn.functional.reduction import check_weight, chosen, reduced, wei
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.mixed_operands import common_kind
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.rows.layouts import broadcast_shapes
-from tensorbus.rows.registry import ROWS
 
 
 def _pair(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -288,14 +286,15 @@ def soft_margin_loss(
     """``log(1 + exp(-target * input))``."""
     reduction = chosen(reduction, size_average, reduce)
     _check_fits(target, input)
-    if common_kind(ROWS["mul"], input, target) is not input._k:
+    if target._k.dtype.category > input._k.dtype.category:
         raise RuntimeError(
             f"result type of input {scalar_name(input._k.dtype)} and target "
             f"{scalar_name(target._k.dtype)} can't be cast to the desired output type "
             f"{scalar_name(input._k.dtype)}"
         )
     refuse_integers("soft_margin_loss", input)
-    return reduced((-(target * input)).exp().log1p(), reduction)
+    each = (-(target * input)).exp().log1p()
+    return reduced(each.to(input.dtype), reduction)
 
 
 def cosine_embedding_loss(
@@ -336,7 +335,12 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """The cosine of the angle between vectors along a dimension."""
     if not eps >= 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps}")
-    x1, x2 = _broadcast(x1, x2)
+    x1, x2 = _broadcast(*promoted("mul", x1, x2))
+    if x1._k.dtype.category != dtypes.FLOAT:
+        raise RuntimeError(
+            "expected common dtype to be floating point, yet common dtype is "
+            f"{scalar_name(x1._k.dtype)}"
+        )
     norms = [x.norm(2, dim, True).clone() for x in (x1, x2)]
     with no_grad():  # the derivatives are those of the norms themselves, however small
         for norm in norms:

@@ -120,7 +120,9 @@ class BackwardGate:
 
 
 def _same_length(changed: Any, grads: tuple[Any, ...], what: str, which: str) -> tuple[Any, ...]:
-    if not isinstance(changed, tuple):
+    if isinstance(changed, Tensor):
+        changed = tuple(changed)  # counted as PyTorch counts it: by its first dimension
+    elif not isinstance(changed, tuple):
         changed = (changed,)
     for grad in changed:
         if grad is not None and not isinstance(grad, Tensor):
