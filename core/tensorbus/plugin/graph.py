@@ -62,8 +62,8 @@ class Node:
     """The two branches of an ``if``, the body of a ``loop``; else none."""
     body: Block | None = None
     """How an op that is no primitive is composed of others: its block has one input for each
-    Value among *args*, in their order, and the node's results as outputs. A plugin that does not
-    know the op compiles this instead."""
+    Value among *args*, in their order and those in tuples too, and the node's results as outputs.
+    A plugin that does not know the op compiles this instead."""
     location: tuple[str, int] | None = None
     """File and line of the program, for messages."""
 
