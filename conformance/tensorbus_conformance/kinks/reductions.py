@@ -46,6 +46,7 @@ cummax             dim       torch.cummax(x, 1)[0]
 cummin             dim       torch.cummin(x, 1)[0]
 cumsum             dim       torch.cumsum(x, 1)
 cumprod            dim       torch.cumprod(x[:5], 1)
+logcumsumexp       dim       torch.logcumsumexp(x[[0, 1, 2, 3, 4, 6, 9, 11]], 1)
 logsumexp          dim       torch.logsumexp(x, 1)
 softmax            dim       torch.softmax(x, 1)
 log_softmax        dim       torch.log_softmax(x, 1)

@@ -55,9 +55,11 @@ def _suffixes(F: Any, g: Any, x: Any, dim: int) -> Any:
     n = x.shape[dim]
     out = F.logcumsumexp(x, dim)
     finite = F.ne(out, -math.inf)
-    steps = F.exp(F.sub(F.slice(out, dim, 0, n - 1, 1), F.slice(out, dim, 1, n, 1)))
+    after = F.slice(out, dim, 1, n, 1)
+    steps = F.exp(F.sub(F.slice(out, dim, 0, n - 1, 1), after))
+    unknown = F.bool.bitwise_and(F.ne(steps, steps), F.eq(after, after))  # inf - inf, but no NaN
     last = F.zeros((*x.shape[:dim], 1, *x.shape[dim + 1 :]))
-    factor = F.cat(F.where(F.eq(steps, steps), steps, F.number(0)), last, dim) if n > 1 else last
+    factor = F.cat(F.where(unknown, F.number(0), steps), last, dim) if n > 1 else last
     total = from_the_end(F, g, factor, dim)
     return F.mul(F.where(finite, F.exp(F.sub(x, out)), F.number(0)), total)
 
