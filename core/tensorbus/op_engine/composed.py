@@ -19,14 +19,15 @@ from tensorbus.rows.layouts import (
 
 
 def composed(
-    *, node: str = "", layout: str = "", operands: int = 0
+    *, node: str | Callable[..., str] = "", layout: str = "", operands: int = 0
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give the new tensors that a function returns a layout, and their node a name.
 
     With the layout ``channels_last`` they have the channels last where a tensor among the arguments
     has; with ``order`` they have the arguments' order of dimensions; with ``row_major`` none. Only
     the first *operands* tensors count where that is given. The node is that of the composition's
-    last step under the name that the function's own has in PyTorch.
+    last step under the name that the function's own has in PyTorch; a function of the arguments
+    says it where it depends on them.
     """
     layouts = {"channels_last": _channels_last, "order": _in_order, "row_major": _row_major}
     place = layouts[layout] if layout else None
@@ -42,7 +43,7 @@ def composed(
                 if place is not None:
                     place(t, given[:operands] if operands else given)
                 if node and t._e is not None:
-                    name_node(t, node)
+                    name_node(t, node if isinstance(node, str) else node(*args, **kwargs))
             return result
 
         return call

@@ -129,7 +129,8 @@ def node_text(row: Row, scalar: bool = False) -> list[str]:
     if release:
         lines += ["    def release(self):", *release]
     if scalar:
-        lines += ["", "", f"{title}.__name__ = {title}.__qualname__ = {row.node_name!r}"]
+        shown = row.number_node_name or row.node_name
+        lines += ["", "", f"{title}.__name__ = {title}.__qualname__ = {shown!r}"]
     return lines
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,6 +91,8 @@ class Row:
     """Whether a gradient, differentiated again, is zero in each operand, not unrelated to it: so
     PyTorch has it of ops such as ``relu``, and not of all whose slope is constant."""
     node_name: str = ""
+    number_node_name: str = ""
+    """The node's name where the second operand is a Python number, if it is another."""
     tensors: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
@@ -115,7 +118,9 @@ class Row:
         if self.kernel == "":
             self.kernel = self.name
         if not self.node_name:
-            self.node_name = "".join(p.capitalize() for p in self.name.split("_")) + "Backward0"
+            # A letter behind a digit is a capital too: Log1PBackward0.
+            name = "".join(p.capitalize() for p in self.name.split("_"))
+            self.node_name = re.sub("[0-9][a-z]", lambda m: m[0].upper(), name) + "Backward0"
 
     def operand_kind(self, argument: str, kind: Any) -> Any:
         """The kind of an operand of the op on *kind*."""

@@ -39,7 +39,12 @@ def _adaptive_size(name: str, spatial: int, x: Tensor, output_size: Any) -> Ints
     return size
 
 
-@composed(layout="channels_last")
+def _adaptive_node(input: Tensor, output_size: Any) -> str:
+    to_one = output_size in (1, (1, 1), [1, 1])
+    return "MeanBackward1" if to_one else "AdaptiveAvgPool2DBackward0"
+
+
+@composed(node=_adaptive_node, layout="channels_last")
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The mean over windows chosen so that the result has a given size."""
     refuse_complex("adaptive_avg_pool2d", input)
@@ -81,7 +86,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     return adaptive_avg_pool2d(input.unsqueeze(-2), (1, *size)).squeeze(-2)
 
 
-@composed(layout="channels_last")
+@composed(node="AdaptiveMaxPool2DBackward0", layout="channels_last")
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum over windows chosen so that the result has a given size."""
     oh, ow = _adaptive_size("adaptive_max_pool2d", 2, input, output_size)

@@ -9,6 +9,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import refuse_complex, refuse_integers
 from tensorbus.nn.functional.reduction import chosen, reduced
 from tensorbus.op_engine.arguments import check_device
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.scalars import scalar_name
 
@@ -56,6 +57,7 @@ def _check_class_weight(weight: Tensor | None, input: Tensor, c: int) -> None:
         )
 
 
+@composed(node=lambda row, name, input, *_: _loss_node(input))
 def _class_loss(
     row: str,
     name: str,
@@ -118,6 +120,10 @@ def nll_loss(
     """The negated log-probability of each row's class, averaged by the classes' weights."""
     reduction = chosen(reduction, size_average, reduce)
     return _class_loss("nll_rows", "nll_loss", input, target, weight, ignore_index, reduction)
+
+
+def _loss_node(input: Tensor, *_: Any, **__: Any) -> str:
+    return "NllLossBackward0" if len(input._s) <= 2 else "NllLoss2DBackward0"
 
 
 def cross_entropy(

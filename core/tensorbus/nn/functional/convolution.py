@@ -28,6 +28,11 @@ def conv2d(
     return _convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
+def _conv1d_node(input: Tensor, *_: Any, **__: Any) -> str:
+    return "ConvolutionBackward0" if len(input._s) == 3 else "SqueezeBackward1"
+
+
+@composed(node=_conv1d_node)
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -59,6 +64,7 @@ def conv_transpose2d(
     )
 
 
+@composed(node=_conv1d_node)
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,

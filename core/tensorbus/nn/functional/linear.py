@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_device
-from tensorbus.op_engine.composed import composed
+from tensorbus.op_engine.composed import composed, name_node
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.matmul.matmul import check_operands
@@ -40,7 +40,19 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
                 f"bias {list(bias._s)} at non-singleton dimensions"
             )
         return r + bias
-    return core("linear")(input, weight, bias)
+    r = core("linear")(input, weight, bias)
+    if r._e is not None:
+        name_node(r, _NODES[bias is not None, len(a) == 2])
+    return r
+
+
+_NODES = {
+    (True, True): "AddmmBackward0",
+    (True, False): "ViewBackward0",
+    (False, True): "MmBackward0",
+    (False, False): "UnsafeViewBackward0",
+}
+"""What PyTorch calls the nodes of linear maps, by whether there is a bias and whether a batch."""
 
 
 def _refuse_mixed(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:

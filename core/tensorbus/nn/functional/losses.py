@@ -324,6 +324,7 @@ def cosine_embedding_loss(
     return reduced(loss + (cosine - margin).clamp(min=0).masked_fill(target != -1, 0), reduction)
 
 
+@composed(node="NormBackward1")
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
@@ -331,6 +332,7 @@ def pairwise_distance(
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
+@composed(node="SumBackward1")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along a dimension."""
     if not eps >= 0:

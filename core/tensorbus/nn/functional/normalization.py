@@ -215,7 +215,7 @@ def group_norm(
     return y if bias is None else y + bias.view(shape)
 
 
-@composed(layout="row_major")
+@composed(node="ViewBackward0", layout="row_major")
 def instance_norm(
     input: Tensor,
     running_mean: Tensor | None = None,

@@ -304,6 +304,7 @@ def index_add_(
 
 
 @public(out=SAME)
+@composed(node="IndexAddBackward0")
 def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: complex = 1
 ) -> Tensor:
@@ -320,6 +321,7 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 
 @public(out=SAME)
+@composed(node="IndexCopyBackward0")
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """``index_copy_`` on a copy."""
     return index_copy_(core("clone")(input), dim, index, source)
@@ -364,7 +366,11 @@ def _slices_replaced(x: Tensor, d: int, i: Tensor, value: Tensor) -> Tensor:
 
 
 @public()
-@composed(layout="order", operands=1)
+@composed(
+    node=lambda input, dim, index, value: f"IndexFillBackward{isinstance(value, Tensor):d}",
+    layout="order",
+    operands=1,
+)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """``index_fill_`` on a copy."""
     return index_fill_(core("clone")(input), dim, index, value)

@@ -91,7 +91,10 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 
 
 @public()
-@composed(layout="row_major")
+@composed(
+    node=lambda input, mask, value: f"MaskedFillBackward{isinstance(value, Tensor):d}",
+    layout="row_major",
+)
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """*value*, a number or a 0-dim tensor, where the mask is true; the mask broadcasts."""
     value = operand(_fill_value(input, mask, value), input._k)
@@ -140,6 +143,7 @@ def _fill_value(x: Tensor, mask: Tensor, value: Any) -> Any:
 
 
 @public(out=SAME)
+@composed(node="MaskedSelectBackward0")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the mask is true, in one dimension; both broadcast."""
     if mask._k.dtype is not dtypes.bool:

@@ -9,6 +9,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.op_engine.arguments import check_device, not_implemented
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.history import edge_of
@@ -189,7 +190,14 @@ def _scatter_op(x: Tensor, src: Any, value: Any, reduce: str | None) -> tuple[An
     return chosen, _REDUCE[reduce]
 
 
+def _scatter_node(input: Tensor, dim: int, index: Tensor, src: Any = None, **named: Any) -> str:
+    from_tensor = isinstance(src, Tensor)
+    reduced = named.get("reduce") is not None
+    return f"ScatterBackward{(0 if from_tensor else 1) + 2 * reduced}"
+
+
 @public(out=SAME)
+@composed(node=_scatter_node)
 def scatter(
     input: Tensor,
     dim: int,
@@ -242,6 +250,7 @@ _KINDS = {"sum": "add", "prod": "mul", "mean": "add", "amax": "amax", "amin": "a
 
 
 @public(out=SAME, inplace=True)
+@composed(node="ScatterReduceBackward0")
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:

@@ -8,6 +8,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.size import Size
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
@@ -215,6 +216,7 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 @public(method=False)
+@composed(node="BlockDiagBackward0")
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
     listed = _listed(tensors)

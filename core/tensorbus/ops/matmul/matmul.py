@@ -9,6 +9,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.errors import device_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
+from tensorbus.op_engine.composed import composed, name_node
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import METHODS, Lazy, public
@@ -18,7 +19,8 @@ from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import row
 
 # fmt: off
-row("matmul", "x:T, y:T", domain="number", takes_dtype=True, shape=shapes.product,
+row("matmul", "x:T, y:T", node_name="MmBackward0", domain="number", takes_dtype=True,
+    shape=shapes.product,
     x=lambda F, g, y, x_shape: _matmul_x(F, g, y, x_shape),
     y=lambda F, g, x, y_shape: _matmul_y(F, g, x, y_shape))
 # fmt: on
@@ -107,7 +109,14 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
                 f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
             )
         return core("matmul")(input, other)
-    return _matmul_any(input, other)
+    r = _matmul_any(input, other)
+    if r._e is not None:
+        name_node(r, _NODES.get((len(a), len(b)), "UnsafeViewBackward0"))
+    return r
+
+
+_NODES = {(1, 1): "DotBackward0", (2, 1): "MvBackward0", (1, 2): "SqueezeBackward4"}
+"""What PyTorch calls the nodes of products, by the ranks of the operands."""
 
 
 def _matmul_any(x: Tensor, y: Tensor) -> Tensor:
@@ -186,6 +195,7 @@ METHODS["__matmul__"] = Lazy("__matmul__", _make_operator)
 
 
 @public(out=SAME)
+@composed(node="MmBackward0")
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
     check_operands("mm", input, mat2)
@@ -196,6 +206,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 @public(out=SAME)
+@composed(node="BmmBackward0")
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two batches of matrices."""
     check_operands("bmm", input, mat2)
@@ -211,6 +222,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 @public(out=SAME)
+@composed(node="MvBackward0")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector."""
     check_operands("mv", input, vec)
@@ -222,6 +234,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
 
 @public(out=SAME)
+@composed(node="DotBackward0")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The inner product of two vectors."""
     check_operands("dot", input, tensor)
@@ -270,6 +283,7 @@ def _same_dtypes(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
 
 
 @public(out=SAME, inplace=True)
+@composed(node="AddmmBackward0")
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -287,6 +301,7 @@ def addmm(
 
 
 @public(out=SAME, inplace=True)
+@composed(node="AddmvBackward0")
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -311,6 +326,7 @@ def addmv(
 
 
 @public(out=SAME, inplace=True)
+@composed(node="BaddbmmBackward0")
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:

@@ -50,6 +50,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 
 @public(out=True, inplace=True)
+@composed(node="AddrBackward0")
 def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -76,6 +77,7 @@ def addr(
 
 
 @public(out=SAME, inplace=True)
+@composed(node="AddbmmBackward0")
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -341,6 +343,7 @@ _CDIST_MODES = (
 
 
 @public(method=False)
+@composed(node="CdistBackward0")
 def cdist(
     x1: Tensor,
     x2: Tensor,

@@ -7,6 +7,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, not_implemented, whole_number
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.options import Options, factory
@@ -94,6 +95,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, options: Options) -> An
 
 # -- diagonals -------------------------------------------------------------------------------
 @public()
+@composed(node="DiagEmbedBackward0")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The last dimension on a diagonal of new matrices that are zero elsewhere."""
     check_tensors("diag_embed", input=input)
@@ -158,6 +160,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
 
 @public()
+@composed(node="TraceBackward0")
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's main diagonal."""
     check_tensors("trace", input=input)

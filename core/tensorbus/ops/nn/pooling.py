@@ -10,6 +10,7 @@ from tensorbus.rows.registry import row
 
 # fmt: off
 row("max_pool2d", "x:T, kernel, stride, padding, dilation, ceil_mode",
+    node_name="MaxPool2DWithIndicesBackward0",
     piecewise_linear=True,
     composite=lambda F, x, kernel, stride, padding, dilation, ceil_mode: F.amax(
         _windows(F, x, kernel, stride, padding, dilation, ceil_mode), (2, 3)),

@@ -10,6 +10,7 @@ from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.mixed_operands import binary, common_kind, operand
@@ -120,6 +121,7 @@ FUNCTIONS["subtract"] = FUNCTIONS["sub"]
 
 
 @public(method=False)
+@composed(node="RsubBackward1")
 def rsub(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
     """``other - alpha * input``."""
     refuse_bool(other, input)
@@ -185,6 +187,7 @@ def _added_in_place(
 
 
 @public(out=True)
+@composed(node="AddcmulBackward0")
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """``input + value * tensor1 * tensor2`` in the dtype of the result; the operands broadcast.
 
@@ -200,6 +203,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
 
 
 @public(out=True)
+@composed(node="AddcdivBackward0")
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """``input + value * tensor1 / tensor2`` in the dtype of the result; the operands broadcast.
 
@@ -216,6 +220,7 @@ def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
 
 # -- interpolation ---------------------------------------------------------------------------
 @public(out=True, inplace=True)
+@composed(node=lambda input, end, weight: f"LerpBackward{isinstance(weight, Tensor):d}")
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """``input + weight * (end - input)``, exact at both ends; the operands broadcast.
 

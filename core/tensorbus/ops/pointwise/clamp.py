@@ -9,6 +9,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import tensor_or_number
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.mixed_operands import common_kind
 from tensorbus.op_engine.promotion import result_type
@@ -39,7 +40,7 @@ row("clamp_max_tensor", "x:T, y:T", "binary", domain="ordered number",
     composite=lambda F, x, y: F.minimum(x, y),
     x=lambda F, g, x, y: F.where(F.le(x, y), g, F.number(0)),
     y=lambda F, g, x, y: F.where(F.gt(x, y), g, F.number(0)))
-row("clamp_tensors", "x:T, low:T, high:T", keeps_order=True, node_name="ClampBackward1",
+row("clamp_tensors", "x:T, low:T, high:T", keeps_order=True, node_name="ClampBackward0",
     composite=lambda F, x, low, high: F.minimum(F.maximum(x, low), high),
     x=lambda F, g, x, low, high: F.where(
         F.bool.bitwise_and(F.ge(x, low), F.le(x, high)), g, F.number(0)),
@@ -63,7 +64,13 @@ def _between(input: Tensor, min: Tensor, max: Tensor) -> Tensor:
     return core("clamp_tensors")(*(to_kind(t, kind).expand(shape) for t in (input, min, max)))
 
 
+def _clamp_node(input: Tensor, min: Any = None, max: Any = None) -> str:
+    tensors = isinstance(min, Tensor) or isinstance(max, Tensor)
+    return "ClampBackward0" if tensors else "ClampBackward1"
+
+
 @public(out=True, inplace=True, aliases=("clip",))
+@composed(node=_clamp_node)
 def clamp(
     input: Tensor, min: Tensor | complex | None = None, max: Tensor | complex | None = None
 ) -> Tensor:
@@ -113,12 +120,14 @@ def _bounded(name: str, input: Tensor, bound: Any) -> Tensor:
 
 
 @public(out=True, inplace=True)
+@composed(node="ClampMinBackward0")
 def clamp_min(input: Tensor, min: Tensor | complex) -> Tensor:
     """The values, and *min* where they are below; *min* is a number or a tensor."""
     return _bounded("clamp_min", input, min)
 
 
 @public(out=True, inplace=True)
+@composed(node="ClampMaxBackward0")
 def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
     """The values, and *max* where they are above; *max* is a number or a tensor."""
     return _bounded("clamp_max", input, max)

@@ -101,6 +101,7 @@ def abs_of_complex(x: Tensor) -> Tensor:
 
 
 @public(out=SAME, inplace=True)
+@composed(node="SgnBackward0")
 def sgn(input: Tensor) -> Tensor:
     """``input / abs(input)``, 0 where it is 0: for real numbers the sign.
 

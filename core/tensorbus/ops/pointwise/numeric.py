@@ -10,6 +10,7 @@ from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.operands import NONE, OTHER
 from tensorbus.op_engine.out import SAME
@@ -27,6 +28,7 @@ _INTEGERS = {2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
 unary("signbit", doc="Whether the sign is set: of -0.0 and of a negative NaN too", result="bool",
       domain="ordered", composite=lambda F, x: _signbit(F, x))
 binary("copysign", doc="The size of *input* with the sign of *other*",
+       number_node_name="CopysignBackward1",
        numbers=OTHER, domain="ordered float",
        composite=lambda F, x, y: F.where(
            F.signbit(_array(F, y)), F.sub(F.number(-0.0), F.abs(x)), F.abs(x)),
@@ -226,6 +228,7 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
 
 
 @public(out=True, inplace=True)
+@composed(node="LdexpBackward0")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2**other``."""
     check_tensors("ldexp", input=input, other=other)

@@ -81,16 +81,19 @@ binary("div", doc="``input / other``, true division", operator="truediv", domain
 binary("floor_divide", doc="``input // other``, rounded towards minus infinity", divides=True,
        operator="floordiv", domain="ordered number", **no_derivative("floor_divide"))
 binary("fmod", doc="The remainder of division with the sign of *input*",
+       node_name="FmodBackward1", number_node_name="FmodBackward0",
        divides=True,
        numbers=OTHER, domain="ordered number",
        x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.div_trunc(x, y))))
 binary("remainder", doc="The remainder of division with the sign of *other*",
+       node_name="RemainderBackward1", number_node_name="RemainderBackward0",
        divides=True,
        numbers=EITHER, operator="mod",
        domain="ordered number",
        composite=lambda F, x, y: of.remainder(F, x, y),
        x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.div_floor(x, y))))
-binary("pow", doc="``input ** exponent``", numbers=EITHER, operator="pow", domain="number",
+binary("pow", doc="``input ** exponent``", node_name="PowBackward1",
+       number_node_name="PowBackward0", numbers=EITHER, operator="pow", domain="number",
        x=lambda F, g, x, y, y_number: of.pow_base(F, g, x, y, y_number),
        y=lambda F, g, x, y, out: of.pow_exponent(F, g, x, y, out))
 binary("atan2", doc="The angle of the point (other, input)", numbers=NONE, domain="ordered float",
@@ -184,7 +187,7 @@ unary("sqrt", doc="The square root", domain="float",
 unary("rsqrt", doc="``1 / sqrt(input)``", domain="float",
       composite=lambda F, x: F.reciprocal(F.sqrt(x)),
       x=lambda F, g, out: F.mul(F.mul(g, -0.5), F.mul(out, F.mul(out, out))))
-unary("square", doc="``input * input``", out=CAST, domain="number",
+unary("square", doc="``input * input``", node_name="PowBackward0", out=CAST, domain="number",
       outside=lambda x: core("square")(_whole(x)), composite=lambda F, x: F.mul(x, x),
       x=lambda F, g, x: F.mul(g, F.mul(x, 2.0)))
 unary("reciprocal", doc="``1 / input``", domain="float",

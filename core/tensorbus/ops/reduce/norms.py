@@ -11,6 +11,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import as_number
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import kept, wrap_dim, wrap_dims
 from tensorbus.op_engine.out import SAME
@@ -255,6 +256,7 @@ def norm(
 
 
 @public()
+@composed(node="DistBackward0")
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The *p*-norm of ``input - other``; the operands broadcast."""
     check_tensors("dist", input=input, other=other)

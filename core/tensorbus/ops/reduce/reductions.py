@@ -8,6 +8,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.composed import composed, name_node
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import kept, wrap_dim, wrap_dims
 from tensorbus.op_engine.out import SAME, TRUTH
@@ -29,7 +30,12 @@ def _reduce(name: str, x: Tensor, dim: Any, keepdim: bool, *more: Any) -> Tensor
     if not dims:  # of no dimensions: one element
         return core(name)(core("view")(x, (1,)), (0,), *more)
     r = core(name)(x, dims, *more)
-    return core("view")(r, kept(x._s, dims)) if keepdim else r
+    if keepdim:
+        r = core("view")(r, kept(x._s, dims))
+    if r._e is not None and (keepdim or dim is not None):
+        over = "1" if dim is not None and name in ("sum", "mean", "prod") else "0"
+        name_node(r, f"{name.capitalize()}Backward{over}")
+    return r
 
 
 @public(out=True)
@@ -209,6 +215,7 @@ def std(
 
 
 @public(out=True)
+@composed(node="LogsumexpBackward0")
 def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
     """``log(sum(exp(input)))`` over some dimensions, without overflow."""
 

@@ -125,7 +125,11 @@ def _one_place(made: Any, x: Tensor, d: int, i: Tensor, keepdim: bool, scalar: b
         shape: Shape = ()
     else:
         shape = tuple(i._s) if keepdim else (*i._s[:d], *i._s[d + 1 :])
-    return _shaped(made, x, d, i, shape)
+    found = _shaped(made, x, d, i, shape)
+    if found.values._e is not None:
+        name = made.__name__
+        name_node(found.values, f"{name.capitalize()}Backward{'median' in name:d}")
+    return found
 
 
 def _reducible(name: str, x: Tensor, dim: int) -> tuple[Tensor, int]:
@@ -188,6 +192,7 @@ def _middle(name: str, made: Any, input: Tensor, dim: Any, keepdim: bool) -> Any
 
 
 @public(out=True)
+@composed(node="ModeBackward0")
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """(values, indices) of the most frequent value, the smallest of several; its last place."""
     x, d = _reducible("mode", input, dim)
@@ -258,6 +263,7 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
 
 @public(out=True)
+@composed(node="AminmaxBackward0")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """(min, max) of all elements or along a dimension."""
     if dim is None:
@@ -296,12 +302,14 @@ def _running(name: str, made: Any, input: Tensor, dim: int) -> Any:
 
 
 @public(out=True)
+@composed(node="CummaxBackward0")
 def cummax(input: Tensor, dim: int) -> Any:
     """(values, indices) of the largest element so far; its last place among equals."""
     return _running("cummax", _cummax, input, dim)
 
 
 @public(out=True)
+@composed(node="CumminBackward0")
 def cummin(input: Tensor, dim: int) -> Any:
     """(values, indices) of the smallest element so far; its last place among equals."""
     return _running("cummin", _cummin, input, dim)

@@ -10,6 +10,7 @@ from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, floating, not_implemented
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.out import SAME
@@ -137,6 +138,7 @@ def _without_nan(x: Tensor) -> Tensor:
 
 
 @public(out=True)
+@composed(node="NansumBackward0")
 def nansum(
     input: Tensor,
     dim: int | Sequence[int] | None = None,
@@ -329,6 +331,7 @@ def _slabs(name: str, y: Tensor, x: Tensor | None, dx: Any, d: int) -> Tensor:
 
 
 @public(method=False, aliases=("trapz",))
+@composed(node="MulBackward1")
 def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule."""
     check_tensors("trapezoid", y=y)

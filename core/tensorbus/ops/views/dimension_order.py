@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import list_argument, wrap_dim
 from tensorbus.op_engine.generate import shortcut
@@ -82,6 +83,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
 
 @public()
+@composed(node="TBackward0")
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; tensors of fewer dimensions as they are."""
     rank = len(input._s)

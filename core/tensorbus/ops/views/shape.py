@@ -9,6 +9,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.size import Size, size_of
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.composed import composed, name_node
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import list_argument, shape_argument, wrap_dim, wrap_dims
 from tensorbus.op_engine.generate import shortcut
@@ -112,7 +113,10 @@ def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
         return core("view")(input, wanted)
     if view_strides(tuple(input._s), tuple(input._k.layout(input._a)[2]), wanted) is not None:
         return core("view")(input, wanted)
-    return core("view")(core("clone")(input), wanted)
+    copied = core("view")(core("clone")(input), wanted)
+    if copied._e is not None:
+        name_node(copied, "UnsafeViewBackward0")
+    return copied
 
 
 @public(function=False)
@@ -180,7 +184,13 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     return core("unsqueeze")(input, wrap_dim(dim, len(input._s) + 1))
 
 
+def _squeezed_by(dim: Any) -> int:
+    """Which of PyTorch's three ways of squeezing: all dimensions, one, several."""
+    return 0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1
+
+
 @public()
+@composed(node=lambda input, dim=None: f"SqueezeBackward{_squeezed_by(dim)}")
 def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Without the dimensions of extent 1, or without those named where their extent is 1."""
     rank = len(input._s)

@@ -11,6 +11,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import as_int, as_ints
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.public import public
@@ -32,7 +33,13 @@ def _outputs(function: str, views: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     return views
 
 
+def _split_node(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> str:
+    listed = not isinstance(split_size_or_sections, int)
+    return "SplitWithSizesBackward0" if listed else "SplitBackward0"
+
+
 @public(method=False)
+@composed(node=_split_node)
 def split(
     tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0
 ) -> tuple[Tensor, ...]:
@@ -66,6 +73,7 @@ def _split_method(
 
 
 @public()
+@composed(node="SplitWithSizesBackward0")
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of the sizes listed, which must add up to the extent."""
     if not input._s:
@@ -86,6 +94,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
 
 @public()
+@composed(node="SplitBackward0")
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most *chunks* pieces of one size, the last smaller where it must be."""
     if not input._s:
@@ -170,6 +179,7 @@ _split_along("dsplit", 3, lambda x: 2)
 
 
 @public()
+@composed(node="UnbindBackward0")
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of all slices of a dimension, which disappears."""
     if not input._s:
