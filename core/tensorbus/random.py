@@ -6,6 +6,7 @@ Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 
 from __future__ import annotations
 
+import operator
 import os
 import threading
 from typing import Any
@@ -66,9 +67,10 @@ class Generator:
 
     def take(self, words: int) -> tuple[tuple[int, int], int]:
         """(key, offset) for the next *words* words, which are spent."""
+        blocks = -(-operator.index(words) // 4)  # Python's: NumPy's would overflow later
         with self._lock:
             offset = self._offset
-            self._offset += -(-int(words) // 4)  # a number of NumPy's would overflow later
+            self._offset += blocks
         return (self._seed, 0), offset
 
     def clone_state(self) -> Generator:

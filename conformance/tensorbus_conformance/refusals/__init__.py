@@ -25,7 +25,12 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-TABLES = ("functional", "layers", "modules", "optimizers", "training")
+import numpy as np
+
+TABLES = (
+    "autograd", "creation", "functional", "indexing", "joining", "layers", "matmul", "modules",
+    "optimizers", "others", "pointwise", "random", "reduce", "tensors", "training", "views",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -109,5 +114,5 @@ def names(torch: Any, device: str) -> dict[str, Any]:
     return {
         "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "optim": torch.optim,
         "sched": torch.optim.lr_scheduler, "data": torch.utils.data, "utils": torch.nn.utils,
-        "init": torch.nn.init, "f": f, "i": i, "p": p, "Net": Net,
+        "init": torch.nn.init, "np": np, "f": f, "i": i, "p": p, "Net": Net,
     }  # fmt: skip

@@ -175,11 +175,6 @@ def as_ints(value: Any) -> tuple[int, ...] | None:
     return None if None in found else found  # type: ignore[return-value]
 
 
-def _int_or_ints(value: Any) -> Any:
-    found = as_int(value, any_rank=True)
-    return as_ints(value) if found is None else found
-
-
 def _operand(value: Any) -> Any:
     return value if isinstance(value, Tensor) else as_number(value)
 
@@ -225,6 +220,28 @@ def _check(expected: str, fit: Callable[[Any], Any]) -> Callable[..., Any]:
     return check
 
 
+def ints_of(value: Any, function: str, argument: str, position: int | None) -> tuple[int, ...]:
+    """The ints of a sequence; TypeError for anything else, and for other elements."""
+    if not isinstance(value, (tuple, list)):
+        raise type_error(function, argument, position, "tuple of ints", value)
+    found = []
+    for at, element in enumerate(value):
+        n = element if type(element) is int else as_int(element, any_rank=True)
+        if n is None:
+            where = "" if position is None else f" (position {position})"
+            raise TypeError(
+                f"{function}(): argument '{argument}'{where} must be tuple of ints, but found "
+                f"element of type {type(element).__name__} at pos {at}"
+            )
+        found.append(n)
+    return tuple(found)
+
+
+def _int_or_ints(value: Any, function: str, argument: str, position: int | None) -> Any:
+    found = as_int(value, any_rank=True)
+    return ints_of(value, function, argument, position) if found is None else found
+
+
 def _tensors(value: Any, function: str, argument: str, position: int | None) -> Any:
     if not isinstance(value, (tuple, list)):
         raise type_error(function, argument, position, "tuple of Tensors", value)
@@ -262,8 +279,8 @@ _CHECKERS = {
     "bool": _check("bool", _none),
     "int": _check("int", as_int),
     "size": _check("int", lambda value: as_int(value, any_rank=True)),
-    "ints": _check("tuple of ints", as_ints),
-    "int_or_ints": _check("tuple of ints", lambda value: _int_or_ints(value)),
+    "ints": ints_of,
+    "int_or_ints": _int_or_ints,
     "operand": _check("Tensor", lambda value: _operand(value)),
     "float": _check("float", as_float),
     "number": _check("Number", as_number),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.errors import device_error, type_error
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_checks import as_int
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.scalars import scalar_name
 
@@ -21,9 +21,10 @@ def check_tensors(function: str, first: int = 1, **arguments: Any) -> None:
 
 def whole_number(function: str, argument: str, position: int, value: Any) -> int:
     """An integer argument as Python's; TypeError for what is none."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    found = as_int(value, any_rank=True)
+    if found is None:
         raise type_error(function, argument, position, "int", value)
-    return operator.index(value)
+    return found
 
 
 def check_device(x: Tensor, *others: Tensor) -> None:

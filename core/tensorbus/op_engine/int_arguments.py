@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base.errors import type_error
-from tensorbus.op_engine.argument_checks import as_int
+from tensorbus.op_engine.argument_checks import as_int, ints_of
 
 
 def ints(function: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
@@ -38,15 +38,4 @@ def ints(function: str, argument: str, value: Any, count: int) -> tuple[int, ...
 
 def int_tuple(function: str, argument: str, value: Any) -> tuple[int, ...]:
     """An argument that is any number of ints, in a sequence."""
-    if not isinstance(value, (tuple, list)):
-        raise type_error(function, argument, None, "tuple of ints", value)
-    found = []
-    for at, v in enumerate(value):
-        fit = v if type(v) is int else as_int(v)
-        if fit is None:
-            raise TypeError(
-                f"{function}(): argument '{argument}' must be tuple of ints, but found element of "
-                f"type {type(v).__name__} at pos {at}"
-            )
-        found.append(fit)
-    return tuple(found)
+    return ints_of(value, function, argument, None)

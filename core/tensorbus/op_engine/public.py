@@ -54,7 +54,8 @@ def public(
 def _function(f: Callable[..., Any], name: str, out: bool | str) -> Callable[..., Any]:
     if out:
         return with_out(f, name, CAST if out is True else str(out))
-    return overridable(f, checked(f, name)) if takes_tensors(f) else f
+    late = checked(f, name) if takes_tensors(f) or asks(f, False) else None
+    return f if late is None else overridable(f, late)
 
 
 def _method(f: Callable[..., Any], name: str) -> Any:
