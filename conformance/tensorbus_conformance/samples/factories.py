@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -108,6 +109,12 @@ def _plain(shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> li
 
 
 # -- numbers in a row -------------------------------------------------------------------------
+def _cut_arange(start: float, end: float, step: float = 1, **_: Any) -> Any:
+    """As many as the numbers say, counted in the integers that they are cut to."""
+    n = math.ceil((end - start) / step)
+    return int(start) + int(step) * np.arange(n)
+
+
 def _arange(start: Any = 0, end: Any = None, step: Any = 1, **_: Any) -> Any:
     if end is None:
         start, end = 0, start
@@ -270,6 +277,10 @@ OPS = [
          S("many", 1.0, 41.0, 0.1, **HERE),
          S("halves", -2.5, 2.5, **HERE), S("uneven", 0, 2, 0.75, **HERE)],
         dtypes=FLOATING, ulp=2.0, scale=_places, call=tensorbus.arange),
+    factory("arange-cut", _cut_arange,
+        [S("half-steps", 0, 3, 0.5, **HERE), S("half-end", 2, 7.5, **HERE),
+         S("half-start", 0.5, 3.5, **HERE), S("down", 5, 0, -2.5, **HERE)],
+        dtypes=tuple(d for d in INTEGRAL if d is not formats.INT64), call=tensorbus.arange),
     factory("range", _range,
         [S("plain", 0, 4, **HERE), S("step", 1, 10, 3, **HERE), S("down", 5, 1, -2, **HERE)],
         dtypes=REAL, call=_deprecated,

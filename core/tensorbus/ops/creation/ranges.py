@@ -70,14 +70,18 @@ def arange(
     k = options.kind(dtypes.int64 if whole else None)
     if k.dtype is dtypes.bool or k.dtype.is_complex:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{scalar_name(k.dtype)}'")
+    given = start, end, step
     if k.dtype.category == dtypes.INTEGER:
-        start, end, step = (fitted(bound, dtypes.int64) for bound in (start, end, step))
-        if step == 0:
-            raise ValueError("step must be nonzero")
-    if isinstance(start, int) and isinstance(end, int) and isinstance(step, int):
-        n = -((start - end) // step)
+        start, end, step = (fitted(bound, dtypes.int64) for bound in given)
+        if k.dtype is dtypes.int64:
+            given = start, end, step  # narrower ones are as many as the numbers given say
+            if step == 0:
+                raise ValueError("step must be nonzero")
+    first, last, by = given
+    if isinstance(first, int) and isinstance(last, int) and isinstance(by, int):
+        n = -((first - last) // by)
     else:
-        n = math.ceil((end - start) / step)
+        n = math.ceil((last - first) / by)
     return _counted(k, n, start, step)
 
 
@@ -85,6 +89,8 @@ def _counted(k: Kind, n: int, start: Any, step: Any) -> Any:
     """``start + i * step`` for the first *n* integers i."""
     if n <= 0:
         return k.empty((0,))
+    if step == 0:
+        return k.full((n,), start)
     if k.dtype.itemsize == 2 and k.is_float:
         wide = k.of(dtypes.float32)
         return k.cast(wide.arange(n, start, step), wide)

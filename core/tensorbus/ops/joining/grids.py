@@ -194,7 +194,9 @@ def _with_rank(x: Tensor, rank: int) -> Tensor:
         return x.unsqueeze(2)
     if rank == 3 and len(x._s) == 1:
         return x.unsqueeze(0).unsqueeze(2)
-    return core("view")(x.contiguous(), (1,) * (rank - len(x._s)) + tuple(x._s))
+    while len(x._s) < rank:
+        x = x.unsqueeze(0)
+    return x
 
 
 @public(method=False)

@@ -59,7 +59,7 @@ def _shaped(made: Any, x: Tensor, d: int, i: Tensor, shape: Any) -> Any:
     values = core("gather")(x, d, i)
     if tuple(values._s) != tuple(shape):
         values, i = core("view")(values, tuple(shape)), core("view")(i, tuple(shape))
-    return made(values, i)
+    return made(values, i if i._b is None else core("clone")(i))
 
 
 def _refuse_complex(name: str, x: Tensor) -> None:
