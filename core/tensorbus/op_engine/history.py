@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorbus._base.size import size_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, new, version_of
-from tensorbus.autograd.grad_mode import enable_grad
+from tensorbus.autograd.grad_mode import GRAD, THREAD, enable_grad
 from tensorbus.autograd.node import AccumulateGrad, Node, follow
 from tensorbus.op_engine.cores import core
 from tensorbus.rows.recipes import steps
@@ -18,7 +18,7 @@ def edge_of(t: Tensor) -> Any:
     if base is None or base is PERMUTED:
         return t._e
     if not t._r:
-        recorded = t._e is not None or base._e is not None
+        recorded = (t._e is not None or base._e is not None) and (GRAD.on or THREAD.on)
         if recorded and t._r is not None and t._v != version_of(t):
             raise t._r.refusal("its base or another view of its base has been")
         return t._e

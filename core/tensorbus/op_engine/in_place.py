@@ -86,7 +86,12 @@ def _snapshot(x: Tensor) -> Tensor:
     t._s = x._s
     t._c = None
     t._b = None
-    t._e = edge_of(x)
+    n = t._e = edge_of(x)
+    # The write to a view belongs to the base. Its history is the view's own but where the view is a
+    # part of the storage beyond the tensor it was made of, or where hooks wait for the view.
+    recipe = x._r if n is not None and isinstance(x._b, Tensor) else None
+    if recipe and (n.h is not None or n.op != recipe[0].name):
+        t._e = replay(x._b, recipe)._e
     return t
 
 
