@@ -25,14 +25,19 @@ from tensorbus.op_engine.scalars import converted
 from tensorbus.ops.creation.from_data import tensor
 from tensorbus.ops.indexing.index_tensors import Indexed, as_indexed, assign_at, take_at
 from tensorbus.ops.indexing.setitem import write_values
+from tensorbus.ops.views.rows import SELECT, SLICE, UNSQUEEZE
 from tensorbus.rows.recipes import recipe
-from tensorbus.rows.registry import ROWS, row
+from tensorbus.rows.registry import ROWS, Row, row
 
 _INDEX_KINDS = (
     "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
     "indices (got {})"
 )
 _MANY_ITEMS = 32
+
+Step = tuple[Row, str, tuple[int, ...]]
+"""A view: its row, the name of the entry without a guard, and its parameters."""
+Plan = tuple[list[Step], list[tuple[int, int, Tensor]]]
 
 
 # A slice of the first dimension goes to the array as it is: the commonest index by far.
@@ -141,47 +146,15 @@ def _chain(x: Tensor, index: tuple[Any, ...]) -> Tensor | None:
 
 def _walk(x: Tensor, index: tuple[Any, ...], how: Any) -> tuple[Any, Any] | None:
     """The array of the views, and their recipe on top of *how*; None where there is more to it."""
-    k, a, shape = x._k, x._a, x._s
-    dim = own = 0
-    seen_ellipsis = False
-    try:
-        for item in index:
-            t = type(item)
-            if t is int:
-                n = shape[own]
-                if item < 0:
-                    item += n
-                if not 0 <= item < n:
-                    return None
-                a = k.fast_select(a, dim, item)
-                how = recipe(ROWS["select"], (dim, item), how)
-                own += 1
-            elif t is slice:
-                if item.start is not None or item.stop is not None or item.step is not None:
-                    start, stop, step = _bounds(item, shape[own])
-                    a = k.fast_slice(a, dim, start, stop, step)
-                    how = recipe(ROWS["slice"], (dim, start, stop, step), how)
-                elif own >= len(shape):
-                    return None
-                dim, own = dim + 1, own + 1
-            elif item is None:
-                if len(a.shape) == MAX_RANK:
-                    return None  # the long way has the error
-                a = k.fast_unsqueeze(a, dim)
-                how = recipe(ROWS["unsqueeze"], (dim,), how)
-                dim += 1
-            elif item is Ellipsis and not seen_ellipsis:
-                seen_ellipsis = True
-                skipped = len(shape) - len(index) + sum(i is None for i in index) + 1
-                if skipped < 0:
-                    return None
-                dim, own = dim + skipped, own + skipped
-            else:
-                return None
-    except ValueError:
-        raise
-    except Exception:  # an index too many, an overriding class: the long way knows
+    planned = _plan(x._s, index)
+    if planned is None or planned[1]:
         return None
+    k, a = x._k, x._a
+    for view_row, fast, params in planned[0]:
+        if view_row is UNSQUEEZE and len(a.shape) == MAX_RANK:
+            return None  # the long way has the error
+        a = getattr(k, fast)(a, *params)
+        how = recipe(view_row, params, how)
     return a, how
 
 
@@ -269,56 +242,80 @@ def _assigned(x: Tensor, value: Any) -> Any:
 def _resolve(x: Tensor, index: Any) -> tuple[Tensor, Indexed | None]:
     """The view that ints and slices make of *x*, and what index tensors are left for it."""
     items = _items(index)
-    if len(items) == 1 and not x._s and isinstance(items[0], int) and type(items[0]) is not bool:
-        raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
-            "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
-        )
-    if len(items) == 1 and not x._s and type(items[0]) is slice:
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-    rank = len(x._s)
-    used = sum(_dims_used(item) for item in items)
-    if used > rank:
-        raise IndexError(f"too many indices for tensor of dimension {rank}")
-    view, dim, own = x, 0, 0  # own: the dimension as the user counts it
-    found: list[tuple[int, int, Tensor]] = []
-    for item in items:
-        if item is Ellipsis:
-            dim += rank - used
-            own += rank - used
-            used = rank
-        elif item is None:
-            view = core("unsqueeze")(view, dim)
-            dim += 1
-        elif type(item) is slice:
-            view = _cut(view, dim, item)
-            dim, own = dim + 1, own + 1
-        elif isinstance(item, Tensor):
-            if item._s or item._k.dtype is not dtypes.bool:
-                found.append((dim, own, item))
-                taken = _dims_used(item)
-                dim, own = dim + taken, own + taken
-            else:
-                view = core("unsqueeze")(view, dim)
-                found.append((dim, own, core("view")(item, (1,))))
-                dim += 1
-        else:
-            n = view._s[dim]
-            if not -n <= item < n:
-                raise IndexError(f"index {item} is out of bounds for dimension {own} with size {n}")
-            view = core("select")(view, dim, item % n)
-            own += 1
+    planned = _plan(x._s, items)
+    assert planned is not None  # ``_items`` leaves nothing else
+    steps, found = planned
+    view = x
+    for view_row, _, params in steps:
+        view = core(view_row.name)(view, *params)
     return view, Indexed(view, found) if found else None
 
 
-def _cut(x: Tensor, dim: int, item: slice) -> Tensor:
-    if item.start is None and item.stop is None and item.step is None:
-        return x
-    n = x._s[dim]
-    start, stop, step = _bounds(item, n)
-    if start == 0 and stop == n and step == 1:
-        return x
-    return core("slice")(x, dim, start, stop, step)
+def _plan(shape: Any, items: Sequence[Any]) -> Plan | None:
+    """The views that an index asks for, and its tensors with the dimensions they stand for.
+
+    Each tensor comes with its dimension in the view and with that in the shape, as users count.
+    None where an item is neither an int, a slice, None, Ellipsis nor a tensor.
+    """
+    steps: list[Step] = []
+    found: list[tuple[int, int, Tensor]] = []
+    rank = len(shape)
+    dim = own = 0
+    open_ended = True
+    for item in items:
+        t = type(item)
+        if t is int:
+            if own >= rank:
+                raise _too_many(items, shape)
+            n = shape[own]
+            if not -n <= item < n:
+                if sum(map(_dims_used, items)) > rank:
+                    raise _too_many(items, shape)
+                raise IndexError(f"index {item} is out of bounds for dimension {own} with size {n}")
+            steps.append((SELECT, "fast_select", (dim, item % n)))
+            own += 1
+        elif t is slice:
+            if own >= rank:
+                raise _too_many(items, shape)
+            if item.start is not None or item.stop is not None or item.step is not None:
+                n = shape[own]
+                bounds = _bounds(item, n)
+                if bounds != (0, n, 1):
+                    steps.append((SLICE, "fast_slice", (dim, *bounds)))
+            dim, own = dim + 1, own + 1
+        elif item is None:
+            steps.append((UNSQUEEZE, "fast_unsqueeze", (dim,)))
+            dim += 1
+        elif item is Ellipsis:
+            if open_ended:  # further ones stand for no dimension
+                skipped = rank - sum(map(_dims_used, items))
+                if skipped < 0:
+                    raise _too_many(items, shape)
+                dim, own, open_ended = dim + skipped, own + skipped, False
+        elif not isinstance(item, Tensor):
+            return None
+        elif not item._s and item._k.dtype is dtypes.bool:
+            steps.append((UNSQUEEZE, "fast_unsqueeze", (dim,)))
+            found.append((dim, own, core("view")(item, (1,))))
+            dim += 1
+        else:
+            found.append((dim, own, item))
+            taken = _dims_used(item)
+            dim, own = dim + taken, own + taken
+    if own > rank:
+        raise _too_many(items, shape)
+    return steps, found
+
+
+def _too_many(items: Sequence[Any], shape: Any) -> IndexError:
+    if len(items) == 1 and not shape and type(items[0]) is int:
+        return IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+            "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+        )
+    if len(items) == 1 and not shape and type(items[0]) is slice:
+        return IndexError("slice() cannot be applied to a 0-dim tensor.")
+    return IndexError(f"too many indices for tensor of dimension {len(shape)}")
 
 
 def _bounds(item: slice, n: int) -> tuple[int, int, int]:

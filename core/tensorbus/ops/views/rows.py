@@ -15,12 +15,12 @@ row("view", "x:T, shape", "view", kernel="reshape",
     x=lambda F, g, x_shape: F.reshape(g, tuple(x_shape)))
 row("permute", "x:T, dims", "view", x=lambda F, g, dims: F.permute(g, inverse(dims)))
 row("expand", "x:T, shape", "view", x=lambda F, g, x_shape: F.sum_to(g, tuple(x_shape)))
-row("slice", "x:T, dim, start, stop, step", "view", node_name="SliceBackward0",
+SLICE = row("slice", "x:T, dim, start, stop, step", "view", node_name="SliceBackward0",
     x=lambda F, g, x_shape, dim, start, stop, step:
         F.slice_backward(g, tuple(x_shape), dim, start, stop, step))
-row("select", "x:T, dim, i", "view",
+SELECT = row("select", "x:T, dim, i", "view",
     x=lambda F, g, x_shape, dim, i: F.select_backward(g, tuple(x_shape), dim, i))
-row("unsqueeze", "x:T, dim", "view", x=lambda F, g, dim: F.select(g, dim, 0))
+UNSQUEEZE = row("unsqueeze", "x:T, dim", "view", x=lambda F, g, dim: F.select(g, dim, 0))
 row("strided", "x:T, shape, strides, offset", "view", node_name="AsStridedBackward0",
     composite=lambda F, x, shape, strides, offset: F.as_strided(x, shape, strides, offset),
     x=lambda F, g, x_shape, shape, strides, offset:
