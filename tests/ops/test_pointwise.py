@@ -325,3 +325,11 @@ def test_no_gradient_is_lost_between_real_and_complex(name: str, lose: Any) -> N
     with tensorbus.no_grad():
         assert lose(x).shape[0] == 3
     assert lose(x.detach()).shape[0] == 3
+
+
+def test_truth_values_are_bounded_by_tensors_one_at_a_time() -> None:
+    x = tensorbus.tensor([True, False])
+    assert tensorbus.clamp_min(x, tensorbus.tensor([True])).tolist() == [True, True]
+    assert tensorbus.clamp(x, max=tensorbus.tensor([False])).tolist() == [False, False]
+    with pytest.raises(NotImplementedError, match="\"clamp_cpu\" not implemented for 'Bool'"):
+        tensorbus.clamp(x, x, x)

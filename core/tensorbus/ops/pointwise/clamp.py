@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorbus._base import dtypes
 from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import tensor_or_number
-from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -30,12 +31,12 @@ row("clamp", "x:T, low, high", "unary", domain="ordered number",
     composite=lambda F, x, low, high: F.minimum(F.maximum(x, low), high),
     x=lambda F, g, x, low, high:
         F.where(F.bool.bitwise_and(F.ge(x, low), F.le(x, high)), g, F.number(0)))
-row("clamp_min_tensor", "x:T, y:T", "binary", domain="ordered number",
+row("clamp_min_tensor", "x:T, y:T", "binary", domain="ordered",
     node_name="ClampMinBackward1",
     composite=lambda F, x, y: F.maximum(x, y),
     x=lambda F, g, x, y: F.where(F.ge(x, y), g, F.number(0)),
     y=lambda F, g, x, y: F.where(F.lt(x, y), g, F.number(0)))
-row("clamp_max_tensor", "x:T, y:T", "binary", domain="ordered number",
+row("clamp_max_tensor", "x:T, y:T", "binary", domain="ordered",
     node_name="ClampMaxBackward1",
     composite=lambda F, x, y: F.minimum(x, y),
     x=lambda F, g, x, y: F.where(F.le(x, y), g, F.number(0)),
@@ -58,8 +59,16 @@ def _plain(bound: Any) -> bool:
     )
 
 
+def _refuse_complex(*operands: Tensor) -> None:
+    if any(t._k.dtype.is_complex for t in operands):
+        raise NotImplementedError("clamp is not supported for complex types")
+
+
 def _between(input: Tensor, min: Tensor, max: Tensor) -> Tensor:
+    _refuse_complex(input, min, max)
     kind = common_kind(ROWS["clamp"], input, min, max)
+    if kind.dtype is dtypes.bool:
+        raise not_implemented("clamp_cpu", input)
     shape = broadcast_shapes(input._s, min._s, max._s)
     return core("clamp_tensors")(*(to_kind(t, kind).expand(shape) for t in (input, min, max)))
 
@@ -115,6 +124,7 @@ def _bounded(name: str, input: Tensor, bound: Any) -> Tensor:
     """Values within a bound keep their whole gradient, also where they are equal to it."""
     check_tensors(name, input=input)
     if isinstance(bound, Tensor):
+        _refuse_complex(input, bound)
         return core(f"{name}_tensor")(input, bound)
     return clamp(input, min=bound) if name == "clamp_min" else clamp(input, max=bound)
 
