@@ -105,7 +105,7 @@ OPS = [
               fresh=True, keeps_order=True),
     _shape_op("Tensor.contiguous", lambda x: x, [S("plain", T(2, 3)), S("scalar", T())]),
     _shape_op("Tensor.__deepcopy__", lambda x: x, [S("plain", T(2, 3))],
-              call=lambda x: x.__deepcopy__({}), fresh=True, gradient=False, keeps_order=True),
+              call=lambda x: x.__deepcopy__({}), fresh=True, gradient=False),
     _shape_op("Tensor.__copy__", lambda x: x, [S("plain", T(2, 3))], view=True, gradient=False),
     _shape_op("atleast_1d", np.atleast_1d,
               [S("scalar", T()), S("vector", T(3)), S("matrix", T(2, 3))]),

@@ -61,8 +61,8 @@ class DataLoader(Generic[T_co]):
     processes make batches ahead (*prefetch_factor* for each, 2 if not given), which come out in
     order, in shared memory; worker i seeds its random streams with base_seed + i, drawn from
     *generator*. *persistent_workers* keeps them for the next pass, *timeout* is in seconds,
-    *pin_memory* and *in_order* are accepted and change nothing. ValueError for options that exclude
-    each other.
+    *pin_memory* gets a UserWarning, as no backend allocates pinned memory; *in_order* may be false,
+    and the order is kept. ValueError for options that exclude each other.
 
     >>> for batch in DataLoader(range(5), batch_size=2):
     ...     print(batch)
@@ -232,6 +232,13 @@ class DataLoader(Generic[T_co]):
     def __iter__(self) -> Iterator[Any]:
         # Drawn without workers too: the random stream must not depend on their number.
         base_seed = draw_seed(self.generator)
+        if self.pin_memory:
+            warnings.warn(
+                "'pin_memory' argument is set as true but no accelerator whose backend allocates "
+                "pinned memory is found, then device pinned memory won't be used.",
+                UserWarning,
+                stacklevel=2,
+            )
         if self.timeout and self.num_workers == 0:
             raise AssertionError(
                 f"timeout needs num_workers > 0: without workers it has to be 0, got {self.timeout}"
