@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ from tensorbus_conformance.kinks.departures import DEPARTURES
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kinks"
 
 
-@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is the oracle here")
+@pytest.mark.usefixtures("live_torch")
 def test_the_table_is_what_pytorch_gives() -> None:
     found = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, timeout=300)
     assert found.returncode == 0, found.stdout + found.stderr

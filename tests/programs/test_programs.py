@@ -76,7 +76,6 @@ def test_program(name: str) -> None:
     assert not wrong, wrong
 
 
-def test_pytorch_tells_what_the_tables_say() -> None:
-    torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tables")
-    wrong = [differences(*entry, torch) for entry in PROGRAMS.values()]
+def test_pytorch_tells_what_the_tables_say(live_torch: Any) -> None:
+    wrong = [differences(*entry, live_torch) for entry in PROGRAMS.values()]
     assert not any(wrong), "".join(wrong)

@@ -195,3 +195,15 @@ def test_the_recorded_answers_stay_small() -> None:
     files = list((Path(__file__).parents[1] / "answers").rglob("*.json.gz"))
     assert len(files) > 15
     assert sum(file.stat().st_size for file in files) < 3_000_000
+
+
+def test_no_test_looks_for_pytorch_by_itself() -> None:
+    """The fixture live_torch brings it, and its skip says what to install."""
+    tests = Path(__file__).parents[1]
+    words = [f'{call}("torch' for call in ("importorskip", "find_spec")]
+    found = [
+        str(file.relative_to(tests))
+        for file in tests.rglob("*.py")
+        if any(word in file.read_text("utf-8") for word in words)
+    ]
+    assert found == []
