@@ -76,8 +76,8 @@ TWICE = (
 )
 STALE = (
     r"one of the variables needed for gradient computation has been modified by an inplace "
-    r"operation: \[torch\.(\w+\.)?FloatTensor \[2, 3\]\], which is output 0 of \w+, is at version "
-    r"1; expected version 0 instead"
+    r"operation: \[torch\.(\w+\.)?FloatTensor \[2, 3\]\], which is output 0 of [\w:]+, is at "
+    r"version 1; expected version 0 instead"
 )
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
