@@ -99,6 +99,33 @@ def _not_recorded(x: Any, y: Any) -> None:
     same("the gradient", x.grad.tolist(), [2.0, 2.0, 2.0])
 
 
+def _inference(x: Any, y: Any) -> None:
+    """What inference mode makes computes as ever, and enters no graph."""
+    plain = x.detach().clone()
+    with tensorbus.inference_mode():
+        made = [
+            x * 2, plain + plain, plain.exp(), plain.sum(), plain > 0, plain.to(tensorbus.int64),
+            tensorbus.cat([plain, plain]), tensorbus.zeros_like(plain), plain[plain > 0],
+        ]  # fmt: skip
+        view = plain[1:]
+        plain.add_(1)
+    same("inference tensors", [t.is_inference() for t in made], [True] * len(made))
+    same("a view of another tensor", view.is_inference(), False)
+    same("written inside", plain.tolist(), [2.0, -1.0, 4.0])
+    same("computed inside", made[0].tolist(), [2.0, -4.0, 6.0])
+    same("a result outside", (made[1] + 1).is_inference(), False)
+    for refused in (
+        lambda: made[0].add_(1), lambda: made[0][0].fill_(1), lambda: made[0].__setitem__(0, 1.0),
+        lambda: made[0] * x, lambda: x * made[0], lambda: made[0].requires_grad_(),
+    ):  # fmt: skip
+        expect_raises(refused, RuntimeError)
+    same("not written", made[0].tolist(), [2.0, -4.0, 6.0])
+    (made[0] + x).sum().backward()
+    same("a gradient that needs no value", x.grad.tolist(), [1.0, 1.0, 1.0])
+    (made[0].clone() * x).sum().backward()
+    same("a copy is an ordinary tensor", x.grad.tolist(), [3.0, -3.0, 7.0])
+
+
 def _part(x: Any, y: Any) -> None:
     x[1:].mul(4).sum().backward()
     same("the gradient of a part", x.grad.tolist(), [0.0, 4.0, 4.0])
@@ -137,6 +164,7 @@ _CHECKS: dict[str, Callable[[Any, Any], None]] = {
     "L3/register_post_accumulate_grad_hook/sees": _after_accumulation,
     "L3/retain_grad/result": _kept,
     "L3/no_grad/unrecorded": _not_recorded,
+    "L3/is_inference/mode": _inference,
     "L2/repr/leaf": _printed,
     "L2/cuda/moves": _to_cuda,
 }
