@@ -166,6 +166,13 @@ def _forms(op: Op, stem: str, family: str) -> Iterator[Case]:
                 functools.partial(_in_place, op, sample, dtype, layout),
                 needed(op, dtype),
             )
+        if hasattr(tensorbus, f"{op.name}_"):
+            yield Case(
+                f"{stem}/{dtype.name}/in-place-function",
+                family,
+                functools.partial(_in_place, op, sample, dtype, "contiguous", function=True),
+                needed(op, dtype),
+            )
     if _takes_out(op):
         for layout in ("contiguous", "strided", "resized"):
             yield Case(
@@ -194,12 +201,17 @@ def _method(op: Op, sample: Sample, dtype: Dtype, t: Trial) -> None:
     bench.check(got, bench.expected(op, sample, placed), op, dtype, scale_of(op, sample, placed))
 
 
-def _in_place(op: Op, sample: Sample, dtype: Dtype, layout: str, t: Trial) -> None:
+def _in_place(
+    op: Op, sample: Sample, dtype: Dtype, layout: str, t: Trial, function: bool = False
+) -> None:
     bench = Bench(t)
     args, kwargs, placed = bench.operands(sample, dtype, layout, op.name)
     want = bench.expected(op, sample, placed)
     target, version = args[0], args[0]._version
-    got = getattr(target, f"{op.name}_")(*args[1:], **kwargs)
+    call = functools.partial(getattr(tensorbus.Tensor, f"{op.name}_"), target)
+    if function:
+        call = functools.partial(getattr(tensorbus, f"{op.name}_"), target)
+    got = call(*args[1:], **kwargs)
     if got is not target:
         raise Mismatch(f"{op.name}_ returned another tensor than its own")
     if target._version <= version:

@@ -14,7 +14,7 @@ from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.public import FUNCTIONS
-from tensorbus.op_engine.scalars import fitted, scalar_name
+from tensorbus.op_engine.scalars import fitted, scalar_name, widened
 from tensorbus.ops.nn.activation import dropout as _dropout
 from tensorbus.ops.nn.activation import log_softmax as _log_softmax
 from tensorbus.ops.nn.activation import masked
@@ -57,13 +57,15 @@ def hardtanh(
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """The values, those below 0 times *negative_slope*."""
     refuse_integers("leaky_relu_cpu", input)
-    return _either(input, core("leaky_relu"), inplace, fitted(negative_slope, input._k.dtype))
+    return _either(
+        input, core("leaky_relu"), inplace, fitted(negative_slope, widened(input._k.dtype))
+    )
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """The values, those below 0 as ``alpha * (exp(x) - 1)``."""
     refuse_integers("elu_cpu", input)
-    return _either(input, core("elu"), inplace, fitted(alpha, input._k.dtype), 1.0, 1.0)
+    return _either(input, core("elu"), inplace, fitted(alpha, widened(input._k.dtype)), 1.0, 1.0)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -81,7 +83,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     refuse_integers("elu_cpu", input)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    alpha = fitted(alpha, input._k.dtype)
+    alpha = fitted(alpha, widened(input._k.dtype))
     return _either(input, core("elu"), inplace, alpha, 1.0, 1.0 / alpha)
 
 
@@ -110,7 +112,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``, and ``x`` itself above the threshold."""
     refuse_integers("softplus_cpu", input)
-    d = input._k.dtype
+    d = widened(input._k.dtype)
     return core("softplus")(input, fitted(float(beta), d), fitted(float(threshold), d))
 
 
