@@ -16,8 +16,11 @@ from tensorbus.rows.layouts import empty_in_layout, strides_in_format
 def move(array: Any, source: Kind, target: Kind, format: Any = None) -> Any:
     """A new array of the target kind, in a memory format or else in the order of the array."""
     shape = tuple(array.shape)
-    strides = tuple(source.layout(array)[2])
-    out = empty_in_layout(target, shape, strides_in_format(format, shape, strides))
+    if format is None and 1 not in shape and source.is_contiguous(array):
+        out = target.empty(shape)
+    else:
+        strides = tuple(source.layout(array)[2])
+        out = empty_in_layout(target, shape, strides_in_format(format, shape, strides))
     if source.backend is target.backend:
         target.backend.copy_(out, target.dtype, array, source.dtype)
     else:

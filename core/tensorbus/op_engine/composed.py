@@ -36,8 +36,11 @@ def composed(
         @functools.wraps(f)
         def call(*args: Any, **kwargs: Any) -> Any:
             result = f(*args, **kwargs)
+            single = isinstance(result, Tensor)
+            if single and place is None and result._e is None:
+                return result
             given = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)]
-            for t in (result,) if isinstance(result, Tensor) else result:
+            for t in (result,) if single else result:
                 if not isinstance(t, Tensor) or any(t is x for x in given):
                     continue
                 if place is not None:

@@ -66,6 +66,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
     ``to(dtype)``, ``to(device, dtype=None)``, ``to(other)``; ``copy=True`` always copies.
     """
+    if len(args) == 1 and not kwargs and class_of(args[0]) is Dtype:
+        return to_kind(self, kind_of(self._k.device, args[0]))
     wanted = parse_to("to", args, kwargs)
     d, where = wanted["dtype"], wanted["device"]
     k = kind_of(self._k.device if where is None else where, self._k.dtype if d is None else d)
