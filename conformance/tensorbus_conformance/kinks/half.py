@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tensorbus_conformance.kinks.losses import CLASSES, LABELS, SCORES
 from tensorbus_conformance.kinks.pointwise import POINTS
@@ -38,7 +39,12 @@ nn.functional.binary_cross_entropy_with_logits half SCORES F.binary_cross_entrop
 nn.functional.smooth_l1_loss    half SCORES F.smooth_l1_loss(x[:30], y[:30], reduction='none')
 """
 
-_OPERANDS = {"POINTS": {"x": POINTS}, "ROWS": {"x": ROWS}, "CLASSES": CLASSES, "SCORES": SCORES}
+_OPERANDS: dict[str, dict[str, Any]] = {
+    "POINTS": {"x": POINTS},
+    "ROWS": {"x": ROWS},
+    "CLASSES": CLASSES,
+    "SCORES": SCORES,
+}
 
 
 def programs() -> Iterator[Program]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -89,13 +90,14 @@ def evaluate(
         found.update(dict.fromkeys(leaves, "constant"))
         return found
     wanted = list(leaves.values())
-    for create_graph in (False, True):  # the pass that records is another, and has to agree
-        gradients = attempt(
-            "gradient",
-            lambda recorded=create_graph: torch.autograd.grad(
-                y, wanted, cycled(COTANGENT, y), True, recorded, allow_unused=True
-            ),
+
+    def gradient(of: Any, factors: tuple[float, ...], create_graph: bool) -> Any:
+        return torch.autograd.grad(
+            of, wanted, cycled(factors, of), True, create_graph, allow_unused=True
         )
+
+    for create_graph in (False, True):  # the pass that records is another, and has to agree
+        gradients = attempt("gradient", functools.partial(gradient, y, COTANGENT, create_graph))
         if gradients is None:
             return found
         mark = "" if create_graph else "plain "
@@ -107,12 +109,7 @@ def evaluate(
         if not g.requires_grad:
             found.update({f"{name}.{other}": "constant" for other in leaves})
             continue
-        again = attempt(
-            f"{name}.",
-            lambda g=g: torch.autograd.grad(
-                g, wanted, cycled(DIRECTION, g), True, allow_unused=True
-            ),
-        )
+        again = attempt(f"{name}.", functools.partial(gradient, g, DIRECTION, False))
         for other, h in zip(leaves, again or (), strict=again is not None):
             found[f"{name}.{other}"] = "unused" if h is None else host(h)
     return found
