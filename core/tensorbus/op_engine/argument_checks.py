@@ -22,6 +22,8 @@ from tensorbus._tensor.tensor import Tensor
 _UNSET = object()
 _SIZES = frozenset(["diagonal", "index", "k", "length", "m", "n", "output_size", "split_size"])
 """The ints that PyTorch also takes from tensors and arrays of one element, of any rank."""
+_TENSORS = frozenset(["matrices", "tensors"])
+"""Any number of tensors: one by one, or as one sequence."""
 _NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 """NumPy's argument names, which PyTorch takes too."""
 
@@ -59,7 +61,7 @@ def checked(f: Callable[..., Any], name: str, method: bool = False) -> Late:
 def asks(f: Callable[..., Any], method: bool) -> bool:
     """Whether there is anything to check, or to rename, in the arguments of a function."""
     notes = [(n, _parts(str(a))[0]) for n, a in f.__annotations__.items() if n != "return"]
-    return any(note in _CHECKS or n in _NUMPY_NAMES for n, note in notes[method:])
+    return any(note in _CHECKS or n in _NUMPY_NAMES or n in _TENSORS for n, note in notes[method:])
 
 
 def _parts(annotation: str) -> tuple[str, bool]:
@@ -88,6 +90,8 @@ def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., An
     for position, p in enumerate(parameters, 1 - method):
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
             passed.append("*" * (1 + (p.kind is p.VAR_KEYWORD)) + p.name)
+            if p.name in _TENSORS:
+                lines.append(f"    check_many({p.name})")
             continue
         named = p.kind is p.KEYWORD_ONLY
         passed.append(f"{p.name}={p.name}" if named else p.name)
@@ -115,7 +119,7 @@ def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., An
     head = ", ".join([*positional, *star, *keywords, *rest])
     source = "\n".join([f"def made({head}):", *lines, f"    return function({', '.join(passed)})"])
     namespace.update({f"check_{k}": v for k, v in _CHECKERS.items()})
-    namespace.update(missing=_missing, twice=_twice)
+    namespace.update(missing=_missing, twice=_twice, check_many=check_many)
     exec(compile(source, f"<arguments of {name}>", "exec"), namespace)
     made: Callable[..., Any] = functools.wraps(f)(namespace["made"])
     return made
@@ -252,6 +256,18 @@ def _tensors(value: Any, function: str, argument: str, position: int | None) -> 
                 f"but got {type(element).__name__}"
             )
     return value
+
+
+def check_many(tensors: Any) -> None:
+    """TypeError for the first that is no tensor, of some tensors or of the one sequence of them."""
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        tensors = tensors[0]
+    for place, element in enumerate(tensors):
+        if not isinstance(element, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {place} in argument 0, "
+                f"but got {type(element).__name__}"
+            )
 
 
 def _dtype(value: Any, function: str, argument: str, position: int | None) -> Any:

@@ -160,7 +160,10 @@ def _ragged(data: Any, dim: int = 0) -> Exception:
             return ValueError(
                 f"expected sequence of length {lengths[0]} at dim {dim + 1} (got {n})"
             )
-    return next(_ragged(x, dim + 1) for x in data if isinstance(x, (list, tuple)))
+    nested = next((x for x in data if isinstance(x, (list, tuple))), None)
+    if nested is None:  # tensors among the elements, of several elements themselves
+        return ValueError("only one element tensors can be converted to Python scalars")
+    return _ragged(nested, dim + 1)
 
 
 def _converted(array: np.ndarray, d: Dtype) -> np.ndarray:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_checks import check_many
 from tensorbus.op_engine.public import public
 from tensorbus.ops.matmul.matmul import matmul
 from tensorbus.ops.views.strided import diagonal
@@ -62,6 +63,7 @@ def _parsed(args: tuple[Any, ...]) -> tuple[list[list[int]], list[int] | None, l
             inputs.append([_label(i) for i in subscripts])
     if not operands:
         raise RuntimeError("einsum(): must provide at least one operand")
+    check_many(operands)
     if len(operands) > len(inputs):
         raise RuntimeError("einsum(): more operands were provided than specified in the equation")
     if len(operands) < len(inputs):

@@ -36,6 +36,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = Non
 def draw_bernoulli(kind: Kind, shape: tuple[int, ...], p: Any, generator: Any) -> Any:
     """An array of 1 with probability *p*, a number or a tensor that broadcasts, else 0."""
     if isinstance(p, Tensor):
+        p = p.expand(shape)
         if p._s.numel() and not bool(((p >= 0) & (p <= 1)).all()):
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     elif not 0 <= p <= 1:

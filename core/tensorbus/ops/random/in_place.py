@@ -31,6 +31,15 @@ def _write(t: Tensor, array: Any) -> Tensor:
     return t
 
 
+def _from(function: str, keywords: dict[str, Any], given: Any) -> Any:
+    """The start of a range, whose keyword is no name of Python's."""
+    start = keywords.pop("from", given)
+    if keywords:
+        name = next(iter(keywords))
+        raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
+    return start
+
+
 @public(function=False)
 def uniform_(
     self: Tensor,
@@ -41,7 +50,7 @@ def uniform_(
     **kwargs: Any,
 ) -> Tensor:
     """Overwrite with uniform random numbers in [from, to)."""
-    low, high = float(kwargs.pop("from", from_)), float(to)
+    low, high = float(_from("uniform_", kwargs, from_)), float(to)
     k = checked(self._k, UNIFORM)
     largest = dtypes.finfo(k.dtype.to_real()).max
     for name, bound in (("from", low), ("to", high)):
@@ -83,7 +92,7 @@ def random_(
     **kwargs: Any,
 ) -> Tensor:
     """Overwrite with random integers: below *to*, or in [from, to), or all the dtype holds."""
-    low = kwargs.pop("from", from_)
+    low = _from("random_", kwargs, from_)
     if to is None and low:
         low, to = 0, low
     if to is None:
@@ -94,7 +103,9 @@ def random_(
 
 
 @public(function=False)
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+def bernoulli_(
+    self: Tensor, p: Tensor | complex = 0.5, *, generator: Generator | None = None
+) -> Tensor:
     """Overwrite with 1 with probability *p*, else 0."""
     if self._k.dtype.is_complex:
         raise NotImplementedError(

@@ -80,6 +80,8 @@ def as_strided(
             f"as_strided: Negative strides are not supported at the moment, got strides: "
             f"{list(strides)}"
         )
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
     itemsize = input._k.dtype.itemsize
     available = input._k.backend.storage_size(input._a, input._k.dtype) // itemsize
@@ -126,6 +128,8 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of one dimension as a new last one, without a copy."""
     d = wrap_dim(dimension, len(self._s))
     n = self._s[d] if self._s else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
     if size > n or step <= 0:
         raise RuntimeError(
             f"maximum size for tensor at dimension {d} is {n} but size is {size}"
