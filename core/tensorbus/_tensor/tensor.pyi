@@ -264,7 +264,7 @@ class Tensor:
         """In-place version of ``baddbmm``."""
     def bernoulli(self, p: Any = None, *, generator: Generator | None = None) -> Tensor:
         """1 with the probability that *input* (or *p*) says, else 0."""
-    def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Self:
+    def bernoulli_(self, p: Tensor | complex = 0.5, *, generator: Generator | None = None) -> Self:
         """Overwrite with 1 with probability *p*, else 0."""
     def bfloat16(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as bfloat16."""
