@@ -152,9 +152,9 @@ _groups = threading.local()
 _lock = threading.Lock()
 
 
-def memory(place, nbytes):
-    assert place > 4096, "no address"
-    return np.ctypeslib.as_array((ctypes.c_ubyte * nbytes).from_address(place))
+def memory(address, nbytes):
+    assert address > 4096, "no address"
+    return np.ctypeslib.as_array((ctypes.c_ubyte * nbytes).from_address(address))
 
 
 class Communicator:
@@ -206,11 +206,11 @@ class Communicator:
 
         self._put(stream, [give, take])
 
-    def _read(self, place, nbytes):
-        return lambda: memory(place, nbytes).copy()
+    def _read(self, address, nbytes):
+        return lambda: memory(address, nbytes).copy()
 
-    def _write(self, place, part):
-        memory(place, part.nbytes)[...] = part.view(np.uint8)
+    def _write(self, address, part):
+        memory(address, part.nbytes)[...] = part.view(np.uint8)
 
     def _fold(self, parts, kind, op):
         name = NUMBERS[kind]
@@ -331,7 +331,7 @@ def make_library():
 
 @pytest.fixture
 def library(monkeypatch):
-    """The stand-in in the place of CuPy, and the comm's modules made over it."""
+    """The stand-in in the address of CuPy, and the comm's modules made over it."""
 
     def forget():
         for name in [n for n in sys.modules if n.startswith("tensorbus_comm_nccl.")]:

@@ -76,7 +76,7 @@ class CpuBackend(ArrayLibraryBackend):
         )
 
     def share_host(self, array: np.ndarray, dtype: dtype) -> Array | None:
-        """The array itself, or None where it has no place in whole elements of the storage."""
+        """The array itself, or None where its offset in the storage is no whole element."""
         size = array.itemsize
         if array.dtype != self.dtype(dtype) or not array.dtype.isnative or not array.flags.aligned:
             return None
@@ -93,7 +93,7 @@ class CpuBackend(ArrayLibraryBackend):
         return array.view()
 
     def set_num_threads(self, n: int) -> None:
-        """Use *n* threads where kernels split their work, and in BLAS where it can be told."""
+        """Use *n* threads where kernels split their work, and in BLAS where that can be set."""
         threads.set_count(n)
 
 

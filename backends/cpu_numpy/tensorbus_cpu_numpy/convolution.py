@@ -52,17 +52,17 @@ def _rows_of(at: Windows, start: int, stop: int) -> Windows:
 
 
 def _columns(x: Array, at: Windows, groups: int, start: int, stop: int) -> Array:
-    """(images, groups, channels * taps, places): the windows of output rows *start* to *stop*."""
+    """(images, groups, channels * taps, pixels): the windows of output rows *start* to *stop*."""
     part = taps(x[:, :, start * at.stride[0] :], _rows_of(at, start, stop))
     columns = buffer("columns", part.shape, x.dtype)
     columns[...] = part
     n, c = x.shape[:2]
-    places = (stop - start) * at.output[1]
-    return columns.reshape(n, groups, c // groups * at.kernel[0] * at.kernel[1], places)
+    pixels = (stop - start) * at.output[1]
+    return columns.reshape(n, groups, c // groups * at.kernel[0] * at.kernel[1], pixels)
 
 
 def _image_rows(x: Array, at: Windows) -> Array:
-    """(output rows, horizontal taps * channels * kernel rows, places), overlapping."""
+    """(output rows, horizontal taps * channels * kernel rows, pixels), overlapping."""
     n, c, h, w = x.shape
     kh, kw = at.kernel
     oh, ow = at.output
@@ -205,8 +205,8 @@ def _input_by_rows(g: Array, w: Array, at: Windows, result: Array) -> Any:
         total[...] = 0
         for j in range(kw):
             first = j * at.dilation[1]
-            place = total[:rows, :, first : first + (ow - 1) * at.stride[1] + 1 : at.stride[1]]
-            np.add(place, each[:, j], place)
+            target = total[:rows, :, first : first + (ow - 1) * at.stride[1] + 1 : at.stride[1]]
+            np.add(target, each[:, j], target)
         result[a:b] = total[:, :, pw : pw + width].transpose(3, 1, 0, 2)
 
     return block
@@ -235,8 +235,8 @@ def _input_by_columns(g: Array, w: Array, at: Windows, groups: int, result: Arra
                 top = start * sv + i * dv
                 lines = total[:, :, top : top + (m - 1) * sv + 1 : sv]
                 for j in range(kw):
-                    place = lines[..., j * dh : j * dh + (ow - 1) * sh + 1 : sh]
-                    np.add(place, each[:, :, i, j], place)
+                    target = lines[..., j * dh : j * dh + (ow - 1) * sh + 1 : sh]
+                    np.add(target, each[:, :, i, j], target)
         result[a:b] = total[:, :, ph : ph + h, pw : pw + width]
 
     return block

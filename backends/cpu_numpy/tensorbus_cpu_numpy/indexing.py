@@ -19,16 +19,16 @@ _WHOLE = (slice(None),)
 
 
 def linear(i: Array, dim: int, shape: tuple[int, ...]) -> Array:
-    """The place of each element of *i* in a contiguous array of *shape*; *i* indexes *dim*."""
+    """The linear index of each element of *i*, an index of *dim*, in a contiguous array."""
     inner = math.prod(shape[dim + 1 :])
-    place = i * inner if inner != 1 else i
+    index = i * inner if inner != 1 else i
     for d, n in enumerate(shape):
         if d != dim and n > 1:
             step = math.prod(shape[d + 1 :])
             line = [1] * len(shape)
             line[d] = i.shape[d]
-            place = place + (np.arange(i.shape[d]) * step).reshape(line)
-    return place
+            index = index + (np.arange(i.shape[d]) * step).reshape(line)
+    return index
 
 
 @TABLE.row("gather", *ALL)
@@ -74,15 +74,15 @@ def _scatter(xp: Any, dtype: dtype) -> Kernel:
     return scatter
 
 
-def apply(out: Array, places: Array, values: Array, op: str, half: bool) -> None:
-    """Apply each of *values* at its place in the flattened *out*, in one dimension."""
+def apply(out: Array, indices: Array, values: Array, op: str, half: bool) -> None:
+    """Apply each of *values* at its index in the flattened *out*, in one dimension."""
     flat = out.reshape(-1) if out.flags.c_contiguous else out.flatten()
     target = flat.astype(np.float32) if half else flat
     with np.errstate(all="ignore"):
-        getattr(np, UPDATES[op]).at(target, places, values)
+        getattr(np, UPDATES[op]).at(target, indices, values)
     if half:
-        # Only the places written: a NaN elsewhere keeps its bits.
-        flat[places] = target[places]
+        # Only the elements written: a NaN elsewhere keeps its bits.
+        flat[indices] = target[indices]
     if not out.flags.c_contiguous:
         out[...] = flat.reshape(out.shape)
 
@@ -142,6 +142,6 @@ def _by_rows(rows: Array, i: Array, values: Array, op: str, half: bool) -> None:
     some = rows[touched]
     some = some if some.flags.c_contiguous else some.copy()
     width = some.size // len(touched)
-    places = (inverse.reshape(-1, 1) * width + np.arange(width)).reshape(-1)
-    apply(some, places, values.reshape(-1), op, half)
+    indices = (inverse.reshape(-1, 1) * width + np.arange(width)).reshape(-1)
+    apply(some, indices, values.reshape(-1), op, half)
     rows[touched] = some

@@ -22,7 +22,7 @@ def _count(n: int) -> Array:
 
 
 def _rows(i: Array, ignore: int, classes: int) -> tuple[Array, Any]:
-    """The class numbers that count, and their rows: all of them as a slice, else their places."""
+    """The class numbers that count, and their rows: all of them as a slice, else their indices."""
     rows: Any = _ALL
     least = np.minimum.reduce(i)
     if least >= 0 and (ignore < 0 or not (i == ignore).any()):

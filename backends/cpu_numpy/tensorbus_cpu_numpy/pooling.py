@@ -101,9 +101,9 @@ def max_pool2d_backward(g: Array, indices: Array, input_shape: tuple[int, ...]) 
     """The gradient of ``max_pool2d``: each element of *g* added where its value came from."""
     plane = math.prod(input_shape[-2:])
     planes = math.prod(input_shape[:-2])
-    places = indices.reshape(planes, -1) + np.arange(0, planes * plane, plane)[:, None]
+    flat = indices.reshape(planes, -1) + np.arange(0, planes * plane, plane)[:, None]
     result = np.zeros(planes * plane, np.float32 if g.dtype.itemsize == 2 else g.dtype)
-    np.add.at(result, places.reshape(-1), g.reshape(-1))
+    np.add.at(result, flat.reshape(-1), g.reshape(-1))
     return result.astype(g.dtype, copy=False).reshape(input_shape)
 
 
@@ -161,12 +161,12 @@ def avg_pool2d_backward(
     height, width = at.reach()
     lines = np.zeros((*g.shape[:-1], width), wide)
     for j in range(kernel[1]):
-        place = _points(lines, at, j)
-        np.add(place, share, place)
+        target = _points(lines, at, j)
+        np.add(target, share, target)
     result = np.zeros((*g.shape[:-2], height, width), wide)
     for i in range(kernel[0]):
-        place = _lines(result, at, i)
-        np.add(place, lines, place)
+        target = _lines(result, at, i)
+        np.add(target, lines, target)
     (ph, pw), (h, w) = padding, input_hw
     return result[..., ph : ph + h, pw : pw + w].astype(g.dtype)
 

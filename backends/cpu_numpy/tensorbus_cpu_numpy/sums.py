@@ -98,8 +98,8 @@ def _strided_total(x: Array, dims: tuple[int, ...]) -> Array:
     swapped = x.transpose(order)
     if not swapped.flags.c_contiguous:
         return total(x.copy(), dims)
-    place = {d: i for i, d in enumerate(order)}
-    result = total(swapped, tuple(sorted([place[d] for d in dims])))
+    position = {d: i for i, d in enumerate(order)}
+    result = total(swapped, tuple(sorted([position[d] for d in dims])))
     kept = [d for d in order if d not in dims]
     return result.transpose(np.argsort(kept)) if len(kept) > 1 else result
 

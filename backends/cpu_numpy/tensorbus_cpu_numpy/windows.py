@@ -23,7 +23,7 @@ class Windows(NamedTuple):
     output: Pair
 
     def reach(self) -> Pair:
-        """The extent of the padded image that the windows cover, or the image if larger."""
+        """The size of the padded image that the windows cover, or the image if larger."""
         covered = [
             (o - 1) * s + (k - 1) * d + 1
             for o, s, k, d in zip(self.output, self.stride, self.kernel, self.dilation, strict=True)

@@ -46,17 +46,17 @@ def _scatter(xp: Any, dtype: dtype, faults: Faults, index: int) -> Kernel:
             out[grid(xp, safe, dim)] = src
             return out
         shape = out.shape
-        place = safe * 0
+        linear = safe * 0
         for d, part in enumerate(grid(xp, safe, dim)):
-            place = place * shape[d] + part
+            linear = linear * shape[d] + part
         flat = out.reshape(-1)
         values = xp.broadcast_to(src, i.shape).reshape(-1)
-        _write(xp, flat, place.reshape(-1), values, op, dtype)
-        # Where the flat form is a copy, only the places in question go back: the other
+        _write(xp, flat, linear.reshape(-1), values, op, dtype)
+        # Where the flat form is a copy, only the elements in question go back: the other
         # elements may be anything that a write would disturb.
         if not out.flags.c_contiguous:
             key = grid(xp, safe, dim)
-            out[key] = flat.take(place)
+            out[key] = flat.take(linear)
         return out
 
     return scatter

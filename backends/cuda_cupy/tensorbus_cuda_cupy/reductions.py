@@ -34,14 +34,14 @@ def _extreme(method: str) -> Any:
     return maker
 
 
-def _place(method: str) -> Any:
+def _index(method: str) -> Any:
     def maker(xp: Any, dtype: dtype) -> Kernel:
         function = getattr(xp, method)
 
-        def place(x: Array, dim: int, out: Array | None = None) -> Array:
+        def index(x: Array, dim: int, out: Array | None = None) -> Array:
             return into(out, function(x, axis=dim).astype(np.int64, copy=False))
 
-        return place
+        return index
 
     return maker
 
@@ -86,7 +86,7 @@ for _op, _name in (("sum", "sum"), ("prod", "prod")):
 for _op, _name in (("amax", "amax"), ("amin", "amin")):
     TABLE.add(_op, ORDERED, _extreme(_name))
 for _op in ("argmax", "argmin"):
-    TABLE.add(_op, ORDERED, _place(_op))
+    TABLE.add(_op, ORDERED, _index(_op))
 for _op in ("cumsum", "cumprod"):
     TABLE.add(_op, ALL, _scan(_op))
 for _op, _name in (("cummax", "maximum"), ("cummin", "minimum")):

@@ -16,7 +16,7 @@ _lock = threading.Lock()
 
 
 class Hub:
-    """One group's meeting place, shared by the comms of all its ranks."""
+    """What one group meets over, shared by the comms of all its ranks."""
 
     def __init__(self, size: int):
         self.changed = threading.Condition()
@@ -24,24 +24,24 @@ class Hub:
         self.left: set[int] = set()
         self.came = 0
         self._rounds: dict[int, list[Any]] = {}
-        self._places: list[int] = [0] * size
+        self._turns: list[int] = [0] * size
 
     def meet(self, context: CommContext, item: Any, deadline: Deadline) -> list[Any]:
         """Lay *item* out and return what all ranks laid out, when all have."""
         with self.changed:
-            self._places[context.rank] += 1
-            place = self._places[context.rank]
-            shown = self._rounds.setdefault(place, [None] * context.size)
+            self._turns[context.rank] += 1
+            turn = self._turns[context.rank]
+            shown = self._rounds.setdefault(turn, [None] * context.size)
             shown[context.rank] = item
             self.changed.notify_all()
-            while min(self._places) < place:
-                late = [r for r, p in enumerate(self._places) if p < place]
+            while min(self._turns) < turn:
+                late = [r for r, p in enumerate(self._turns) if p < turn]
                 for rank in late:
                     if rank in self.left:
                         raise PeerLost(f"{context.peer(rank)} has left", [context.ranks[rank]])
                 self.wait(context, late, deadline)
             # All are here, so all have read what was laid out the time before.
-            self._rounds.pop(place - 1, None)
+            self._rounds.pop(turn - 1, None)
             return shown
 
     def wait(self, context: CommContext, late: list[int], deadline: Deadline) -> None:
@@ -57,7 +57,7 @@ class Hub:
 
 
 def hub_of(context: CommContext) -> Hub:
-    """The hub of a context's group: the first rank makes it, the store tells the others."""
+    """The hub of a context's group: the first rank makes it, the store gives it to the others."""
     if context.store is None:
         raise CommError("the local comm needs a store, where its ranks find each other")
     with _lock:

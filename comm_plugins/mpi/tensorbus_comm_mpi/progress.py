@@ -82,7 +82,7 @@ class Progress:
                 [self._context.ranks[r] for r in ranks],
             )
         except MPI.Exception as e:
-            error = _told(call, e)
+            error = _failure(call, e)
         except CommError as e:
             error = e
         self.fail(error)
@@ -111,13 +111,13 @@ class _Calling:
     ) -> None:
         guard.__exit__(kind, value, traceback)
         if isinstance(value, MPI.Exception):
-            error = _told(self._call, value)
+            error = _failure(self._call, value)
             self._progress.fail(error)
             note_failure(str(error))
             raise error from value
 
 
-def _told(call: str, e: MPI.Exception) -> CommError:
+def _failure(call: str, e: MPI.Exception) -> CommError:
     return CommError(f"{call} failed in MPI: {e}; do all ranks give tensors of one size and dtype?")
 
 
@@ -145,7 +145,7 @@ def _large(nbytes: int) -> MPI.Datatype:
     if found is None:
         pieces, rest = divmod(nbytes, _PIECE)
         piece = MPI.BYTE.Create_contiguous(_PIECE)
-        counts, places, kinds = [pieces, rest], [0, pieces * _PIECE], [piece, MPI.BYTE]
-        found = _types[nbytes] = MPI.Datatype.Create_struct(counts, places, kinds).Commit()
+        counts, offsets, kinds = [pieces, rest], [0, pieces * _PIECE], [piece, MPI.BYTE]
+        found = _types[nbytes] = MPI.Datatype.Create_struct(counts, offsets, kinds).Commit()
         piece.Free()
     return found

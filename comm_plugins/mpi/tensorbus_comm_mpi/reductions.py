@@ -15,8 +15,8 @@ from tensorbus_comm_mpi.progress import Progress
 from tensorbus_comm_mpi.tables import native
 
 SEGMENT = 2 << 20
-"""Bytes that are combined at once: what MPI keeps beside them stays in the cache, and any number
-of bytes can be told it in an int."""
+"""Bytes that are combined at once: what MPI keeps beside them stays in the cache, and their
+number fits the int that MPI counts in."""
 
 
 class Reductions:
@@ -90,7 +90,7 @@ class Reductions:
 
     # -- by an exchange ----------------------------------------------------------------------
     def _exchange_all(self, array: Array, dtype: dtype, op: str, deadline: Deadline) -> None:
-        """Each rank combines one part, by rank, and tells all: so all get the same bits."""
+        """Each rank combines one part, by rank, and sends it to all: so all get the same bits."""
         n, count = self._size, -(-array.size // self._size)
         packed = device.like(array, n * count)
         packed[: array.size] = array

@@ -19,7 +19,7 @@ from mpi4py import MPI
 ABORT = "TENSORBUS_MPI_ABORT"
 CUDA = "TENSORBUS_MPI_CUDA"
 _GRACE = 1.0
-"""Seconds that other ranks have to tell, too, of what this one knows to have failed."""
+"""Seconds that other ranks have to report, too, what this one knows to have failed."""
 
 guard: AbstractContextManager[Any] = (
     contextlib.nullcontext() if MPI.Query_thread() == MPI.THREAD_MULTIPLE else threading.RLock()

@@ -46,32 +46,32 @@ class NcclComm(Comm):
 
     # -- collectives -------------------------------------------------------------------------
     def broadcast(self, array: Array, dtype: dtype, src: int, timeout: float) -> None:
-        place = array.data.ptr
+        address = array.data.ptr
         self._run(
             "broadcast", array, timeout,
-            lambda c, s: c.broadcast(place, place, array.nbytes, BYTES, src, s),
+            lambda c, s: c.broadcast(address, address, array.nbytes, BYTES, src, s),
         )  # fmt: skip
 
     def all_reduce(self, array: Array, dtype: dtype, op: str, timeout: float) -> None:
-        found, place = native(op, dtype), array.data.ptr
+        found, address = native(op, dtype), array.data.ptr
         if found is None:
             array[...] = self._folded(array, dtype, op, timeout)
             return
         kind, operation, parts = found
         self._run(
             "all_reduce", array, timeout,
-            lambda c, s: c.allReduce(place, place, array.size * parts, kind, operation, s),
+            lambda c, s: c.allReduce(address, address, array.size * parts, kind, operation, s),
         )  # fmt: skip
 
     def reduce(self, array: Array, dtype: dtype, op: str, dst: int, timeout: float) -> None:
-        found, place = native(op, dtype), array.data.ptr
+        found, address = native(op, dtype), array.data.ptr
         if found is None:
             self.all_reduce(array, dtype, op, timeout)
             return
         kind, operation, parts = found
         self._run(
             "reduce", array, timeout,
-            lambda c, s: c.reduce(place, place, array.size * parts, kind, operation, dst, s),
+            lambda c, s: c.reduce(address, address, array.size * parts, kind, operation, dst, s),
         )  # fmt: skip
 
     def all_gather(self, out: Array, array: Array, dtype: dtype, timeout: float) -> None:

@@ -86,20 +86,20 @@ class Link:
         self.device = device
         self._context, self._fate, self._ranks = context, fate, ranks
         self._lock = threading.Lock()
-        store, place = store_of(context), ranks.index(context.rank)
-        if place == 0:
+        store, position = store_of(context), ranks.index(context.rank)
+        if position == 0:
             store.set(f"{key}/id", nccl.get_unique_id().hex())
-        store.add(f"{key}/here/{place}", 1)
+        store.add(f"{key}/here/{position}", 1)
         for other, rank in enumerate(ranks):
             if not poll(_shows(store, f"{key}/here/{other}"), deadline, fate):
                 raise CommTimeout(f"{context.peer(rank)} did not come", [context.ranks[rank]])
         name = bytes.fromhex(store.get(f"{key}/id").decode())
-        self._communicator = self._join(name, place, deadline)
+        self._communicator = self._join(name, position, deadline)
         with cupy.cuda.Device(device):
             self._stream = cupy.cuda.Stream(non_blocking=True)
         fate.add(self)
 
-    def _join(self, name: bytes, place: int, deadline: Deadline) -> Any:
+    def _join(self, name: bytes, position: int, deadline: Deadline) -> Any:
         """In a thread of its own, for it blocks until all have joined and knows no time-out."""
         made: list[Any] = []
         errors: list[BaseException] = []
@@ -107,7 +107,7 @@ class Link:
         def join() -> None:
             try:
                 with cupy.cuda.Device(self.device):
-                    made.append(nccl.NcclCommunicator(len(self._ranks), name, place))
+                    made.append(nccl.NcclCommunicator(len(self._ranks), name, position))
             except BaseException as e:
                 errors.append(e)
 

@@ -89,14 +89,14 @@ class Messages:
         ranks = (context.rank, dst)
         while (job := worker.jobs.get()) is not None:
             copy, copied, deadline = job
-            place = copy.data.ptr
+            address = copy.data.ptr
             try:
                 if link is None:
                     key = f"pair/{context.rank}-{dst}"
                     link = Link(context, self._fate, key, ranks, copy.device.id, deadline)
-                link.run("send", _sends(place, copy.nbytes), deadline, copied)
+                link.run("send", _sends(address, copy.nbytes), deadline, copied)
             except CommError as e:
-                # The call that sent it is over: the next one tells.
+                # The call that sent it is over: the next one raises.
                 self._fate.end(CommError(f"an earlier send to {context.peer(dst)}: {e}", e.ranks))
             worker.jobs.task_done()
 
@@ -176,8 +176,8 @@ class Messages:
                             context, self._fate, f"pair/{rank}-{context.rank}",
                             (rank, context.rank), array.device.id, deadline,
                         )  # fmt: skip
-                    place, nbytes = into.data.ptr, message.nbytes
-                    source.link.run("recv", _receives(place, nbytes), deadline)
+                    address, nbytes = into.data.ptr, message.nbytes
+                    source.link.run("recv", _receives(address, nbytes), deadline)
                     message.data = into
                 if message is wanted:
                     break
@@ -185,9 +185,9 @@ class Messages:
             return None if wanted.data is array else wanted.data
 
 
-def _sends(place: int, nbytes: int) -> Issue:
-    return lambda c, stream: c.send(place, nbytes, nccl.NCCL_UINT8, 1, stream)
+def _sends(address: int, nbytes: int) -> Issue:
+    return lambda c, stream: c.send(address, nbytes, nccl.NCCL_UINT8, 1, stream)
 
 
-def _receives(place: int, nbytes: int) -> Issue:
-    return lambda c, stream: c.recv(place, nbytes, nccl.NCCL_UINT8, 0, stream)
+def _receives(address: int, nbytes: int) -> Issue:
+    return lambda c, stream: c.recv(address, nbytes, nccl.NCCL_UINT8, 0, stream)

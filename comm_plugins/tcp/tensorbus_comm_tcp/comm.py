@@ -56,24 +56,24 @@ class TcpComm(Comm):
             self._broadcast_tree(view, src, header, deadline)
             return
         # A chain: each rank passes on what it has, while more comes in.
-        place = (self.rank - src) % self.size
+        position = (self.rank - src) % self.size
         out = into = None
-        if place + 1 < self.size:
+        if position + 1 < self.size:
             out = self._out((self.rank + 1) % self.size, header, [view], deadline)
-        if place:
+        if position:
             into = self._in((self.rank - 1) % self.size, header, [(view, None)], deadline)
         self._pump(out, into, 0, deadline)
 
     def _broadcast_tree(
         self, view: memoryview, src: int, header: Header, deadline: Deadline
     ) -> None:
-        place, step = (self.rank - src) % self.size, 1
+        position, step = (self.rank - src) % self.size, 1
         while step < self.size:
-            if place < step:
-                if place + step < self.size:
+            if position < step:
+                if position + step < self.size:
                     peer = (self.rank + step) % self.size
                     self._pump(self._out(peer, header, [view], deadline), None, 0, deadline)
-            elif place < 2 * step:
+            elif position < 2 * step:
                 peer = (self.rank - step) % self.size
                 self._pump(None, self._in(peer, header, [(view, None)], deadline), 0, deadline)
             step *= 2

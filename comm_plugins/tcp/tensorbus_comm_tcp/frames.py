@@ -21,7 +21,7 @@ KINDS = ("message", "broadcast", "all_reduce", "all_gather", "reduce_scatter", "
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A frame's kind, its number (a collective's place in the order, a message's tag), its size."""
+    """A frame's kind, its number (a collective's index in the order, a message's tag), its size."""
 
     kind: int
     number: int

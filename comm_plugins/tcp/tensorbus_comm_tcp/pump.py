@@ -24,7 +24,7 @@ _BURST = 1 << 20
 _SMALL = 2048
 
 Sink = tuple[memoryview, Callable[[int, np.ndarray], None] | None]
-"""Where incoming bytes go, and what combines them: called with the place and the new bytes."""
+"""Where incoming bytes go, and what combines them: called with the offset and the new bytes."""
 
 
 class Out:
@@ -43,7 +43,7 @@ class Out:
         self._at = 0
 
     def push(self, limit: int) -> bool:
-        """Send bytes up to the place *limit*; whether any were taken."""
+        """Send bytes up to the offset *limit*; whether any were taken."""
         room = limit - self.sent
         part = self._parts[self._next]
         view = part[self._at : self._at + min(room, _BURST)]

@@ -65,7 +65,7 @@ class CommStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What a launcher that is not ours told this process, such as mpirun."""
+    """What a launcher that is not ours passed to this process, such as mpirun."""
 
     rank: int
     size: int

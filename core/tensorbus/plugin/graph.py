@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tensorbus._base.dtypes import dtype
 
 SymbolicSize = int | str
-"""The size of a dimension: a number, or the name of one that only a call tells.
+"""The size of a dimension: a number, or the name of one that only a call settles.
 
 Equal names mean equal sizes in all of a graph. The sizes 0 and 1 have no name: they are numbers
 always, because empty results and broadcasting hang on them.

@@ -1,4 +1,4 @@
-"""The hooks through which a plugin tells what it offers."""
+"""The hooks through which a plugin says what it offers."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _scatter(xp: Any, dtype: dtype) -> Kernel:
 
 
 def grid(xp: Any, i: Array, dim: int) -> tuple[Array, ...]:
-    """The key that puts *i* at *dim* and each element's own place at the other dims."""
+    """The key that puts *i* at *dim* and each element's own indices at the other dims."""
     key = []
     for d, n in enumerate(i.shape):
         shape = [1] * i.ndim

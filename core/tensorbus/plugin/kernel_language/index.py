@@ -1,4 +1,4 @@
-"""``take gather put scatter``: loops in which one operand's place in *dim* is an index."""
+"""``take gather put scatter``: loops that read one operand's index in *dim* from another."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from tensorbus.plugin.kernel_language.layout import Strides, expand_strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
 from tensorbus.plugin.kernel_language.types import compute_type, load, raw, store, unsigned
 
-_EXTRAS = [("GLOBAL i64 *", "fault"), ("i64", "extent"), ("i64", "stride"), ("i64", "dim")]
+_EXTRAS = [("GLOBAL i64 *", "fault"), ("i64", "size"), ("i64", "stride"), ("i64", "dim")]
 
 
 def _along(x: StridedArray, dim: int) -> tuple[int, int, Strides]:
-    """(size, stride of *dim*, all strides with 0 there); a 0-dim array has one place."""
+    """(size, stride of *dim*, all strides with 0 there); a 0-dim array has one element."""
     if not x.shape:
         return 1, 0, ()
     return x.shape[dim], x.strides[dim], (*x.strides[:dim], 0, *x.strides[dim + 1 :])
 
 
-def _place(wrap: bool, at: str) -> str:
-    """C that leaves a valid place in ``place`` or keeps a fault and runs *otherwise*."""
-    wrapped = "if (place < 0) place += extent;" if wrap else ""
-    return f"i64 given = {at}, place = given; {wrapped}\n"
+def _index(wrap: bool, at: str) -> str:
+    """C that leaves a valid index in ``index`` or keeps a fault and runs *otherwise*."""
+    wrapped = "if (index < 0) index += size;" if wrap else ""
+    return f"i64 given = {at}, index = given; {wrapped}\n"
 
 
 def _gather_nest(device: Device, d: dtype, wrap: bool) -> LoopNest:
@@ -34,11 +34,11 @@ def _gather_nest(device: Device, d: dtype, wrap: bool) -> LoopNest:
     nest = device.made.get(key)
     if nest is None:
         body = f"""
-        {_place(wrap, "i[i_i]")}
-        if (place < 0 || place >= extent) {{
-            fault_at(fault, given, dim, extent);
+        {_index(wrap, "i[i_i]")}
+        if (index < 0 || index >= size) {{
+            fault_at(fault, given, dim, size);
             out[out_i] = 0;
-        }} else out[out_i] = x[x_i + place * stride];
+        }} else out[out_i] = x[x_i + index * stride];
         """
         operands = [Operand("out", d, written=True), Operand("x", d), Operand("i", dtypes.int64)]
         nest = device.made[key] = LoopNest(device, "k_gather", operands, body, _EXTRAS, FAULT)
@@ -55,10 +55,10 @@ def gather_kernels(device: Device, d: dtype) -> tuple[Callable[..., Any], Callab
         out = device.new(shape, d)
         if 0 in shape:
             return out
-        extent, stride, rest = _along(x, dim)
+        size, stride, rest = _along(x, dim)
         plan = _gather_nest(device, raw(d), wrap).plan(shape, (out.strides, rest, steps))
         plan.launch(plan.size, out.buffer, 0, x.buffer, x.offset, i.buffer, i.offset,
-                    *plan.layout, device.fault_words().buffer, extent, stride, dim)  # fmt: skip
+                    *plan.layout, device.fault_words().buffer, size, stride, dim)  # fmt: skip
         return out
 
     def take(x: StridedArray, dim: int, i: StridedArray, wrap: bool = False) -> StridedArray:
@@ -99,16 +99,16 @@ def _atomic(op: str, d: dtype) -> str:
         read, written = f"({t})was", f"({word})made"
         if d.category == FLOAT:
             read, written = f"FLOAT{bits}(was)", f"BITS{bits}(made)"
-        place = f"GLOBAL {word} *w = (GLOBAL {word} *)(out + at);"
+        word_of = f"GLOBAL {word} *w = (GLOBAL {word} *)(out + at);"
     else:
         # The element's word holds its neighbours too: they are written back as they were found.
         mask = f"{2**d.bits - 1}u"
         read = f"({t})(was >> shift)"
         written = f"(was & ~({mask} << shift)) | (((u32)made & {mask}) << shift)"
-        place = f"""u32 shift = (u32)(at % {4 // d.itemsize}) * {d.bits};
+        word_of = f"""u32 shift = (u32)(at % {4 // d.itemsize}) * {d.bits};
         GLOBAL u32 *w = (GLOBAL u32 *)out + at / {4 // d.itemsize};"""
     return f"""
-    {place}
+    {word_of}
     {word} now = *w, was;
     do {{
         was = now;
@@ -142,18 +142,18 @@ class Scatter:
         is_array = isinstance(src, StridedArray)
         if op == "set" and is_array:
             d = raw(d)
-        extent, stride, rest = _along(out, dim)
+        size, stride, rest = _along(out, dim)
         strides = [rest, steps]
         arguments = [out.buffer, out.offset, i.buffer, i.offset]
         if is_array:
             strides.append(expand_strides(src.shape, src.strides, shape))
             arguments += [src.buffer, src.offset]
-        last = [device.fault_words().buffer, extent, stride, dim]
+        last = [device.fault_words().buffer, size, stride, dim]
         if not is_array:
             last.append(src)
         count = shape[dim] if shape else 1
         if self._by_lines(row_major(shape)[1] // count, count, op):
-            # One work item for each line along dim: no two write to one place.
+            # One work item for each line along dim: no two write to one element.
             along = [s[dim] if s else 0 for s in strides[1:]]
             strides = [(*s[:dim], *s[dim + 1 :]) for s in strides]
             shape = (*shape[:dim], *shape[dim + 1 :])
@@ -199,9 +199,9 @@ class Scatter:
         else:
             write = _atomic(op, d)
         code = f"""
-        {_place(wrap, "i[i_i + r * ki]" if lines else "i[i_i]")}
-        if (place < 0 || place >= extent) fault_at(fault, given, dim, extent);
-        else {{ i64 at = out_i + place * stride; {value} {write} }}
+        {_index(wrap, "i[i_i + r * ki]" if lines else "i[i_i]")}
+        if (index < 0 || index >= size) fault_at(fault, given, dim, size);
+        else {{ i64 at = out_i + index * stride; {value} {write} }}
         """
         return f"for (i64 r = 0; r < count; r++) {{ {code} }}" if lines else code
 

@@ -39,7 +39,7 @@ def _extreme(op: str) -> Maker:
     return lambda device, source: Reduction.of(device, op, source, source)
 
 
-def _place(op: str) -> Maker:
+def _index(op: str) -> Maker:
     def make(device: Device, source: dtype) -> Kernel:
         reduction = ArgReduction(device, op, source)
 
@@ -72,8 +72,8 @@ MAKERS: dict[str, Maker] = {
     "prod": _sum("prod"),
     "amax": _extreme("amax"),
     "amin": _extreme("amin"),
-    "argmax": _place("argmax"),
-    "argmin": _place("argmin"),
+    "argmax": _index("argmax"),
+    "argmin": _index("argmin"),
     "cumsum": _scan("cumsum"),
     "cumprod": _scan("cumprod"),
     "cummax": lambda device, source: Scan.of(device, "cummax", source, source),

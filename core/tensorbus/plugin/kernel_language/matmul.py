@@ -72,8 +72,8 @@ def matmul_kernel(device: Device, source: dtype) -> Callable[..., StridedArray]:
             b.shape[:-2], b.strides[:-2], batch)  # fmt: skip
         so = (*out.strides[:-2], 0, 0)
         sa = (*expand_strides(a.shape[:-2], a.strides[:-2], batch), 0, 0)
-        place = (*[0] * len(batch), tiles[-1], 1)
-        plan = nest.plan(tiles, (place, so, sa, (*steps, 0, 0)))
+        st = (*[0] * len(batch), tiles[-1], 1)
+        plan = nest.plan(tiles, (st, so, sa, (*steps, 0, 0)))
         plan.launch(plan.size, out.buffer, 0, out.buffer, out.offset, a.buffer, a.offset, b.buffer,
                     b.offset, *plan.layout, tiles[-1], m, n, k, a.strides[-2], a.strides[-1],
                     kb, panel, out.strides[-2])  # fmt: skip
@@ -132,7 +132,7 @@ def _register_blocks(device: Device, height: int, breadth: int) -> LoopNest:
     """One work item per block of *height* rows and *breadth* vectors of the result.
 
     The last blocks are moved back to end with the matrix: what they share with their neighbours
-    is computed twice, to the same values. ``tile``'s index is the block's number, not a place.
+    is computed twice, to the same values. ``tile``'s index is the block's number, not an offset.
     """
     width = device.dialect.vector
     wide = width * breadth

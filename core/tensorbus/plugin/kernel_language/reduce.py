@@ -142,10 +142,10 @@ class Reduction:
         """
         unit = steps[-1] == 1
         plan = self._nest(len(inner), unit).plan(shape, (out.strides, strides))
-        extents = (*inner, *(steps[:-1] if unit else steps))
+        sizes = (*inner, *(steps[:-1] if unit else steps))
         if self.op == "mean":
-            extents = (*extents, count)
-        rest = (chunk, pieces, *extents)
+            sizes = (*sizes, count)
+        rest = (chunk, pieces, *sizes)
         plan.launch(plan.size, out.buffer, out.offset, x.buffer, x.offset, *plan.layout, *rest)
         return plan, rest
 
@@ -177,8 +177,8 @@ class Reduction:
         code += f"i64 k_last = {'1' if unit else f'k{last}'};\n"
         offset = "x_i"
         for r in range(last):
-            extent = "rows" if r == 0 else f"n{r}"
-            code += f"for (i64 r{r} = 0; r{r} < {extent}; r{r}++) {{\n"
+            size = "rows" if r == 0 else f"n{r}"
+            code += f"for (i64 r{r} = 0; r{r} < {size}; r{r}++) {{\n"
             offset += f" + r{r} * k{r}"
         code += f"i64 at = {offset}, n_last = {'rows' if rank == 1 else f'n{last}'};\n{fold}"
         return code + "}" * last + end
@@ -230,7 +230,7 @@ class Reduction:
 
 
 class ArgReduction(Reduction):
-    """``argmax`` and ``argmin``: the place of the first best value, NaN above all."""
+    """``argmax`` and ``argmin``: the index of the first best value, NaN above all."""
 
     def __init__(self, device: Device, op: str, source: dtype):
         super().__init__(device, op, source, dtypes.int64)
@@ -255,15 +255,15 @@ class ArgReduction(Reduction):
 
     def _fold(self, step: str) -> tuple[str, str, str]:
         t = compute_type(self.source)
-        start = f"i64 place = 0; {t} best = {load(self.source, 'x', 'x_i')};\n"
+        start = f"i64 index = 0; {t} best = {load(self.source, 'x', 'x_i')};\n"
         value = load(self.source, "x", f"at + r * {step}")
         fold = f"""
         for (i64 r = 1; r < n_last; r++) {{
             {t} v = {value};
-            if ({self._better()}) {{ best = v; place = r; }}
+            if ({self._better()}) {{ best = v; index = r; }}
         }}
         """
-        return start, fold, store(dtypes.int64, "out", "out_i", "first + place")
+        return start, fold, store(dtypes.int64, "out", "out_i", "first + index")
 
     def _join(
         self,
@@ -278,14 +278,14 @@ class ArgReduction(Reduction):
         if self.joins is None:
             t = compute_type(self.source)
             body = f"""
-            i64 place = parts[parts_i];
-            {t} best = {load(self.source, "x", "x_i + place * step")};
+            i64 index = parts[parts_i];
+            {t} best = {load(self.source, "x", "x_i + index * step")};
             for (i64 r = 1; r < pieces; r++) {{
                 i64 other = parts[parts_i + r];
                 {t} v = {load(self.source, "x", "x_i + other * step")};
-                if ({self._better()}) {{ best = v; place = other; }}
+                if ({self._better()}) {{ best = v; index = other; }}
             }}
-            out[out_i] = place;
+            out[out_i] = index;
             """
             operands = [
                 Operand("out", dtypes.int64, written=True),

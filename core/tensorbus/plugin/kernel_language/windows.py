@@ -35,7 +35,7 @@ class Convolution:
         self.matmul = matmul_kernel(device, d)
         width = raw(d)
         row, column = Operand("row", dtypes.int8), Operand("column", dtypes.int8)
-        # row and column are no arrays: their places are the coordinates in the image.
+        # row and column are no arrays: their offsets are the coordinates in the image.
         self.unfolding = LoopNest(
             device,
             "k_unfold",
@@ -80,18 +80,18 @@ class Convolution:
         n, c, h, w = x.shape
         sn, sc, sh, sw = x.strides
         taps = kernel[0] * kernel[1]
-        place: tuple[int, ...]
+        strides: tuple[int, ...]
         if taps_last:
             out = self.device.new((n, *size, c, *kernel), self.dtype)
-            place = (out.strides[0], taps, out.strides[1], out.strides[2])
+            strides = (out.strides[0], taps, out.strides[1], out.strides[2])
             step = 1
         else:
             out = self.device.new((n, c, *kernel, *size), self.dtype)
-            place = (*out.strides[:2], *out.strides[4:])
+            strides = (*out.strides[:2], *out.strides[4:])
             step = size[0] * size[1]
         steps = (sn, sc, stride[0] * sh, stride[1] * sw)
         rows, columns = (0, 0, stride[0], 0), (0, 0, 0, stride[1])
-        plan = self.unfolding.plan((n, c, *size), (place, steps, rows, columns))
+        plan = self.unfolding.plan((n, c, *size), (strides, steps, rows, columns))
         start = x.offset - padding[0] * sh - padding[1] * sw
         plan.launch(plan.size, out.buffer, 0, x.buffer, start, x.buffer, -padding[0], x.buffer,
                     -padding[1], *plan.layout, step, h, w, sh, sw, *kernel,
@@ -111,13 +111,13 @@ class Convolution:
         if 0 in out.shape:
             return out
         seen = self.unfold(x, tuple(kernel), size, stride, padding, dilation, False)
-        taps, places = cg * kernel[0] * kernel[1], size[0] * size[1]
+        taps, pixels = cg * kernel[0] * kernel[1], size[0] * size[1]
         w = reshape(w if w.flat else contiguous(self.device, w), (groups, o // groups, taps))
         self.matmul(
             w,
-            reshape(seen, (n, groups, taps, places)),
+            reshape(seen, (n, groups, taps, pixels)),
             self.dtype,
-            out=reshape(out, (n, groups, o // groups, places)),
+            out=reshape(out, (n, groups, o // groups, pixels)),
         )
         return out
 
@@ -127,14 +127,14 @@ class Convolution:
     ) -> StridedArray:  # fmt: skip
         n, o, *size = g.shape
         _, cg, *kernel = w.shape
-        c, taps, places = cg * groups, cg * kernel[0] * kernel[1], size[0] * size[1]
+        c, taps, pixels = cg * groups, cg * kernel[0] * kernel[1], size[0] * size[1]
         out = self.device.new((n, c, *image), self.dtype)
         if 0 in out.shape:
             return out
         w = reshape(w if w.flat else contiguous(self.device, w), (groups, o // groups, taps))
-        g = reshape(g if g.flat else contiguous(self.device, g), (n, groups, o // groups, places))
+        g = reshape(g if g.flat else contiguous(self.device, g), (n, groups, o // groups, pixels))
         spread = self.matmul(permute(w, (0, 2, 1)), g, self.dtype)
-        block = kernel[0] * kernel[1] * places
+        block = kernel[0] * kernel[1] * pixels
         strides = ((c * block, block, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
         plan = self.folding.plan((n, c, *image), (out.strides, *strides))
         plan.launch(plan.size, out.buffer, 0, spread.buffer, 0, g.buffer, padding[0], g.buffer,
@@ -148,21 +148,21 @@ class Convolution:
         device, d = self.device, self.dtype
         n, o, *size = g.shape
         cg = x.shape[1] // groups
-        taps, places = cg * kernel[0] * kernel[1], size[0] * size[1]
+        taps, pixels = cg * kernel[0] * kernel[1], size[0] * size[1]
         shape = (o, cg, *kernel)
         if n == 0:
             return Reduction.of(device, "sum", d, d)(device.new((0, *shape), d), (0,))
         seen = self.unfold(x, kernel, tuple(size), stride, padding, dilation, True)
-        g = reshape(g if g.flat else contiguous(device, g), (n, groups, o // groups, places))
+        g = reshape(g if g.flat else contiguous(device, g), (n, groups, o // groups, pixels))
         if o * taps <= FEW_WEIGHTS:
-            steps = (places * groups * taps, taps, groups * taps, 1)
-            seen = view(seen, (n, groups, places, taps), steps, 0)
+            steps = (pixels * groups * taps, taps, groups * taps, 1)
+            seen = view(seen, (n, groups, pixels, taps), steps, 0)
             each = self.matmul(g, seen, d)
             total = Reduction.of(device, "sum", d, d)(each, (0,))
         else:
-            seen = view(seen, (groups, n * places, taps), (taps, groups * taps, 1), 0)
+            seen = view(seen, (groups, n * pixels, taps), (taps, groups * taps, 1), 0)
             g = contiguous(device, permute(g, (1, 2, 0, 3)))
-            total = self.matmul(reshape(g, (groups, o // groups, n * places)), seen, d)
+            total = self.matmul(reshape(g, (groups, o // groups, n * pixels)), seen, d)
         return reshape(total, shape)
 
 
@@ -183,16 +183,16 @@ def convolution_kernel(device: Device, op: str, d: dtype) -> Callable[..., Strid
 
 def max_pool_kernel(device: Device, op: str, d: dtype) -> Callable[..., StridedArray]:
     """``max_pool2d`` or ``max_pool2d_indices(x, kernel, stride, padding, dilation, ceil_mode)``."""
-    places = op == "max_pool2d_indices"
-    result = dtypes.int64 if places else d
-    last = "out[out_i] = place;" if places else store(d, "out", "out_i", "best")
+    indices = op == "max_pool2d_indices"
+    result = dtypes.int64 if indices else d
+    last = "out[out_i] = index;" if indices else store(d, "out", "out_i", "best")
     body = f"""
-    i64 place = -1; {compute_type(d)} best = 0;
+    i64 index = -1; {compute_type(d)} best = 0;
     for (i64 p = 0; p < kh; p++) for (i64 q = 0; q < kw; q++) {{
         i64 r = row_i + p * dh, c = column_i + q * dw;
         if (r < 0 || r >= h || c < 0 || c >= w) continue;
         {compute_type(d)} v = {load(d, "x", "x_i + r * sh + c * sw")};
-        if (place < 0 || v > best || v != v) {{ best = v; place = r * w + c; }}
+        if (index < 0 || v > best || v != v) {{ best = v; index = r * w + c; }}
     }}
     {last}
     """
