@@ -37,7 +37,7 @@ def mutant(name: str):
 
 @pytest.mark.parametrize(("name", "ranks", "case", "text"), WRONG)
 def test_a_named_case_catches_it(name, ranks, case, text):
-    report = run_comm(mutant(name), ranks, pattern=case, threads=True, timeout=5)
+    report = run_comm(mutant(name), ranks, pattern=case, threads=True, timeout=10)
     (result,) = report.results
     assert result.outcome == "fail" and text in result.message, result
     assert result.id == f"{case}/{ranks}-ranks"

@@ -33,7 +33,8 @@ def accepted(function: Any) -> tuple[set[str], bool]:
 
 
 def test_names(oracle: Any) -> None:
-    names = oracle(lambda torch: {n: documented(torch, n) for n in dir(torch)})
+    # Modules that a process has imported appear in dir(); they document no arguments.
+    names = oracle(lambda torch: {n: found for n in dir(torch) if (found := documented(torch, n))})
     shared = sorted(n for n in FUNCTIONS if names.get(n) and n not in OTHERWISE)
     assert len(shared) > 150
     lacking = {}

@@ -15,6 +15,9 @@ import pytest
 
 CORES = 2
 
+# Processors differ, and cores that others keep busy do less in a second: a lane fails above this.
+ROOM = 1.5
+
 
 @dataclass(frozen=True)
 class Lane:
@@ -118,7 +121,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     reporter.write_line(
         f"\n{lane.name} lane: {used:.0f} s of processor time, of the {lane.budget} that it may take"
     )
-    if used > lane.budget and session.exitstatus == pytest.ExitCode.OK:
+    if used > lane.budget * ROOM and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
