@@ -203,7 +203,7 @@ def arcsinh_(input: Tensor) -> Tensor:
 def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The arc tangent, element by element; *out* receives the result where given."""
 def arctan2(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The angle of the point (other, input); the operands broadcast."""
+    """The angle of the point ``(other, input)``; the operands broadcast."""
 def arctan_(input: Tensor) -> Tensor:
     """In-place version of ``arctan``: the method as a function."""
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -235,7 +235,7 @@ def asinh_(input: Tensor) -> Tensor:
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The arc tangent, element by element; *out* receives the result where given."""
 def atan2(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
-    """The angle of the point (other, input); the operands broadcast."""
+    """The angle of the point ``(other, input)``; the operands broadcast."""
 def atan_(input: Tensor) -> Tensor:
     """In-place version of ``atan``: the method as a function."""
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:

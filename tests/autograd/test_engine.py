@@ -280,7 +280,7 @@ def test_rows_refuse_names_of_the_generated_text() -> None:
     from tensorbus.rows.registry import ROWS, row
 
     with pytest.raises(ValueError, match=r"\['k'\] are names of the generated text"):
-        row("with_a_bad_name", "x:T, k", x=lambda F, g: g)
+        row("with_a_bad_name", "x:T, k", doc="*x*.", x=lambda F, g: g)
     assert "with_a_bad_name" not in ROWS
 
 

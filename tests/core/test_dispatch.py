@@ -219,15 +219,17 @@ def test_rows_declared_later_reach_tables_that_exist() -> None:
     from tensorbus.rows.registry import ROWS, row
 
     x = torch.ones(2)
-    row("added_by_a_test", "x:T", "unary", composite=lambda F, x: F.add(x, x))
+    row("added_by_a_test", "x:T", "unary", doc="Twice *x*.", composite=lambda F, x: F.add(x, x))
     try:
         assert core("added_by_a_test")(x).tolist() == [2.0, 2.0]
     finally:
         del ROWS["added_by_a_test"]
     with pytest.raises(ValueError, match="declared twice"):
-        row("exp", "x:T", "unary")
+        row("exp", "x:T", "unary", doc="e to the power *x*.")
     with pytest.raises(ValueError, match="which are no tensors"):
-        row("another", "x:T, count", count=lambda F, g: g)
+        row("another", "x:T, count", doc="Another.", count=lambda F, g: g)
+    with pytest.raises(ValueError, match="row another: doc= must say what it computes"):
+        row("another", "x:T")
     assert "another" not in ROWS
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import linecache
+import re
 import subprocess
 import sys
 import traceback
@@ -27,6 +29,53 @@ def test_every_row_gives_a_function_with_its_name(name: str) -> None:
     assert core(name) is function
     assert function.__globals__["__name__"] == f"tensorbus.ops.generated.{name}"
     compile(source_of(name), name, "exec")
+
+
+@pytest.mark.parametrize("name", TENSOR_ROWS)
+def test_every_function_shows_its_sentence_and_its_arguments(name: str) -> None:
+    sentence, empty, *lines = (core(name).__doc__ or "").split("\n")
+    described = dict(line.split(": ") for line in lines if ": " in line)
+    assert sentence == ROWS[name].doc and empty == ""
+    assert [*described] == [*inspect.signature(core(name)).parameters]
+    parameters = {a for a, what in described.items() if what == "parameter"}
+    assert parameters == {*ROWS[name].arguments} - {*ROWS[name].tensors}
+
+
+def test_every_row_is_documented_by_one_sentence_of_its_own_arguments() -> None:
+    elsewhere = {"input", "other", "exponent", "values"}  # names of public functions' arguments
+    for row in ROWS.values():
+        assert re.fullmatch(r"\S[^\n]*[^.\s]\.", row.doc), row.name
+        assert not re.search(r"[.] +[A-Z`*]", row.doc), row.name
+        arguments = {*row.arguments}
+        assert {*re.findall(r"(?<!\*)\*(\w+)\*", row.doc)} <= arguments, row.name
+        code = re.findall(r"``([^`]+)``", row.doc)
+        assert not {*re.findall(r"\w+", " ".join(code))} & elsewhere - arguments, row.name
+    docs = [row.doc for row in ROWS.values()]
+    shared = {doc for doc in docs if docs.count(doc) > 1}
+    assert shared == {ROWS["clamp"].doc}  # hardtanh has another derivative
+
+
+ARGUMENTS = {
+    "softmax_backward": "g: tensor\nout: tensor\ndim: parameter",
+    "where": "c: tensor of truth values\nx: tensor\ny: tensor",
+    "gather": "x: tensor\ndim: parameter\ni: tensor of int64 indices",
+    "linear": "x: tensor\nw: tensor\nb: tensor, or None",
+    "add": "x: tensor\ny: tensor or number",
+    "concatenate": "x: sequence of tensors\ndim: parameter",
+    "sum": "x: tensor\ndims: parameter\nA kernel gets the dtype of the result as a last argument.",
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_the_kinds_of_arguments_are_told(name: str) -> None:
+    assert core(name).__doc__ == f"{ROWS[name].doc}\n\n{ARGUMENTS[name]}"
+
+
+def test_names_of_public_arguments_are_changed_in_the_row_alone() -> None:
+    assert ROWS["pow"].doc == "``x ** y``; the operands broadcast."
+    assert str(torch.mul.__doc__).startswith("``input * other``; the operands broadcast.")
+    assert ROWS["xlogy"].doc == "``x * log(y)``, 0 where *x* is 0; the operands broadcast."
+    assert ROWS["exp"].doc == "The exponential, element by element."
 
 
 def test_every_rule_names_what_there_is() -> None:

@@ -49,7 +49,10 @@ def _make(row: Row, names: dict[str, Any] | None = None) -> Callable[..., Any]:
         source = "\n".join(node_text(row)) + "\n\n\n" + source
         if row.form == "binary":
             source = "\n".join(node_text(row, scalar=True)) + "\n\n\n" + source
-    return _compiled(f"<tensorbus op {row.name}>", source, namespace)[row.name]
+    function: Callable[..., Any]
+    function = _compiled(f"<tensorbus op {row.name}>", source, namespace)[row.name]
+    function.__doc__ = row.documentation
+    return function
 
 
 def _compiled(file: str, source: str, namespace: dict[str, Any]) -> dict[str, Any]:

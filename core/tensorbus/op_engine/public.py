@@ -121,8 +121,6 @@ class Lazy:
 
     def __get__(self, instance: Any, owner: type) -> Any:
         made = self.make()
-        if not made.__doc__ and made.__name__ in FUNCTIONS:
-            made.__doc__ = FUNCTIONS[made.__name__].__doc__
         for cls in owner.__mro__:
             if cls.__dict__.get(self.name) is self:
                 setattr(cls, self.name, made)

@@ -30,6 +30,16 @@ DOMAINS = {
 
 _OPERANDS = {"T": "same", "bool": "bool", "int64": "int64"}
 
+_DESCRIPTIONS = {
+    "": "parameter",
+    "T": "tensor",
+    "T?": "tensor, or None",
+    "T*": "sequence of tensors",
+    "bool": "tensor of truth values",
+    "int64": "tensor of int64 indices",
+}
+"""What the argument is that has such a mark in a signature."""
+
 TABLES: list[Any] = []
 """The kinds made so far: a row declared later gets a place in each."""
 
@@ -39,18 +49,20 @@ class Row:
     """One op over prepared operands: tensors of one kind, dims non-negative, shapes checked.
 
     ``signature`` names the arguments in order; those marked ``:T`` are tensors, ``:bool`` tensors
-    of truth values and ``:int64`` of indices; with ``?`` they may be None; the others are
-    parameters. ``rules`` maps the name of a tensor argument to its derivative: a function whose
-    first parameters are ``F`` (kernels or tensor functions) and ``g`` (the result's gradient) and
-    whose others are named after what it needs: an argument, ``out``, or ``NAME_shape`` for a shape
-    alone, or ``NAME_number`` for the Python number that stood there (None where a tensor did).
-    Only what is named is kept for the backward pass.
+    of truth values and ``:int64`` of indices; ``:T?`` may be None, ``:T*`` is a sequence of
+    tensors; the others are parameters. ``rules`` maps the name of a tensor argument to its
+    derivative: a function whose first parameters are ``F`` (kernels or tensor functions) and ``g``
+    (the result's gradient) and whose others are named after what it needs: an argument, ``out``,
+    or ``NAME_shape`` for a shape alone, or ``NAME_number`` for the Python number that stood there
+    (None where a tensor did). Only what is named is kept for the backward pass.
     """
 
     name: str
     signature: str
     form: str
     """``unary``, ``binary`` (pointwise, may broadcast), ``view`` or ``general``."""
+    doc: str
+    """What it computes: one sentence, in which the arguments have their names."""
     result: str = "same"
     """The result's dtype: ``same`` as the first tensor's, ``bool``, or ``int64``."""
     domain: str = "any"
@@ -101,12 +113,11 @@ class Row:
 
     def __post_init__(self) -> None:
         names, tensors, optional = [], [], []
-        for part in self.signature.split(","):
-            name, _, mark = part.strip().partition(":")
+        for name, mark in self._parts():
             names.append(name)
             if mark:
                 tensors.append(name)
-                self.operands[name] = _OPERANDS[mark.rstrip("?")]
+                self.operands[name] = _OPERANDS[mark.rstrip("?*")]
             if mark.endswith("?"):
                 optional.append(name)
         self.arguments, self.tensors, self.optional = tuple(names), tuple(tensors), tuple(optional)
@@ -121,6 +132,21 @@ class Row:
             # A letter behind a digit is a capital too: Log1PBackward0.
             name = "".join(p.capitalize() for p in self.name.split("_"))
             self.node_name = re.sub("[0-9][a-z]", lambda m: m[0].upper(), name) + "Backward0"
+
+    def _parts(self) -> list[tuple[str, str]]:
+        """The name and the mark of each argument."""
+        parts = (part.strip().partition(":") for part in self.signature.split(","))
+        return [(name, mark) for name, _, mark in parts]
+
+    @property
+    def documentation(self) -> str:
+        """The sentence, and below it what each argument is."""
+        lines = [f"{name}: {_DESCRIPTIONS[mark]}" for name, mark in self._parts()]
+        if self.form == "binary":
+            lines[1] += " or number"
+        if self.takes_dtype:
+            lines.append("A kernel gets the dtype of the result as a last argument.")
+        return "\n".join([self.doc, "", *lines])
 
     def operand_kind(self, argument: str, kind: Any) -> Any:
         """The kind of an operand of the op on *kind*."""
@@ -156,16 +182,19 @@ def no_derivative(name: str) -> dict[str, Any]:
     return {"x": refuse, "y": refuse}
 
 
-_FIELDS = {f.name for f in dataclasses.fields(Row)} - {"name", "signature", "form", "rules"}
+_FIELDS = {f.name for f in dataclasses.fields(Row)} - {"name", "signature", "form", "doc", "rules"}
 
 
-def row(name: str, signature: str, form: str = "general", **fields: Any) -> Row:
+def row(name: str, signature: str, form: str = "general", *, doc: str = "", **fields: Any) -> Row:
     """Declare an op; further keywords named after tensor arguments are derivative rules.
 
-    ``row("exp", "x:T", "unary", x=lambda F, g, out: F.mul(g, out))`` is a whole op.
+    ``row("exp", "x:T", "unary", doc="e to the power *x*.", x=lambda F, g, out: F.mul(g, out))``
+    is a whole op.
     """
+    if not doc:
+        raise ValueError(f"row {name}: doc= must say what it computes")
     rules = {k: fields.pop(k) for k in list(fields) if k not in _FIELDS}
-    made = Row(name, signature, form, rules=rules, **fields)
+    made = Row(name, signature, form, doc, rules=rules, **fields)
     unknown = set(rules) - set(made.tensors)
     if unknown:
         raise ValueError(f"row {name}: derivatives for {sorted(unknown)}, which are no tensors")

@@ -18,7 +18,9 @@ from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.registry import row
 
 # fmt: off
-row("arange", "n, start, step", takes_dtype=True, shape=shapes.counted)
+row("arange", "n, start, step",
+    doc="A vector of the *n* numbers ``start + i * step``.",
+    takes_dtype=True, shape=shapes.counted)
 # fmt: on
 
 

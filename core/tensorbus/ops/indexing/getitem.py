@@ -45,6 +45,7 @@ row(
     "leading",
     "x:T, index",
     "view",
+    doc="The part of the first dimension that the Python slice *index* selects.",
     node_name="SliceBackward0",
     composite=lambda F, x, index: F.slice(x, 0, *index.indices(x.shape[0])),
     x=lambda F, g, x_shape, index: F.slice_backward(

@@ -22,8 +22,11 @@ from tensorbus.rows.registry import row
 Shape = tuple[int, ...]
 
 # fmt: off
-row("flatnonzero", "x:T", result="int64", composite=lambda F, x: _flatnonzero(F, x))
+row("flatnonzero", "x:T",
+    doc="The indices of the elements of the vector *x* that are not zero, in order.",
+    result="int64", composite=lambda F, x: _flatnonzero(F, x))
 row("index_clear", "x:T, dim, i:int64, wrap",
+    doc="A copy of *x* with zeros in the slices that the vector *i* selects along *dim*.",
     composite=lambda F, x, dim, i, wrap: F.put(F.clone(x), dim, i, F.number(0), "set", wrap),
     x=lambda F, g, dim, i, wrap: F.index_clear(g, dim, i, wrap))
 # fmt: on

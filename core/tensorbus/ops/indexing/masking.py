@@ -25,7 +25,9 @@ from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import row
 
 # fmt: off
-row("where", "c:bool, x:T, y:T", keeps_order=True, shape=shapes.broadcast,
+row("where", "c:bool, x:T, y:T",
+    doc="*x* where *c* is true, else *y*; the operands broadcast.",
+    keeps_order=True, shape=shapes.broadcast,
     x=lambda F, g, c, x_shape: F.sum_to(F.where(c, g, F.number(0)), tuple(x_shape)),
     y=lambda F, g, c, y_shape: F.sum_to(F.where(c, F.number(0), g), tuple(y_shape)))
 # fmt: on

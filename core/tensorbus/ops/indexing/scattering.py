@@ -24,20 +24,28 @@ from tensorbus.rows.registry import row
 
 # fmt: off
 row("scatter_set", "x:T, dim, i:int64, src:T",
+    doc="A copy of *x* with the elements of *src* in the place of those that *i* selects along "
+        "*dim*.",
     composite=lambda F, x, dim, i, src: _scattered(F, F.clone(x), dim, i, src, "set"),
     x=lambda F, g, dim, i: F.scatter_set(g, dim, i, F.zeros(tuple(i.shape))),
     src=lambda F, g, dim, i, src_shape: _gathered(F, g, dim, i, src_shape))
 row("scatter_add", "x:T, dim, i:int64, src:T",
+    doc="A copy of *x* with the elements of *src* added to those that *i* selects along *dim*.",
     composite=lambda F, x, dim, i, src: _scattered(F, F.clone(x), dim, i, src, "add"),
     x=lambda F, g: g,
     src=lambda F, g, dim, i, src_shape: _gathered(F, g, dim, i, src_shape))
-row("scatter_mul", "x:T, dim, i:int64, src:T", piecewise_linear=True,
+row("scatter_mul", "x:T, dim, i:int64, src:T",
+    doc="A copy of *x* whose elements that *i* selects along *dim* are multiplied by those of "
+        "*src*.",
+    piecewise_linear=True,
     composite=lambda F, x, dim, i, src: _scattered(F, F.clone(x), dim, i, src, "mul"),
     x=lambda F, g, dim, i, src, x_shape:
         F.mul(g, F.scatter_mul(F.full(tuple(x_shape), 1), dim, i, src)),
     src=lambda F, g, x, dim, i, src: _mul_source(F, g, x, dim, i, src))
-for _op in ("amax", "amin"):
+for _op, _word in (("amax", "largest"), ("amin", "smallest")):
     row(f"scatter_{_op}", "x:T, dim, i:int64, src:T",
+        doc=f"A copy of *x*, with the {_word} of its elements and those of *src* where *i* "
+            "selects.",
         composite=lambda F, x, dim, i, src, op=_op: _scattered(F, F.clone(x), dim, i, src, op),
         x=lambda F, g, x, dim, i, src, out: _extreme(F, g, x, dim, i, src, out)[0],
         src=lambda F, g, x, dim, i, src, out: _extreme(F, g, x, dim, i, src, out)[1])

@@ -22,10 +22,14 @@ from tensorbus.rows.layouts import channels_last_strides
 from tensorbus.rows.registry import row
 
 # fmt: off
-row("cat", "x:T, y:T, dim", composite=lambda F, x, y, dim: join(F, (x, y), dim),
+row("cat", "x:T, y:T, dim",
+    doc="*x*, and behind it *y*, along *dim*.",
+    composite=lambda F, x, y, dim: join(F, (x, y), dim),
     x=lambda F, g, x_shape, dim: F.slice(g, dim, 0, x_shape[dim], 1),
     y=lambda F, g, x_shape, dim: F.slice(g, dim, x_shape[dim], g.shape[dim], 1))
-row("concatenate", "x:T, dim", composite=lambda F, x, dim: join(F, x, dim))  # raw: a list
+row("concatenate", "x:T*, dim",
+    doc="The tensors of the sequence *x*, one behind the other along *dim*.",
+    composite=lambda F, x, dim: join(F, x, dim))  # raw: a list
 # fmt: on
 
 

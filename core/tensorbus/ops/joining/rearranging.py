@@ -19,7 +19,9 @@ from tensorbus.ops.joining.joining import cat
 from tensorbus.rows.registry import row
 
 # fmt: off
-row("flip", "x:T, dims", keeps_order=True, composite=lambda F, x, dims: _flip(F, x, dims),
+row("flip", "x:T, dims",
+    doc="*x* with the order of its elements along *dims* reversed.",
+    keeps_order=True, composite=lambda F, x, dims: _flip(F, x, dims),
     x=lambda F, g, dims: F.flip(g, dims))
 # fmt: on
 

@@ -19,7 +19,10 @@ from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import row
 
 # fmt: off
-row("matmul", "x:T, y:T", node_name="MmBackward0", domain="number", takes_dtype=True,
+row("matmul", "x:T, y:T",
+    doc="The matrix product of *x* and *y* over their last two dimensions; those before "
+        "broadcast.",
+    node_name="MmBackward0", domain="number", takes_dtype=True,
     shape=shapes.product,
     x=lambda F, g, y, x_shape: _matmul_x(F, g, y, x_shape),
     y=lambda F, g, x, y_shape: _matmul_y(F, g, x, y_shape))
@@ -28,6 +31,7 @@ row("matmul", "x:T, y:T", node_name="MmBackward0", domain="number", takes_dtype=
 row(
     "linear",
     "x:T, w:T, b:T?",
+    doc="``x @ w.T + b``; without *b* the product alone.",
     composite=lambda F, x, w, b: _linear(F, x, w, b),
     x=lambda F, g, w: F.matmul(g, w) if len(g.shape) > 1 else _linear_vector(F, g, w),
     w=lambda F, g, x: _linear_weight(F, g, x),

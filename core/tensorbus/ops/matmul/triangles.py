@@ -21,9 +21,11 @@ from tensorbus.rows.registry import row
 
 # fmt: off
 row("tril", "x:T, offset",
+    doc="*x* with zeros above the diagonal *offset* of its last two dimensions.",
     composite=lambda F, x, offset: F.where(_below(F, x, offset), x, F.number(0)),
     x=lambda F, g, offset: F.tril(g, offset))
 row("triu", "x:T, offset",
+    doc="*x* with zeros below the diagonal *offset* of its last two dimensions.",
     composite=lambda F, x, offset: F.where(_below(F, x, offset - 1), F.number(0), x),
     x=lambda F, g, offset: F.triu(g, offset))
 # fmt: on

@@ -18,42 +18,67 @@ from tensorbus.ops.random.random import draw_uniform
 from tensorbus.rows.registry import row
 
 # fmt: off
-row("softmax", "x:T, dim", composite=lambda F, x, dim: _softmax(F, x, dim),
+row("softmax", "x:T, dim",
+    doc="``exp(x) / sum(exp(x))`` along *dim*, without overflow.",
+    composite=lambda F, x, dim: _softmax(F, x, dim),
     x=lambda F, g, out, dim: F.softmax_backward(g, out, dim))
 row("softmax_backward", "g:T, out:T, dim",
+    doc="The derivative of ``softmax`` from its result *out*: ``out * (g - sum(g * out))`` along "
+        "*dim*.",
     composite=lambda F, g, out, dim:
         F.mul(out, F.sub(g, _keep(F, F.sum(F.mul(g, out), (dim,)), dim))))
-row("log_softmax", "x:T, dim", composite=lambda F, x, dim: _log_softmax(F, x, dim),
+row("log_softmax", "x:T, dim",
+    doc="``x - log(sum(exp(x)))`` along *dim*, without overflow.",
+    composite=lambda F, x, dim: _log_softmax(F, x, dim),
     x=lambda F, g, out, dim: F.log_softmax_backward(g, out, dim))
 row("log_softmax_backward", "g:T, out:T, dim",
+    doc="The derivative of ``log_softmax`` from its result *out*: ``g - exp(out) * sum(g)`` along "
+        "*dim*.",
     composite=lambda F, g, out, dim:
         F.sub(g, F.mul(F.exp(out), _keep(F, F.sum(g, (dim,)), dim))))
-row("hardtanh", "x:T, low, high", "unary", domain="ordered number", piecewise_linear=True,
+row("hardtanh", "x:T, low, high", "unary",
+    doc="*x* limited to what lies from *low* to *high*, element by element.",
+    domain="ordered number", piecewise_linear=True,
     composite=lambda F, x, low, high: F.clamp(x, low, high),
     x=lambda F, g, x, low, high: F.where(
         F.bool.bitwise_or(F.le(x, low), F.ge(x, high)), F.number(0), g))
-row("hardsigmoid", "x:T", "unary", domain="ordered float", piecewise_linear=True,
+row("hardsigmoid", "x:T", "unary",
+    doc="``clamp(x + 3, 0, 6) / 6``, element by element.",
+    domain="ordered float", piecewise_linear=True,
     composite=lambda F, x: F.div(F.clamp(F.add(x, 3.0), 0.0, 6.0), 6.0),
     x=lambda F, g, x: F.where(F.lt(F.abs(x), 3.0), F.div(g, 6.0), F.number(0)))
-row("hardswish", "x:T", "unary", domain="ordered float",
+row("hardswish", "x:T", "unary",
+    doc="``x * clamp(x + 3, 0, 6) / 6``, element by element.",
+    domain="ordered float",
     composite=lambda F, x: F.div(F.mul(x, F.clamp(F.add(x, 3.0), 0.0, 6.0)), 6.0),
     x=lambda F, g, x: F.where(
         F.le(x, -3.0), F.number(0),
         F.where(F.lt(x, 3.0), F.mul(g, F.add(F.div(x, 3.0), 0.5)), g)))
-row("hardshrink", "x:T, most", "unary", domain="ordered number", piecewise_linear=True,
+row("hardshrink", "x:T, most", "unary",
+    doc="*x*, but 0 where ``abs(x) <= most``, element by element.",
+    domain="ordered number", piecewise_linear=True,
     composite=lambda F, x, most: F.where(F.le(F.abs(x), most), F.number(0), x),
     x=lambda F, g, x, most: F.where(F.le(F.abs(x), most), F.number(0), g))
-row("softshrink", "x:T, most", "unary", domain="ordered number", piecewise_linear=True,
+row("softshrink", "x:T, most", "unary",
+    doc="``x - clamp(x, -most, most)``, element by element.",
+    domain="ordered number", piecewise_linear=True,
     composite=lambda F, x, most: F.sub(x, F.clamp(x, -most, most)),
     x=lambda F, g, x, most: F.where(F.le(F.abs(x), most), F.number(0), g))
-row("prelu_kernel", "x:T, y:T", "binary", domain="ordered float", piecewise_linear=True,
+row("prelu_kernel", "x:T, y:T", "binary",
+    doc="*x* where it is above 0, else ``x * y``; the operands broadcast.",
+    domain="ordered float", piecewise_linear=True,
     composite=lambda F, x, y: F.where(F.gt(x, 0), x, F.mul(x, y)),
     x=lambda F, g, x, y: F.where(F.gt(x, 0), g, F.mul(g, y)),
     y=lambda F, g, x: F.where(F.gt(x, 0), F.number(0), F.mul(g, x)))
-row("leaky_relu", "x:T, slope", "unary", domain="float", piecewise_linear=True,
+row("leaky_relu", "x:T, slope", "unary",
+    doc="*x* where it is above 0, else ``x * slope``, element by element.",
+    domain="float", piecewise_linear=True,
     composite=lambda F, x, slope: F.where(F.gt(x, 0), x, F.mul(x, slope)),
     x=lambda F, g, x, slope: F.where(F.gt(x, 0), g, F.mul(g, slope)))
-row("elu", "x:T, alpha, scale, inner", "unary", domain="float",
+row("elu", "x:T, alpha, scale, inner", "unary",
+    doc="``scale * x`` above 0, else ``alpha * scale * (exp(inner * x) - 1)``, element by "
+        "element.",
+    domain="float",
     composite=lambda F, x, alpha, scale, inner: F.where(
         F.gt(x, 0), F.mul(x, scale),
         F.mul(F.expm1(F.mul(F.minimum(x, 0.0), inner)), alpha * scale)),
@@ -61,25 +86,37 @@ row("elu", "x:T, alpha, scale, inner", "unary", domain="float",
         F.le(x, 0),
         F.mul(F.mul(g, F.exp(F.mul(_negative(F, x), inner))), alpha * scale * inner),
         F.mul(g, scale)))
-row("softplus", "x:T, beta, threshold", "unary", domain="float",
+row("softplus", "x:T, beta, threshold", "unary",
+    doc="``log(1 + exp(beta * x)) / beta``, but *x* where ``beta * x > threshold``, element by "
+        "element.",
+    domain="float",
     composite=lambda F, x, beta, threshold: _softplus(F, x, beta, threshold),
     x=lambda F, g, x, beta, threshold: _softplus_slope(F, g, F.mul(x, beta), threshold))
-row("threshold", "x:T, at, value", "unary", piecewise_linear=True,
+row("threshold", "x:T, at, value", "unary",
+    doc="*x*, but *value* where ``x <= at``, element by element.",
+    piecewise_linear=True,
     composite=lambda F, x, at, value: F.where(F.le(x, at), F.number(value), x),
     x=lambda F, g, x, at: F.where(F.le(x, at), F.number(0), g))
-row("gelu", "x:T", "unary", domain="float",
+row("gelu", "x:T", "unary",
+    doc="``x * (1 + erf(x / sqrt(2))) / 2``, element by element.",
+    domain="float",
     composite=lambda F, x: F.mul(F.mul(x, 0.5), F.add(F.erf(F.mul(x, math.sqrt(0.5))), 1.0)),
     x=lambda F, g, x: F.mul(g, _gelu_slope(F, x)))
-row("gelu_tanh", "x:T", "unary", domain="float",
+row("gelu_tanh", "x:T", "unary",
+    doc="The approximation of ``gelu`` by a hyperbolic tangent, element by element.",
+    domain="float",
     composite=lambda F, x: F.mul(F.mul(x, 0.5), F.add(F.tanh(_gelu_inner(F, x)), 1.0)),
     x=lambda F, g, x: F.mul(g, _gelu_tanh_slope(F, x)))
-row("log_sigmoid", "x:T", "unary", domain="float",
+row("log_sigmoid", "x:T", "unary",
+    doc="``log(1 / (1 + exp(-x)))`` without overflow, element by element.",
+    domain="float",
     composite=lambda F, x: F.sub(F.minimum(x, 0.0), F.log1p(F.exp(F.neg(F.abs(x))))),
     x=lambda F, g, x: F.mul(g, F.sigmoid(F.neg(x))))
 unary("silu", doc="``input * sigmoid(input)``", out=None, domain="float",
       composite=lambda F, x: F.mul(x, F.sigmoid(x)),
       x=lambda F, g, x: F.mul(g, _silu_slope(F, x)))
 row("dropout_scale", "x:T, c:bool, scale",
+    doc="``x * c * scale``, where *c* counts as 0 or 1.",
     composite=lambda F, x, c, scale: F.mul(F.mul(x, F.cast(c, F.bool)), scale),
     x=lambda F, g, c, scale: F.dropout_scale(g, c, scale))
 # fmt: on

@@ -12,6 +12,8 @@ from tensorbus.rows.registry import row
 # statistics need them too. They carry no history: the rule for x knows how they follow from it.
 # fmt: off
 row("normalize", "x:T, m:T, v:T, w:T?, b:T?, dims, affine, eps",
+    doc="``(x - m) / sqrt(v + eps) * w + b`` with *m* and *v*, the mean and variance of *x* over "
+        "*dims*, and *w* and *b* along the dimensions *affine*.",
     composite=lambda F, x, m, v, w, b, dims, affine, eps:
         _normalize(F, x, m, v, w, b, dims, affine, eps),
     x=lambda F, g, x, m, v, w, dims, affine, eps: _backward(F, g, x, m, v, w, dims, affine, eps),
@@ -19,6 +21,7 @@ row("normalize", "x:T, m:T, v:T, w:T?, b:T?, dims, affine, eps",
         F.sum_to_dims(F.mul(g, _unit(F, x, m, v, dims, eps)), affine),
     b=lambda F, g, affine: F.sum_to_dims(g, affine))
 row("sum_to_dims", "x:T, affine",
+    doc="The sum of *x* over all dimensions but those in *affine*.",
     composite=lambda F, x, affine: _sum_to_dims(F, x, affine))
 # fmt: on
 

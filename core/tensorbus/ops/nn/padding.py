@@ -7,9 +7,12 @@ from typing import Any
 from tensorbus.rows.registry import row
 
 # fmt: off
-row("pad", "x:T, widths, value", composite=lambda F, x, widths, value: _pad(F, x, widths, value),
+row("pad", "x:T, widths, value",
+    doc="*x* with a border of *value*, whose *widths* are a pair for each dimension.",
+    composite=lambda F, x, widths, value: _pad(F, x, widths, value),
     x=lambda F, g, x_shape, widths: F.unpad(g, tuple(x_shape), widths))
 row("unpad", "x:T, shape, widths",
+    doc="The derivative of ``pad``: *x* without the border of *widths*, in *shape*.",
     composite=lambda F, x, shape, widths: _unpad(F, x, shape, widths),
     x=lambda F, g, widths: F.pad(g, widths, 0.0))
 # fmt: on

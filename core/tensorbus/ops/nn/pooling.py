@@ -10,6 +10,7 @@ from tensorbus.rows.registry import row
 
 # fmt: off
 row("max_pool2d", "x:T, kernel, stride, padding, dilation, ceil_mode",
+    doc="The largest element of each window of the planes *x*.",
     node_name="MaxPool2DWithIndicesBackward0",
     piecewise_linear=True,
     composite=lambda F, x, kernel, stride, padding, dilation, ceil_mode: F.amax(
@@ -17,15 +18,21 @@ row("max_pool2d", "x:T, kernel, stride, padding, dilation, ceil_mode",
     x=lambda F, g, x, kernel, stride, padding, dilation, ceil_mode: F.max_pool2d_backward(
         g, F.max_pool2d_indices(x, kernel, stride, padding, dilation, ceil_mode),
         tuple(x.shape)))
-row("max_pool2d_indices", "x:T, kernel, stride, padding, dilation, ceil_mode", result="int64",
+row("max_pool2d_indices", "x:T, kernel, stride, padding, dilation, ceil_mode",
+    doc="The index, in its plane, of the largest element of each window of the planes *x*.",
+    result="int64",
     composite=lambda F, x, kernel, stride, padding, dilation, ceil_mode:
         _indices(F, x, kernel, stride, padding, dilation, ceil_mode))
 row("max_pool2d_backward", "g:T, i:int64, shape",
+    doc="The derivative of ``max_pool2d``: zeros of *shape*, with *g* added at the indices *i*.",
     composite=lambda F, g, i, shape: _scattered(F, g, i, shape),
     g=lambda F, g, g_shape, i: F.picked(g, i))
-row("picked", "x:T, i:int64", composite=lambda F, x, i: _picked(F, x, i),
+row("picked", "x:T, i:int64",
+    doc="The elements of the planes *x* at the indices *i*, which count through a plane.",
+    composite=lambda F, x, i: _picked(F, x, i),
     x=lambda F, g, x_shape, i: F.max_pool2d_backward(g, i, tuple(x_shape)))
 row("avg_pool2d", "x:T, kernel, stride, padding, ceil_mode, count_include_pad, divisor",
+    doc="The mean of each window of the planes *x*, or its sum divided by *divisor*.",
     piecewise_linear=True,
     composite=lambda F, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor:
         _average(F, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor),
@@ -34,6 +41,8 @@ row("avg_pool2d", "x:T, kernel, stride, padding, ceil_mode, count_include_pad, d
                               count_include_pad, divisor))
 row("avg_pool2d_backward",
     "g:T, size, kernel, stride, padding, ceil_mode, count_include_pad, divisor",
+    doc="The derivative of ``avg_pool2d``: *g* spread evenly over the windows, in planes of "
+        "*size*.",
     composite=lambda F, g, size, kernel, stride, padding, ceil_mode, count_include_pad, divisor:
         _average_backward(F, g, size, kernel, stride, padding, ceil_mode, count_include_pad,
                           divisor),

@@ -21,27 +21,39 @@ from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import ROWS, row
 
 # fmt: off
-row("clamp_min", "x:T, low", "unary", domain="ordered number",
+row("clamp_min", "x:T, low", "unary",
+    doc="The larger of *x* and the number *low*, element by element.",
+    domain="ordered number",
     composite=lambda F, x, low: F.maximum(x, low),
     x=lambda F, g, x, low: F.where(F.ge(x, low), g, F.number(0)))
-row("clamp_max", "x:T, high", "unary", domain="ordered number",
+row("clamp_max", "x:T, high", "unary",
+    doc="The smaller of *x* and the number *high*, element by element.",
+    domain="ordered number",
     composite=lambda F, x, high: F.minimum(x, high),
     x=lambda F, g, x, high: F.where(F.le(x, high), g, F.number(0)))
-row("clamp", "x:T, low, high", "unary", domain="ordered number",
+row("clamp", "x:T, low, high", "unary",
+    doc="*x* limited to what lies from *low* to *high*, element by element.",
+    domain="ordered number",
     composite=lambda F, x, low, high: F.minimum(F.maximum(x, low), high),
     x=lambda F, g, x, low, high:
         F.where(F.bool.bitwise_and(F.ge(x, low), F.le(x, high)), g, F.number(0)))
-row("clamp_min_tensor", "x:T, y:T", "binary", domain="ordered",
+row("clamp_min_tensor", "x:T, y:T", "binary",
+    doc="The larger of *x* and *y*, with the derivatives of ``clamp``; the operands broadcast.",
+    domain="ordered",
     node_name="ClampMinBackward1",
     composite=lambda F, x, y: F.maximum(x, y),
     x=lambda F, g, x, y: F.where(F.ge(x, y), g, F.number(0)),
     y=lambda F, g, x, y: F.where(F.lt(x, y), g, F.number(0)))
-row("clamp_max_tensor", "x:T, y:T", "binary", domain="ordered",
+row("clamp_max_tensor", "x:T, y:T", "binary",
+    doc="The smaller of *x* and *y*, with the derivatives of ``clamp``; the operands broadcast.",
+    domain="ordered",
     node_name="ClampMaxBackward1",
     composite=lambda F, x, y: F.minimum(x, y),
     x=lambda F, g, x, y: F.where(F.le(x, y), g, F.number(0)),
     y=lambda F, g, x, y: F.where(F.gt(x, y), g, F.number(0)))
-row("clamp_tensors", "x:T, low:T, high:T", keeps_order=True, node_name="ClampBackward0",
+row("clamp_tensors", "x:T, low:T, high:T",
+    doc="``minimum(maximum(x, low), high)``; the operands broadcast.",
+    keeps_order=True, node_name="ClampBackward0",
     composite=lambda F, x, low, high: F.minimum(F.maximum(x, low), high),
     x=lambda F, g, x, low, high: F.where(
         F.bool.bitwise_and(F.ge(x, low), F.le(x, high)), g, F.number(0)),

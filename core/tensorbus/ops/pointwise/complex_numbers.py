@@ -20,6 +20,7 @@ row(
     "angle",
     "x:T",
     "unary",
+    doc="The angle of real numbers: pi below 0, else 0, NaN of NaN, element by element.",
     domain="float",
     composite=lambda F, x: F.where(
         F.lt(x, 0.0), F.number(math.pi), F.where(F.eq(x, x), F.number(0.0), x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +34,18 @@ def _given(out: Any, **keywords: Any) -> dict[str, Any]:
     return keywords if out is None else {**keywords, "out": out}
 
 
+_OPERANDS = {"input": "x", "other": "y", "exponent": "y", "values": "y"}
+
+
+def _of_row(doc: str) -> str:
+    """What is said of the public arguments, said of the row's: names stand in `` or between *."""
+
+    def renamed(quoted: re.Match[str]) -> str:
+        return re.sub(r"[a-z]\w*", lambda name: _OPERANDS.get(name[0], name[0]), quoted[0])
+
+    return re.sub(r"``[^`]+``|\*\w+\*", renamed, doc)
+
+
 def unary(
     name: str,
     *,
@@ -49,7 +62,8 @@ def unary(
     """
     rule = out or (CAST if fields.get("domain") in ("float", "ordered float") else SAME)
     rules = {} if x is None else {"x": x}
-    row(name, "x:T", "unary", **fields, **rules)
+    doc = f"{doc}, element by element"
+    row(name, "x:T", "unary", doc=f"{_of_row(doc)}.", **fields, **rules)
 
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         if type(input) is not Tensor:
@@ -68,9 +82,9 @@ def unary(
     shown: Callable[..., Any] = function
     if out is None:
         shown = without_out
-        shown.__doc__ = f"{doc}, element by element."
+        shown.__doc__ = f"{doc}."
     else:
-        function.__doc__ = f"{doc}, element by element; *out* receives the result where given."
+        function.__doc__ = f"{doc}; *out* receives the result where given."
     for f in (function, shown):
         f.__name__ = f.__qualname__ = name
     inplace.__name__ = inplace.__qualname__ = name + "_"
@@ -100,7 +114,8 @@ def binary(
 
     *numbers* says which of its operands its functions take as numbers; operators take any.
     """
-    row(name, "x:T, y:T", "binary", **fields)
+    doc = f"{doc}; the operands broadcast"
+    row(name, "x:T, y:T", "binary", doc=f"{_of_row(doc)}.", **fields)
     NUMBERS[name] = numbers
 
     def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
@@ -116,7 +131,7 @@ def binary(
     if alpha:
         function = _scaled(name, function)
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc}; the operands broadcast. *out* receives the result where given."
+    function.__doc__ = f"{doc}. *out* receives the result where given."
     for n in (name, *aliases):
         FUNCTIONS[n] = function
         METHODS[n] = function

@@ -53,6 +53,7 @@ binary("fmin", doc="The smaller of both, the other one where either is NaN",
        x=lambda F, g, x, y: F.mul(g, F.cast(_takes_first(F, F.le(x, y), y), F.bool)),
        y=lambda F, g, x, y: F.where(_takes_first(F, F.le(x, y), y), F.number(0), g))
 row("nan_to_num", "x:T, nan, high, low", "unary",
+    doc="*x* with *nan*, *high* and *low* for NaN and the two infinities, element by element.",
     composite=lambda F, x, nan, high, low: F.where(
         F.ne(x, x), F.number(nan),
         F.where(F.eq(x, math.inf), F.number(high), F.where(F.eq(x, -math.inf), F.number(low), x))),

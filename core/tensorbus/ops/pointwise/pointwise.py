@@ -96,7 +96,8 @@ binary("pow", doc="``input ** exponent``", node_name="PowBackward1",
        number_node_name="PowBackward0", numbers=EITHER, operator="pow", domain="number",
        x=lambda F, g, x, y, y_number: of.pow_base(F, g, x, y, y_number),
        y=lambda F, g, x, y, out: of.pow_exponent(F, g, x, y, out))
-binary("atan2", doc="The angle of the point (other, input)", numbers=NONE, domain="ordered float",
+binary("atan2", doc="The angle of the point ``(other, input)``", numbers=NONE,
+       domain="ordered float",
        aliases=("arctan2",),
        x=lambda F, g, x, y: of.over_square(F, F.mul(g, y), F.hypot(x, y)),
        y=lambda F, g, x, y: of.over_square(F, F.neg(F.mul(g, x)), F.hypot(x, y)))

@@ -35,7 +35,9 @@ unary("lgamma", doc="The logarithm of the absolute value of the gamma function",
 unary("digamma", doc="The derivative of ``lgamma``", domain="ordered float",
       composite=lambda F, x: _widened(F, x, _digamma),
       x=lambda F, g, x: F.mul(g, F.polygamma(x, 1)))
-row("polygamma", "x:T, order", "unary", domain="ordered float",
+row("polygamma", "x:T, order", "unary",
+    doc="The derivative of *order* of the digamma function, element by element.",
+    domain="ordered float",
     composite=lambda F, x, order: _widened(F, x, _polygamma, order),
     x=lambda F, g, x, order: F.mul(g, F.polygamma(x, order + 1)))
 unary("sinc", doc="``sin(pi * input) / (pi * input)``, 1 at 0", domain="float",
@@ -46,7 +48,9 @@ unary("deg2rad", doc="Degrees in radians", domain="ordered float",
 unary("rad2deg", doc="Radians in degrees", domain="ordered float",
       composite=lambda F, x: F.mul(x, 180.0 / math.pi),
       x=lambda F, g: F.mul(g, 180.0 / math.pi))
-row("logit", "x:T", "unary", domain="ordered float",
+row("logit", "x:T", "unary",
+    doc="``log(x / (1 - x))``, element by element.",
+    domain="ordered float",
     composite=lambda F, x: in_single(F, _logit, x),
     x=lambda F, g, x: F.where(
         F.bool.bitwise_or(F.lt(x, 0.0), F.gt(x, 1.0)), F.number(math.nan),

@@ -23,13 +23,21 @@ from tensorbus.rows.registry import row
 takes("Generator", Generator, "torch.Generator")
 
 # fmt: off
-row("random_bits", "key, offset, n")
+row("random_bits", "key, offset, n",
+    doc="*n* words of the stream of random bits under *key*, from its block *offset* on.")
 # fmt: on
 
 # fmt: off
-row("uniform", "key, offset, n", composite=lambda F, key, offset, n: _uniform(F, key, offset, n))
-row("normal", "key, offset, n", composite=lambda F, key, offset, n: _normal(F, key, offset, n))
+row("uniform", "key, offset, n",
+    doc="*n* random numbers, uniform in [0, 1), from the stream under *key* at *offset*.",
+    composite=lambda F, key, offset, n: _uniform(F, key, offset, n))
+row("normal", "key, offset, n",
+    doc="*n* random numbers of the standard normal distribution, from the stream under *key* at "
+        "*offset*.",
+    composite=lambda F, key, offset, n: _normal(F, key, offset, n))
 row("integers", "key, offset, n, low, span",
+    doc="*n* random integers from *low* to ``low + span - 1``, from the stream under *key* at "
+        "*offset*.",
     composite=lambda F, key, offset, n, low, span: _integers(F, key, offset, n, low, span))
 # fmt: on
 

@@ -20,9 +20,14 @@ from tensorbus.ops.indexing.index_tensors import places
 from tensorbus.rows.registry import row
 
 # fmt: off
-row("searchsorted", "x:T, y:T, right", result="int64",
+row("searchsorted", "x:T, y:T, right",
+    doc="The index at which each element of *y* belongs in *x*, sorted along its last dimension: "
+        "before equal elements, with *right* behind them.",
+    result="int64",
     composite=lambda F, x, y, right: _searchsorted(F, x, y, right))
-row("bincount", "x:T, n", result="int64", composite=lambda F, x, n: _bincount(F, x, n))
+row("bincount", "x:T, n",
+    doc="How often each integer below *n* stands in the vector *x*.",
+    result="int64", composite=lambda F, x, n: _bincount(F, x, n))
 # fmt: on
 
 

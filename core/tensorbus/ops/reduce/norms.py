@@ -20,10 +20,14 @@ from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.rows.registry import row
 
 # fmt: off
-row("vector_norm", "x:T, order, dims", node_name="LinalgVectorNormBackward0",
+row("vector_norm", "x:T, order, dims",
+    doc="``sum(abs(x) ** order) ** (1 / order)`` over *dims*, or its limit for such an *order*.",
+    node_name="LinalgVectorNormBackward0",
     composite=lambda F, x, order, dims: _vector_norm(F, x, order, dims),
     x=lambda F, g, x, out, order, dims: _vector_norm_backward(F, g, x, out, order, dims))
-row("largest_size", "x:T, dims", composite=lambda F, x, dims: F.amax(F.abs(x), dims),
+row("largest_size", "x:T, dims",
+    doc="The largest absolute value of *x* over *dims*.",
+    composite=lambda F, x, dims: F.amax(F.abs(x), dims),
     x=lambda F, g, x, out, dims: F.where(
         F.eq(F.abs(x), _keep(F, out, x, dims)), F.mul(F.sign(x), _keep(F, g, x, dims)),
         F.number(0)))

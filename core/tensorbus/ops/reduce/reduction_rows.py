@@ -11,43 +11,79 @@ from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.registry import row
 
 # fmt: off
-row("sum", "x:T, dims", takes_dtype=True, shape=shapes.reduced,
+row("sum", "x:T, dims",
+    doc="The sum of *x* over *dims*.",
+    takes_dtype=True, shape=shapes.reduced,
     x=lambda F, g, x_shape, dims: _spread(F, g, x_shape, dims))
 # Without a copy in int64, eight times as large.
-row("sum_long", "x:T, dims", result="int64", kernel="sum", takes_dtype=True, shape=shapes.reduced)
+row("sum_long", "x:T, dims",
+    doc="The sum of *x* over *dims*, counted in int64.",
+    result="int64", kernel="sum", takes_dtype=True, shape=shapes.reduced)
 row("mean", "x:T, dims",
+    doc="The mean of *x* over *dims*.",
     composite=lambda F, x, dims: _wider(_mean, F, x, dims),
     x=lambda F, g, x_shape, dims:
         _spread(F, F.div(g, float(_count(x_shape, dims))), x_shape, dims))
-row("prod", "x:T, dims", takes_dtype=True, shape=shapes.reduced, identities=(1, 1),
+row("prod", "x:T, dims",
+    doc="The product of *x* over *dims*.",
+    takes_dtype=True, shape=shapes.reduced, identities=(1, 1),
     x=lambda F, g, x, dims: _prod_backward(F, g, x, dims))
-row("amax", "x:T, dims", shape=shapes.reduced, identities=(None, 0),
+row("amax", "x:T, dims",
+    doc="The largest element of *x* over *dims*, NaN where any is.",
+    shape=shapes.reduced, identities=(None, 0),
     x=lambda F, g, x, out, dims: _extreme_backward(F, g, x, out, dims))
-row("amin", "x:T, dims", shape=shapes.reduced, identities=(None, 1),
+row("amin", "x:T, dims",
+    doc="The smallest element of *x* over *dims*, NaN where any is.",
+    shape=shapes.reduced, identities=(None, 1),
     x=lambda F, g, x, out, dims: _extreme_backward(F, g, x, out, dims))
-for _op in ("max", "min"):
-    row(f"{_op}_of_all", "x:T, dims", node_name=f"{_op.capitalize()}Backward1",
+for _op, _word in (("max", "largest"), ("min", "smallest")):
+    row(f"{_op}_of_all", "x:T, dims",
+        doc=f"The {_word} element of *x* over *dims*, all of its; NaN share its gradient too.",
+        node_name=f"{_op.capitalize()}Backward1",
         composite=lambda F, x, dims, op=f"a{_op}": getattr(F, op)(x, dims),
         x=lambda F, g, x, out: _shared(F, g, x, out))
-row("valued", "x:T, value:T", composite=lambda F, x, value: F.clone(value),
+row("valued", "x:T, value:T",
+    doc="A copy of *value*, whose gradient the elements of *x* that equal it share.",
+    composite=lambda F, x, value: F.clone(value),
     x=lambda F, g, x, out: _shared(F, g, x, out, skips_nan=True))
-row("argmax", "x:T, dim", result="int64", shape=shapes.reduced, identities=(None, None))
-row("argmin", "x:T, dim", result="int64", shape=shapes.reduced, identities=(None, None))
-row("any", "x:T, dims", result="bool", composite=lambda F, x, dims: F.bool.amax(F.ne(x, 0), dims))
-row("all", "x:T, dims", result="bool", composite=lambda F, x, dims: F.bool.amin(F.ne(x, 0), dims))
-row("cumsum", "x:T, dim", takes_dtype=True, shape=shapes.same,
+row("argmax", "x:T, dim",
+    doc="The index of the largest element of *x* along *dim*, the first among equals.",
+    result="int64", shape=shapes.reduced, identities=(None, None))
+row("argmin", "x:T, dim",
+    doc="The index of the smallest element of *x* along *dim*, the first among equals.",
+    result="int64", shape=shapes.reduced, identities=(None, None))
+row("any", "x:T, dims",
+    doc="Whether any element of *x* over *dims* is not zero.",
+    result="bool", composite=lambda F, x, dims: F.bool.amax(F.ne(x, 0), dims))
+row("all", "x:T, dims",
+    doc="Whether no element of *x* over *dims* is zero.",
+    result="bool", composite=lambda F, x, dims: F.bool.amin(F.ne(x, 0), dims))
+row("cumsum", "x:T, dim",
+    doc="The sums of the elements of *x* along *dim* up to each one.",
+    takes_dtype=True, shape=shapes.same,
     x=lambda F, g, dim: F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)))
-row("cumprod", "x:T, dim", takes_dtype=True, shape=shapes.same,
+row("cumprod", "x:T, dim",
+    doc="The products of the elements of *x* along *dim* up to each one.",
+    takes_dtype=True, shape=shapes.same,
     x=lambda F, g, x, dim: _cumprod_backward(F, g, x, dim))
-row("cummax", "x:T, dim", shape=shapes.same)
-row("cummin", "x:T, dim", shape=shapes.same)
+row("cummax", "x:T, dim",
+    doc="The largest of the elements of *x* along *dim* up to each one.",
+    shape=shapes.same)
+row("cummin", "x:T, dim",
+    doc="The smallest of the elements of *x* along *dim* up to each one.",
+    shape=shapes.same)
 row("var", "x:T, dims, correction",
+    doc="The variance of *x* over *dims*, whose divisor is the number of elements less "
+        "*correction*.",
     composite=lambda F, x, dims, correction: _wider(_var, F, x, dims, correction),
     x=lambda F, g, x, dims, correction: _var_backward(F, g, x, dims, correction))
 row("std", "x:T, dims, correction",
+    doc="The square root of ``var(x, dims, correction)``.",
     composite=lambda F, x, dims, correction: _wider(_std, F, x, dims, correction),
     x=lambda F, g, x, out, dims, correction: _std_backward(F, g, x, out, dims, correction))
-row("logsumexp", "x:T, dims", composite=lambda F, x, dims: _wider(_logsumexp, F, x, dims),
+row("logsumexp", "x:T, dims",
+    doc="``log(sum(exp(x)))`` over *dims*, without overflow.",
+    composite=lambda F, x, dims: _wider(_logsumexp, F, x, dims),
     x=lambda F, g, x, out, dims: F.mul(_keep(F, g, x.shape, dims),
                                        F.exp(F.sub(x, _keep(F, out, x.shape, dims)))))
 # fmt: on

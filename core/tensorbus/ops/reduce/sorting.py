@@ -18,13 +18,17 @@ from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.registry import row
 
 # fmt: off
-row("argsort", "x:T, dim", result="int64", shape=shapes.same)
+row("argsort", "x:T, dim",
+    doc="The indices that sort *x* along *dim*, ascending and stable, NaN last.",
+    result="int64", shape=shapes.same)
 # fmt: on
 
 Shape = tuple[int, ...]
 
 # fmt: off
-row("argsort_down", "x:T, dim", result="int64",
+row("argsort_down", "x:T, dim",
+    doc="The indices that sort *x* along *dim*, descending and stable, NaN first.",
+    result="int64",
     composite=lambda F, x, dim: _argsort_down(F, x, dim))
 # fmt: on
 

@@ -24,7 +24,9 @@ from tensorbus.ops.reduce.reductions import sum as sum_of
 from tensorbus.rows.registry import row
 
 # fmt: off
-row("logcumsumexp", "x:T, dim", composite=lambda F, x, dim: _logcumsumexp(F, x, dim),
+row("logcumsumexp", "x:T, dim",
+    doc="``log(cumsum(exp(x)))`` along *dim*, without overflow.",
+    composite=lambda F, x, dim: _logcumsumexp(F, x, dim),
     x=lambda F, g, x, dim: _logcumsumexp_backward(F, g, x, dim))
 # fmt: on
 

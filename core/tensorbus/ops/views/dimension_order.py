@@ -50,6 +50,7 @@ row(
     "transpose",
     "x:T, dim0, dim1",
     "view",
+    doc="*x* with the dimensions *dim0* and *dim1* exchanged; they may count from the end.",
     composite=lambda F, x, dim0, dim1: F.permute(x, _swapped(len(x.shape), dim0, dim1)),
     x=lambda F, g, dim0, dim1: F.transpose(g, dim0, dim1),
     otherwise=_transpose_checked,

@@ -11,54 +11,87 @@ from tensorbus.rows.registry import row
 Shape = tuple[int, ...]
 
 # fmt: off
-row("view", "x:T, shape", "view", kernel="reshape",
+row("view", "x:T, shape", "view",
+    doc="The elements of *x* in another *shape*, without a copy.",
+    kernel="reshape",
     x=lambda F, g, x_shape: F.reshape(g, tuple(x_shape)))
-row("permute", "x:T, dims", "view", x=lambda F, g, dims: F.permute(g, inverse(dims)))
-row("expand", "x:T, shape", "view", x=lambda F, g, x_shape: F.sum_to(g, tuple(x_shape)))
-SLICE = row("slice", "x:T, dim, start, stop, step", "view", node_name="SliceBackward0",
+row("permute", "x:T, dims", "view",
+    doc="*x* with its dimensions in the order *dims*.",
+    x=lambda F, g, dims: F.permute(g, inverse(dims)))
+row("expand", "x:T, shape", "view",
+    doc="*x* with its dimensions of size 1 repeated, and new leading ones, to *shape*.",
+    x=lambda F, g, x_shape: F.sum_to(g, tuple(x_shape)))
+SLICE = row("slice", "x:T, dim, start, stop, step", "view",
+    doc="The elements of *x* along *dim* from *start* to before *stop*, by *step*.",
+    node_name="SliceBackward0",
     x=lambda F, g, x_shape, dim, start, stop, step:
         F.slice_backward(g, tuple(x_shape), dim, start, stop, step))
 SELECT = row("select", "x:T, dim, i", "view",
+    doc="The element *i* of *x* along *dim*, a dimension less.",
     x=lambda F, g, x_shape, dim, i: F.select_backward(g, tuple(x_shape), dim, i))
-UNSQUEEZE = row("unsqueeze", "x:T, dim", "view", x=lambda F, g, dim: F.select(g, dim, 0))
-row("strided", "x:T, shape, strides, offset", "view", node_name="AsStridedBackward0",
+UNSQUEEZE = row("unsqueeze", "x:T, dim", "view",
+    doc="*x* with a new dimension of size 1 at *dim*.",
+    x=lambda F, g, dim: F.select(g, dim, 0))
+row("strided", "x:T, shape, strides, offset", "view",
+    doc="The storage of *x* seen with *shape*, *strides* and *offset*, in elements.",
+    node_name="AsStridedBackward0",
     composite=lambda F, x, shape, strides, offset: F.as_strided(x, shape, strides, offset),
     x=lambda F, g, x_shape, shape, strides, offset:
         F.strided_backward(g, tuple(x_shape), strides, offset))
-row("restrided", "x:T, shape, strides, offset, layout", "view", node_name="AsStridedBackward0",
+row("restrided", "x:T, shape, strides, offset, layout", "view",
+    doc="``strided`` of a tensor whose own offset and strides in its storage are *layout*.",
+    node_name="AsStridedBackward0",
     composite=lambda F, x, shape, strides, offset, layout: F.as_strided(x, shape, strides, offset),
     x=lambda F, g, x_shape, strides, offset, layout:
         _restrided_backward(F, g, tuple(x_shape), strides, offset, layout))
 row("diagonal", "x:T, offset, dim0, dim1", "view",
+    doc="The diagonal *offset* of the dimensions *dim0* and *dim1*, as the last dimension.",
     composite=lambda F, x, offset, dim0, dim1: _diagonal(F, x, offset, dim0, dim1),
     x=lambda F, g, x_shape, offset, dim0, dim1:
         F.diagonal_backward(g, tuple(x_shape), offset, dim0, dim1))
-row("windows", "x:T, dim, size, step", "view", node_name="UnfoldBackward0",
+row("windows", "x:T, dim, size, step", "view",
+    doc="The windows of *size* elements along *dim*, *step* apart, each along a new last "
+        "dimension.",
+    node_name="UnfoldBackward0",
     composite=lambda F, x, dim, size, step: _windows(F, x, dim, size, step),
     x=lambda F, g, x_shape, dim, size, step:
         F.windows_backward(g, tuple(x_shape), dim, size, step))
-row("alias", "x:T", "view", composite=lambda F, x: x, x=lambda F, g: g)
+row("alias", "x:T", "view",
+    doc="*x* itself, as another tensor.",
+    composite=lambda F, x: x, x=lambda F, g: g)
 
 # A backend's ``reshape`` never copies: it serves ``view``.
-row("reshape", "x:T, shape", kernel=None, composite=lambda F, x, shape: _reshape(F, x, shape))
-row("clone", "x:T", composite=lambda F, x: _copy(F, x), x=lambda F, g: g)
-row("sum_to", "x:T, shape", composite=lambda F, x, shape: _sum_to(F, x, shape),
+row("reshape", "x:T, shape",
+    doc="The elements of *x* in another *shape*, copied where no view has it.",
+    kernel=None, composite=lambda F, x, shape: _reshape(F, x, shape))
+row("clone", "x:T",
+    doc="A copy of *x*.",
+    composite=lambda F, x: _copy(F, x), x=lambda F, g: g)
+row("sum_to", "x:T, shape",
+    doc="The derivative of ``expand``: *x* summed over what broadcasting repeats of *shape*.",
+    composite=lambda F, x, shape: _sum_to(F, x, shape),
     x=lambda F, g, x_shape: F.expand(g, tuple(x_shape)))
 row("slice_backward", "g:T, shape, dim, start, stop, step",
+    doc="The derivative of ``slice``: zeros of *shape* with *g* in that part.",
     composite=lambda F, g, shape, dim, start, stop, step:
         _write(F, shape, lambda z: F.slice(z, dim, start, stop, step), g),
     g=lambda F, g, dim, start, stop, step: F.slice(g, dim, start, stop, step))
 row("select_backward", "g:T, shape, dim, i",
+    doc="The derivative of ``select``: zeros of *shape* with *g* at index *i* of *dim*.",
     composite=lambda F, g, shape, dim, i: _write(F, shape, lambda z: F.select(z, dim, i), g),
     g=lambda F, g, dim, i: F.select(g, dim, i))
 row("diagonal_backward", "g:T, shape, offset, dim0, dim1",
+    doc="The derivative of ``diagonal``: zeros of *shape* with *g* on that diagonal.",
     composite=lambda F, g, shape, offset, dim0, dim1:
         _write(F, shape, lambda z: F.diagonal(z, offset, dim0, dim1), g),
     g=lambda F, g, offset, dim0, dim1: F.diagonal(g, offset, dim0, dim1))
 row("windows_backward", "g:T, shape, dim, size, step",
+    doc="The derivative of ``windows``: zeros of *shape*, with *g* added where each window lies.",
     composite=lambda F, g, shape, dim, size, step: _windows_backward(F, g, shape, dim, size, step),
     g=lambda F, g, dim, size, step: F.windows(g, dim, size, step))
 row("strided_backward", "g:T, shape, strides, offset",
+    doc="The derivative of ``strided``: zeros of *shape*, with *g* added where each element was "
+        "read.",
     composite=lambda F, g, shape, strides, offset: _strided_backward(F, g, shape, strides, offset),
     g=lambda F, g, g_shape, strides, offset: F.strided(g, tuple(g_shape), strides, offset))
 # fmt: on
