@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import doctest
 import inspect
 import re
 import subprocess
@@ -159,6 +160,16 @@ def test_the_other_ops_are_rows_with_these_arguments():
     assert all(ROWS[name].rules for name in re.findall(r"`(\w+)`", mine[1]))
 
 
+def test_a_primitive_gets_what_its_row_tells():
+    """Under its own names: here *out* may be what the row calls *x*."""
+    calls = re.findall(r"^### \w+\n\n`(\w+)\((.*?)\)`", PAGES["primitives.md"], re.M)
+    assert {name for name, _ in calls} >= {*PRIMITIVES}
+    for name, arguments in calls:
+        given = [a for a in arguments.split(", ") if a != "out=None"]
+        assert (given[-1:] == ["dtype"]) == ROWS[name].takes_dtype, name
+        assert len(given) == len(ROWS[name].arguments) + ROWS[name].takes_dtype, name
+
+
 def test_the_refusal_shown_is_the_one_raised(install, monkeypatch):
     (shown,) = re.findall(r"^> (.*)$", PAGES["versions.md"], re.M)
     monkeypatch.setattr(hooks, "SUPPORTED_API", range(1, 3))
@@ -290,6 +301,13 @@ def test_the_overlay_of_its_page_is_used(install):
     expected = np.exp(x) / np.exp(x).sum(1, keepdims=True)
     np.testing.assert_allclose(kernel(x, 1), expected, rtol=1e-6)
     assert kernel(x, 0) is NotImplemented
+
+
+def test_a_row_is_looked_up_as_the_page_of_overlays_shows():
+    (session,) = [block for block in blocks("overlays.md") if block.startswith(">>>")]
+    example = doctest.DocTestParser().get_doctest(session, {}, "overlays.md", None, 0)
+    assert len(example.examples) == 2
+    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 def test_the_overlay_object_of_its_page_is_used(install):
