@@ -46,7 +46,7 @@ class Tensor:
     def T(self) -> Tensor:
         """``x.T``: all dimensions in reverse order."""
     def __abs__(self) -> Tensor:
-        """The absolute value, element by element; *out* receives the result where given."""
+        """The absolute value, element by element."""
     def __add__(self, other: _Operand, /) -> Tensor: ...
     def __and__(self, other: _Operand, /) -> Tensor: ...
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray: ...
@@ -96,7 +96,7 @@ class Tensor:
     def __mul__(self, other: _Operand, /) -> Tensor: ...
     def __ne__(self, other: Any, /) -> Tensor: ...  # type: ignore[override]
     def __neg__(self) -> Tensor:
-        """``-input``, element by element; *out* receives the result where given."""
+        """``-x``, element by element."""
     def __nonzero__(self) -> _bool: ...
     def __or__(self, other: _Operand, /) -> Tensor: ...
     def __pos__(self) -> Any: ...
@@ -213,7 +213,7 @@ class Tensor:
     def arctan(self) -> Tensor:
         """The arc tangent, element by element; *out* receives the result where given."""
     def arctan2(self, other: _Operand) -> Tensor:
-        """The angle of the point (other, input); the operands broadcast."""
+        """The angle of the point ``(other, input)``; the operands broadcast."""
     def arctan2_(self, other: _Operand) -> Self:
         """In-place version of ``atan2``."""
     def arctan_(self) -> Self:
@@ -247,7 +247,7 @@ class Tensor:
     def atan(self) -> Tensor:
         """The arc tangent, element by element; *out* receives the result where given."""
     def atan2(self, other: _Operand) -> Tensor:
-        """The angle of the point (other, input); the operands broadcast."""
+        """The angle of the point ``(other, input)``; the operands broadcast."""
     def atan2_(self, other: _Operand) -> Self:
         """In-place version of ``atan2``."""
     def atan_(self) -> Self:
