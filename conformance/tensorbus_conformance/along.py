@@ -47,7 +47,7 @@ def reduced(rank: int, dim: Any) -> tuple[int, ...]:
 
 
 def scan(f: Callable[[np.ndarray], Any]) -> Reference:
-    """An op along *dim* that keeps the extents, from one of lines along the last axis.
+    """An op along *dim* that keeps the sizes, from one of lines along the last axis.
 
     A number is a line of one element. *f* may give several results, in a tuple.
     """
@@ -73,7 +73,7 @@ def each_line(f: Callable[[list[Any]], Any], *dtypes: Any) -> Callable[[np.ndarr
 
     def lines(x: np.ndarray) -> Any:
         n = math.prod(x.shape[:-1])
-        # Where there is no line, one of zeros tells what a line gives.
+        # Where there is no line, one of zeros shows what a line gives.
         found = [f(row) for row in x.reshape(n, x.shape[-1]).tolist() or [[0] * x.shape[-1]]]
         parts = zip(*found, strict=True) if len(dtypes) > 1 else [found]
         made = []
@@ -111,7 +111,7 @@ def absolute(x: np.ndarray) -> np.ndarray:
 
 # -- samples ---------------------------------------------------------------------------------
 def one_dim() -> list[Sample]:
-    """One dimension or all of them, and extents 0 and 1."""
+    """One dimension or all of them, and sizes 0 and 1."""
     return [
         S("dim", T(2, 3, 4), 1),
         S("all", T(3, 4)),

@@ -37,7 +37,7 @@ class Bench:
 
     # -- operands ----------------------------------------------------------------------------
     def place(self, host: np.ndarray, dtype: Dtype, layout: str = "contiguous") -> Operand:
-        """Values as a tensor on the device, laid out as told, among bytes that mean nothing."""
+        """Values as a tensor on the device, in the layout given, among bytes that mean nothing."""
         host = np.asarray(host, formats.value_dtype(dtype))
         repeats = tuple(s == 0 and n > 1 for s, n in zip(host.strides, host.shape, strict=True))
         length, strides, offset = layouts.plan(host.shape, layout, repeats)
@@ -101,8 +101,8 @@ class Bench:
             raise Mismatch(f"{len(found)} results, expected {len(wanted)}")
         scales = [None] * len(wanted) if scale is None else flatten(scale)
         kinds = op.result_dtypes(dtype, len(wanted))
-        for place, (g, w, d, s) in enumerate(zip(found, wanted, kinds, scales, strict=True)):
-            where = f"result {place}: " if len(wanted) > 1 else ""
+        for i, (g, w, d, s) in enumerate(zip(found, wanted, kinds, scales, strict=True)):
+            where = f"result {i}: " if len(wanted) > 1 else ""
             self.same(g, w, d, op.ulp, op.measure, s, where, op.signed_zeros)
 
     def same(
@@ -226,7 +226,7 @@ def expect_raises(call: Callable[[], Any], error: type[Exception]) -> Exception:
         made = call()
         for leaf in flatten(made):
             if isinstance(leaf, tensorbus.Tensor):
-                leaf.cpu()  # an asynchronous device tells at the next read
+                leaf.cpu()  # an asynchronous device reports it at the next read
     except error as raised:
         return raised
     except Exception as raised:

@@ -1,4 +1,4 @@
-"""``tensorbus conformance DEVICE``: run the suite on a device and tell what it found.
+"""``tensorbus conformance DEVICE``: run the suite on a device and report what it found.
 
 ``--comm NAME`` checks a communication plugin instead; ``--compare`` and ``--matrix`` read the
 reports of earlier runs.

@@ -139,9 +139,9 @@ def same_bytes(now: np.ndarray, before: np.ndarray, message: str) -> None:
         same = now.view(np.uint8).reshape(now.size, -1) == before.view(np.uint8).reshape(
             before.size, -1
         )
-        places = np.flatnonzero(~same.all(axis=1))
+        wrong = np.flatnonzero(~same.all(axis=1))
         raise Mismatch(
-            f"{message}: {places.size} of {now.size} elements of its storage, first at {places[0]}"
+            f"{message}: {wrong.size} of {now.size} elements of its storage, first at {wrong[0]}"
         )
 
 

@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--explore",
         type=float,
         metavar="SECONDS",
-        help="try ops with other extents, values, dtypes and layouts for so long; -k chooses ops",
+        help="try ops with other sizes, values, dtypes and layouts for so long; -k chooses ops",
     )
     group.add_argument("--seed", type=int, help="begin as an earlier exploration did")
     group.add_argument("--save", metavar="FILE", help="add the wrong calls to a file of samples")

@@ -1,6 +1,6 @@
 """Exploration: calls of ops with operands that nobody wrote down, by hypothesis.
 
-Each round takes an op's sample, gives its operands other extents, values, dtypes and layouts, and
+Each round takes an op's sample, gives its operands other sizes, values, dtypes and layouts, and
 holds the result against the reference. What is wrong is shrunk to a small call.
 """
 
@@ -30,7 +30,7 @@ EXAMPLES = 40
 """Calls of one op before the next has its turn."""
 
 _LAYOUTS = ("transposed", "strided", "permuted", "offset")
-_EXTENTS = (2, 6)
+_SIZES = (2, 6)
 
 
 def explore(
@@ -110,25 +110,25 @@ def _draw(data: Any, op: Op, device: Device) -> Found | None:
         return None
     sample = data.draw(st.sampled_from(samples))
     dtype = data.draw(st.sampled_from(claimed))
-    extents = _extents(data, sample)
+    sizes = _sizes(data, sample)
     hosts, layouts = [], []
     for t in sample.operands():
-        shape = tuple(extents.get(n, n) for n in t.shape)
+        shape = tuple(sizes.get(n, n) for n in t.shape)
         hosts.append(_values(data, t, shape, t.dtype or dtype))
-        # What an op says of its operand's own memory is told of row-major ones.
+        # What an op says of its operand's own memory holds for row-major ones.
         others = [x for x in _LAYOUTS if op.layouts and fits(x, shape)]
         layouts.append(data.draw(st.sampled_from(["contiguous", *others])))
     return Found(op, sample, dtype, tuple(hosts), tuple(layouts))
 
 
-def _extents(data: Any, sample: Sample) -> dict[int, int]:
-    """Another extent for each that the operands have; equal ones stay equal."""
+def _sizes(data: Any, sample: Sample) -> dict[int, int]:
+    """Another size for each that the operands have; equal ones stay equal."""
     if any(t.data is not None for t in sample.operands()):
         return {}  # values that were written down point into the shapes that were
     present = sorted({n for t in sample.operands() for n in t.shape if n > 1})
     if not present or data.draw(st.booleans()):
         return {}
-    return {n: data.draw(st.integers(*_EXTENTS)) for n in present}
+    return {n: data.draw(st.integers(*_SIZES)) for n in present}
 
 
 def _values(data: Any, t: T, shape: tuple[int, ...], d: Dtype) -> np.ndarray:

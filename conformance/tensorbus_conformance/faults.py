@@ -21,7 +21,7 @@ def expect_fault(t: Trial, call: Callable[[], object], values: set[int], dim: in
             f"the fault says value {fault.value}, dim {fault.dim}, n {fault.n}; "
             f"expected one of {sorted(values)}, dim {dim}, n {n}"
         )
-    # The fault was told: it must not be told again to whoever reads next.
+    # The fault was raised: it must not be raised again to whoever reads next.
     t.backend.synchronize(t.index)
 
 

@@ -1,4 +1,4 @@
-"""A call that exploration found to be wrong: kept as data, run again, told as a script."""
+"""A call that exploration found to be wrong: kept as data, run again, printed as a script."""
 
 from __future__ import annotations
 

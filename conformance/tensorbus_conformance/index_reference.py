@@ -23,7 +23,7 @@ def parts(x: np.ndarray, index: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
     if not any(item is Ellipsis for item in items):
         items.append(Ellipsis)
     used = sum(_dims(item) for item in items)
-    at = next(place for place, item in enumerate(items) if item is Ellipsis)
+    at = next(i for i, item in enumerate(items) if item is Ellipsis)
     items[at : at + 1] = [slice(None)] * (x.ndim - used)
     view = x
     rest: list[Any] = []

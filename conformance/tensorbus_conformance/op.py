@@ -35,7 +35,7 @@ RANGES = {
 }  # fmt: skip
 
 _SPECIAL = {"holes": [(2, 5, np.nan)], "infinite": [(1, 5, np.inf), (3, 7, -np.inf)]}
-"""Where among the elements which values stand: first place, step, value."""
+"""Where among the elements which values stand: first index, step, value."""
 
 
 class T:
@@ -241,7 +241,7 @@ class Op:
     magnitude of the result, for ops in whose sums terms cancel."""
     scale: Callable[..., Any] | None = None
     """The magnitude of each element's error, called as the reference is (such as the sum of
-    absolute terms); it takes the place of *measure*."""
+    absolute terms); it stands instead of *measure*."""
     gradient: bool = True
     """Whether it is differentiated (floating results only)."""
     second: bool = True

@@ -20,10 +20,10 @@ def script(found: Found, device: str, message: str) -> str:
         lines += [f"op = next(op for op in all_ops() if op.name == {found.op.name!r}).call"]
     lines += ["", 'inf, nan = float("inf"), float("nan")', f'device = "{device}"']
     names = []
-    for place, (host, t, layout) in enumerate(
+    for i, (host, t, layout) in enumerate(
         zip(found.hosts, found.sample.operands(), found.layouts, strict=True)
     ):
-        name = f"x{place}"
+        name = f"x{i}"
         names.append(name)
         lines += _operand(name, host, (t.dtype or found.dtype).name, layout)
     lines += [f"got = {_call(found, names)}"]

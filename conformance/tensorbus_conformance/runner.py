@@ -102,7 +102,7 @@ def run(
                 progress(result, len(chosen))
         device.close()
         report.seconds = time.perf_counter() - begin
-    order = {case.id: place for place, case in enumerate(chosen)}
+    order = {case.id: i for i, case in enumerate(chosen)}
     report.results.sort(key=lambda result: order[result.id])
     report.results[:] = _blocked(report.results)
     return report
@@ -183,8 +183,8 @@ def _attempt(case: Case, trial: Trial) -> tuple[str, str]:
         return FAIL, str(wrong)
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{where.filename.rpartition('/')[2]}:{where.lineno}"
-        return FAIL, f"raised {type(error).__name__}: {error} (at {place})"
+        source = f"{where.filename.rpartition('/')[2]}:{where.lineno}"
+        return FAIL, f"raised {type(error).__name__}: {error} (at {source})"
     finally:
         set_fallback(policy)
     if trial.notes:

@@ -95,7 +95,7 @@ class Trial:
 
     # -- operands ----------------------------------------------------------------------------
     def place(self, values_: Any, dtype: dtype, layout: str = "contiguous") -> Placed:
-        """*values_* on the device, laid out as told, among bytes that mean nothing."""
+        """*values_* on the device, in the layout given, among bytes that mean nothing."""
         array_ = np.asarray(values_, formats.value_dtype(dtype))
         if layout == "reversed" and not self.traits.negative_strides:
             raise Unsupported("trait negative_strides is False: the frontend flips with take")

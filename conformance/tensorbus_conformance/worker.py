@@ -120,7 +120,7 @@ class _Process:
         self, cases: Sequence[Case], timeout: float, stopping: threading.Event
     ) -> Iterator[Result]:
         """The result of each case; the last is a crash where the process ends or hangs."""
-        with contextlib.suppress(ConnectionError):  # it died between two chunks; reading tells
+        with contextlib.suppress(ConnectionError):  # it died between two chunks; reading shows it
             self.pipe.send([case.id for case in cases])
         for case in cases:
             waited = 0.0

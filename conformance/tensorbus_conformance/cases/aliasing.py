@@ -166,8 +166,8 @@ WRITES: dict[str, tuple[Program, Program]] = {
 }  # fmt: skip
 
 
-def _set_flat(a: np.ndarray, places: list[int]) -> None:
-    a.reshape(-1)[places] = 6
+def _set_flat(a: np.ndarray, indices: list[int]) -> None:
+    a.reshape(-1)[indices] = 6
 
 
 def _multiply_diagonal(a: np.ndarray, offset: int, value: int) -> None:

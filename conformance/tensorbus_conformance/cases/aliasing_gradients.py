@@ -85,13 +85,13 @@ def _along(f: Callable[[float], float], step: float = 4e-3) -> float:
 def _differences(f: Callable[..., float], hosts: list[np.ndarray], n: int) -> np.ndarray:
     found = np.zeros(hosts[n].shape)
 
-    def at(place: tuple[int, ...], h: float) -> float:
+    def at(index: tuple[int, ...], h: float) -> float:
         moved = [host.copy() for host in hosts]
-        moved[n][place] += h
+        moved[n][index] += h
         return f(*moved)
 
-    for place in np.ndindex(*found.shape):
-        found[place] = _along(functools.partial(at, place))
+    for index in np.ndindex(*found.shape):
+        found[index] = _along(functools.partial(at, index))
     return found
 
 

@@ -179,8 +179,8 @@ def _masked(x: Any, w: Any) -> Any:
 
 def _indexed(x: Any, w: Any) -> Any:
     b = x * x
-    places = [2, 0]
-    b[1:, places if isinstance(x, np.ndarray) else on(x, places)] = w[:2]
+    indices = [2, 0]
+    b[1:, indices if isinstance(x, np.ndarray) else on(x, indices)] = w[:2]
     return b * w
 
 
@@ -242,8 +242,8 @@ def _scatter_here(b: np.ndarray, x: np.ndarray, w: np.ndarray) -> None:
 
 
 def _index_add_here(b: np.ndarray, x: np.ndarray, w: np.ndarray) -> None:
-    for i, place in enumerate([2, 2, 0]):
-        b[:, place] += x[:, i]
+    for i, column in enumerate([2, 2, 0]):
+        b[:, column] += x[:, i]
 
 
 def _fill_diagonal_here(b: np.ndarray, x: np.ndarray, w: np.ndarray) -> None:

@@ -1,6 +1,6 @@
 """Level 3: what happens around derivatives: accumulation, hooks, gradients that are kept.
 
-And how a tensor is printed, which tells of its gradient too.
+And how a tensor is printed, which shows its gradient too.
 """
 
 from __future__ import annotations

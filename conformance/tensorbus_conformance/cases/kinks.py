@@ -29,8 +29,8 @@ def cases() -> Iterator[Case]:
 def _check(one: program.Program, t: Trial) -> None:
     bench = Bench(t)
     want, _ = table.expected(one.key, "value")
-    if isinstance(want, str):  # the error tells of values
-        require(t.traits.host_sync, "faults of values are not told")
+    if isinstance(want, str):  # the error depends on values
+        require(t.traits.host_sync, "faults of values are not reported")
     found = program.evaluate(tensorbus, one, bench.device, bench.read)
     for line in differences(one, found):
         raise Mismatch(line)

@@ -46,17 +46,17 @@ _MARKS = ((0, 3), (1, 1), (2**31 - 1, 5), (2**31, 7), (N - 2, 2), (N - 1, 9))
 
 
 def _marked(device: str) -> Any:
-    """Zeros with a few other numbers around the places that 32 bits confuse."""
+    """Zeros with a few other numbers around the indices that 32 bits confuse."""
     x = tensorbus.zeros(N, dtype=tensorbus.uint8, device=device)
-    for place, value in _MARKS:
-        x[place] = value
+    for i, value in _MARKS:
+        x[i] = value
     return x
 
 
 def _select(x: Any) -> None:
-    for place, value in _MARKS:
-        same(f"x[{place}]", x[place].item(), value)
-        same(f"x[{place - N}]", x[place - N].item(), value)
+    for i, value in _MARKS:
+        same(f"x[{i}]", x[i].item(), value)
+        same(f"x[{i - N}]", x[i - N].item(), value)
 
 
 def _slice(x: Any) -> None:
@@ -76,8 +76,8 @@ def _argmax(x: Any) -> None:
 
 
 def _take(x: Any) -> None:
-    places = [place for place, _ in _MARKS]
-    index = tensorbus.tensor(places, device=x.device)
+    chosen = [i for i, _ in _MARKS]
+    index = tensorbus.tensor(chosen, device=x.device)
     same("taken", x[index].tolist(), [value for _, value in _MARKS])
 
 
@@ -87,12 +87,12 @@ def _put(x: Any) -> None:
 
 
 def _nonzero(x: Any) -> None:
-    same("nonzero", x.nonzero().reshape(-1).tolist(), [place for place, _ in _MARKS])
+    same("nonzero", x.nonzero().reshape(-1).tolist(), [i for i, _ in _MARKS])
 
 
 def _add(x: Any) -> None:
     y = x + x
-    same("doubled", [y[place].item() for place, _ in _MARKS], [2 * v for _, v in _MARKS])
+    same("doubled", [y[i].item() for i, _ in _MARKS], [2 * v for _, v in _MARKS])
     y.mul_(2)
     same("in place", y[N - 1].item(), 36)
 
@@ -100,12 +100,12 @@ def _add(x: Any) -> None:
 def _copy(x: Any) -> None:
     y = tensorbus.empty(N, dtype=tensorbus.uint8, device=x.device)
     y.copy_(x.flip(0))
-    same("flipped", [y[N - 1 - place].item() for place, _ in _MARKS], [v for _, v in _MARKS])
+    same("flipped", [y[N - 1 - i].item() for i, _ in _MARKS], [v for _, v in _MARKS])
 
 
 def _cat(x: Any) -> None:
     y = tensorbus.cat([x[:5], x])
-    same("joined", [y[place + 5].item() for place, _ in _MARKS], [v for _, v in _MARKS])
+    same("joined", [y[i + 5].item() for i, _ in _MARKS], [v for _, v in _MARKS])
 
 
 def _cpu(x: Any) -> None:

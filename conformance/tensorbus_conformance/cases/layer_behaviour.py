@@ -133,8 +133,8 @@ def _pretrained(dtype: Dtype, t: Trial) -> None:
 
 # -- containers ------------------------------------------------------------------------------
 def _parts(bench: Bench, dtype: Dtype) -> list[Any]:
-    place: dict[str, Any] = {"device": bench.device, "dtype": dtype}
-    return [nn.Linear(4, 3, **place), nn.Tanh(), nn.Linear(3, 2, **place)]
+    options: dict[str, Any] = {"device": bench.device, "dtype": dtype}
+    return [nn.Linear(4, 3, **options), nn.Tanh(), nn.Linear(3, 2, **options)]
 
 
 def _keys(module: Any, want: list[str]) -> None:

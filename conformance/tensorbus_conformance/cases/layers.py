@@ -92,7 +92,7 @@ class _Setting:
         return kind(*args, **kwargs).to(self.bench.device, self.dtype)
 
     def fill(self) -> None:
-        """Give parameters and running statistics values that tell them apart."""
+        """Give parameters and running statistics values that set them apart."""
         names = [name for name, _ in self.module.named_parameters()]
         names += [n for n, _ in self.module.named_buffers() if n in ("running_mean", "running_var")]
         state = self.module.state_dict()
@@ -272,8 +272,8 @@ def _moved(layer: Layer, dtype: Dtype, other: Dtype, t: Trial) -> None:
     s.module.eval()
     before = s.state()
     want = (layer.evaluated or layer.reference)(before, *s.wide_inputs())
-    places = [("cpu", dtype), ("cpu", other), (s.bench.device, other), (s.bench.device, dtype)]
-    for device, kind in places:
+    moves = [("cpu", dtype), ("cpu", other), (s.bench.device, other), (s.bench.device, dtype)]
+    for device, kind in moves:
         if s.module.to(device).to(kind) is not s.module:
             raise Mismatch("to() returned another layer")
         at = tensorbus.empty(0, device=device).device

@@ -189,7 +189,7 @@ def scalars(op: str, dtype: dtype, position: int) -> list[bool | int | float | c
 
 
 def check_scalar(op: str, dtype: dtype, position: int, t: Trial) -> None:
-    """A Python number in the place of one operand."""
+    """A Python number instead of one operand."""
     given = place(t, op, dtype, "plain", ("contiguous",) * 3)
     kind = operand_dtypes(op, dtype)[position]
     for value in scalars(op, dtype, position):

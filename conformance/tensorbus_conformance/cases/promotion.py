@@ -132,9 +132,9 @@ def takes_number(op: Op) -> bool:
     sample = mixed_sample(op)
     if not direct(sample) or op.promotes == "dims":
         return False
-    place = next(i for i, a in enumerate(sample.args) if a is free(sample)[1])
+    position = next(i for i, a in enumerate(sample.args) if a is free(sample)[1])
     return any(
-        len(s.args) > place and isinstance(s.args[place], (int, float)) and free(s)
+        len(s.args) > position and isinstance(s.args[position], (int, float)) and free(s)
         for s in op.samples
     )
 
@@ -254,10 +254,10 @@ def _together(sample: Sample, first: Dtype, second: Dtype, how: str) -> Dtype:
 def _numbers(op: Op, sample: Sample, first: Dtype, t: Trial) -> None:
     bench = Bench(t)
     operands = _hosts(op, sample, first, first, "dims")
-    place = next(i for i, x in enumerate(sample.operands()) if x is free(sample)[1])
+    position = next(i for i, x in enumerate(sample.operands()) if x is free(sample)[1])
     for number in NUMBERS:
         together = common([first], [], [promotion_rules.of_number(number)])
-        given = [(None, number) if i == place else o for i, o in enumerate(operands)]
+        given = [(None, number) if i == position else o for i, o in enumerate(operands)]
 
         def check(given: Any = given, together: Dtype = together) -> None:
             args, kwargs, want, scale = _call(bench, op, sample, given, together)
@@ -308,8 +308,8 @@ def _number_in_place(bench: Bench, op: Op, sample: Sample, first: Dtype, number:
     """A number of a higher category than the tensor's is refused, as a tensor of it would be."""
     together = common([first], [], [promotion_rules.of_number(number)])
     operands = _hosts(op, sample, first, first, "dims")
-    place = next(i for i, x in enumerate(sample.operands()) if x is free(sample)[1])
-    given = [(None, number) if i == place else o for i, o in enumerate(operands)]
+    position = next(i for i, x in enumerate(sample.operands()) if x is free(sample)[1])
+    given = [(None, number) if i == position else o for i, o in enumerate(operands)]
 
     def check() -> None:
         result = op.result_dtypes(together, 1)[0]
@@ -379,7 +379,7 @@ def _converted(
         bound = (op.ulp + 1.0) * units
     before, bench.trial.ulp = bench.trial.ulp, None
     bench.check(got, want, dataclasses.replace(op, result=target, ulp=bound), target, scale)
-    if bench.trial.ulp is not None:  # told in units of the dtype it was computed in
+    if bench.trial.ulp is not None:  # reported in units of the dtype it was computed in
         bench.trial.ulp = max(before or 0.0, bench.trial.ulp / units)
 
 

@@ -48,7 +48,7 @@ def difference(one: Refusal, device: str) -> str | None:
     try:
         for leaf in flatten(run(tensorbus, one.program, device)):
             if isinstance(leaf, tensorbus.Tensor):
-                leaf.cpu()  # an asynchronous device tells at the next read
+                leaf.cpu()  # an asynchronous device reports it at the next read
     except Exception as raised:
         kinds = [kind.__name__ for kind in type(raised).__mro__]
         if one.error not in kinds or one.text not in _as_on_cpu(str(raised), device):

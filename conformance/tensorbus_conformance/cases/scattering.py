@@ -43,15 +43,15 @@ def _combine(op: str, d: dtype) -> Callable[[Any, Any], Any]:
 
 
 def expected(
-    op: str, out: np.ndarray, places: np.ndarray, dim: int, src: np.ndarray, d: dtype
+    op: str, out: np.ndarray, indices: np.ndarray, dim: int, src: np.ndarray, d: dtype
 ) -> tuple[np.ndarray, Any]:
-    """(result, magnitude): *places* has src's shape; magnitude bounds the sums that were made."""
+    """(result, magnitude): *indices* has src's shape; magnitude bounds the sums that were made."""
     work = object if d in formats.INTS else formats.WIDE if d in formats.FLOATS else out.dtype
     result = out.astype(work)
     size = np.abs(result).astype(formats.WIDE) if d in formats.FLOATS else None
     combine = _combine(op, d)
     for at in np.ndindex(src.shape):
-        to = (*at[:dim], int(places[at]), *at[dim + 1 :])
+        to = (*at[:dim], int(indices[at]), *at[dim + 1 :])
         result[to] = combine(result[to], src[at])
         if size is not None:
             size[to] = size[to] + abs(src[at]) if op == "add" else abs(result[to])
@@ -90,8 +90,8 @@ def check_put(op: str, d: dtype, layout: str, source: str, t: Trial) -> None:
         i = t.place(chosen, formats.INT64)
         returned = t.call("put", d, out, dim, i, src, op, False)
         _same_storage(t, returned, out)
-        places = np.broadcast_to(chosen.reshape(-1, *[1] * (2 - dim)), shape)
-        want, size = expected(op, out.values, places, dim, array, d)
+        indices = np.broadcast_to(chosen.reshape(-1, *[1] * (2 - dim)), shape)
+        want, size = expected(op, out.values, indices, dim, array, d)
         _judge(t, op, t.written(out), want, size, d, 1)
         t.untouched(src, i)
 
@@ -101,15 +101,15 @@ def check_scatter(op: str, d: dtype, layout: str, source: str, t: Trial) -> None
     for dim in range(3):
         n = SHAPE[dim]
         shape = tuple(n - 1 if k == dim else m for k, m in enumerate(SHAPE))
-        places = _distinct(n, n - 1, shape, dim, "scatter")
+        indices = _distinct(n, n - 1, shape, dim, "scatter")
         array = values.summands(d, shape, "src")
         if source == "expanded":
             array = np.broadcast_to(array[..., :1], shape)
         out = t.place(values.summands(d, SHAPE, "out"), d, layout)
-        src, i = t.place(array, d, source), t.place(places, formats.INT64, "transposed")
+        src, i = t.place(array, d, source), t.place(indices, formats.INT64, "transposed")
         returned = t.call("scatter", d, out, dim, i, src, op)
         _same_storage(t, returned, out)
-        want, size = expected(op, out.values, places, dim, array, d)
+        want, size = expected(op, out.values, indices, dim, array, d)
         _judge(t, op, t.written(out), want, size, d, 1)
         t.untouched(src, i)
 
@@ -127,9 +127,9 @@ def check_repeats(name: str, op: str, d: dtype, t: Trial) -> None:
     rows, width, count = 5, 3, 40
     random = values.rng("repeats", name, op)
     shape = (count, width)
-    places = random.integers(0, rows - 1, shape)
+    indices = random.integers(0, rows - 1, shape)
     if name == "put":
-        places = np.broadcast_to(places[:, :1], shape)
+        indices = np.broadcast_to(indices[:, :1], shape)
     array = values.summands(d, shape, "src")
     if op == "mul" and d in formats.FLOATS:
         array = formats.round_to(1 + 0.1 * array, d)
@@ -138,22 +138,22 @@ def check_repeats(name: str, op: str, d: dtype, t: Trial) -> None:
     out = t.place(values.summands(d, (rows, width), "out"), d, "strided")
     src = t.place(array, d)
     if name == "put":
-        i = t.place(np.array(places[:, 0]), formats.INT64)
+        i = t.place(np.array(indices[:, 0]), formats.INT64)
         t.call("put", d, out, 0, i, src, op, False)
     else:
-        t.call("scatter", d, out, 0, t.place(places, formats.INT64), src, op)
+        t.call("scatter", d, out, 0, t.place(indices, formats.INT64), src, op)
     got = t.written(out)
     if op == "set":
-        _one_of(got, out.values, places, array)
+        _one_of(got, out.values, indices, array)
         return
-    want, size = expected(op, out.values, places, 0, array, d)
+    want, size = expected(op, out.values, indices, 0, array, d)
     _judge(t, op, got, want, size, d, count)
 
 
-def _one_of(got: np.ndarray, before: np.ndarray, places: np.ndarray, src: np.ndarray) -> None:
+def _one_of(got: np.ndarray, before: np.ndarray, indices: np.ndarray, src: np.ndarray) -> None:
     """Each element is one of the values set there, or what it was."""
     for row, column in np.ndindex(got.shape):
-        allowed = src[places[:, column] == row, column]
+        allowed = src[indices[:, column] == row, column]
         allowed = allowed if allowed.size else before[row, column][None]
         if not (allowed == got[row, column]).any():
             raise Mismatch(
@@ -168,8 +168,8 @@ def check_wrap(op: str, d: dtype, t: Trial) -> None:
     chosen = np.array([-1, 0, -7, 3, -7 + 4])[[0, 2, 3, 4]]
     array = values.summands(d, (5, 4), "src")
     t.call("put", d, out, 1, t.place(chosen, formats.INT64), t.place(array, d), op, True)
-    places = np.broadcast_to(chosen % 7, (5, 4))
-    want, size = expected(op, out.values, places, 1, array, d)
+    indices = np.broadcast_to(chosen % 7, (5, 4))
+    want, size = expected(op, out.values, indices, 1, array, d)
     _judge(t, op, t.written(out), want, size, d, 1)
 
 
@@ -180,13 +180,13 @@ def check_scalar(name: str, op: str, d: dtype, t: Trial) -> None:
     held = formats.round_to(np.asarray(number), d)
     arguments: tuple[Any, ...]
     if name == "put":
-        places = np.broadcast_to(np.array([6, 0, 2]), (5, 3))
+        indices = np.broadcast_to(np.array([6, 0, 2]), (5, 3))
         arguments = (1, t.place(np.array([6, 0, 2]), formats.INT64), t.scalar(number, d), op, False)
     else:
-        places = np.array([[6, 0], [1, 2], [3, 4], [5, 6], [0, 1]])
-        arguments = (1, t.place(places, formats.INT64), t.scalar(number, d), op)
+        indices = np.array([[6, 0], [1, 2], [3, 4], [5, 6], [0, 1]])
+        arguments = (1, t.place(indices, formats.INT64), t.scalar(number, d), op)
     t.call(name, d, out, *arguments)
-    want, size = expected(op, out.values, places, 1, np.broadcast_to(held, places.shape), d)
+    want, size = expected(op, out.values, indices, 1, np.broadcast_to(held, indices.shape), d)
     _judge(t, op, t.written(out), want, size, d, 1)
 
 
@@ -208,11 +208,11 @@ def check_nan(name: str, op: str, d: dtype, t: Trial) -> None:
     """amax and amin keep a NaN, from either side."""
     out = t.place(np.array([[1.0, np.nan, 3.0], [np.nan, 5.0, -np.inf]]), d)
     array = np.array([[np.nan, 1.0], [2.0, 4.0]], formats.value_dtype(d))
-    places = np.array([[0, 1], [0, 1]])
+    indices = np.array([[0, 1], [0, 1]])
     more = (False,) if name == "put" else ()
-    i = t.place(places[0] if name == "put" else places, formats.INT64)
+    i = t.place(indices[0] if name == "put" else indices, formats.INT64)
     t.call(name, d, out, 1, i, t.place(array, d), op, *more)
-    want, _ = expected(op, out.values, places, 1, array, d)
+    want, _ = expected(op, out.values, indices, 1, array, d)
     t.exact(t.written(out), want, d)
 
 
@@ -238,32 +238,32 @@ def check_deterministic(name: str, t: Trial) -> None:
         raise Unsupported("trait deterministic_scatter is False: the frontend sorts where asked")
     d = formats.FLOAT32
     array = values.plain(d, (3000,), "src")
-    places = values.rng("deterministic").integers(0, 10, 3000)
+    indices = values.rng("deterministic").integers(0, 10, 3000)
     more = (False,) if name == "put" else ()
     runs = set()
     for _ in range(4):
         out = t.place(np.zeros(10), d)
-        t.call(name, d, out, 0, t.place(places, formats.INT64), t.place(array, d), "add", *more)
+        t.call(name, d, out, 0, t.place(indices, formats.INT64), t.place(array, d), "add", *more)
         runs.add(t.written(out).tobytes())
     if len(runs) != 1:
         raise Mismatch("runs differ, though trait deterministic_scatter is True")
 
 
 def check_contended(name: str, op: str, d: dtype, t: Trial) -> None:
-    """Thousands of updates to few places: none is lost."""
-    places = values.rng("contended").integers(0, 3, 6000)
+    """Thousands of updates to few elements: none is lost."""
+    indices = values.rng("contended").integers(0, 3, 6000)
     array = np.ones(6000) if op == "add" else values.ranks(d, (6000,), "contended")
     out = t.place(np.zeros(3), d)
     more = (False,) if name == "put" else ()
     src = t.place(array, d)
-    t.call(name, d, out, 0, t.place(places, formats.INT64), src, op, *more)
+    t.call(name, d, out, 0, t.place(indices, formats.INT64), src, op, *more)
     want = np.zeros(3, np.float64 if d in formats.FLOATS else np.int64)
     if op == "add":
-        np.add.at(want, places, 1)
+        np.add.at(want, indices, 1)
         if d in formats.INTS:
             want = np.array([formats.wrap(int(v), d) for v in want])
     else:
-        np.maximum.at(want, places, src.values)
+        np.maximum.at(want, indices, src.values)
     t.exact(t.written(out), want, d)
 
 

@@ -56,8 +56,8 @@ def _saved(obj: Any, **options: Any) -> Any:
 def _same(bench: Bench, got: Any, want: Any, what: str, device: Any = None) -> None:
     """The same bits, dtype and shape, on the device given or that of *want*."""
     expect(isinstance(got, tensorbus.Tensor), f"{what} is a {type(got).__name__}")
-    place = want.device if device is None else tensorbus.empty(0, device=device).device
-    expect(got.device == place, f"{what} is on {got.device}, expected {place}")
+    where = want.device if device is None else tensorbus.empty(0, device=device).device
+    expect(got.device == where, f"{what} is on {got.device}, expected {where}")
     expect(got.dtype is want.dtype, f"{what} is {got.dtype.name}, expected {want.dtype.name}")
     expect(got.shape == want.shape, f"{what} is {list(got.shape)}, expected {list(want.shape)}")
     a, b = (np.ascontiguousarray(bench.read(x)) for x in (got, want))
@@ -90,7 +90,7 @@ def _elsewhere(dtype: Dtype, t: Trial) -> None:
         _same(bench, _saved(there, map_location={"cpu": name}), here, "loaded by a table")
         _same(bench, _saved(there, map_location=tensorbus.device(name)), here, "loaded by a device")
         _same(bench, _saved(there), there, "loaded where it was")
-    moved = _saved(here, map_location=lambda storage, place: None)
+    moved = _saved(here, map_location=lambda storage, location: None)
     _same(bench, moved, here, f"loaded by a function that leaves it on {kind}")
 
 
@@ -122,12 +122,12 @@ def _tensors_alone(dtype: Dtype, t: Trial) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "weights.safetensors")
         serialization.save_file(sent, path, {"made by": "the suite"})
-        places = [bench.device] if dtype is formats.BFLOAT16 else [bench.device, "cpu"]
-        for place in places:
-            got = serialization.load_file(path, place)
+        devices = [bench.device] if dtype is formats.BFLOAT16 else [bench.device, "cpu"]
+        for device in devices:
+            got = serialization.load_file(path, device)
             expect(set(got) == set(sent), f"names {sorted(got)}")
             for name, want in sent.items():
-                _same(bench, got[name], want, name, place)
+                _same(bench, got[name], want, name, device)
                 expect(got[name].is_contiguous(), f"{name} is not row-major")
 
 

@@ -19,7 +19,7 @@ FAMILY = "storage"
 def expect_layout(
     t: Trial, array: Array, dtype: dtype, strides: tuple[int, ...], offset: int
 ) -> None:
-    """``layout`` must say these strides (where an extent is above 1) and this offset."""
+    """``layout`` must say these strides (where a size is above 1) and this offset."""
     _, found_offset, found = t.backend.layout(array, dtype)
     if len(found) != len(array.shape):
         raise Mismatch(f"layout gave strides {found} for shape {tuple(array.shape)}")
@@ -165,7 +165,7 @@ def check_negative_strides(t: Trial) -> None:
 
 
 def check_contiguity(t: Trial) -> None:
-    """``is_contiguous`` ignores the strides of extents of 1 and of empty arrays."""
+    """``is_contiguous`` ignores the strides of dimensions of size 1 and of empty arrays."""
     d = formats.FLOAT32
     base = t.place(np.zeros(64), d)
     table = [

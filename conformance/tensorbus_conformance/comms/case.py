@@ -17,7 +17,7 @@ LEVELS = ("C0", "C1", "C2")
 Check = Callable[["Rank"], None]
 
 Accounts = Sequence[dict[str, Any]]
-"""What each rank told, by rank; empty for one that a fault ended."""
+"""What each rank reported, by rank; empty for one that a fault ended."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class CommCase:
     """``level/op/dtype/variant``, such as ``C1/all_reduce/float32/sum-1009``."""
     family: str
     check: Check
-    """Runs on every rank; what is wrong is told to the rank or raised."""
+    """Runs on every rank; what is wrong is reported to the rank or raised."""
     dtypes: tuple[dtype, ...] = ()
     """What the comm must claim for the case to run."""
     least: int = 1

@@ -38,7 +38,7 @@ class Rank:
         self.setting, self.rank, self.size = setting, number, setting.size
         self.name, self.timeout = setting.name, setting.timeout
         self._line = line
-        self.told: dict[str, Any] = {}
+        self.reported: dict[str, Any] = {}
         self.wrong: list[str] = []
         self._store: dist.Store | None = None
         self._made: list[Comm] = []
@@ -48,7 +48,7 @@ class Rank:
 
     def begin(self, id: str) -> None:
         """Forget the last case."""
-        self.case, self.told, self.wrong, self._comm = id, {}, [], None
+        self.case, self.reported, self.wrong, self._comm = id, {}, [], None
 
     # -- the job -----------------------------------------------------------------------------
     def join(self, timeout: float = MEETING) -> None:
@@ -57,8 +57,8 @@ class Rank:
         self._comm = None
         method = None
         if not self.setting.launched:
-            place = Path(self.setting.folder) / f"{self.setting.label}-{self._meetings}"
-            method = place.as_uri()
+            path = Path(self.setting.folder) / f"{self.setting.label}-{self._meetings}"
+            method = path.as_uri()
         rank = -1 if self.setting.launched else self.rank
         size = -1 if self.setting.launched else self.size
         dist.init_process_group(self.name, method, timeout=timeout, rank=rank, world_size=size)
@@ -231,7 +231,7 @@ class Rank:
     def same(self, array: Any, dtype: dtype) -> None:
         """The array must have the same bits on all ranks: the parent compares."""
         digest = hashlib.sha256(self.host(array, dtype).tobytes()).hexdigest()
-        self.told["bits"] = self.told.get("bits", "") + digest[:16]
+        self.reported["bits"] = self.reported.get("bits", "") + digest[:16]
 
     # -- with the parent's help --------------------------------------------------------------
     def sync(self, point: str = "sync") -> None:
@@ -241,7 +241,7 @@ class Rank:
             raise Abandoned
 
     def survive(self, call: Callable[[], Any], limit: float = 3.0) -> None:
-        """Repeat a call, in which a fault will happen, until it raises; tell what and when.
+        """Repeat a call, in which a fault will happen, until it raises; report what and when.
 
         No call may begin later than *limit* seconds after the first: the fault is known by then.
         """
@@ -251,7 +251,7 @@ class Rank:
                 last = time.monotonic()
                 call()
         except (dist.DistError, CommError) as e:
-            self.told["raised"] = {
+            self.reported["raised"] = {
                 "type": type(e).__name__,
                 "text": str(e),
                 "ranks": list(e.ranks),

@@ -60,13 +60,13 @@ class Reply:
     """Empty: it gave none."""
     message: str = ""
     in_step: bool = False
-    told: dict[str, Any] = field(default_factory=dict)
+    reported: dict[str, Any] = field(default_factory=dict)
     ended: bool = False
     """Whether its process ended."""
 
 
 class Server:
-    """What all sets of a run share: a place for files, and a store that no rank serves."""
+    """What all sets of a run share: a folder for files, and a store that no rank serves."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tensorbus-comm-"))

@@ -259,7 +259,7 @@ class _Run:
             else:
                 outcome, message = judged(case, replies)
             if case.ends and outcome == PASS:
-                # A launcher may end with an error, too, where a rank has told of one.
+                # A launcher may end with an error, too, where a rank has reported one.
                 wrong = ranks.end(well=case.judge is None or ranks.target.launcher is None)
                 outcome, message = (FAIL, wrong) if wrong else (PASS, "")
         finally:
@@ -287,18 +287,18 @@ def judged(case: CommCase, replies: Sequence[Reply]) -> tuple[str, str]:
         }
         if bad:
             late = _names(silent, f"; {{}} {replies[silent[0]].message}") if silent else ""
-            # What is declared is so for all: it is told without their numbers.
+            # What is declared is so for all: it is reported without their numbers.
             return outcome, _each(bad, 0 if outcome == FAIL else len(replies)) + late
     if any(r.outcome == BLOCKED for r in replies):
         return CRASH, "the ranks were not in step: one was done while others waited for it"
     if silent:
         return CRASH, _each({n: replies[n].message for n in silent})
     try:
-        bits = {r.told.get("bits", "") for r in replies if "bits" in r.told}
+        bits = {r.reported.get("bits", "") for r in replies if "bits" in r.reported}
         if len(bits) > 1:
             raise Mismatch("the ranks' results are not the same bits")
         if case.judge is not None:
-            case.judge([r.told for r in replies])
+            case.judge([r.reported for r in replies])
     except Mismatch as e:
         return FAIL, str(e)
     return PASS, ""
@@ -310,7 +310,7 @@ def _judged_fault(
     victim = case.fault.victim(size) if case.fault is not None else -1
     rest = [n for n in range(size) if n != victim]
     if ranks.target.launcher is not None and any(replies[n].ended for n in rest):
-        # Its launcher ends the job when a rank dies: few are left who could tell.
+        # Its launcher ends the job when a rank dies: few are left who could report it.
         if not ranks.all_ended(10.0):
             return FAIL, "the job's launcher ended some ranks and not all"
         bad = {n: replies[n].message for n in rest if replies[n].outcome == FAIL}

@@ -73,7 +73,7 @@ def _threads(setting: Setting) -> None:
         dist.local.run(one, setting.size, backend=setting.name, timeout=MEETING)
     except BaseException as e:
         with contextlib.suppress(OSError), _connect(setting, -1) as line:
-            line.send(("broken", _told(e)))
+            line.send(("broken", _failure(e)))
 
 
 def _rank(setting: Setting, number: int, line: Connection, joined: bool) -> None:
@@ -86,13 +86,13 @@ def _rank(setting: Setting, number: int, line: Connection, joined: bool) -> None
         claimed = [d.name for d in formats.ALL if d in rank.claims()]
         line.send(("ready", claimed, rank.device.partition(":")[0]))
     except BaseException as e:
-        line.send(("broken", _told(e)))
+        line.send(("broken", _failure(e)))
         return
     with contextlib.suppress(EOFError, OSError):
         while (word := line.recv())[0] == "case":
             answer = _run(rank, cases.find(word[1]))
             rank.close_opened()
-            line.send(("done", *answer, rank.told))
+            line.send(("done", *answer, rank.reported))
         if dist.is_initialized():
             dist.destroy_process_group()
         line.send(("ended",))
@@ -125,7 +125,7 @@ def _failed(error: BaseException, case: CommCase) -> Answer:
         return FAIL, f"{call} is not offered", False
     if call:
         return BLOCKED, f"needs {call}, which is not offered", False
-    return FAIL, _told(error), False
+    return FAIL, _failure(error), False
 
 
 def _not_written(error: BaseException) -> str:
@@ -136,12 +136,12 @@ def _not_written(error: BaseException) -> str:
     return frame.name if frame.name in (*COMM_REQUIRED, *COMM_OPTIONAL) else ""
 
 
-def _told(error: BaseException) -> str:
+def _failure(error: BaseException) -> str:
     where = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{where.filename.rpartition('/')[2]}:{where.lineno}"
+    source = f"{where.filename.rpartition('/')[2]}:{where.lineno}"
     if isinstance(error, NotImplementedError) and not str(error):
         return f"{where.name} is not offered"
-    return f"raised {type(error).__name__}: {error} (at {place})"
+    return f"raised {type(error).__name__}: {error} (at {source})"
 
 
 def launched() -> None:

@@ -31,7 +31,7 @@ from tensorbus_conformance import formats
 from tensorbus_conformance.layouts import row_major
 
 _TRUTHS = ("eq", "ne", "lt", "le")
-_PLACES = ("argmax", "argmin", "argsort", "random_bits")
+_INDICES = ("argmax", "argmin", "argsort", "random_bits")
 _CONVERTING = ("sum", "prod", "cumsum", "cumprod", "matmul", "arange")
 
 
@@ -137,7 +137,7 @@ class NullBackend(Backend):
 def _result_dtype(op: str, dtype: DType, args: Sequence[Any]) -> DType:
     if op in _TRUTHS:
         return plugin.bool
-    if op in _PLACES:
+    if op in _INDICES:
         return plugin.int64
     if op in _CONVERTING:
         named: DType = args[-1]

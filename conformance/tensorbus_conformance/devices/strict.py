@@ -2,7 +2,8 @@
 
 Its memory is closed to the host: arrays are opaque, and NumPy can't read them. It has no float64
 and no complex numbers, ``empty`` memory holds poison, kernels take row-major arrays of equal shapes
-alone, and faults of indices are told late, as on a device that computes while the program goes on.
+alone, and faults of indices are reported late, as on a device that computes while the program
+goes on.
 A program that runs on it runs on devices of that kind.
 """
 

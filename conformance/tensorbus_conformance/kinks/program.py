@@ -25,7 +25,7 @@ class Program:
     """Sees ``torch``, ``F``, ``inf``, ``nan``, the operands, and ``T(data)``, a constant."""
     operands: Mapping[str, Any]
     elementwise: bool = False
-    """Whether each element of the result depends on its own place in the operands alone. PyTorch
+    """Whether each element of the result depends on the operands at its own index alone. PyTorch
     is then asked for one element at a time: its vector instructions treat NaN in other ways than
     the rest of its loops, than its CUDA kernels and its documents."""
 
@@ -39,7 +39,7 @@ class Program:
 
     @property
     def tolerance(self) -> float:
-        """How far its results may lie from the table's: kinks are told apart, not digits."""
+        """How far its results may lie from the table's: kinks are compared, not digits."""
         return 5e-5 if self.dtype == "float32" else 5e-3
 
 

@@ -146,7 +146,7 @@ def _batch(name: str, variant: str, x: T, made: Any, momentum: float = 0.1, eps:
 NORMS = [
     _batch("BatchNorm1d", "plain", T(4, 3), S("", 3)),
     _batch("BatchNorm1d", "sequence", T(2, 3, 4), S("", 3, momentum=0.3), 0.3),
-    # The first batch of a plain average takes the place of what was there.
+    # The first batch of a plain average replaces what was there.
     _batch("BatchNorm1d", "average", T(4, 3), S("", 3, momentum=None), 1.0),
     _batch("BatchNorm2d", "plain", T(2, 3, 2, 3), S("", 3, eps=0.1), eps=0.1),
     _batch("BatchNorm2d", "bare", T(2, 3, 2, 2), S("", 3, affine=False), names=()),

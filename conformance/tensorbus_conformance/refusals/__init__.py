@@ -10,7 +10,7 @@ of its text::
 The exception types are PyTorch's, which ``tests/conformance/test_refusals.py`` compares with. A
 program is one line; its names are those of ``names``: ``f(2,3)`` is a tensor of floats on the
 device under test, ``i(2,3)`` one of 0 and 1 in int64, ``p(2,3)`` a parameter, ``Net`` a small
-module. What only the values tell, at which a device need not look, is marked ``[values]``.
+module. What depends on the values, at which a device need not look, is marked ``[values]``.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def parse(text: str) -> Iterator[Refusal]:
         elif depth == 4:
             program = line.strip()
         else:
-            error, _, told = line.strip().partition(": ")
-            of_values = told.endswith(" [values]")
-            yield Refusal(op, program, error, told.removesuffix(" [values]"), of_values)
+            error, _, message = line.strip().partition(": ")
+            of_values = message.endswith(" [values]")
+            yield Refusal(op, program, error, message.removesuffix(" [values]"), of_values)
 
 
 def run(torch: Any, program: str, device: str = "cpu") -> Any:
@@ -76,8 +76,8 @@ def run(torch: Any, program: str, device: str = "cpu") -> Any:
     if result is not None:
         tree.body.pop()
     # On the CPU without a context: under one, PyTorch's l1_loss forgets its weight.
-    place = contextlib.nullcontext() if device == "cpu" else torch.device(device)
-    with place, warnings.catch_warnings():
+    context = contextlib.nullcontext() if device == "cpu" else torch.device(device)
+    with context, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exec(compile(tree, "<program>", "exec"), scope)
         if result is not None:

@@ -181,8 +181,8 @@ def _section(title: str, entries: list[str], shown: int) -> Iterator[str]:
 
 
 def _step(was: Result | None, now: Result, message: bool = False) -> str:
-    told = f"{now.id}: {'new' if was is None else state(was)} -> {state(now)}"
-    return f"{told}: {now.message}" if message and now.message else told
+    text = f"{now.id}: {'new' if was is None else state(was)} -> {state(now)}"
+    return f"{text}: {now.message}" if message and now.message else text
 
 
 def _error(result: Result) -> str:

@@ -1,4 +1,4 @@
-"""Failures that say the same, so that each is told once."""
+"""Failures that say the same, so that each is reported once."""
 
 from __future__ import annotations
 

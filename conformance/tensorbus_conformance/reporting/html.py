@@ -18,7 +18,7 @@ from tensorbus_conformance.reporting.summary import verdict
 from tensorbus_conformance.reporting.text import error, factor, plural, printable, shortened
 
 MOST_FAILURES = 1000
-"""How many failures the page tells in full; a backend that fails everywhere has more."""
+"""How many failures the page shows in full; a backend that fails everywhere has more."""
 
 MOST_ALIKE = 40
 
@@ -227,8 +227,8 @@ def _failures(report: Report, groups: list[list[Result]]) -> Iterator[str]:
         yield _failure(report, number, group)
     if rest := [result for group in groups[MOST_FAILURES:] for result in group]:
         counts = Counter(f"{r.level}/{r.op}" for r in rest)
-        told = ", ".join(f"{op} {count:,}" for op, count in counts.most_common(MOST_GROUPS))
-        yield f"<p>{plural(len(rest), 'more failure')} in the JSON file: {_text(told)}.</p>"
+        listed = ", ".join(f"{op} {count:,}" for op, count in counts.most_common(MOST_GROUPS))
+        yield f"<p>{plural(len(rest), 'more failure')} in the JSON file: {_text(listed)}.</p>"
     yield "</section>"
 
 

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check(args: argparse.Namespace) -> None:
-    """``ReportError`` where there is nothing to run, or no place for what is to be written."""
+    """``ReportError`` where there is nothing to run, or what is to be written cannot be."""
     if args.device is None:
         raise ReportError(
             "which device, or which comm? for example: tensorbus conformance cpu, or --comm tcp"
@@ -42,7 +42,7 @@ def check(args: argparse.Namespace) -> None:
 
 
 def check_files(args: argparse.Namespace) -> None:
-    """``ReportError`` where there is no place for what is to be written."""
+    """``ReportError`` where what is to be written cannot be."""
     for kind in _KINDS:
         file = getattr(args, kind)
         if file and not Path(file).absolute().parent.is_dir():

@@ -116,8 +116,8 @@ def _closeness(name: str, reference: Callable[..., Any]) -> Op:
     )  # fmt: skip
 
 
-def _told(name: str, reference: Callable[..., Any], *samples: Sample) -> Op:
-    """What a function tells of a tensor as a Python value."""
+def _attribute(name: str, reference: Callable[..., Any], *samples: Sample) -> Op:
+    """What a function says of a tensor, as a Python value."""
     return Op(
         name,
         reference,
@@ -149,17 +149,19 @@ OPS = [
     _is("isneginf", _infinite(-1), _ORDERED, errors=[_refuses_complex("isneginf")]),
     _is("isreal", np.isreal),
     _is("signbit", lambda x: np.signbit(x) if x.dtype != bool else x & False, _ORDERED),
-    _told("is_complex", np.iscomplexobj),
-    _told("is_floating_point", lambda x: x.dtype.kind == "f"),
-    _told("is_signed", lambda x: x.dtype.kind in "ifc"),
-    _told("is_tensor", lambda x: True),
-    _told("is_conj", lambda x: False),
-    _told("is_neg", lambda x: False),
-    _told("numel", _size),
-    _told("nelement", _size),
-    _told("is_nonzero", lambda x: bool(x), S("one", T(1, 1, of="nonzero")), S("scalar", T(data=0))),
-    _told("Tensor.__nonzero__", lambda x: bool(x), S("one", T(1, of="nonzero"))),
-    _told(
+    _attribute("is_complex", np.iscomplexobj),
+    _attribute("is_floating_point", lambda x: x.dtype.kind == "f"),
+    _attribute("is_signed", lambda x: x.dtype.kind in "ifc"),
+    _attribute("is_tensor", lambda x: True),
+    _attribute("is_conj", lambda x: False),
+    _attribute("is_neg", lambda x: False),
+    _attribute("numel", _size),
+    _attribute("nelement", _size),
+    _attribute(
+        "is_nonzero", lambda x: bool(x), S("one", T(1, 1, of="nonzero")), S("scalar", T(data=0))
+    ),
+    _attribute("Tensor.__nonzero__", lambda x: bool(x), S("one", T(1, of="nonzero"))),
+    _attribute(
         "is_same_size",
         lambda x, y: x.shape == y.shape,
         S("same", T(2, 3), T(2, 3)),

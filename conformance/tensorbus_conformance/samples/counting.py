@@ -82,8 +82,8 @@ def _histc(x: np.ndarray, bins: int = 100, min: float = 0, max: float = 0) -> np
     found = np.zeros(bins)
     for v in x.reshape(-1).tolist():
         if low <= v <= high:
-            place = int((v - low) * bins / (high - low))
-            found[place if place < bins else bins - 1] += 1
+            slot = int((v - low) * bins / (high - low))
+            found[slot if slot < bins else bins - 1] += 1
     return found
 
 
@@ -137,15 +137,15 @@ def _unique(x: np.ndarray, inverse: bool, counts: bool, dim: int | None, consecu
     firsts: list[int] = []
     many: list[int] = []
     groups = np.zeros(len(keys), np.int64)
-    for place in order:
+    for i in order:
         # NaN are not equal, so each is a group of its own.
-        if not firsts or not (lines[place] == lines[firsts[-1]]).all():
-            firsts.append(place)
+        if not firsts or not (lines[i] == lines[firsts[-1]]).all():
+            firsts.append(i)
             many.append(0)
         many[-1] += 1
-        groups[place] = len(firsts) - 1
-    places = np.array(firsts, np.int64)
-    values = x.reshape(-1)[places] if dim is None else x.take(places, axis=dim)
+        groups[i] = len(firsts) - 1
+    kept = np.array(firsts, np.int64)
+    values = x.reshape(-1)[kept] if dim is None else x.take(kept, axis=dim)
     results = [values]
     if inverse:
         results.append(groups.reshape(x.shape) if dim is None else groups)

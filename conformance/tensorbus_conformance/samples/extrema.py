@@ -57,7 +57,7 @@ def _empty_error(name: str) -> ErrorSample:
 
 
 def _extreme(better: Callable[[Any, Any], bool]) -> Callable[[list[Any]], tuple[Any, int]]:
-    """(value, place) of the best of a line: the first of equals; NaN is better than all."""
+    """(value, index) of the best of a line: the first of equals; NaN is better than all."""
 
     def find(line: list[Any]) -> tuple[Any, int]:
         best = 0
@@ -78,12 +78,12 @@ def _value(find: Callable[[list[Any]], tuple[Any, int]]) -> Callable[..., Any]:
     return over(each_line(lambda line: find(line)[0], None))
 
 
-def _place(find: Callable[[list[Any]], tuple[Any, int]]) -> Callable[..., Any]:
+def _index(find: Callable[[list[Any]], tuple[Any, int]]) -> Callable[..., Any]:
     return over(each_line(lambda line: find(line)[1], np.int64))
 
 
 def _extremes(find: Callable[[list[Any]], tuple[Any, int]], pick: Any) -> Callable[..., Any]:
-    """``max`` and ``min``: of all, along a dimension with places, or of two tensors."""
+    """``max`` and ``min``: of all, along a dimension with indices, or of two tensors."""
 
     def reference(x: np.ndarray, dim: Any = None, keepdim: bool = False, other: Any = None) -> Any:
         other = dim if isinstance(dim, np.ndarray) else other
@@ -156,7 +156,7 @@ _MAX = Op(
 )
 _ARGMAX = Op(
     "argmax",
-    _place(_LARGEST),
+    _index(_LARGEST),
     [*one_dim(), *edges()],
     REAL,
     formats.INT64,
@@ -204,7 +204,7 @@ def _by_name(sample: Sample) -> Sample:
 
 
 def _shared(op: Op) -> Op:
-    """Each value stands twice, and both places together have the whole gradient."""
+    """Each value stands twice, and both together have the whole gradient."""
     f = getattr(tensorbus, op.name)
     return replace(
         op,
@@ -224,7 +224,7 @@ OPS = [
     _MAX,
     _reversed(_MAX, "min", _extremes(_SMALLEST, np.minimum)),
     _ARGMAX,
-    _reversed(_ARGMAX, "argmin", _place(_SMALLEST)),
+    _reversed(_ARGMAX, "argmin", _index(_SMALLEST)),
     Op(
         "aminmax",
         _two,

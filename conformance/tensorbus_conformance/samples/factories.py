@@ -87,16 +87,16 @@ _OVERFLOW = "value cannot be converted to type {} without overflow"
 
 
 # -- uninitialised: all but the values --------------------------------------------------------
-def _told(make: Callable[..., Any]) -> Callable[..., Any]:
-    """What is to be seen of an uninitialised tensor: its extents, strides, dtype and device."""
+def _seen(make: Callable[..., Any]) -> Callable[..., Any]:
+    """What is to be seen of an uninitialised tensor: its sizes, strides, dtype and device."""
 
     def call(*args: Any, **kwargs: Any) -> list[Any]:
         x = make(*args, **kwargs)
         kind = kwargs.get("dtype", x.dtype)
         there = tensorbus.device(kwargs["device"]) if "device" in kwargs else x.device
         own = x.new_zeros(1).device
-        same_place = x.device == there or own.type == there.type
-        return [*x.shape, "strides", *x.stride(), x.dtype is kind, same_place, x.requires_grad]
+        same_device = x.device == there or own.type == there.type
+        return [*x.shape, "strides", *x.stride(), x.dtype is kind, same_device, x.requires_grad]
 
     return call
 
@@ -127,7 +127,7 @@ def _range(start: Any = 0, end: Any = None, step: Any = 1, **_: Any) -> Any:
     return np.array([start + i * step for i in range(n)])
 
 
-def _places(start: Any = 0, end: Any = None, step: Any = 1, **_: Any) -> Any:
+def _magnitude(start: Any = 0, end: Any = None, step: Any = 1, **_: Any) -> Any:
     """The magnitude at which an element of a range is rounded."""
     if end is None:
         start, end = 0, start
@@ -157,7 +157,7 @@ def _logspace(start: Any, end: Any, steps: int, base: float = 10.0, **_: Any) ->
 
 
 def _triangle(lower: bool) -> Callable[..., Any]:
-    def places(row: int, col: int, offset: int = 0, **_: Any) -> Any:
+    def indices(row: int, col: int, offset: int = 0, **_: Any) -> Any:
         inside = [
             (i, j)
             for i in range(row)
@@ -166,7 +166,7 @@ def _triangle(lower: bool) -> Callable[..., Any]:
         ]
         return np.array(inside, np.int64).reshape(-1, 2).T
 
-    return places
+    return indices
 
 
 _TRIANGLES = [
@@ -194,11 +194,11 @@ OPS = [
                                            r"non-negative\."))),
     factory("ones", _constant(1), _SIZES, errors=_without_gradient(_refusals("ones", _NEGATIVE))),
     factory("empty", lambda *size, **given: _plain(_shape(size, given.get("size"))), _SIZES,
-        call=_told(tensorbus.empty), errors=_without_gradient(_refusals("empty", _NEGATIVE))),
+        call=_seen(tensorbus.empty), errors=_without_gradient(_refusals("empty", _NEGATIVE))),
     factory("empty_strided", lambda size, stride, **_: _plain(size, stride),
         [S("columns", (2, 3), (1, 2), **HERE), S("gaps", (2, 2), (6, 2), **HERE),
          S("repeats", (3, 2), (0, 1), **HERE), S("empty", (0, 2), (2, 1), **HERE)],
-        call=_told(tensorbus.empty_strided),
+        call=_seen(tensorbus.empty_strided),
         errors=[E("ranks", RuntimeError, r"dimensionality of sizes \(1\) must match "
                   r"dimensionality of strides \(2\)", (2,), (1, 1))]),
     factory("full", lambda size, value, **_: np.full(size, _number(value)),
@@ -252,7 +252,7 @@ OPS = [
         [S("plain", T(2, 3, dtype=INT64), **HERE)], call=tensorbus.ones_like),
     factory("empty_like", lambda x, *_, **__: _plain(x.shape),
         [S("plain", T(2, 3), **HERE), S("scalar", T(), **HERE), S("empty", T(0, 2), **HERE)],
-        call=_told(tensorbus.empty_like), layouts=()),
+        call=_seen(tensorbus.empty_like), layouts=()),
     factory("arange-refused", _arange, [], call=_with_dtype(tensorbus.arange), errors=[
         E(name, NotImplementedError, f"\"arange_cpu\" not implemented for '{c}'", DTYPE, 3, dtype=d)
         for name, c, d in (("bool", "Bool", formats.BOOL), ("complex", "ComplexFloat",
@@ -276,7 +276,7 @@ OPS = [
         [S("tenths", 0.0, 1.0, 0.1, **HERE), S("down", 1.0, -1.0, -0.3, **HERE),
          S("many", 1.0, 41.0, 0.1, **HERE),
          S("halves", -2.5, 2.5, **HERE), S("uneven", 0, 2, 0.75, **HERE)],
-        dtypes=FLOATING, ulp=2.0, scale=_places, call=tensorbus.arange),
+        dtypes=FLOATING, ulp=2.0, scale=_magnitude, call=tensorbus.arange),
     factory("arange-cut", _cut_arange,
         [S("half-steps", 0, 3, 0.5, **HERE), S("half-end", 2, 7.5, **HERE),
          S("half-start", 0.5, 3.5, **HERE), S("down", 5, 0, -2.5, **HERE)],

@@ -20,9 +20,9 @@ def _gathered(x: np.ndarray, dim: int, index: np.ndarray, **_: Any) -> np.ndarra
     x, where = (t if t.ndim else t.reshape(1) for t in (x, index))
     out = np.empty(where.shape, x.dtype)
     for at in np.ndindex(*where.shape):
-        place = list(at)
-        place[dim] = where[at]
-        out[at] = x[tuple(place)]
+        source = list(at)
+        source[dim] = where[at]
+        out[at] = x[tuple(source)]
     return out.reshape(index.shape)
 
 

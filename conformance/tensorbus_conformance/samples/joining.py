@@ -12,13 +12,13 @@ from tensorbus_conformance.samples.views import out_of_range
 
 MISMATCH = (
     r"Sizes of tensors must match except in dimension {dim}\. Expected size {want} but got size "
-    r"{got} for tensor number {place} in the list\."
+    r"{got} for tensor number {number} in the list\."
 )
 
 
-def mismatch(dim: int, want: int, got: int, place: int) -> str:
-    """The text for a tensor whose extent differs from the first one's."""
-    return MISMATCH.format(dim=dim, want=want, got=got, place=place)
+def mismatch(dim: int, want: int, got: int, number: int) -> str:
+    """The text for a tensor whose size differs from the first one's."""
+    return MISMATCH.format(dim=dim, want=want, got=got, number=number)
 
 
 def _cat(tensors: list[np.ndarray], dim: int = 0) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Elements chosen and replaced by conditions and masks, and the places of what is not zero."""
+"""Elements chosen and replaced by conditions and masks, and the indices of what is not zero."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tensor tells of itself, and how its values leave it."""
+"""What a tensor says of itself, and how its values leave it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _reads(name: str) -> Callable[..., Any]:
 
 
 def _measures(name: str) -> Callable[[Any, Any], bool]:
-    """Whether a property or method tells the bytes of an element of a dtype."""
+    """Whether a property or method gives the bytes of an element of a dtype."""
     read = _reads(name)
     return lambda x, d: bool(read(x) == d.itemsize)
 
@@ -80,9 +80,9 @@ def _layout(x: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(x.shape), tuple(x.stride())
 
 
-def _place_is_known(x: Any) -> bool:
-    place = x.get_device()
-    return bool(place == -1 if x.device.type == "cpu" else place == (x.device.index or 0))
+def _device_is_known(x: Any) -> bool:
+    index = x.get_device()
+    return bool(index == -1 if x.device.type == "cpu" else index == (x.device.index or 0))
 
 
 def _base(x: Any) -> bool:
@@ -172,7 +172,7 @@ OPS = [
     ),
     _op("Tensor.is_cpu", lambda x: True, call=lambda x: x.is_cpu == (x.device.type == "cpu")),
     _op("Tensor.is_cuda", lambda x: True, call=lambda x: x.is_cuda == (x.device.type == "cuda")),
-    _op("Tensor.get_device", lambda x: True, call=_place_is_known),
+    _op("Tensor.get_device", lambda x: True, call=_device_is_known),
     _op("Tensor.names", lambda x: (None,) * x.ndim),
     _op("Tensor.data_ptr", lambda x: True, [S("plain", T(3, 2))],
         call=lambda x: x[1:].data_ptr() - x.data_ptr() == 2 * x.itemsize),

@@ -103,7 +103,7 @@ def _one_hot(classes: np.ndarray, num_classes: int = -1) -> np.ndarray:
 _CLASSES = [2, 0, 3, 1, 1]
 _SOME = [2, -100, 3, 1, -100]
 _PIXELS = [[[0, 2], [1, 1]], [[2, 2], [0, 1]]]
-# A device that computes while the program goes on tells the fault later, as any index's.
+# A device that computes while the program goes on reports the fault later, as any index's.
 _OUT_OF_BOUNDS = E(
     "class",
     IndexError,

@@ -111,7 +111,7 @@ def pad(
 
 
 def _source(i: int, n: int, mode: str) -> int | None:
-    """The row that a place shows, counted from the first; None for the constant."""
+    """The row that an index shows, counted from the first; None for the constant."""
     if 0 <= i < n:
         return i
     if mode == "constant":

@@ -21,7 +21,7 @@ def _tuple(value: Any, n: int) -> tuple[int, ...]:
 
 
 def _starts(size: int, k: int, s: int, p: int, d: int, ceil: bool) -> list[int]:
-    """Where windows start: within the padded extent, and with *ceil* one that hangs over it."""
+    """Where windows start: within the padded size, and with *ceil* one that hangs over it."""
     last = size + 2 * p - d * (k - 1) - 1
     found = [at - p for at in range(0, last + 1, s)]
     if ceil and last % s and found[-1] + s < size:
@@ -38,7 +38,7 @@ def _windows(
     ceil: bool,
     n: int,
 ) -> Iterator[tuple[tuple[int, ...], list[range]]]:
-    """(place in the result, the positions of the window in each dimension)."""
+    """(index in the result, the positions of the window in each dimension)."""
     k, p, d = _tuple(kernel, n), _tuple(padding, n), _tuple(dilation, n)
     s = k if stride is None else _tuple(stride, n)
     starts = [_starts(*row, ceil) for row in zip(shape, k, s, p, d, strict=True)]
@@ -64,11 +64,11 @@ def _max(
     n: int,
 ) -> Any:
     shape, lead = x.shape[-n:], x.shape[:-n]
-    places = list(_windows(shape, kernel_size, stride, padding, dilation, ceil_mode, n))
-    size = tuple(max(at[j] for at, _ in places) + 1 for j in range(n))
+    windows = list(_windows(shape, kernel_size, stride, padding, dilation, ceil_mode, n))
+    size = tuple(max(at[j] for at, _ in windows) + 1 for j in range(n))
     values: Any = np.zeros((*lead, *size), x.dtype)
     indices: Any = np.zeros((*lead, *size), np.int64)
-    for at, ranges in places:
+    for at, ranges in windows:
         inside = [[i for i in r if 0 <= i < e] for r, e in zip(ranges, shape, strict=True)]
         flat = np.array(
             [np.ravel_multi_index(i, shape) for i in itertools.product(*inside)], np.int64
@@ -92,10 +92,10 @@ def _average(
     n: int,
 ) -> np.ndarray:
     shape, pads = x.shape[-n:], _tuple(padding, n)
-    places = list(_windows(shape, kernel_size, stride, padding, 1, ceil_mode, n))
-    size = tuple(max(at[j] for at, _ in places) + 1 for j in range(n))
+    windows = list(_windows(shape, kernel_size, stride, padding, 1, ceil_mode, n))
+    size = tuple(max(at[j] for at, _ in windows) + 1 for j in range(n))
     out: Any = np.zeros((*x.shape[:-n], *size))
-    for at, ranges in places:
+    for at, ranges in windows:
         inside = tuple(
             slice(max(r.start, 0), min(r.stop, e)) for r, e in zip(ranges, shape, strict=True)
         )

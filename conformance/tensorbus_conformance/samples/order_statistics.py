@@ -22,20 +22,20 @@ _NAN = [[1.5, np.nan, 3, 0.5], [np.nan, 2.5, np.nan, np.nan], [np.nan] * 4, [4, 
 
 
 def order(line: list[Any]) -> list[int]:
-    """The places of a line's elements in stable order; NaN come last."""
+    """The indices of a line's elements in stable order; NaN come last."""
     return sorted(range(len(line)), key=lambda i: (line[i] != line[i], line[i]))
 
 
 def _kth(line: list[Any], k: int) -> tuple[Any, int]:
-    place = order(line)[k - 1]
-    return line[place], place
+    i = order(line)[k - 1]
+    return line[i], i
 
 
 def _lower(line: list[Any]) -> tuple[Any, int]:
     """The lower median; the first NaN where there is one."""
-    for place, v in enumerate(line):
+    for i, v in enumerate(line):
         if v != v:
-            return v, place
+            return v, i
     return _kth(line, (len(line) + 1) // 2)
 
 
@@ -46,7 +46,7 @@ def _lower_present(line: list[Any]) -> tuple[Any, int]:
 
 
 def _mode(line: list[Any]) -> tuple[Any, int]:
-    """The smallest of the most frequent values, and its last place."""
+    """The smallest of the most frequent values, and its last index."""
     counts = Counter(line)
     most = max(counts.values())
     value = min(v for v, n in counts.items() if n == most)

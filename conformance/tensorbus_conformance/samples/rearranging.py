@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorbus_conformance import formats
 from tensorbus_conformance.op import ANY, E, I, Op, S, T
-from tensorbus_conformance.samples.views import extents, out_of_range
+from tensorbus_conformance.samples.views import as_shape, out_of_range
 
 REPEATED = [
     S("rows", T(2, 3), (2, 1)),
@@ -21,7 +21,7 @@ REPEATED = [
 
 
 def _repeated(x: np.ndarray, *times: Any) -> np.ndarray:
-    return np.tile(x, extents(*times))
+    return np.tile(x, as_shape(*times))
 
 
 def _interleaved(

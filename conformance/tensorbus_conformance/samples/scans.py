@@ -40,7 +40,7 @@ _NAN = [[1.5, np.nan, 3, 0.5], [np.nan, 2.5, np.nan, np.inf], [-np.inf, 1, np.in
 
 
 def _samples(of: Any = "spread") -> list[Sample]:
-    """Dimensions, and extents 0 and 1."""
+    """Dimensions, and sizes 0 and 1."""
     return [
         S("dim", T(2, 4, 3, of=of), 1),
         S("last", T(3, 4, of=of), -1),
@@ -97,17 +97,17 @@ def _log_sums(v: np.ndarray) -> np.ndarray:
 
 
 def _running(better: Callable[[Any, Any], bool]) -> Callable[..., Any]:
-    """(best so far, its last place); NaN is better than all."""
+    """(best so far, its last index); NaN is better than all."""
 
     def line(values: list[Any]) -> tuple[list[Any], list[int]]:
-        places: list[int] = []
+        indices: list[int] = []
         best = 0
         for i, v in enumerate(values):
             held = values[best]
             if v != v or (held == held and (v == held or better(v, held))):
                 best = i
-            places.append(best)
-        return [values[i] for i in places], places
+            indices.append(best)
+        return [values[i] for i in indices], indices
 
     return scan(each_line(line, None, np.int64))
 

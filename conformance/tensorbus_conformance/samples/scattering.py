@@ -1,4 +1,4 @@
-"""Elements written by index, one place for each: ``scatter`` and its reductions."""
+"""Elements written by index, one element for each: ``scatter`` and its reductions."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _places(dim: int, index: np.ndarray) -> Any:
-    """(the place in the source, the place in the result) for each index."""
+def _indices(dim: int, index: np.ndarray) -> Any:
+    """(the index in the source, the index in the result) for each index."""
     for at in np.ndindex(*index.shape):
-        place = list(at)
-        if place:
-            place[dim] = index[at]
-        yield at, tuple(place)
+        to = list(at)
+        if to:
+            to[dim] = index[at]
+        yield at, tuple(to)
 
 
 def _combined(x: np.ndarray, dim: int, index: np.ndarray, src: Any, how: str) -> np.ndarray:
     out = np.array(x)
     with np.errstate(all="ignore"):
-        for at, place in _places(dim, index):
+        for at, to in _indices(dim, index):
             value = src[at] if isinstance(src, np.ndarray) else np.asarray(src).astype(x.dtype)
-            out[place] = _COMBINE[how](out[place], value)
+            out[to] = _COMBINE[how](out[to], value)
     return out
 
 
@@ -51,16 +51,16 @@ def _reduced(
     x: np.ndarray, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
 ) -> np.ndarray:
     values: dict[tuple[int, ...], list[Any]] = {}
-    for at, place in _places(dim, index):
-        values.setdefault(place, [x[place]] if include_self else []).append(src[at])
+    for at, to in _indices(dim, index):
+        values.setdefault(to, [x[to]] if include_self else []).append(src[at])
     out = np.array(x)
-    for place, found in values.items():
+    for to, found in values.items():
         total = found[0]
         for value in found[1:]:
             total = _COMBINE["sum" if reduce == "mean" else reduce](total, value)
         if reduce == "mean":
             total = total // len(found) if x.dtype.kind in "iu" else total / len(found)
-        out[place] = total
+        out[to] = total
     return out
 
 

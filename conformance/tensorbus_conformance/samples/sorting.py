@@ -20,7 +20,7 @@ _NAN = [
 
 
 def order(line: list[Any], descending: bool = False) -> list[int]:
-    """The places of a line's elements in stable order; NaN count as largest."""
+    """The indices of a line's elements in stable order; NaN count as largest."""
 
     def key(i: int) -> tuple[bool, Any]:
         return line[i] != line[i], 0 if line[i] != line[i] else line[i]
@@ -29,8 +29,8 @@ def order(line: list[Any], descending: bool = False) -> list[int]:
 
 
 def _sorted(line: list[Any], descending: bool, k: int | None = None) -> tuple[list[Any], list[int]]:
-    places = order(line, descending)[:k]
-    return [line[i] for i in places], places
+    indices = order(line, descending)[:k]
+    return [line[i] for i in indices], indices
 
 
 def _sort(x: np.ndarray, dim: int = -1, descending: bool = False, **_: Any) -> Any:
@@ -71,7 +71,7 @@ def _no_complex(name: str, *args: Any) -> ErrorSample:
     return E("complex", RuntimeError, text, T(3), *args, dtype=formats.COMPLEX64)
 
 
-def _places(f: Callable[..., Any]) -> Callable[..., Any]:
+def _indices(f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args, **kwargs: f(*args, **kwargs)[1]
 
 
@@ -91,7 +91,7 @@ OPS = [
     ),
     Op(
         "argsort",
-        _places(_sort),
+        _indices(_sort),
         _samples(),
         _ALL,
         formats.INT64,

@@ -23,18 +23,18 @@ def out_of_range(rank: int, got: int) -> str:
     return OUT_OF_RANGE.format(low=-max(rank, 1), high=max(rank, 1) - 1, got=got)
 
 
-def extents(*shape: Any) -> tuple[int, ...]:
+def as_shape(*shape: Any) -> tuple[int, ...]:
     """A shape given as ints or as one sequence."""
     return tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
 
 
 def reshaped(x: np.ndarray, *shape: Any) -> np.ndarray:
     """The reference of ``view`` and ``reshape``."""
-    return x.reshape(extents(*shape))
+    return x.reshape(as_shape(*shape))
 
 
 def _expanded(x: np.ndarray, *sizes: Any) -> np.ndarray:
-    wanted = extents(*sizes)
+    wanted = as_shape(*sizes)
     own = (1,) * (len(wanted) - x.ndim) + x.shape
     return np.broadcast_to(x, [o if n == -1 else n for n, o in zip(wanted, own, strict=True)])
 
@@ -156,7 +156,7 @@ OPS = [
           [S("plain", T(2, 1, 3), (2, 4, 3)), S("scalar", T(), (3,)), S("empty", T(1), (0,))]),
     _view(
         "permute",
-        lambda x, *dims: x.transpose(extents(*dims)),
+        lambda x, *dims: x.transpose(as_shape(*dims)),
         [
             S("tuple", T(2, 3, 4), (2, 0, 1)),
             S("negative", T(2, 3, 4), (-1, 0, -2)),

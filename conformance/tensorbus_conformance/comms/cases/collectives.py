@@ -63,9 +63,9 @@ def _barrier(rank: Rank) -> None:
     rank.sync()
     for _ in range(3):
         time.sleep(0.04 * ((rank.rank + 1) % rank.size))
-        rank.told.setdefault("came", []).append(time.monotonic())
+        rank.reported.setdefault("came", []).append(time.monotonic())
         rank.comm.barrier(rank.timeout)
-        rank.told.setdefault("left", []).append(time.monotonic())
+        rank.reported.setdefault("left", []).append(time.monotonic())
 
 
 def _nobody_early(accounts: Accounts) -> None:

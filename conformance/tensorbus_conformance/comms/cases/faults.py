@@ -55,18 +55,18 @@ def _judge(all_name: bool, accounts: Accounts) -> None:
 
     A comm alone may know of nobody, or of a neighbour that gave up for its sake: one is enough.
     """
-    victims = [r for r, told in enumerate(accounts) if not told]
+    victims = [r for r, account in enumerate(accounts) if not account]
     blamed = set()
-    for rank, told in enumerate(accounts):
+    for rank, account in enumerate(accounts):
         if rank in victims:
             continue
-        raised = told.get("raised")
+        raised = account.get("raised")
         if raised is None:
             raise Mismatch(f"rank {rank} raised nothing: its calls went on as if nothing happened")
-        if raised["seconds"] > told["limit"] + SLACK:
+        if raised["seconds"] > account["limit"] + SLACK:
             raise Mismatch(
                 f"rank {rank} raised after {raised['seconds']:.1f} seconds, with a time-out of "
-                f"{told['limit']:g}"
+                f"{account['limit']:g}"
             )
         blamed.update(raised["ranks"])
         if all_name and victims != raised["ranks"]:
@@ -74,7 +74,7 @@ def _judge(all_name: bool, accounts: Accounts) -> None:
                 f"rank {rank} blames the ranks {raised['ranks']}, not {victims}: {raised['text']}"
             )
     if blamed and not blamed.intersection(victims):
-        texts = "; ".join(told["raised"]["text"] for told in accounts if told)
+        texts = "; ".join(account["raised"]["text"] for account in accounts if account)
         raise Mismatch(f"ranks {sorted(blamed)} are blamed, not {victims}: {texts}")
 
 
@@ -84,7 +84,7 @@ def _is_victim(rank: Rank, first: bool = False) -> bool:
 
 def _group(rank: Rank) -> Any:
     """A group of all ranks, connected, with a short time-out."""
-    rank.told["limit"] = LIMIT
+    rank.reported["limit"] = LIMIT
     group = dist.new_group(timeout=LIMIT)
     dist.all_reduce(tensorbus.ones(10, device=rank.device), group=group)
     return group
@@ -121,23 +121,23 @@ def _after(rank: Rank, group: Any) -> None:
 
 def _rendezvous(rank: Rank) -> None:
     dist.destroy_process_group()
-    rank.told["limit"] = JOIN_LIMIT
+    rank.reported["limit"] = JOIN_LIMIT
     rank.sync("fault")
     if _is_victim(rank):
         time.sleep(60)
     rank.survive(lambda: _join(rank))
-    raised = rank.told.get("raised")
+    raised = rank.reported.get("raised")
     if raised and not raised["ranks"] and f": {rank.size - 1}" in raised["text"]:
         raised["ranks"] = [rank.size - 1]  # an error of the store names ranks in its text
 
 
 def _join(rank: Rank) -> None:
-    rank.join(rank.told["limit"])
+    rank.join(rank.reported["limit"])
     dist.all_reduce(tensorbus.ones(1, device=rank.device))
 
 
 def _comm_all_reduce(rank: Rank) -> None:
-    rank.told["limit"] = LIMIT
+    rank.reported["limit"] = LIMIT
     comm = rank.open("fault")
     array = rank.encoded(np.ones(1_000_000), _D)
     comm.all_reduce(array, _D, "sum", rank.timeout)
@@ -146,7 +146,7 @@ def _comm_all_reduce(rank: Rank) -> None:
 
 
 def _comm_receive(rank: Rank) -> None:
-    rank.told["limit"] = LIMIT
+    rank.reported["limit"] = LIMIT
     comm = rank.open("fault")
     array = rank.encoded(np.ones(10), _D)
     comm.all_reduce(array, _D, "sum", rank.timeout)
@@ -162,7 +162,7 @@ def _comm_receive(rank: Rank) -> None:
 
 
 def _comm_connecting(rank: Rank) -> None:
-    rank.told["limit"] = LIMIT
+    rank.reported["limit"] = LIMIT
     rank.sync("fault")
     if _is_victim(rank):
         time.sleep(60)
@@ -176,7 +176,7 @@ def _leaves(rank: Rank) -> None:
     x = tensorbus.ones(1000, device=rank.device)
     if _is_victim(rank):
         dist.destroy_process_group()
-        rank.told.clear()
+        rank.reported.clear()
         return
     rank.survive(lambda: dist.all_reduce(x, group=group))
     _after(rank, group)

@@ -139,9 +139,9 @@ def _abort(rank: Rank, comm: Comm, call: Callable[[], object]) -> None:
     with beside(call) as errors:
         time.sleep(0.1)
         comm.abort(CommError("told to stop", [7]))
-    told = [str(e) for e in errors if isinstance(e, CommError)]
-    rank.expect(len(told) == 1, f"the call that ran raised {errors}")
-    rank.expect("told to stop" in "".join(told), f"it raised {told}, not what abort was given")
+    raised = [str(e) for e in errors if isinstance(e, CommError)]
+    rank.expect(len(raised) == 1, f"the call that ran raised {errors}")
+    rank.expect("told to stop" in "".join(raised), f"it raised {raised}, not what abort was given")
     array = rank.encoded(np.ones(3), _D)
     begun = time.monotonic()
     rank.expect_error(CommError, lambda: comm.all_reduce(array, _D, "sum", 6.0), "a later call")
@@ -150,7 +150,7 @@ def _abort(rank: Rank, comm: Comm, call: Callable[[], object]) -> None:
 
 
 def _timeout(rank: Rank) -> None:
-    """A rank that is alone in a collective is told after its time-out who did not come."""
+    """A rank that is alone in a collective learns after its time-out who did not come."""
     comm = rank.open("alone")
     _use(rank, comm)
     rank.sync()
@@ -164,7 +164,7 @@ def _timeout(rank: Rank) -> None:
         rank.expect(0.4 < seconds < 5, f"a time-out of 0.5 seconds came after {seconds:.2f}")
         if isinstance(error, CommTimeout):
             others = set(range(1, rank.size))
-            # None, where a library tells nobody who is late.
+            # None, where a library does not say who is late.
             rank.expect(
                 others.issuperset(error.ranks),
                 f"it names the ranks {error.ranks}, waited for are {others}",

@@ -177,8 +177,8 @@ def _average(rank: Rank) -> None:
     part = _tensor(rank, np.zeros(2, np.float32))
     whole = _tensor(rank, np.arange(2 * rank.size, dtype=np.float32) * (rank.rank + 1))
     dist.reduce_scatter_tensor(part, whole, ReduceOp.AVG)
-    places = np.arange(2) + 2 * rank.rank
-    rank.expect_tensor(part, places * (rank.size + 1) / 2, "of parts")
+    indices = np.arange(2) + 2 * rank.rank
+    rank.expect_tensor(part, indices * (rank.size + 1) / 2, "of parts")
 
 
 def _monitored(rank: Rank) -> None:

@@ -87,8 +87,8 @@ def _exchange(rank: Rank, random: Any, d: dtype, n: int) -> None:
     """Messages along a random permutation."""
     order = random.permutation(rank.size).tolist()
     seed, tag = int(random.integers(1 << 30)), int(random.integers(100))
-    place = order.index(rank.rank)
-    to, src = order[(place + 1) % rank.size], order[place - 1]
+    position = order.index(rank.rank)
+    to, src = order[(position + 1) % rank.size], order[position - 1]
     if to == rank.rank:
         return
     mine = rank.array(values.any_bits(d, n, seed, rank.rank), d)
