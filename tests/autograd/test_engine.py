@@ -215,6 +215,16 @@ def test_modes_nest_decorate_and_survive_errors() -> None:
     assert tb.is_grad_enabled()
 
 
+def test_an_inference_tensor_as_gradient_is_not_added_to() -> None:
+    x = tb.ones(2, requires_grad=True)
+    with tb.inference_mode():
+        given = tb.ones(2)
+    x.grad = given
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+        (x * 2).sum().backward()
+    assert given.tolist() == [1.0, 1.0]
+
+
 def test_a_decorated_generator_leaves_the_mode_between_its_steps() -> None:
     @tb.no_grad()
     def steps() -> Iterator[bool]:

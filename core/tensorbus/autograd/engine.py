@@ -13,7 +13,7 @@ from sys import getrefcount
 from typing import Any
 
 from tensorbus._base.float_warnings import silence
-from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
+from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, from_array
 from tensorbus.autograd.early import EARLY, count
 from tensorbus.autograd.grad_mode import enable_grad, no_grad
 from tensorbus.autograd.hook_calls import after_accumulation, leaf_hooks, run_hooked, tensor_hooks
@@ -221,9 +221,10 @@ def _accumulate(
         if before._e is not None:
             leaf._g = from_array(k.add(before._a, g), k)
         else:
-            k.add(before._a, g, out=before._a)
             if before._c is not None:
-                before._c[0] += 1
+                check_inference(before)
+                bump(before)
+            k.add(before._a, g, out=before._a)
     if hooked:
         after_accumulation(edge, leaf, g, create_graph)
 
