@@ -82,6 +82,7 @@ CASES = {
     "flipud": lambda t: numbers(t, 2, 3).flipud(),
     "roll": lambda t: t.roll(numbers(t, 2, 3), 1),
     "roll dims": lambda t: numbers(t, 3, 4).roll((1, -5), (0, 1)),
+    "roll no dims": lambda t: t.roll(numbers(t, 2, 3), 1, None),
     "roll unfit": lambda t: numbers(t, 3, 4).roll((1, 2), 0),
     "rot90": lambda t: t.rot90(numbers(t, 2, 3)),
     "rot90 twice": lambda t: t.rot90(numbers(t, 2, 3), 2, (1, 0)),

@@ -157,13 +157,18 @@ def flipud(input: Tensor) -> Tensor:
     return flip(input, 0)
 
 
+def _one_or_more(ints: Any) -> tuple[Any, ...]:
+    one = as_int(ints)
+    return tuple(ints) if one is None else (one,)
+
+
 @public()
 @composed(node="RollBackward0", layout="order", operands=1)
-def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Tensor:
+def roll(
+    input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = ()
+) -> Tensor:
     """Elements shifted along some dimensions, those at the end going to the front; or flat."""
-    move, dim = as_int(shifts), as_int(dims)
-    moves = tuple(shifts) if move is None else (move,)
-    along = tuple(dims or ()) if dim is None else (dim,)
+    moves, along = _one_or_more(shifts), _one_or_more(() if dims is None else dims)
     if not along and len(moves) == 1:
         return roll(input.reshape(-1), moves, 0).reshape(tuple(input._s))
     if not moves:
