@@ -153,6 +153,11 @@ def test_sort_is_stable(descending: bool, device: str) -> None:
     np.testing.assert_array_equal(ours.values.cpu().numpy(), np.take_along_axis(x, order, 1))
 
 
+def test_searchsorted_needs_values() -> None:
+    with pytest.raises(TypeError, match="searchsorted"):
+        tensorbus.searchsorted(tensorbus.zeros(2))
+
+
 def test_results_have_names() -> None:
     made = tensorbus.tensor([3, 1, 2]).sort()
     assert made._fields == ("values", "indices") and made[0] is made.values

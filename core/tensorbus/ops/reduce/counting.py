@@ -91,11 +91,12 @@ def searchsorted(
             "while right was True"
         )
     right = right or side == "right"
-    v = values if input is None else input
+    given = values if input is None else input
+    if given is None:
+        raise TypeError('searchsorted() missing 1 required positional arguments: "input"')
     x = sorted_sequence.detach()
-    scalar = not isinstance(v, Tensor)
-    if scalar:
-        v = tensor(v, device=x._k.device)
+    scalar = not isinstance(given, Tensor)
+    v = given if isinstance(given, Tensor) else tensor(given, device=x._k.device)
     if v._k.device is not x._k.device:
         raise device_error(x._k.device, v._k.device)
     if not x._s or (len(x._s) > 1 and not v._s):
@@ -161,7 +162,7 @@ def isin(
     """Whether each element is among the test elements."""
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError("isin(): at least one of elements and test_elements must be a Tensor")
-    device = (elements if isinstance(elements, Tensor) else test_elements)._k.device
+    device = next(x._k.device for x in (elements, test_elements) if isinstance(x, Tensor))
     e, t = (
         (x if isinstance(x, Tensor) else tensor(x, device=device)).detach()
         for x in (elements, test_elements)
