@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tensorbus.plugin import dtype
 from tensorbus_conformance import formats
+
+T = TypeVar("T")
 
 QUALITY = 4.0
 """Up to this many times the bound, a result is poor rather than wrong."""
@@ -22,6 +24,13 @@ def expect(condition: Any, what: str) -> None:
     """Raise unless the condition holds."""
     if not condition:
         raise Mismatch(what)
+
+
+def present(what: str, got: T | None) -> T:
+    """The value itself; raise where it is None."""
+    if got is None:
+        raise Mismatch(f"{what}: got None")
+    return got
 
 
 def same(what: str, got: Any, want: Any) -> None:

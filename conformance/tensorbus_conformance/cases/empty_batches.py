@@ -13,7 +13,7 @@ from tensorbus import nn
 from tensorbus_conformance import formats
 from tensorbus_conformance.bench import Bench
 from tensorbus_conformance.case import Case
-from tensorbus_conformance.compare import expect
+from tensorbus_conformance.compare import expect, present
 from tensorbus_conformance.trial import Trial
 
 FAMILY = "layers"
@@ -52,7 +52,8 @@ def _check(make: Callable[[], Any], given: _Shape, wanted: _Shape, t: Trial) -> 
     y = layer(x)
     expect(tuple(y.shape) == wanted, f"the result has shape {tuple(y.shape)}, expected {wanted}")
     y.sum().backward()
-    expect(tuple(x.grad.shape) == given, f"the gradient has shape {tuple(x.grad.shape)}")
+    gradient = tuple(present("the gradient", x.grad).shape)
+    expect(gradient == given, f"the gradient has shape {gradient}")
     for name, p in layer.named_parameters():
         found = bench.read(p.grad)
         expect(

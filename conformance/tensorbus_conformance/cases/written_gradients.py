@@ -19,7 +19,7 @@ from tensorbus_conformance.bench import expect_raises
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases import op_gradients
 from tensorbus_conformance.cases.op_values import needed
-from tensorbus_conformance.compare import Mismatch, same
+from tensorbus_conformance.compare import Mismatch, present, same
 from tensorbus_conformance.op import Op, Sample
 from tensorbus_conformance.samples import all_ops
 from tensorbus_conformance.trial import Trial
@@ -96,10 +96,12 @@ def _seeds_are_whole(program: Callable[[Any], Any], t: Trial) -> None:
     program(x)
     one = tensorbus.ones((), device=t.device.type).requires_grad_()
     one.backward()
-    same("the gradient of a scalar with respect to itself", one.grad.tolist(), 1.0)
+    what = "the gradient of a scalar with respect to itself"
+    same(what, present(what, one.grad).tolist(), 1.0)
     pair = tensorbus.ones(2, device=t.device.type).requires_grad_()
     pair.sum().backward()
-    same("the gradient of a sum", pair.grad.tolist(), [1.0, 1.0])
+    what = "the gradient of a sum"
+    same(what, present(what, pair.grad).tolist(), [1.0, 1.0])
     with tensorbus.no_grad():
         same("numbers", ((pair * 10 + 1 - 3.0) / 2).tolist(), [4.0, 4.0])
 
@@ -202,7 +204,7 @@ def _of_inputs(x: Any) -> None:
     y.backward(given, inputs=[y])
     y.grad.mul_(10)
     (g,) = tensorbus.autograd.grad(x.view(()), x)
-    g.mul_(10)
+    present("the gradient", g).mul_(10)
     same("the gradient that was given", given.tolist(), [1.0])
 
 

@@ -34,7 +34,7 @@ class Tensor:
     _k: Kind
     _s: Size
     _e: Any
-    _c: list[int] | None
+    _c: list[int] | InferenceCell | None
     _b: Any
     _r: Any
     _v: int

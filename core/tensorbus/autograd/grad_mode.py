@@ -174,6 +174,7 @@ class inference_mode(_Mode):
     """
 
     __slots__ = ("enabled",)
+    enabled: bool
 
     def __new__(cls, mode: Any = True) -> Self:
         self = _Mode.__new__(cls)
