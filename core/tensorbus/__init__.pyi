@@ -750,7 +750,7 @@ def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: conjugates are always computed at once here."""
 def resolve_neg(input: Tensor) -> Tensor:
     """The tensor itself: negations are always computed at once here."""
-def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = ()) -> Tensor:
+def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = ()) -> Tensor:
     """Elements shifted along some dimensions, those at the end going to the front; or flat."""
 def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
     """A quarter turn in the plane of two dimensions, *k* times, from the first to the second."""

@@ -14,6 +14,7 @@ from typing import overload
 from tensorbus import storage as storages
 from tensorbus._base import dtypes
 from tensorbus._base import formats
+from tensorbus._base.modes import InferenceCell
 from tensorbus._base.size import Size
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind
@@ -29,7 +30,7 @@ class Tensor:
     _k: Kind
     _s: Size
     _e: Any
-    _c: list[_int] | None
+    _c: list[_int] | InferenceCell | None
     _b: Any
     _r: Any
     _v: _int
@@ -944,7 +945,7 @@ class Tensor:
     @property
     def retains_grad(self) -> _bool:
         """Whether ``retain_grad`` was called."""
-    def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] = ()) -> Tensor:
+    def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = ()) -> Tensor:
         """Elements shifted along some dimensions, those at the end going to the front; or flat."""
     def rot90(self, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
         """A quarter turn in the plane of two dimensions, *k* times, from the first to the second."""
