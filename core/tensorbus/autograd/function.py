@@ -22,7 +22,6 @@ class FunctionCtx:
         self.dirty_tensors: tuple[Tensor, ...] = ()
         self.non_differentiable: tuple[Tensor, ...] = ()
         self._saved: list[Any] | None = []
-        self._node: Any = None
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep inputs or outputs; backward finds them in ``saved_tensors``."""

@@ -284,15 +284,16 @@ def view_text(
 
 
 def shortcut(
-    name: str, parameters: str, first: list[str], size: str, plain: bool, **names: Any
+    name: str, parameters: str, first: list[str], size: str, **names: Any
 ) -> Callable[..., Any]:
     """A method that makes a view by a row, with its arguments prepared by the lines *first*.
 
-    One function where a method that calls the row's own would be two.
+    Behind these the tensor is row-major and no view. One function where a method that calls the
+    row's own would be two.
     """
     row = ROWS[name]
     namespace = {**core(name).__globals__, **names}
-    source = "\n".join(view_text(row, "method", parameters, first, size, plain)) + "\n"
+    source = "\n".join(view_text(row, "method", parameters, first, size, plain=True)) + "\n"
     return _compiled(f"<tensorbus method for {name}>", source, namespace)["method"]
 
 

@@ -46,7 +46,7 @@ def _node_made(row: Row, kind: str) -> list[str]:
     ]
 
 
-def _needs(row: Row, scalar: bool = False) -> dict[str, list[int]]:
+def _needs(row: Row, scalar: bool) -> dict[str, list[int]]:
     """What the rules read, and the edges each is read for."""
     needs: dict[str, list[int]] = {}
     for i, t in enumerate(edges_of(row)):

@@ -21,7 +21,7 @@ TRUTH = "truth"
 """The rule of an op whose truth values also go into bytes, as 0 and 1."""
 
 
-def write_out(y: Any, out: Any, name: str = "out", rule: str = CAST) -> Any:
+def write_out(y: Any, out: Any, name: str, rule: str = CAST) -> Any:
     """Put results into the tensors given as ``out=`` to the function called *name*.
 
     Several results come back as they would without ``out=``, with names where they have names.

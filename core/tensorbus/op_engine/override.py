@@ -112,13 +112,11 @@ def dispatch(func: Any, classes: list[type], args: Any, kwargs: Any) -> Any:
     return result
 
 
-def overridable(f: Callable[..., Any], late: Late | None = None) -> Callable[..., Any]:
+def overridable(f: Callable[..., Any], late: Late) -> Callable[..., Any]:
     """The function as users see it: overriding classes among its arguments are asked first.
 
-    *late* is the function with a check of its arguments, where it has one.
+    *late* is the function with a check of its arguments.
     """
-    if late is None:
-        late = Late(f)
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -66,7 +66,7 @@ def _method(f: Callable[..., Any], name: str) -> Any:
     return Lazy(name, checked(f, name, method=True).made) if asks(f, True) else f
 
 
-def with_out(f: Callable[..., Any], name: str, rule: str = CAST) -> Callable[..., Any]:
+def with_out(f: Callable[..., Any], name: str, rule: str) -> Callable[..., Any]:
     """The function with a keyword ``out`` that receives the result."""
     late = checked(f, name)
 

@@ -13,7 +13,7 @@ from tensorbus.rows import result_shapes
 
 ROWS: dict[str, Row] = {}
 
-RESERVED = frozenset("F base cell e0 e1 e2 error g0 g1 g2 how k n o r s self sh t".split())
+RESERVED = frozenset("F base cell e0 e1 e2 error g0 g1 g2 k n o r s self sh t".split())
 """Names that generated functions use for themselves."""
 
 DOMAINS = {
@@ -105,23 +105,18 @@ class Row:
     node_name: str = ""
     number_node_name: str = ""
     """The node's name where the second operand is a Python number, if it is another."""
-    tensors: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-    arguments: tuple[str, ...] = ()
-    operands: dict[str, str] = field(default_factory=dict)
+    tensors: tuple[str, ...] = field(init=False)
+    optional: tuple[str, ...] = field(init=False)
+    arguments: tuple[str, ...] = field(init=False)
+    operands: dict[str, str] = field(init=False)
     """The dtype of each tensor: ``same`` as the op's, ``bool`` or ``int64``."""
 
     def __post_init__(self) -> None:
-        names, tensors, optional = [], [], []
-        for name, mark in self._parts():
-            names.append(name)
-            if mark:
-                tensors.append(name)
-                self.operands[name] = _OPERANDS[mark.rstrip("?*")]
-            if mark.endswith("?"):
-                optional.append(name)
-        self.arguments, self.tensors, self.optional = tuple(names), tuple(tensors), tuple(optional)
-        taken = RESERVED.intersection(names)
+        parts = self._parts()
+        self.operands = {name: _OPERANDS[mark.rstrip("?*")] for name, mark in parts if mark}
+        self.arguments, self.tensors = tuple(name for name, _ in parts), tuple(self.operands)
+        self.optional = tuple(name for name, mark in parts if mark.endswith("?"))
+        taken = RESERVED.intersection(self.arguments)
         if taken and self.rules:
             raise ValueError(f"row {self.name}: {sorted(taken)} are names of the generated text")
         if self.form in ("unary", "binary") and self.shape is None:
@@ -156,11 +151,6 @@ class Row:
         """The kind of the op's result on *kind*."""
         return of_same_device(kind, self.result)
 
-    @property
-    def saves(self) -> set[str]:
-        """The arguments (and ``out``) that some rule reads."""
-        return {name for rule in self.rules.values() for name in rule_arguments(rule)}
-
 
 def of_same_device(kind: Any, dtype: str) -> Any:
     """The kind of the same device with the dtype that a row names: ``same``, bool or int64."""
@@ -182,7 +172,7 @@ def no_derivative(name: str) -> dict[str, Any]:
     return {"x": refuse, "y": refuse}
 
 
-_FIELDS = {f.name for f in dataclasses.fields(Row)} - {"name", "signature", "form", "doc", "rules"}
+_FIELDS = {f.name for f in dataclasses.fields(Row) if f.init and f.name != "rules"}
 
 
 def row(name: str, signature: str, form: str = "general", *, doc: str = "", **fields: Any) -> Row:

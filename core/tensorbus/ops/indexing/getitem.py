@@ -63,9 +63,7 @@ def _make_getitem() -> Any:
         "    if step is not None and (type(step) is not int or step <= 0):",
         "        return other(x, index)",
     ]
-    method = shortcut(
-        "leading", "x, index", first, "SIZES[r.shape]", True, other=_make_other_getitem()
-    )
+    method = shortcut("leading", "x, index", first, "SIZES[r.shape]", other=_make_other_getitem())
     method.__name__ = method.__qualname__ = "__getitem__"
     method.__doc__ = "Part of the tensor: a view for ints, slices, None and ``...``, else a copy."
     return method

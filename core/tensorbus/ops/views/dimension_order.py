@@ -66,7 +66,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 def _make_transpose() -> Any:
     first = ["    if x._b is not None:", "        return general(x, dim0, dim1)"]
     method = shortcut(
-        "transpose", "x, dim0, dim1", first, "SIZES[r.shape]", True, general=core("transpose")
+        "transpose", "x, dim0, dim1", first, "SIZES[r.shape]", general=core("transpose")
     )
     method.__name__ = method.__qualname__ = "transpose"
     method.__doc__ = "Two dimensions exchanged, without a copy."

@@ -81,7 +81,6 @@ def _make_view() -> Any:
         "x, *given, size=None, dtype=None",
         first,
         "s",
-        True,
         SHAPES=_shapes,
         view_slowly=_view_slowly,
     )
