@@ -57,7 +57,7 @@ def empty_cache(type: str) -> None:
 
 
 def memory_allocated(device: Any) -> int:
-    """Bytes in use on a device by this process; 0 where the backend cannot tell."""
+    """Bytes in use on a device by this process; 0 where the backend does not say."""
     backend, index = _found(device)
     return backend.memory_allocated(index) or 0
 

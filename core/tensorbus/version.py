@@ -1,3 +1,3 @@
-"""The version of this distribution, in its one place."""
+"""The version of this distribution, written once."""
 
 __version__ = "0.1.0"

@@ -79,7 +79,7 @@ def test_collectives_write_outside_autograd_and_count_as_writes():
 
 # -- devices ---------------------------------------------------------------------------------
 def test_tensors_of_any_device_go_through_the_host_and_it_is_told_once():
-    staging._told.clear()
+    staging._warned.clear()
     with discovery.plugged(StrictBackend()) as device, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `simplefilter` is every thread's: the count comes below
 
@@ -105,7 +105,7 @@ def test_tensors_of_any_device_go_through_the_host_and_it_is_told_once():
             assert half.tolist() == [1.5] * 3
 
         dist.local.run(rank, 2, backend="tcp")
-        assert staging._told == {("tcp", device)}
+        assert staging._warned == {("tcp", device)}
 
 
 def test_a_comm_that_takes_a_devices_memory_gets_its_arrays(install):

@@ -93,7 +93,7 @@ def test_buckets_are_in_reverse_order_and_the_first_is_small() -> None:
     def rank() -> Any:
         net = nn.Sequential(*(nn.Linear(300, 300, bias=False) for _ in range(10)))
         ddp = DDP(net, bucket_cap_mb=1.5)
-        return [b.places for b in ddp.reducer.buckets]
+        return [b.indices for b in ddp.reducer.buckets]
 
     # 0.34 MiB each: the first bucket closes past 1 MiB, the next ones past 1.5 MiB.
     assert run(rank, 1) == [[[9, 8, 7], [6, 5, 4, 3, 2], [1, 0]]]

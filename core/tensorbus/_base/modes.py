@@ -1,6 +1,6 @@
 """The one flag that sends every op to the slow path: inference, tracing, profiling and their like.
 
-And inference mode itself, whose tensors are told by their version cells.
+And inference mode itself, whose tensors are known by their version cells.
 """
 
 from __future__ import annotations

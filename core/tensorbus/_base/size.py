@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple of its extents.
+    """The shape of a tensor: a tuple of the sizes of its dimensions.
 
     >>> import tensorbus
     >>> tensorbus.zeros(2, 3).shape
@@ -18,7 +18,7 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def numel(self) -> int:
-        """The number of elements: the product of the extents."""
+        """The number of elements: the product of the sizes."""
         return math.prod(self)
 
     def __repr__(self) -> str:

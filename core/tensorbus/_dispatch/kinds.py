@@ -51,21 +51,21 @@ class Kind:
         TABLES.append(self)
 
     def add_row(self, row: Any) -> None:
-        """Give an op its place in the table: a stub that resolves it at the first call."""
-        for name in _places(row):
+        """Give an op its entry in the table: a stub that resolves it at the first call."""
+        for name in _names(row):
             self.__dict__[name] = functools.partial(_first_call, self, name)
 
     def kill(self, dead: _DeadBackend) -> None:
         """Make every op an error: the process was forked."""
         self.backend = dead  # type: ignore[assignment]
         for row in ROWS.values():
-            for name in _places(row):
+            for name in _names(row):
                 self.__dict__[name] = dead.refuse
 
     if TYPE_CHECKING:
 
         def __getattr__(self, op: str) -> Callable[..., Any]:
-            """The entry of an op: a place of the table, filled when the op is first used."""
+            """The entry of an op: a slot of the table, filled when the op is first used."""
 
     def __repr__(self) -> str:
         return f"<kind {self.device} {self.dtype}>"
@@ -179,7 +179,7 @@ class Kind:
         return self.numbers[id(constant)][1] if id(constant) in self.numbers else constant
 
 
-def _places(row: Any) -> tuple[str, ...]:
+def _names(row: Any) -> tuple[str, ...]:
     """The names of an op in the table: views have a second one, without a guard."""
     return (row.name, "fast_" + row.name) if row.form == "view" else (row.name,)
 

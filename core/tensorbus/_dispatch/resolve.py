@@ -1,4 +1,4 @@
-"""What runs for an op on a device: the only place that decides.
+"""What runs for an op on a device: the only module that decides.
 
 ``resolve`` is asked once for each op and kind. It looks, in this order, at overlays, at the
 backend's own kernels, at the composite of the op's row, and last at the CPU.

@@ -83,14 +83,14 @@ def gradcheck(
     Source: https://pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradcheck.html
     """
     given = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    places = [i for i, x in enumerate(given) if isinstance(x, Tensor) and x.requires_grad]
-    if not places:
+    indices = [i for i, x in enumerate(given) if isinstance(x, Tensor) and x.requires_grad]
+    if not indices:
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them "
             "have requires_grad=True."
         )
     try:
-        _check(func, given, places, eps, atol, rtol, nondet_tol)
+        _check(func, given, indices, eps, atol, rtol, nondet_tol)
     except GradcheckError:
         if raise_exception:
             raise
@@ -99,22 +99,22 @@ def gradcheck(
 
 
 def _check(
-    func: Callable[..., Any], given: tuple[Any, ...], places: list[int], eps: float, atol: float,
+    func: Callable[..., Any], given: tuple[Any, ...], indices: list[int], eps: float, atol: float,
     rtol: float, nondet_tol: float,
 ) -> None:  # fmt: skip
     made = _outputs(func(*given))
     outputs = [t for t in made if t.requires_grad]
     plain = [x.detach() if isinstance(x, Tensor) else x for x in given]
-    numerical = {i: _numerical(func, plain, i, eps) for i in places}
+    numerical = {i: _numerical(func, plain, i, eps) for i in indices}
     if not outputs:  # then no output may change
         if any(np.any(matrix) for found in numerical.values() for matrix in found):
             raise GradcheckError("Numerical gradient for function expected to be zero")
         return
     kept = [o for o, t in enumerate(made) if t.requires_grad]
     for o, out in enumerate(outputs):
-        analytical = _analytical(outputs, [given[i] for i in places], o)
-        again = _analytical(outputs, [given[i] for i in places], o)
-        for i, matrix, second in zip(places, analytical, again, strict=True):
+        analytical = _analytical(outputs, [given[i] for i in indices], o)
+        again = _analytical(outputs, [given[i] for i in indices], o)
+        for i, matrix, second in zip(indices, analytical, again, strict=True):
             expected = numerical[i][kept[o]] if numerical[i] else np.zeros_like(matrix)
             expected = expected.reshape(matrix.shape)
             if not np.allclose(matrix, expected, rtol=rtol, atol=atol, equal_nan=True):
@@ -129,7 +129,7 @@ def _check(
                     f"gradient matches numerical gradient. The tolerance for nondeterminism was "
                     f"{nondet_tol}."
                 )
-        for i in places:
+        for i in indices:
             g = grad(
                 [out], [given[i]], [out.detach() * 0 + 1], retain_graph=True, allow_unused=True
             )

@@ -114,7 +114,7 @@ def _all_checked(
 
 
 def _checked(hook: Callable[..., Any], given: Any, made: Any, create_graph: bool) -> Any:
-    """What a hook returned in a gradient's place, which must be like the gradient."""
+    """What a hook returned instead of a gradient, which must be like the gradient."""
     if given is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     if not isinstance(made, Tensor):

@@ -26,7 +26,7 @@ class Node:
     __slots__ = ("__weakref__", "h", "k", "meta", "q")
     arity = 0
     numbers = 0
-    """How many inputs after those with edges were numbers, of which hooks are told, too."""
+    """How many inputs after those with edges were numbers, which hooks see, too."""
     takes_none = False
     """Whether it runs though no gradient came."""
     k: Any

@@ -49,7 +49,7 @@ def _draw_samples(
     labels: NDArray[np.int64],
     predicted: NDArray[np.int64],
 ) -> None:
-    # The mistakes are what one wants to see: up to half of the places are theirs.
+    # The mistakes are what one wants to see: up to half of the pictures are theirs.
     wrong = np.flatnonzero(predicted != labels)[: ROWS * COLUMNS // 2]
     right = np.flatnonzero(predicted == labels)[: ROWS * COLUMNS - len(wrong)]
     figure.suptitle("Held-out digits: predicted (true)")

@@ -11,7 +11,7 @@ from tensorbus.distributed.store import Store
 
 
 def agree(store: Store, rank: int, world_size: int, timeout: float, where: str = "") -> int:
-    """Take a place in the job (the next free one where *rank* is -1) and wait for the others.
+    """Take a rank in the job (the next free one where *rank* is -1) and wait for the others.
 
     ``DistStoreError`` on the ranks concerned for a wrong world size, a rank that is taken, a job
     that is complete, and for ranks that do not come.
@@ -36,7 +36,7 @@ def agree(store: Store, rank: int, world_size: int, timeout: float, where: str =
         _refuse(
             store,
             f"rank {rank} was started twice, as {other} and as {me}, or two jobs use {where}: give "
-            f"each process a rank of its own, and each job a place of its own",
+            f"each process a rank of its own, and each job an address of its own",
         )
     store.set(f"who/{rank}", me)
     if store.add("joined", 1) == world_size:
@@ -48,7 +48,7 @@ def agree(store: Store, rank: int, world_size: int, timeout: float, where: str =
 def _full(me: str, where: str, world_size: int) -> str:
     return (
         f"{me} comes too late: the job at {where} has all its {world_size} ranks already. Two jobs "
-        f"may use the same place, or one that crashed has left it behind: choose another"
+        f"may use the same address, or one that crashed has left it behind: choose another"
     )
 
 

@@ -36,7 +36,7 @@ def meet(spec: CommSpec, launch: Launch, timeout: float) -> Meeting:
     ranks = tuple(range(launch.size))
     context = CommContext("bootstrap", launch.rank, ranks, timeout)
     comm = discovery.comm(spec.name)(context)
-    told = np.zeros(_SIZE, np.uint8)
+    card = np.zeros(_SIZE, np.uint8)
     store = None
     alone = launch.local_size in (0, launch.size)
     name = "127.0.0.1" if alone else socket.gethostbyname(socket.gethostname())
@@ -46,9 +46,9 @@ def meet(spec: CommSpec, launch: Launch, timeout: float) -> Meeting:
             secret = secrets.token_hex(32).encode()
             store = TCPStore(address, 0, is_master=True, timeout=timeout, secret=secret)
             text = f"{store.port} {secret.decode()} {address}".encode()
-            told[: len(text)] = np.frombuffer(text, np.uint8)
-        comm.broadcast(told, uint8, 0, timeout)
-        port, key, host = told.tobytes().rstrip(b"\0").decode().split(" ")
+            card[: len(text)] = np.frombuffer(text, np.uint8)
+        comm.broadcast(card, uint8, 0, timeout)
+        port, key, host = card.tobytes().rstrip(b"\0").decode().split(" ")
         if store is None:
             store = TCPStore(host, int(port), timeout=timeout, secret=key.encode())
         comm.barrier(timeout)

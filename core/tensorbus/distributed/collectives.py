@@ -236,7 +236,7 @@ def all_to_all_single(
     """Send a part of *input* to each rank and get a part of *output* from each.
 
     Parts are counted along the first dimension; without split sizes they are equal.
-    ``output_split_sizes[i]`` equals what rank *i* has at this rank's place of its input sizes.
+    ``output_split_sizes[i]`` equals what rank *i* has at this rank's index of its input sizes.
     """
     checks.check_tensor(output, "output")
     checks.check_tensor(input, "input")

@@ -21,7 +21,7 @@ VARIABLE = "TENSORBUS_DISTRIBUTED_DEBUG"
 _SIZE = 512
 
 Shown = tuple[str, str]
-"""What must be equal on all ranks, and what is told besides where it is not."""
+"""What must be equal on all ranks, and what is shown besides where it is not."""
 
 
 class DebugLevel(enum.IntEnum):
@@ -59,7 +59,7 @@ def get_debug_level() -> DebugLevel:
 
 
 def shown(*tensors: Tensor, same: Any = "", shapes: bool = True) -> Shown:
-    """What the ranks compare of a collective; without *shapes* those are only told."""
+    """What the ranks compare of a collective; without *shapes* those are only shown."""
     if not level():
         return "", ""
     dtypes = ", ".join(sorted({t._k.dtype.name for t in tensors}))
@@ -70,11 +70,11 @@ def shown(*tensors: Tensor, same: Any = "", shapes: bool = True) -> Shown:
 def compare(group: ProcessGroup, number: int, call: str, shown: Shown) -> None:
     """Tell each other what is to be done; ``DistBackendError`` on all ranks where it differs."""
     mine = json.dumps([f"{call} number {number}: {shown[0]}", shown[1]]).encode()[:_SIZE]
-    told = [_read(t) for t in _exchange(group, number, mine.ljust(_SIZE))]
-    if len({same for same, _ in told}) > 1:
+    received = [_read(t) for t in _exchange(group, number, mine.ljust(_SIZE))]
+    if len({same for same, _ in received}) > 1:
         sides = "; ".join(
             f"rank {rank} calls {same} {more}".rstrip()
-            for rank, (same, more) in zip(group.ranks, told, strict=True)
+            for rank, (same, more) in zip(group.ranks, received, strict=True)
         )
         raise DistBackendError(
             f"[rank {group.me}] the ranks of group {group.group_name!r} do not agree: {sides}. "
@@ -92,9 +92,9 @@ def _exchange(group: ProcessGroup, number: int, mine: bytes) -> list[bytes]:
     return group.share(f"debug/{number}", mine)
 
 
-def _read(told: bytes) -> tuple[str, str]:
+def _read(received: bytes) -> tuple[str, str]:
     try:
-        same, more = json.loads(told)
+        same, more = json.loads(received)
     except ValueError:  # cut off at the size
-        return told.decode(errors="replace").strip(), ""
+        return received.decode(errors="replace").strip(), ""
     return same, more

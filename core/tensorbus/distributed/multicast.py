@@ -157,11 +157,11 @@ def _find_store(said: Announcements, world_size: int, secret: bytes, timeout: fl
             served = TCPStore(address, 0, is_master=True, timeout=timeout, secret=secret)
             said.say(port=served.port, host=address)
             return served
-        told, sender = found[leader]
-        if leader != said.own and "port" in told:
+        card, sender = found[leader]
+        if leader != said.own and "port" in card:
             # The zone of a link-local address (fe80::1%eth0) is that of this machine.
-            host = sender if "%" in sender else told["host"]
-            return TCPStore(host, told["port"], timeout=timeout, secret=secret)
+            host = sender if "%" in sender else card["host"]
+            return TCPStore(host, card["port"], timeout=timeout, secret=secret)
     raise DistNetworkError(
         f"{len(found)} of {world_size} processes met at the multicast group within {timeout:g} "
         f"seconds: start the others, with the same TENSORBUS_JOB_SECRET, on networks that "

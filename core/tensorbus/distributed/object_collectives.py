@@ -45,7 +45,7 @@ def _padded(data: Tensor, size: int) -> Tensor:
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
-    """Give every rank the objects of all, in a list by rank that has a place for each.
+    """Give every rank the objects of all, in a list by rank that has an element for each.
 
     >>> import tensorbus.distributed as dist
     >>> def rank():
@@ -138,7 +138,7 @@ def scatter_object_list(
     group: Any = None,
     group_src: int | None = None,
 ) -> None:
-    """Put each rank's object of *src*'s input list into the first place of its output list."""
+    """Put each rank's object of *src*'s input list into the first element of its output list."""
     pg = checks.member(group, "scatter_object_list")
     if pg is None:
         return

@@ -14,7 +14,7 @@ from tensorbus.distributed.process_group import ProcessGroup
 from tensorbus.op_engine.in_place import refuse_overlap
 from tensorbus.plugin.comm import HOST, Comm
 
-_told: set[tuple[str, str]] = set()
+_warned: set[tuple[str, str]] = set()
 
 
 def route(group: ProcessGroup, kind: Kind) -> tuple[Comm, bool]:
@@ -45,8 +45,8 @@ def _find_route(group: ProcessGroup, kind: Kind) -> tuple[Comm, bool]:
 
 def _tell(comm: Comm, kind: Kind) -> None:
     pair = (comm.name, kind.device.type)
-    if pair not in _told:
-        _told.add(pair)
+    if pair not in _warned:
+        _warned.add(pair)
         warnings.warn(
             f"the comm {comm.name!r} cannot take memory of device {kind.device.type!r}: its "
             f"tensors go through host memory",

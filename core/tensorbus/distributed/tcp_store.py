@@ -155,7 +155,7 @@ def _read(connection: socket.socket, size: int) -> bytes:
 class TCPStore(Store):
     """Keys served by one process (``is_master=True``) to those that know the job's secret.
 
-    ``port=0`` takes a free one, which ``port`` tells. *secret* is by default that of
+    ``port=0`` takes a free one, which ``port`` gives. *secret* is by default that of
     ``TENSORBUS_JOB_SECRET``. ``DistNetworkError`` where the server can't be reached in time.
     With *world_size*, the master waits until that many processes have connected.
 

@@ -98,7 +98,7 @@ def _call(
     try:
         fn(number, *args)
     except KeyboardInterrupt:
-        pass  # the parent gets it too, and tells
+        pass  # the parent gets it too, and reports it
     except Exception:
         text = traceback.format_exc()
         if len(text) > _LONGEST:

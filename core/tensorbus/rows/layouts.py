@@ -50,7 +50,7 @@ def broadcast_shapes(*shapes: Shape) -> Size:
 def pointwise_strides(shape: Shape, *operands: tuple[Shape, Shape]) -> Shape:
     """The result's strides for operands given as (shape, strides).
 
-    Dimensions are ordered by the first operand that tells two of them apart; broadcast ones tell
+    Dimensions are ordered by the first operand that orders two of them; broadcast ones say
     nothing.
     """
     rank = len(shape)
@@ -185,7 +185,7 @@ def view_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
             shape[dim - 1] == 1 or strides[dim - 1] == shape[dim] * strides[dim]
         )  # the next dimension continues this one
         if joins and shape[dim - 1] == 1 and strides[dim - 1] != shape[dim] * strides[dim]:
-            # An extent of 1 joins whatever its stride says; keep the inner stride for the next.
+            # A size of 1 joins whatever its stride says; keep the inner stride for the next.
             strides = (*strides[: dim - 1], shape[dim] * strides[dim], *strides[dim:])
         if joins:
             continue

@@ -27,7 +27,7 @@ def permute(F: Any, x: Any, dims: Shape) -> Any:
 
 
 def expand(F: Any, x: Any, shape: Shape) -> Any:
-    """Extents of 1 repeated without a copy, and new leading dimensions."""
+    """Dimensions of size 1 repeated without a copy, and new leading dimensions."""
     _, offset, strides = F.layout(x)
     lead = len(shape) - len(x.shape)
     new = [0] * lead
@@ -46,7 +46,7 @@ def slice_(F: Any, x: Any, dim: int, start: int, stop: int | None, step: int) ->
 
 
 def select(F: Any, x: Any, dim: int, i: int) -> Any:
-    """One place of a dimension, which disappears."""
+    """One index of a dimension, which disappears."""
     _, offset, strides = F.layout(x)
     shape = (*x.shape[:dim], *x.shape[dim + 1 :])
     new = (*strides[:dim], *strides[dim + 1 :])
@@ -59,7 +59,7 @@ def _reach(shape: Shape, distance: int) -> int:
 
 
 def unsqueeze(F: Any, x: Any, dim: int) -> Any:
-    """A new dimension of extent 1."""
+    """A new dimension of size 1."""
     _, offset, strides = F.layout(x)
     stride = x.shape[dim] * strides[dim] if dim < len(x.shape) else 1
     shape = (*x.shape[:dim], 1, *x.shape[dim:])

@@ -22,14 +22,14 @@ def steps(made: Any) -> list[tuple[Row, tuple[Any, ...]]]:
     found = []
     while made is not None:
         row = made[0]
-        n = len(row.arguments)  # the view's tensor among them, in whose place the row stands
+        n = len(row.arguments)  # the view's tensor among them, for which the row stands
         found.append((row, made[1:n]))
         made = made[n] if len(made) > n else None
     return found[::-1]
 
 
 class Cut:
-    """In the place of a recipe: a view whose history is not its base's."""
+    """Instead of a recipe: a view whose history is not its base's."""
 
     __slots__ = ("what", "why")
 

@@ -41,7 +41,7 @@ _DESCRIPTIONS = {
 """What the argument is that has such a mark in a signature."""
 
 TABLES: list[Any] = []
-"""The kinds made so far: a row declared later gets a place in each."""
+"""The kinds made so far: a row declared later gets a slot in each."""
 
 
 @dataclass(eq=False)
@@ -98,7 +98,7 @@ class Row:
     composes_numbers: bool = False
     """Whether the composition of a binary op takes Python numbers as they are."""
     number_inputs: int = 0
-    """How many inputs its node has, as hooks see them, for a number in the place of an operand."""
+    """How many inputs its node has, as hooks see them, for a number instead of an operand."""
     piecewise_linear: bool = False
     """Whether a gradient, differentiated again, is zero in each operand, not unrelated to it: so
     PyTorch has it of ops such as ``relu``, and not of all whose slope is constant."""
@@ -164,7 +164,7 @@ def rule_arguments(rule: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def no_derivative(name: str) -> dict[str, Any]:
-    """Rules that refuse: an op without a derivative is told in backward, not passed over."""
+    """Rules that refuse: an op without a derivative is refused in backward, not passed over."""
 
     def refuse(F: Any, g: Any) -> Any:
         raise RuntimeError(f"derivative for aten::{name} is not implemented")

@@ -82,9 +82,9 @@ class ArchiveWriter:
         start = self._position + _LOCAL.size + len(path) + len(extra) + _FIELD.size
         padding = -start % ALIGNMENT
         extra += _FIELD.pack(_PADDING_FIELD, padding) + b"\0" * padding
-        told = min(size, _LARGE) if size < self._large else _LARGE
+        shown = min(size, _LARGE) if size < self._large else _LARGE
         self._write(
-            _LOCAL.pack(b"PK\3\4", 45, _UTF8_NAMES, 0, 0, _JANUARY_1980, entry.crc, told, told,
+            _LOCAL.pack(b"PK\3\4", 45, _UTF8_NAMES, 0, 0, _JANUARY_1980, entry.crc, shown, shown,
                         len(path), len(extra))
         )  # fmt: skip
         self._write(path + extra)
@@ -142,7 +142,7 @@ class ArchiveReader:
         names = [entry.name.decode("utf-8", "replace") for entry in entries]
         if len(set(names)) < len(names):
             raise CheckpointError("The checkpoint is damaged: a record's name occurs twice.")
-        self._check_places(entries)
+        self._check_offsets(entries)
         folder = names[0].partition("/")[0] + "/" if names else ""
         self._records = {
             name.removeprefix(folder): entry for name, entry in zip(names, entries, strict=True)
@@ -179,7 +179,7 @@ class ArchiveReader:
             raise _damaged("its table of contents is out of place")
         return start, self._read(start, size)
 
-    def _check_places(self, entries: list[_Entry]) -> None:
+    def _check_offsets(self, entries: list[_Entry]) -> None:
         free = 0
         for entry in sorted(entries, key=lambda entry: entry.offset):
             if entry.offset < free:
@@ -258,7 +258,7 @@ def _entries(contents: bytes) -> Iterator[_Entry]:
             )
         packed, size, offset = _widened(extra, packed, size, offset)
         if packed != size:
-            raise _damaged("a stored record tells two different sizes")
+            raise _damaged("a stored record gives two different sizes")
         yield _Entry(name, crc, size, offset)
 
 

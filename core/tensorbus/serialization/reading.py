@@ -121,8 +121,8 @@ class _TrustingUnpickler(pickle.Unpickler):
 
 def _our_class(module: str, name: str) -> Any:
     """The class of ours that stands for one of PyTorch's; it may live in another module."""
-    for place in (tensorbus, tensorbus.nn, tensorbus.optim):
-        found = getattr(place, name, None)
+    for namespace in (tensorbus, tensorbus.nn, tensorbus.optim):
+        found = getattr(namespace, name, None)
         if found is not None:
             return found
     raise CheckpointError(
@@ -135,7 +135,7 @@ class _Storages:
 
     def __init__(self, archive: ArchiveReader, map_location: MapLocation):
         self._archive = archive
-        self._place = _placement(map_location)
+        self._at = _placement(map_location)
         self._loaded: dict[str, tuple[StorageType, int, TypedStorage]] = {}
         self.widened: Any = None
         order = b"little"
@@ -153,7 +153,7 @@ class _Storages:
         if not isinstance(kind, StorageType) or type(count) is not int or count < 0:
             raise bad("its pickle has a storage of unknown kind or size")
         if not isinstance(key, str) or not isinstance(location, str):
-            raise bad("its pickle has a storage without name or place")
+            raise bad("its pickle has a storage without name or location")
         found = self._loaded.get(key)
         if found is None:
             found = self._loaded[key] = kind, count, self._read(kind, key, location, count)
@@ -169,9 +169,9 @@ class _Storages:
             data = np.ascontiguousarray(data.reshape(-1, width)[:, ::-1]).reshape(-1)
         if dtype is tensorbus.bool and data.size and int(data.max()) > 1:
             raise bad(f"the storage {key!r} holds truth values other than 0 and 1")
-        storage = self._place(data, location)
+        storage = self._at(data, location)
         if dtype is tensorbus.bfloat16 and not offers(storage.device, dtype):
-            storage = self._place(widened(data), location)
+            storage = self._at(widened(data), location)
             dtype = tensorbus.float32
             self.widened = storage.device
         return TypedStorage(dtype=dtype, wrap_storage=storage)

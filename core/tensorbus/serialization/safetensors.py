@@ -122,7 +122,7 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str
     bfloat16 becomes float32 where the device lacks it. CheckpointError for a file that is damaged,
     truncated or something else.
     """
-    place = tensorbus.device(device)
+    target = tensorbus.device(device)
     with open(filename, "rb") as file:
         total = file.seek(0, 2)
         file.seek(0)
@@ -139,9 +139,9 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str
             if dtype is dtypes.bool and size and int(data.max()) > 1:
                 raise _damaged(f"{name!r} holds truth values other than 0 and 1")
             data = _little_endian(data, dtype)
-            if dtype is dtypes.bfloat16 and not offers(place, dtype):
+            if dtype is dtypes.bfloat16 and not offers(target, dtype):
                 data, dtype = widened(data), dtypes.float32
-            storage = UntypedStorage.from_host(data, place)
+            storage = UntypedStorage.from_host(data, target)
             loaded[name] = tensor_from_storage(storage, dtype, 0, shape, contiguous_strides(shape))
     return loaded
 
@@ -180,7 +180,7 @@ def _entries(text: bytes, available: int) -> list[tuple[str, Any, tuple[int, ...
             raise _damaged(f"the data of {name!r} does not follow what is before it")
         position = end
     if position != available:
-        raise _damaged(f"it has {available} bytes of data, but its header tells of {position}")
+        raise _damaged(f"it has {available} bytes of data, but its header says {position}")
     return [(name, dtype, shape, end - start) for start, end, name, dtype, shape in found]
 
 

@@ -91,8 +91,8 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
         if kind is tensorbus.Size:
             return self._name("torch", "Size"), (tuple(obj),)
         if kind is tensorbus.device:
-            place: tuple[Any, ...] = (obj.type,) if obj.index is None else (obj.type, obj.index)
-            return self._name("torch", "device"), place
+            arguments: tuple[Any, ...] = (obj.type,) if obj.index is None else (obj.type, obj.index)
+            return self._name("torch", "device"), arguments
         if obj is tensorbus.strided:
             return self._name("torch.serialization", "_get_layout"), ("torch.strided",)
         return NotImplemented

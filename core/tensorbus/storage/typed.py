@@ -15,7 +15,7 @@ from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.storage.untyped import (
     UntypedStorage,
-    place_of,
+    index_of,
     shown,
     storage_of,
     tensor_from_storage,
@@ -97,7 +97,7 @@ class TypedStorage:
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
-        return self._tensor()[place_of(self._checked(index), len(self))].item()
+        return self._tensor()[index_of(self._checked(index), len(self))].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._tensor()[index if isinstance(index, slice) else self._checked(index)] = value

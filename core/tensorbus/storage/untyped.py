@@ -130,7 +130,7 @@ class UntypedStorage:
             start, size = _window(index, self._size)
             return UntypedStorage.over(self._array, self._kind, self._start + start, size)
         _check_index(self, index)
-        return self._tensor()[place_of(index, self._size)].item()
+        return self._tensor()[index_of(index, self._size)].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if type(value) is not int:
@@ -140,8 +140,8 @@ class UntypedStorage:
             )
         if not isinstance(index, slice):
             _check_index(self, index)
-            place = place_of(index, self._size, RuntimeError("out of bounds"))
-            index = slice(place, place + 1)
+            i = index_of(index, self._size, RuntimeError("out of bounds"))
+            index = slice(i, i + 1)
         self[index].fill_(value)
 
     def fill_(self, value: int) -> UntypedStorage:
@@ -211,12 +211,12 @@ def _check_index(storage: Any, index: Any) -> None:
         raise TypeError(f"can't index a {name} with {type(index).__name__}")
 
 
-def place_of(index: int, size: int, error: Exception | None = None) -> int:
+def index_of(index: int, size: int, error: Exception | None = None) -> int:
     """An index from the front; IndexError, or *error*, where there is nothing at it."""
-    place = index + size if index < 0 else index
-    if not 0 <= place < size:
-        raise error or IndexError(f"index {place} out of range for storage of size {size}")
-    return int(place)
+    i = index + size if index < 0 else index
+    if not 0 <= i < size:
+        raise error or IndexError(f"index {i} out of range for storage of size {size}")
+    return int(i)
 
 
 def shown(values: list[Any], kind: str) -> str:
@@ -273,7 +273,7 @@ def check_bounds(
         )
     if offset < 0 or any(n < 0 for n in shape) or any(s < 0 for s in strides):
         raise RuntimeError(
-            f"a view needs an offset, extents and strides of 0 or more, got offset {offset}, "
+            f"a view needs an offset, sizes and strides of 0 or more, got offset {offset}, "
             f"sizes {list(shape)}, strides {list(strides)}"
         )
     if 0 in shape:

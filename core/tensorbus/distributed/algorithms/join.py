@@ -17,7 +17,7 @@ _MANY = 1000
 
 
 class JoinHook:
-    """What a rank that has joined does in the place of training.
+    """What a rank that has joined does instead of training.
 
     ``main_hook`` mirrors the collectives of one iteration of the others; ``post_hook`` runs once
     when all have joined.
@@ -27,12 +27,12 @@ class JoinHook:
         """Call the collectives that one iteration of the other ranks calls."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """All have joined; those that were the last are told so."""
+        """All have joined; *is_last_joiner* says which were the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class JoinConfig:
-    """What a ``Join`` tells its joinables while it is entered."""
+    """What a ``Join`` gives its joinables while it is entered."""
 
     enable: bool = False
     throw_on_early_termination: bool = False
@@ -55,7 +55,7 @@ class Joinable(ABC):
     @property
     @abstractmethod
     def join_device(self) -> Any:
-        """The device of the tensors with which ranks tell each other."""
+        """The device of the tensors that ranks send each other."""
 
     @property
     @abstractmethod
@@ -162,7 +162,7 @@ class Join:
 
     @staticmethod
     def notify_join_context(joinable: Joinable) -> Any:
-        """Tell the ranks that have joined that an iteration begins here.
+        """Inform the ranks that have joined that an iteration begins here.
 
         Returns the ``Work`` of a reduction whose result is how many ranks take part, or None
         outside a ``Join`` and for all but its first joinable.

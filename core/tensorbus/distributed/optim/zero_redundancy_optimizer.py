@@ -75,14 +75,14 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             self._load[rank] += p.numel() * p.element_size()
 
     def _owned(self, group: dict[str, Any], rank: int) -> list[int]:
-        """The places in a group of the parameters that a rank owns."""
+        """The indices in a group of the parameters that a rank owns."""
         return [i for i, p in enumerate(group["params"]) if self._owner[id(p)] == rank]
 
     def _local_group(self, group: dict[str, Any]) -> dict[str, Any]:
-        places = self._owned(group, self.process_group.rank())
-        local = {**group, "params": [group["params"][i] for i in places]}
+        indices = self._owned(group, self.process_group.rank())
+        local = {**group, "params": [group["params"][i] for i in indices]}
         if "param_names" in group:
-            names = [group["param_names"][i] for i in places]
+            names = [group["param_names"][i] for i in indices]
             del local["param_names"]
             local["params"] = list(zip(names, local["params"], strict=True)) if names else []
             if not names:
@@ -144,9 +144,9 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         whole = super().state_dict()
         whole["state"] = {}
         for rank, state in enumerate(self._all_states):
-            for local, place in enumerate(self._numbers(rank)):
+            for local, index in enumerate(self._numbers(rank)):
                 if local in state:
-                    whole["state"][place] = state[local]
+                    whole["state"][index] = state[local]
         whole["state"] = dict(sorted(whole["state"].items()))
         return whole
 

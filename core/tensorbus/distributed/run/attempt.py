@@ -94,12 +94,12 @@ class Attempt:
             self.ranks.append(rank)
 
     def _watch(self) -> Outcome:
-        told = False
+        reported = False
         while True:
-            if not told and all(rank.code == 0 for rank in self.ranks):
-                told = True
+            if not reported and all(rank.code == 0 for rank in self.ranks):
+                reported = True
                 self.nodes.succeeded(self.job)
-            if told and self.nodes.all_succeeded:
+            if reported and self.nodes.all_succeeded:
                 return Outcome()
             event = self._next(None)
             # What is left of an earlier attempt is of no concern.

@@ -98,14 +98,14 @@ class Cluster:
             raise UsageError(
                 f"--node-rank {plan.node_rank} is taken by another launcher of this job"
             )
-        nprocs, end, told = [], time.monotonic() + _MEETING, False
+        nprocs, end, said = [], time.monotonic() + _MEETING, False
         for node in range(plan.nnodes):
             while not self._has(f"node/{node}", _SILENT):
                 if time.monotonic() >= end:
                     raise UsageError(f"node {node} did not come within {_MEETING:g} s")
-                if not told:
+                if not said:
                     self._say(f"waiting for the launcher of node {node}")
-                    told = True
+                    said = True
             card: dict[str, Any] = json.loads(self._store.get(f"node/{node}"))
             for option, value in same.items():
                 if card["same"][option] != value:
@@ -194,7 +194,7 @@ class Cluster:
         self._publish("gone", reason=reason, status=status)
 
     def _publish(self, kind: str, **more: object) -> None:
-        # Where the store is gone, so is the job, and the listener tells.
+        # Where the store is gone, so is the job, and the listener says so.
         with contextlib.suppress(DistError):
             self._store.publish(_EVENTS, self._event(kind, **more))
 
@@ -217,7 +217,7 @@ class Cluster:
             found = [] if own is None else [own]
         if found:
             return min(found, key=lambda failure: (failure.blames, failure.at))
-        return self._gone or Gone(0, 1, "it told of a failure that no launcher reports")
+        return self._gone or Gone(0, 1, "it reported a failure that no launcher reports")
 
     # -- leaving -----------------------------------------------------------------------------
     def close(self) -> None:

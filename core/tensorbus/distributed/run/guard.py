@@ -2,7 +2,7 @@
 
 Run by its path, without the library: it must start in a moment. ``guard.py watch`` reads process
 groups and, when the launcher is gone, ends those that are left. ``guard.py start PID COMMAND...``
-becomes the command, with the kernel told to kill it together with the launcher.
+becomes the command, with the kernel asked to kill it together with the launcher.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Failure:
     pid: int
     seconds: float
     blames: bool
-    """Whether it told that another rank had failed."""
+    """Whether it reported that another rank had failed."""
     at: float
     """When it began to fail, by the clock on the wall."""
     words: list[str] = field(default_factory=list)

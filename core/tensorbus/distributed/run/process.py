@@ -1,4 +1,4 @@
-"""One rank's process: how it is started, told things, and what is known of its end."""
+"""One rank's process: how it is started, what it is sent, and what is known of its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pools that are told the size of their result."""
+"""Pools that are given the size of their result."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def _averaged(x: Tensor, n: int, size: int, dim: int) -> Tensor:
 def _windows(x: Tensor, bins: list[tuple[int, int]], dim: int) -> Tensor:
     """A dimension, the last or the one before, as (bin, element); short bins repeat their last."""
     most = max(end - start for start, end in bins)
-    places = [min(start + i, end - 1) for start, end in bins for i in range(most)]
-    index = tensor(places, device=x.device)
+    indices = [min(start + i, end - 1) for start, end in bins for i in range(most)]
+    index = tensor(indices, device=x.device)
     return core("picked_along")(x, x.dim() + dim, index).unflatten(dim, (len(bins), most))
 
 
@@ -100,12 +100,12 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     windows = _windows(_windows(input, columns, -1).flatten(-2), rows, -2)
     across = max(end - start for start, end in columns)
     windows = windows.unflatten(-1, (ow, across)).transpose(-3, -2).flatten(-2)
-    y, place = windows.max(-1)
+    y, index = windows.max(-1)
     if not return_indices:
         return y
     starts = [tensor([start for start, _ in bins], device=y.device) for bins in (rows, columns)]
-    row = place // across + starts[0].view(oh, 1)
-    return y, row * w + place % across + starts[1]
+    row = index // across + starts[0].view(oh, 1)
+    return y, row * w + index % across + starts[1]
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:

@@ -165,7 +165,7 @@ def _transpose(
         )
     _check_bias(given, b, w._s[1] * groups)
     if any(extra[d] >= stride[d] and extra[d] >= dilation[d] for d in range(spatial)):
-        told = [
+        listed = [
             f"{what}_{side}: {values[d]}"
             for what, values in (
                 ("output_padding", extra),
@@ -176,7 +176,7 @@ def _transpose(
         ]
         raise RuntimeError(
             "output padding must be smaller than either stride or dilation, but got "
-            + " ".join(told)
+            + " ".join(listed)
         )
     sizes, kernel = x._s[-spatial:], w._s[2:]
     size = tuple(
@@ -188,7 +188,7 @@ def _transpose(
             f"Given input size per channel: {_by(sizes)}. Calculated output size per channel: "
             f"{_by(size)}. Output size is too small"
         )
-    # More than a stride on top is no window's place: the planes are computed whole, then cut.
+    # More than a stride on top is under no window: the planes are computed whole, then cut.
     cut = any(extra[d] >= stride[d] for d in range(spatial))
     around = (0,) * spatial if cut else padding
     planes = tuple(

@@ -107,10 +107,10 @@ def _check_bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None)
         if t is not None:
             check_device(x1, t)
             if t._k is not x1._k:
-                told = ", ".join(
+                listed = ", ".join(
                     f"{name}: {x._k.dtype.name}" for name, x in operands.items() if x is not None
                 )
-                raise RuntimeError(f"All tensors must have the same dtype, got {told}")
+                raise RuntimeError(f"All tensors must have the same dtype, got {listed}")
 
 
 @composed(node="EmbeddingBackward0")
@@ -139,10 +139,10 @@ def embedding(
         padding_idx %= n
     if max_norm is not None:
         _renormalise(input, weight, max_norm, norm_type)
-    places = input.long().reshape(-1)
-    rows = core("take")(weight, 0, places, False)
+    indices = input.long().reshape(-1)
+    rows = core("take")(weight, 0, indices, False)
     if scale_grad_by_freq and rows.requires_grad:
-        rows = _shared_by_frequency(rows, places)
+        rows = _shared_by_frequency(rows, indices)
     found = rows.view(*tuple(input.shape), *tuple(weight.shape[1:]))
     if padding_idx is None:
         return found
@@ -151,9 +151,9 @@ def embedding(
     return core("where")(padded, row.expand(found.shape), found)
 
 
-def _shared_by_frequency(rows: Tensor, places: Tensor) -> Tensor:
+def _shared_by_frequency(rows: Tensor, indices: Tensor) -> Tensor:
     """The rows, whose gradient is divided by how often each was looked up."""
-    times = places.bincount()[places].to(rows.dtype)
+    times = indices.bincount()[indices].to(rows.dtype)
     rows.register_hook(lambda g: g / times.view(-1, *(1,) * (g.dim() - 1)))
     return rows
 
@@ -171,7 +171,7 @@ def _renormalise(input: Tensor, weight: Tensor, max_norm: float, norm_type: floa
 
 @composed(layout="row_major")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """1 at the place that each integer names, in a new last dimension."""
+    """1 at the index that each integer names, in a new last dimension."""
     if tensor.dtype is not dtypes.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if num_classes < 1 and num_classes != -1 and not tensor.numel():
@@ -222,11 +222,11 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     r = downscale_factor
     _check_planes("pixel_unshuffle", "downscale_factor", input, r)
     *lead, c, h, w = input.shape
-    for what, at, extent in (("height", -2, h), ("width", -1, w)):
-        if extent % r:
+    for what, at, size in (("height", -2, h), ("width", -1, w)):
+        if size % r:
             raise RuntimeError(
                 f"pixel_unshuffle expects {what} to be divisible by downscale_factor, but "
-                f"input.size({at})={extent} is not divisible by {r}"
+                f"input.size({at})={size} is not divisible by {r}"
             )
     n = len(lead)
     x = input.reshape(*lead, c, h // r, r, w // r, r)

@@ -82,11 +82,11 @@ def _bordered(input: Tensor, pad: tuple[int, ...], mode: str, value: float | Non
         )
     for d, (a, b) in enumerate(widths):
         if a or b:
-            places = _places(input, d, a, b, mode)
+            indices = _indices(input, d, a, b, mode)
             if mode == "circular":
-                input = input.index_select(d, places)
+                input = input.index_select(d, indices)
             else:
-                input = core("picked_along")(input, d, places)
+                input = core("picked_along")(input, d, indices)
     return input
 
 
@@ -97,23 +97,23 @@ def _last(
     return list(zip(input._s[-dims:], widths[-dims:], strict=True))
 
 
-def _places(input: Tensor, d: int, a: int, b: int, mode: str) -> Tensor:
+def _indices(input: Tensor, d: int, a: int, b: int, mode: str) -> Tensor:
     from tensorbus import tensor
 
     n = input.shape[d]
-    places = list(range(-a, n + b))
+    indices = list(range(-a, n + b))
     first, kept = max(-a, 0), n - max(-a, 0) - max(-b, 0)  # what negative widths leave
     if mode == "replicate":
-        places = [min(max(i, 0), n - 1) for i in places]
+        indices = [min(max(i, 0), n - 1) for i in indices]
     elif mode == "circular":
-        if places and max(a, b) > kept:
+        if indices and max(a, b) > kept:
             raise RuntimeError("Padding value causes wrapping around more than once.")
-        places = [first + (i - first) % kept for i in places]
+        indices = [first + (i - first) % kept for i in indices]
     else:
         if a >= n or b >= n:
             raise RuntimeError(
                 "Argument #4: Padding size should be less than the corresponding input dimension, "
                 f"but got: padding ({a}, {b}) at dimension {d} of input {list(input.shape)}"
             )
-        places = [-i if i < 0 else 2 * (n - 1) - i if i >= n else i for i in places]
-    return tensor(places, dtype=dtypes.int64, device=input.device)
+        indices = [-i if i < 0 else 2 * (n - 1) - i if i >= n else i for i in indices]
+    return tensor(indices, dtype=dtypes.int64, device=input.device)

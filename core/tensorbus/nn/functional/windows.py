@@ -35,14 +35,14 @@ def _pool_settings(
     for what, values in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
         if min(values) < 1:
             raise RuntimeError(
-                f"{name}(): {what} must be greater than zero, but got {_told(values)}"
+                f"{name}(): {what} must be greater than zero, but got {_text(values)}"
             )
     if min(padding) < 0:
-        raise RuntimeError(f"{name}(): padding must be non-negative, but got {_told(padding)}")
+        raise RuntimeError(f"{name}(): padding must be non-negative, but got {_text(padding)}")
     if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(padding, kernel, dilation, strict=True)):
         raise RuntimeError(
             "pad should be at most half of effective kernel size, but got "
-            f"pad={_told(padding)}, kernel_size={_told(kernel)} and dilation={_told(dilation)}"
+            f"pad={_text(padding)}, kernel_size={_text(kernel)} and dilation={_text(dilation)}"
         )
     own = x._s[-spatial:]
     sizes = [
@@ -69,7 +69,7 @@ def _check_rank(name: str, spatial: int, x: Tensor) -> None:
         )
 
 
-def _told(values: Ints) -> str:
+def _text(values: Ints) -> str:
     return str(values[0]) if len(set(values)) == 1 else str(list(values))
 
 
@@ -116,7 +116,7 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """The maximum over windows of the planes, and its place where asked for."""
+    """The maximum over windows of the planes, and its index where asked for."""
     return _max_pool(
         "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
     )

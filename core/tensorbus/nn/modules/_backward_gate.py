@@ -64,8 +64,8 @@ class BackwardGate:
 
     @staticmethod
     def _pass(values: tuple[Any, ...], run: Callable[..., Any]) -> tuple[tuple[Any, ...], bool]:
-        places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
-        wanted = {i for i in places if values[i].requires_grad}
+        indices = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
+        wanted = {i for i in indices if values[i].requires_grad}
         if not wanted or not tensorbus.is_grad_enabled():
             return values, False
 
@@ -73,15 +73,15 @@ class BackwardGate:
 
         def run_on_all(grads: tuple[Any, ...]) -> tuple[Any, ...]:
             row: list[Any] = [None] * count
-            for place, grad in zip(places, grads, strict=True):
-                row[place] = grad if place in wanted else None
+            for i, grad in zip(indices, grads, strict=True):
+                row[i] = grad if i in wanted else None
             changed = run(tuple(row))
-            return tuple(changed[place] for place in places)
+            return tuple(changed[i] for i in indices)
 
         mixed = list(values)
-        passed = _Gate.apply(run_on_all, *(values[i] for i in places))
-        for place, tensor in zip(places, passed, strict=True):
-            mixed[place] = tensor
+        passed = _Gate.apply(run_on_all, *(values[i] for i in indices))
+        for i, tensor in zip(indices, passed, strict=True):
+            mixed[i] = tensor
         is_named = hasattr(values, "_fields")
         return (type(values)(*mixed) if is_named else tuple(mixed)), True
 

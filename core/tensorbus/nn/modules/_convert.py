@@ -21,7 +21,7 @@ class ModuleConversion:
     _modules: dict[str, Module | None]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Puts `fn(t)` in the place of each parameter, gradient and buffer.
+        """Puts `fn(t)` instead of each parameter, gradient and buffer.
 
         Parameters stay the same objects, so that an optimizer that holds them goes on working.
         """

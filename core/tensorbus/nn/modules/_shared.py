@@ -37,15 +37,14 @@ def iter_pairs(what: str, given: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(given, Mapping) or (hasattr(given, "keys") and hasattr(given, "items")):
         yield from given.items()
         return
-    for place, pair in enumerate(given):
+    for i, pair in enumerate(given):
         if not isinstance(pair, Iterable):
             raise TypeError(
-                f"{what} update sequence element #{place} should be Iterable; is "
-                f"{type(pair).__name__}"
+                f"{what} update sequence element #{i} should be Iterable; is {type(pair).__name__}"
             )
         pair = tuple(pair)
         if len(pair) != 2:
             raise ValueError(
-                f"{what} update sequence element #{place} has length {len(pair)}; 2 is required"
+                f"{what} update sequence element #{i} has length {len(pair)}; 2 is required"
             )
         yield pair

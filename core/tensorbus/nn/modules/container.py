@@ -184,10 +184,10 @@ class ModuleList(_ModuleSequence):
         # Equal neighbours are shown once, with their number.
         lines = []
         for text, run in groupby(enumerate(map(repr, self)), key=operator.itemgetter(1)):
-            places = [place for place, _ in run]
-            line = f"({places[0]}): {text}"
-            if len(places) > 1:
-                line = f"({places[0]}-{places[-1]}): {len(places)} x {text}"
+            indices = [i for i, _ in run]
+            line = f"({indices[0]}): {text}"
+            if len(indices) > 1:
+                line = f"({indices[0]}-{indices[-1]}): {len(indices)} x {text}"
             lines.append(indent(line))
         inside = "\n  " + "\n  ".join(lines) + "\n" if lines else ""
         return f"{self._get_name()}({inside})"

@@ -62,7 +62,7 @@ class MaxPool2d(_MaxPool):
         stride: step of the window; its size by default.
         padding: rows of minus infinity added on both sides.
         dilation: distance of the window's elements.
-        return_indices: whether to return the flat places of the maxima too.
+        return_indices: whether to return the flat indices of the maxima too.
         ceil_mode: whether a last, incomplete window counts.
 
     Shapes: (N, C, H, W) or (C, H, W) to the same with smaller H and W.
@@ -212,7 +212,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
 
     Args:
         output_size: (H, W), or one number for both; None keeps the input's size.
-        return_indices: whether to return the flat places of the maxima too.
+        return_indices: whether to return the flat indices of the maxima too.
     """
 
     _function = "adaptive_max_pool2d"

@@ -1,4 +1,4 @@
-"""Gradients that travel together: flat tensors with a place for each parameter's gradient."""
+"""Gradients that travel together: flat tensors with a slice for each parameter's gradient."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ FIRST_BYTES = 1 << 20
 class Bucket:
     """One flat tensor; ``views[i]`` has the shape and strides of ``params[i]``'s gradient."""
 
-    def __init__(self, index: int, places: list[int], params: Sequence[Tensor]):
-        self.index, self.places = index, places
-        self.params = [params[i] for i in places]
-        self.missing = len(places)
+    def __init__(self, index: int, indices: list[int], params: Sequence[Tensor]):
+        self.index, self.indices = index, indices
+        self.params = [params[i] for i in indices]
+        self.missing = len(indices)
         """How many gradients have not come in this backward pass."""
         self.work: Any = None
         first = self.params[0]
@@ -62,14 +62,14 @@ def assign(params: Sequence[Tensor], limits: Sequence[int]) -> list[Bucket]:
         if key not in open_:
             turn = used[key] = used.get(key, -1) + 1
             open_[key] = ([], 0, limits[min(turn, len(limits) - 1)])
-        places, size, limit = open_.pop(key)
-        places.append(i)
+        indices, size, limit = open_.pop(key)
+        indices.append(i)
         size += p.numel() * p.element_size()
         if size >= limit:
-            closed.append(places)
+            closed.append(indices)
         else:
-            open_[key] = (places, size, limit)
-    closed += [places for places, _, _ in open_.values()]
+            open_[key] = (indices, size, limit)
+    closed += [indices for indices, _, _ in open_.values()]
     # All gradients of a bucket must have come before it can go: its earliest parameter says when.
-    closed.sort(key=lambda places: -min(places))
-    return [Bucket(n, places, params) for n, places in enumerate(closed)]
+    closed.sort(key=lambda indices: -min(indices))
+    return [Bucket(n, indices, params) for n, indices in enumerate(closed)]

@@ -13,7 +13,7 @@ class GradBucket:
         self._bucket, self._flat, self._last = bucket, flat, last
 
     def index(self) -> int:
-        """The bucket's place in the order of reduction, from 0."""
+        """The bucket's index in the order of reduction, from 0."""
         return self._bucket.index
 
     def buffer(self) -> Tensor:

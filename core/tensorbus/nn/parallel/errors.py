@@ -40,10 +40,10 @@ def unfinished(
             "function. It looks into tensors, lists, tuples, dicts and dataclasses."
         )
     names = ", ".join(name for _, name in missing)
-    places = " ".join(str(i) for i, _ in missing)
+    indices = " ".join(str(i) for i, _ in missing)
     return RuntimeError(
         f"{text}\nParameters which did not receive grad for rank {rank}: {names}\n"
-        f"Parameter indices which did not receive grad for rank {rank}: {places}"
+        f"Parameter indices which did not receive grad for rank {rank}: {indices}"
     )
 
 

@@ -28,8 +28,8 @@ def parallel_apply(
     """
     count = len(modules)
     named = list(kwargs_tup) if kwargs_tup is not None else [{} for _ in modules]
-    places = list(devices) if devices is not None else [None] * count
-    for name, got in (("inputs", inputs), ("kwargs_tup", named), ("devices", places)):
+    targets = list(devices) if devices is not None else [None] * count
+    for name, got in (("inputs", inputs), ("kwargs_tup", named), ("devices", targets)):
         if len(got) != count:
             raise ValueError(f"The number of modules {count} is not that of {name}: {len(got)}")
     results: list[Any] = [None] * count
@@ -53,11 +53,11 @@ def parallel_apply(
         for thread in threads:
             thread.join()
     for i, error in sorted(errors.items()):
-        raise _told(error, i, places[i])
+        raise _named(error, i, targets[i])
     return results
 
 
-def _told(error: Exception, i: int, device: Any) -> Exception:
+def _named(error: Exception, i: int, device: Any) -> Exception:
     """The error of a replica, of its own type where that can be made from a text."""
     where = f"replica {i}" + ("" if device is None else f" on device {device}")
     text = "".join(traceback.format_exception(error))

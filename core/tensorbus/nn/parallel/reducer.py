@@ -45,8 +45,8 @@ class Reducer:
         self._static_used: list[bool] | None = None
         """What any rank uses, known after that pass too."""
         self.buckets = assign(self.params, (min(FIRST_BYTES, bucket_bytes), bucket_bytes))
-        self._place = {
-            i: (b, n) for b in self.buckets for n, i in enumerate(b.places)
+        self._slot = {
+            i: (b, n) for b in self.buckets for n, i in enumerate(b.indices)
         }  # fmt: skip
         self._expected = self._running = False
         self._marked: set[int] = set()
@@ -54,7 +54,7 @@ class Reducer:
         self._used = [False] * len(self.params)
         self._next = 0
         self.divisor: Callable[[], int] = group.size
-        """By what sums are divided; told anew by a forward within ``join``."""
+        """By what sums are divided; set anew by a forward within ``join``."""
         self.hook: tuple[Any, Hook] | None = None
         self._listen()
 
@@ -100,7 +100,7 @@ class Reducer:
         self._expected, self._running = True, False
         self._marked, self._next = set(), 0
         for bucket in self.buckets:
-            bucket.missing, bucket.work = len(bucket.places), None
+            bucket.missing, bucket.work = len(bucket.indices), None
         if self._static_unused is not None:
             self._unused = self._static_unused
         elif self._find_unused and not self._static:
@@ -133,7 +133,7 @@ class Reducer:
         if i in self._marked:
             raise marked_twice(i, self.names[i], static=self._static_unused is not None)
         self._marked.add(i)
-        bucket, n = self._place[i]
+        bucket, n = self._slot[i]
         param, view = self.params[i], bucket.views[n]
         grad = param.grad
         with tensorbus.no_grad():
@@ -189,7 +189,7 @@ class Reducer:
         for bucket in self.buckets:
             if bucket.work is not None:
                 self._wait(bucket)
-            for i, param, view in zip(bucket.places, bucket.params, bucket.views, strict=True):
+            for i, param, view in zip(bucket.indices, bucket.params, bucket.views, strict=True):
                 if used[i]:
                     self._write_back(param, view)
 

@@ -59,13 +59,13 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         elif epoch < 0:
             raise ValueError(f"Expected non-negative epoch, but got {epoch}")
         else:
-            self._place(epoch)
+            self._find_period(epoch)
         self.last_epoch = math.floor(epoch)
         with self._computing():
             rates = self.get_lr()
         self._set_rates(rates)
 
-    def _place(self, epoch: float) -> None:
+    def _find_period(self, epoch: float) -> None:
         """Finds the period that `epoch` is in, and how far."""
         if epoch < self.T_0:
             self.T_i, self.T_cur = self.T_0, epoch

@@ -259,11 +259,11 @@ class DataLoader(Generic[T_co]):
 
     def _counted(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Passes batches on, and warns once when a stream gives more than its length says."""
-        told = len(self)
+        length = len(self)
         for count, batch in enumerate(batches, 1):
-            if count == told + 1:
+            if count == length + 1:
                 warnings.warn(
-                    f"Length of IterableDataset {self.dataset} was reported to be {told} (in "
+                    f"Length of IterableDataset {self.dataset} was reported to be {length} (in "
                     "batches of this DataLoader), but more have been fetched. With worker "
                     "processes, each must iterate over its own part: see get_worker_info().",
                     stacklevel=2,

@@ -21,7 +21,7 @@ class DistributedSampler(Sampler[int]):
         rank: this one's number.
         shuffle: whether the order is random, another one in each epoch: call `set_epoch`.
         seed: the same on all ranks.
-        drop_last: leave indices out in the place of repeating some.
+        drop_last: leave indices out instead of repeating some.
 
     Raises:
         ValueError: the rank is not below *num_replicas*; no process group to take them from.

@@ -26,7 +26,7 @@ BATCH, FAILURE, END_OF_STREAM = range(3)
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """What ``get_worker_info()`` tells inside a worker process.
+    """What ``get_worker_info()`` gives inside a worker process.
 
     *id* from 0 to *num_workers* - 1, the *seed* this worker's random streams were set to, and
     its own copy of the *dataset*.
