@@ -24,6 +24,10 @@ def test_the_files_are_what_the_functions_give(path):
     assert path.read_text("utf-8") == _stubs.stubs()[path], f"{path.name} is old: run scripts/stubs"
 
 
+def test_every_function_of_linalg_is_in_its_stub():
+    assert names_of(ast.parse(TEXTS["linalg.pyi"]).body) == set(tensorbus.linalg.__all__)
+
+
 def names_of(body: list[ast.stmt]) -> set[str]:
     found = set()
     for node in body:
@@ -102,6 +106,8 @@ loader = torch.utils.data.DataLoader([1, 2, 3], batch_size=2)
 values, indices = x.max(dim=1)
 size: int = x.size(-1)
 strides: tuple[int, ...] = x.stride()
+length: Tensor = torch.linalg.norm(x, dim=-1, keepdim=True, dtype=torch.float64, out=y)
+product: Tensor = torch.linalg.multi_dot([x, x.mT], out=None)
 
 
 @torch.no_grad()
@@ -136,6 +142,11 @@ torch.flaot32  # attr-defined
 nn.Linaer(1, 2)  # attr-defined
 nn.Linear("a", 2)  # arg-type
 torch.optim.SDG  # attr-defined
+torch.linalg.nrom  # attr-defined
+torch.linalg.norm([1.0])  # arg-type
+torch.linalg.cross(x, x, axes=0)  # call-arg
+torch.linalg.matrix_power(x, 2, out="x")  # arg-type
+words: str = torch.linalg.vecdot(x, x)  # assignment
 x.relu_().shape.ndim  # attr-defined
 
 

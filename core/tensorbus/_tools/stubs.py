@@ -60,6 +60,7 @@ def stubs() -> dict[Path, str]:
     return {
         folder / "__init__.pyi": package_stub(),
         folder / "_tensor" / "tensor.pyi": tensor_stub(),
+        folder / "linalg.pyi": functions_stub("tensorbus.linalg"),
     }
 
 
@@ -122,6 +123,16 @@ def tensor_stub() -> str:
             file.lines.append(f"{ast.unparse(statement.target)}: {note}")
         elif isinstance(statement, ast.Assign):
             file.lines.append(ast.unparse(statement))
+    return file.text()
+
+
+def functions_stub(name: str) -> str:
+    """A module of nothing but functions that are made at run time."""
+    module = importlib.import_module(name)
+    file = _File(name, module.__all__)
+    for function in module.__all__:
+        _define(file, function, vars(module)[function])
+    file.lines += ["", f"__all__ = {module.__all__!r}"]
     return file.text()
 
 
