@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import inspect
 import linecache
@@ -76,6 +77,20 @@ def test_names_of_public_arguments_are_changed_in_the_row_alone() -> None:
     assert str(torch.mul.__doc__).startswith("``input * other``; the operands broadcast.")
     assert ROWS["xlogy"].doc == "``x * log(y)``, 0 where *x* is 0; the operands broadcast."
     assert ROWS["exp"].doc == "The exponential, element by element."
+
+
+@pytest.mark.parametrize("name", TENSOR_ROWS)
+def test_no_argument_has_a_name_that_the_text_uses_for_itself(name: str) -> None:
+    (function,) = (
+        node for node in ast.parse(source_of(name)).body if isinstance(node, ast.FunctionDef)
+    )
+    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    own = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    own |= {
+        handler.name for handler in ast.walk(function) if isinstance(handler, ast.ExceptHandler)
+    }
+    used = own | {*core(name).__globals__} - {name}
+    assert not used & {*ROWS[name].arguments}
 
 
 def test_every_rule_names_what_there_is() -> None:
