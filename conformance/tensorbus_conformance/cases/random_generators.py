@@ -145,9 +145,12 @@ def _threads(t: Trial) -> None:
 
 
 def _refused_state(_: Trial) -> None:
-    for wrong in (tensorbus.zeros(3, dtype=formats.UINT8), tensorbus.zeros(24)):
-        raised = expect_raises(functools.partial(tensorbus.set_rng_state, wrong), RuntimeError)
-        if "uint8 tensor of 24 bytes" not in str(raised):
+    for wrong, error, text in (
+        (tensorbus.zeros(3, dtype=formats.UINT8), RuntimeError, "uint8 tensor of 24 bytes"),
+        (tensorbus.zeros(24), TypeError, "RNG state must be a torch.ByteTensor"),
+    ):
+        raised = expect_raises(functools.partial(tensorbus.set_rng_state, wrong), error)
+        if text not in str(raised):
             raise Mismatch(f"the message does not say what a state is: {raised}")
 
 

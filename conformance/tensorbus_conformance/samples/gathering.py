@@ -144,7 +144,7 @@ OPS = [
         [
             E("beyond", IndexError, beyond(6, 0, 6), T(2, 3), I([0, 6])),
             E("negative", IndexError, beyond(-1, 0, 6), T(2, 3), I([0, -1])),
-            E("empty", IndexError, beyond(0, 0, 0), T(0, 3), I([[0, 0, 0]]), 0),
+            E("into-nothing", IndexError, beyond(0, 0, 0), T(0, 3), I([[0, 0, 0]]), 0),
             E("rank", RuntimeError,
               r"torch\.take_along_dim\(\): input and indices should have the same number of "
               r"dimensions, but got 2 dimensions for input, and 1 dimensions for indices",
