@@ -33,6 +33,16 @@ def _number(name: str, argument: str, position: int, value: Any) -> Any:
     return value
 
 
+def _check_bounds(start: Any, end: Any, step: Any) -> None:
+    """RuntimeError where no finite number of steps leads from one bound to the other."""
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+
+
 def _counting_kind(kind: Kind) -> Kind:
     """The kind in which places are computed: the widest for integers and half precision."""
     supported = kind.backend.capabilities(kind.index).dtypes
@@ -62,12 +72,7 @@ def arange(
     start = _number("arange", "start", 1, 0 if start is None else start)
     end = _number("arange", "end", 1, end)
     step = _number("arange", "step", 3, step)
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    _check_bounds(start, end, step)
     whole = all(isinstance(x, int) for x in (start, end, step))
     k = options.kind(dtypes.int64 if whole else None)
     if k.dtype is dtypes.bool or k.dtype.is_complex:
@@ -120,12 +125,7 @@ def range(
     start = _number("range", "start", 1, start)
     end = _number("range", "end", 2, end)
     step = _number("range", "step", 3, step)
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    _check_bounds(start, end, step)
     k = options.kind()
     n = math.floor((end - start) / step) + 1
     return _counted(k, n, start, step)
