@@ -93,12 +93,9 @@ def _convolution(
     dilation: Any,
     groups: int,
 ) -> Tensor:
-    _check_ranks(name, spatial, x, w)
-    check_same_kind(x, w, b)
-    stride, dilation = (
-        ints(name, "stride", stride, spatial),
-        ints(name, "dilation", dilation, spatial),
-    )
+    _check_operands(name, spatial, x, w, b)
+    stride = ints(name, "stride", stride, spatial)
+    dilation = ints(name, "dilation", dilation, spatial)
     kernel = w._s[2:]
     if isinstance(padding, str):
         padding, behind = _named_padding(padding, kernel, stride, dilation)
@@ -147,12 +144,9 @@ def _transpose(
     groups: int,
     dilation: Any,
 ) -> Tensor:
-    _check_ranks(name, spatial, x, w)
-    check_same_kind(x, w, b)
-    stride, dilation = (
-        ints(name, "stride", stride, spatial),
-        ints(name, "dilation", dilation, spatial),
-    )
+    _check_operands(name, spatial, x, w, b)
+    stride = ints(name, "stride", stride, spatial)
+    dilation = ints(name, "dilation", dilation, spatial)
     padding = ints(name, "padding", padding, spatial)
     extra = ints(name, "output_padding", output_padding, spatial)
     _check_settings(w, stride, padding, extra, dilation, groups)
@@ -238,7 +232,7 @@ def _named_padding(padding: str, kernel: Any, stride: Ints, dilation: Ints) -> t
 
 
 # -- checks ----------------------------------------------------------------------------------
-def _check_ranks(name: str, spatial: int, x: Tensor, w: Tensor) -> None:
+def _check_operands(name: str, spatial: int, x: Tensor, w: Tensor, b: Tensor | None) -> None:
     if len(x._s) not in (spatial + 1, spatial + 2):
         raise RuntimeError(
             f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {name}, but "
@@ -249,6 +243,7 @@ def _check_ranks(name: str, spatial: int, x: Tensor, w: Tensor) -> None:
             f"{name}: weight should have {spatial + 2} dimensions, all but the first greater than "
             f"zero, but got weight of size {list(w._s)}"
         )
+    check_same_kind(x, w, b)
 
 
 def _check_settings(
