@@ -159,7 +159,7 @@ def test_typed_storages_index_elements(device: str) -> None:
 def told() -> bool:
     from tensorbus.ops.tensor import memory
 
-    return memory._told
+    return memory._warned
 
 
 def nothing() -> Any:

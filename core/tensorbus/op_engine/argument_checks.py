@@ -249,10 +249,10 @@ def _int_or_ints(value: Any, function: str, argument: str, position: int | None)
 def _tensors(value: Any, function: str, argument: str, position: int | None) -> Any:
     if not isinstance(value, (tuple, list)):
         raise type_error(function, argument, position, "tuple of Tensors", value)
-    for place, element in enumerate(value):
+    for i, element in enumerate(value):
         if not isinstance(element, Tensor):
             raise TypeError(
-                f"expected Tensor as element {place} in argument {(position or 1) - 1}, "
+                f"expected Tensor as element {i} in argument {(position or 1) - 1}, "
                 f"but got {type(element).__name__}"
             )
     return value
@@ -262,11 +262,10 @@ def check_many(tensors: Any) -> None:
     """TypeError for the first that is no tensor, of some tensors or of the one sequence of them."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tensors[0]
-    for place, element in enumerate(tensors):
+    for i, element in enumerate(tensors):
         if not isinstance(element, Tensor):
             raise TypeError(
-                f"expected Tensor as element {place} in argument 0, "
-                f"but got {type(element).__name__}"
+                f"expected Tensor as element {i} in argument 0, but got {type(element).__name__}"
             )
 
 

@@ -30,21 +30,21 @@ def composed(
     says it where it depends on them.
     """
     layouts = {"channels_last": _channels_last, "order": _in_order, "row_major": _row_major}
-    place = layouts[layout] if layout else None
+    arrange = layouts[layout] if layout else None
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(f)
         def call(*args: Any, **kwargs: Any) -> Any:
             result = f(*args, **kwargs)
             single = isinstance(result, Tensor)
-            if single and place is None and result._e is None:
+            if single and arrange is None and result._e is None:
                 return result
             given = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)]
             for t in (result,) if single else result:
                 if not isinstance(t, Tensor) or any(t is x for x in given):
                     continue
-                if place is not None:
-                    place(t, given[:operands] if operands else given)
+                if arrange is not None:
+                    arrange(t, given[:operands] if operands else given)
                 if node and t._e is not None:
                     name_node(t, node if isinstance(node, str) else node(*args, **kwargs))
             return result

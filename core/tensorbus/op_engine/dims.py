@@ -39,7 +39,7 @@ def shape_argument(shape: tuple[Any, ...]) -> tuple[int, ...]:
     """A shape given as ints or as one sequence."""
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
-    return check_rank(tuple(n if type(n) is int else _extent(n) for n in shape))
+    return check_rank(tuple(n if type(n) is int else _size(n) for n in shape))
 
 
 def list_argument(
@@ -60,7 +60,7 @@ def list_argument(
     return shape_argument(given)
 
 
-def _extent(n: Any) -> int:
+def _size(n: Any) -> int:
     found = as_int(n, any_rank=True)
     if found is None:
         raise TypeError(f"a shape is made of ints, not of {type(n).__name__}")
@@ -68,5 +68,5 @@ def _extent(n: Any) -> int:
 
 
 def kept(shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape with extents of 1 where it was reduced."""
+    """The shape with sizes of 1 where it was reduced."""
     return tuple(1 if d in dims else n for d, n in enumerate(shape))

@@ -83,8 +83,8 @@ def overriding(args: Any, kwargs: Any = None) -> list[type]:
         for t in _tensors(value):
             cls = type(t)
             if cls is not Tensor and cls not in found and overrides(cls):
-                place = next((i for i, c in enumerate(found) if issubclass(cls, c)), len(found))
-                found.insert(place, cls)
+                index = next((i for i, c in enumerate(found) if issubclass(cls, c)), len(found))
+                found.insert(index, cls)
     return found
 
 

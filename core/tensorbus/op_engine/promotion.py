@@ -40,11 +40,11 @@ def result_type(*operands: Any) -> dtype:
     ranked: list[dtype | None] = [None, None, None]
     for operand in operands:
         if isinstance(operand, Tensor):
-            place, d = (0 if operand._s else 1), operand._k.dtype
+            rank, d = (0 if operand._s else 1), operand._k.dtype
         else:
-            place, d = 2, number_dtype(operand)
-        before = ranked[place]
-        ranked[place] = d if before is None else promote_types(before, d)
+            rank, d = 2, number_dtype(operand)
+        before = ranked[rank]
+        ranked[rank] = d if before is None else promote_types(before, d)
     result: dtype | None = None
     for lower in ranked:
         result = _combine(result, lower)

@@ -40,7 +40,7 @@ def factory_shape(name: str, size: tuple[Any, ...]) -> Shape:
 def empty(*size: Any, options: Options) -> Any:
     """A tensor of any values: ``empty(2, 3)``, ``empty((2, 3))`` or ``empty(size=(2, 3))``.
 
-    RuntimeError for a negative extent, TypeError where an extent is no integer.
+    RuntimeError for a negative size, TypeError where a size is no integer.
     """
     shape = factory_shape("empty", size)
     options.kind()
@@ -55,7 +55,7 @@ def _constant_factory(name: str, value: int) -> Any:
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""A tensor of {name}, in the shape given as numbers, a tuple, or ``size=``.
 
-    RuntimeError for a negative extent, TypeError where an extent is no integer.
+    RuntimeError for a negative size, TypeError where a size is no integer.
     """
     return factory("out")(make)
 
@@ -138,8 +138,8 @@ def _strided(size: Any, stride: Any, options: Options, like: Tensor | None = Non
             f"strides={list(strides)}"
         )
     k = options.kind(like=like)
-    places = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    storage = k.empty((0 if 0 in shape else places,))
+    elements = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    storage = k.empty((0 if 0 in shape else elements,))
     return k.as_strided(storage, shape, strides, 0)
 
 
@@ -174,12 +174,12 @@ def eye(n: int, m: int | None = None, *, options: Options) -> Any:
     """The matrix (n, m or n) with ones on its diagonal and zeros elsewhere."""
     shape = []
     for name, given in (("n", n), ("m", n if m is None else m)):
-        extent = as_int(given)
-        if extent is None:
+        size = as_int(given)
+        if size is None:
             raise type_error("eye", name, 1 if name == "n" else 2, "int", given)
-        if extent < 0:
-            raise RuntimeError(f"{name} must be greater or equal to 0, got {extent}")
-        shape.append(extent)
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+        shape.append(size)
     k = options.kind()
     array = k.full(tuple(shape), 0)
     if min(shape):

@@ -106,7 +106,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 @public(out=SAME)
 @composed(node="TakeBackward0")
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """The elements at places of the flattened tensor; negative ones count from the end."""
+    """The elements at indices of the flattened tensor; negative ones count from the end."""
     if index._k.dtype is not dtypes.int64:
         raise RuntimeError(
             f"take(): Expected a long tensor for index, but got {scalar_name_of(index)}"
@@ -122,7 +122,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 @public(out=SAME)
 @composed(node="IndexSelectBackward0")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Whole slices at the places of a vector; negative places are out of range."""
+    """Whole slices at the indices of a vector; negative ones are out of range."""
     if isinstance(index, Tensor) and index._k.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     i = _index("index_select", index, input)
@@ -144,10 +144,10 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """``self[indices] = values``, or ``+=`` with every duplicate applied where *accumulate*."""
     found, dim = [], 0
-    for place, item in enumerate(indices):
+    for i, item in enumerate(indices):
         if item is not None and not isinstance(item, Tensor):
             raise TypeError(
-                f"expected Tensor as element {place} in argument 1, but got {type(item).__name__}"
+                f"expected Tensor as element {i} in argument 1, but got {type(item).__name__}"
             )
         if item is None:
             dim += 1
@@ -177,7 +177,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 @public(function=False)
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """Write *source* at places of the flattened tensor; negative ones count from the end."""
+    """Write *source* at indices of the flattened tensor; negative ones count from the end."""
     if index._k.dtype is not dtypes.int64:
         raise RuntimeError(
             f"put_(): Expected a long tensor for index, but got {scalar_name_of(index)}"
@@ -211,16 +211,16 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return put_(core("clone")(input), index, source, accumulate)
 
 
-def _places(name: str, x: Tensor, index: Tensor, rank_text: str) -> Tensor:
-    """A vector of int64 places; *rank_text* says what is wrong with a matrix."""
+def _vector_index(name: str, x: Tensor, index: Tensor, rank_text: str) -> Tensor:
+    """A vector of int64 indices; *rank_text* says what is wrong with a matrix."""
     if len(index._s) > 1:
         raise IndexError(f"{name}(): {rank_text}")
     return _vector(_index(name, index, x))
 
 
-def _add_places(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
+def _add_index(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
     name = "index_add_"
-    i = _places(
+    i = _vector_index(
         name,
         x,
         index,
@@ -233,11 +233,11 @@ def _add_places(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
             "the same scalar type"
         )
     check_device(x, source)
-    extent = source._s[d] if len(source._s) > d else 1
-    if i._s[0] != extent:
+    size = source._s[d] if len(source._s) > d else 1
+    if i._s[0] != size:
         raise RuntimeError(
             f"{name}(): Number of indices ({i._s[0]}) should be equal to source.size(dim): "
-            f"({extent}), for dim: {d}"
+            f"({size}), for dim: {d}"
         )
     if (*x._s[:d], *x._s[d + 1 :]) != (*source._s[:d], *source._s[d + 1 :]) or (
         len(x._s) != len(source._s)
@@ -249,9 +249,9 @@ def _add_places(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
     return i
 
 
-def _copy_places(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
+def _copy_index(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
     name = "index_copy_"
-    i = _places(name, x, index, f"Index should have dimension 1 or 0 (got {len(index._s)})")
+    i = _vector_index(name, x, index, f"Index should have dimension 1 or 0 (got {len(index._s)})")
     if source._k.dtype is not x._k.dtype:
         raise RuntimeError(
             f"{name}(): self and source expected to have the same dtype, but got (self) "
@@ -271,11 +271,10 @@ def _copy_places(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
             f"shape: {' '.join(map(str, ours))} at dimension {d} and source slice shape: "
             f"{' '.join(map(str, theirs))} at dimension {d}."
         )
-    extent = source._s[d] if source._s else 1
-    if i._s[0] != extent:
+    size = source._s[d] if source._s else 1
+    if i._s[0] != size:
         raise IndexError(
-            f"{name}(): Number of indices ({i._s[0]}) should be equal to source.size(dim) "
-            f"({extent})"
+            f"{name}(): Number of indices ({i._s[0]}) should be equal to source.size(dim) ({size})"
         )
     return i
 
@@ -295,9 +294,9 @@ def _write_slices(x: Tensor, d: int, i: Tensor, source: Any, op: str) -> Tensor:
 def index_add_(
     self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: complex = 1
 ) -> Tensor:
-    """Add ``alpha * source`` to the slices at the places; every duplicate counts."""
+    """Add ``alpha * source`` to the slices at the indices; every duplicate counts."""
     d = wrap_dim(dim, len(self._s))
-    i = _add_places(self, d, index, source)
+    i = _add_index(self, d, index, source)
     if alpha != 1:
         source = core("mul")(source, fitted(alpha, self._k.dtype))
     return _write_slices(self, d, i, source, "add")
@@ -314,9 +313,9 @@ def index_add(
 
 @public(function=False)
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Write *source* into the slices at the places."""
+    """Write *source* into the slices at the indices."""
     d = wrap_dim(dim, len(self._s))
-    i = _copy_places(self, d, index, source)
+    i = _copy_index(self, d, index, source)
     return _write_slices(self, d, i, source, "set")
 
 
@@ -329,7 +328,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 @public(function=False)
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """Write a number or a 0-dim tensor into the slices at the places."""
+    """Write a number or a 0-dim tensor into the slices at the indices."""
     if isinstance(value, Tensor):
         if value._s:
             raise RuntimeError(

@@ -216,7 +216,7 @@ def _written(x: Tensor, index: tuple[Any, ...], value: Any) -> bool:
 
 
 def without_leading_ones(value: Tensor, rank: int) -> Tensor:
-    """The value with at most *rank* dimensions, where those in front are of extent 1."""
+    """The value with at most *rank* dimensions, where those in front are of size 1."""
     while len(value._s) > rank and value._s[0] == 1:
         value = core("select")(value, 0, 0)
     return value

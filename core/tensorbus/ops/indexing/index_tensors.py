@@ -1,4 +1,4 @@
-"""Indexing by tensors: several become one linear index over merged dims, masks places."""
+"""Indexing by tensors: several become one linear index over merged dims, masks too."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ row("index_clear", "x:T, dim, i:int64, wrap",
 
 
 def _flatnonzero(F: Any, x: Any) -> Any:
-    """The places of what is not zero in a vector: each is put where the running count says."""
+    """The indices of what is not zero in a vector: each is put where the running count says."""
     I = F.i64  # noqa: E741 -- the namespace of indices
     n = x.shape[0]
     if not n:
@@ -41,20 +41,20 @@ def _flatnonzero(F: Any, x: Any) -> Any:
     mask = F.ne(x, 0)
     count = I.cumsum(I.cast(mask, F.bool), 0)
     found = int(I.backend.to_host(I.slice(count, 0, n - 1, n, 1), I.dtype)[0])
-    out = I.empty((found + 1,))  # the last place takes what is zero
+    out = I.empty((found + 1,))  # the last element takes what is zero
     target = I.where(mask, I.sub(count, 1), I.full((), found))
     I.put(out, 0, target, I.arange(n, 0, 1), "set", False)
     return I.slice(out, 0, 0, found, 1)
 
 
-def places(mask: Tensor) -> Tensor:
-    """The linear places of what is not zero, in order; reads one number from the device."""
+def true_indices(mask: Tensor) -> Tensor:
+    """The linear indices of what is not zero, in order; reads one number from the device."""
     flat = mask if len(mask._s) == 1 else mask.reshape(-1)
     return core("flatnonzero")(flat)
 
 
 def unravel(flat: Tensor, shape: Shape) -> list[Tensor]:
-    """The coordinates, one tensor for each dimension, of linear places."""
+    """The coordinates, one tensor for each dimension, of linear indices."""
     found = []
     step = math.prod(shape)
     for d, n in enumerate(shape):
@@ -105,7 +105,9 @@ class Indexed:
             if single:
                 self.mask = dim, item
                 return []
-            return [(dim + i, own + i, at) for i, at in enumerate(unravel(places(item), item._s))]
+            return [
+                (dim + i, own + i, at) for i, at in enumerate(unravel(true_indices(item), item._s))
+            ]
         if d not in (dtypes.int64, dtypes.int32):
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         return [(dim, own, to_kind(item, k.i64))]
@@ -123,12 +125,12 @@ class Indexed:
                 + ", ".join(str(list(shape)) for shape in shapes)
             ) from None
 
-    def at_places(self) -> None:
-        """The mask, where there is one, as the places it selects in its merged dimensions."""
+    def resolve_mask(self) -> None:
+        """The mask, where there is one, as the indices it selects in its merged dimensions."""
         if self.mask is None:
             return
         dim, mask = self.mask
-        self.flat = places(mask)
+        self.flat = true_indices(mask)
         self.index = [(dim + d, dim + d, self.flat) for d in range(len(mask._s))]
         self.shape = tuple(self.flat._s)
 
@@ -164,11 +166,11 @@ class Indexed:
         step = math.prod(view._s[dim] for dim in self.dims)
         total = None
         for dim, own, item in self.index:
-            extent = view._s[dim]
-            step //= max(extent, 1)
+            size = view._s[dim]
+            step //= max(size, 1)
             flat = item.expand(self.shape).reshape(-1)
-            # One kernel looks after the bounds and negative places and multiplies by the step.
-            table = k.arange(extent, 0, step) if extent else k.empty((0,))
+            # One kernel looks after the bounds and negative indices and multiplies by the step.
+            table = k.arange(size, 0, step) if size else k.empty((0,))
             part = _looked_up(k, table, flat._a, own, later)
             total = part if total is None else k.add(total, part)
         return from_array(k.as_array(total), k), False
@@ -180,8 +182,8 @@ class Indexed:
 
 
 def _looked_up(k: Any, table: Any, flat: Any, own: int, later: bool) -> Any:
-    """The entries of a vector at the places *flat*; a fault names the dimension *own*."""
-    if later and own:  # nobody can word it when it is told: the kernel itself must see *own*
+    """The entries of a vector at the indices *flat*; a fault names the dimension *own*."""
+    if later and own:  # nobody can word it when it is reported: the kernel itself must see *own*
         table = k.view(table, (*(1,) * own, *table.shape))
         return k.view(k.take(table, own, flat, True), tuple(flat.shape))
     try:
@@ -191,8 +193,8 @@ def _looked_up(k: Any, table: Any, flat: Any, own: int, later: bool) -> Any:
 
 
 def take_at(at: Indexed) -> Tensor:
-    """``x[indices]``: a new tensor of the places."""
-    at.at_places()
+    """``x[indices]``: a new tensor of the elements."""
+    at.resolve_mask()
     i, wrap = at.linear()
     source, start = at.arrangement()
     count = len(at.index)
@@ -241,7 +243,7 @@ def assign_at(at: Indexed, value: Any, op: str = "set") -> None:
     if at.mask is not None and op == "set" and not (isinstance(value, Tensor) and value._s):
         _fill_mask(at, value)
         return
-    at.at_places()
+    at.resolve_mask()
     i, wrap = at.linear()
     view, start = at.arrangement()
     count = len(at.index)
@@ -279,14 +281,14 @@ def _same_kind(x: Tensor, value: Tensor, converts: bool) -> Tensor:
 
 
 def _fill_mask(at: Indexed, value: Any) -> None:
-    """One value where the mask is true: no places are needed."""
+    """One value where the mask is true: no indices are needed."""
     dim, mask = at.mask  # type: ignore[misc]
     rest = len(at.given._s) - dim - len(mask._s)
     at.given.masked_fill_(core("view")(mask.contiguous(), (*mask._s, *(1,) * rest)), value)
 
 
 def _source(value: Any, result: Shape, merged: Shape) -> Any:
-    """The value with the extents of the result, its indexed dimensions merged."""
+    """The value with the sizes of the result, its indexed dimensions merged."""
     if not isinstance(value, Tensor):
         return value
     given = value
@@ -305,7 +307,7 @@ def _source(value: Any, result: Shape, merged: Shape) -> Any:
 
 
 class IndexPutBackward0(Node):
-    """What was overwritten gets no gradient; the values get that of their places."""
+    """What was overwritten gets no gradient; the values get that of their elements."""
 
     __slots__ = ("dim", "e0", "e1", "i", "op_name", "version", "wrap")
     arity = 2
@@ -350,7 +352,7 @@ def apart(source: Tensor, x: Tensor) -> Tensor:
 
 
 def put_into(x: Tensor, dim: int, i: Tensor, src: Any, op: str, wrap: bool) -> None:
-    """Write *src* (a number, or a tensor with extent ``len(i)`` in *dim*) into whole slices."""
+    """Write *src* (a number, or a tensor with size ``len(i)`` in *dim*) into whole slices."""
     k = x._k
     given = isinstance(src, Tensor)
     if given:

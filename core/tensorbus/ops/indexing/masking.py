@@ -19,7 +19,7 @@ from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import c_name, converted, fitted, scalar_name_of
-from tensorbus.ops.indexing.index_tensors import places, unravel
+from tensorbus.ops.indexing.index_tensors import true_indices, unravel
 from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import row
@@ -151,7 +151,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     if mask._k.dtype is not dtypes.bool:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = broadcast_shapes(input._s, mask._s)
-    i = places(_on(mask, input).expand(shape))
+    i = true_indices(_on(mask, input).expand(shape))
     return core("take")(input.expand(shape).reshape(-1), 0, i, False)
 
 
@@ -190,7 +190,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
     shape = tuple(input._s)
-    flat = places(input)
+    flat = true_indices(input)
     if not as_tuple:
         if not shape:
             return from_array(flat._k.empty((flat._s[0], 0)), flat._k)

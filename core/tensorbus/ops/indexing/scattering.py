@@ -1,4 +1,4 @@
-"""Elements written by index, one place for each: ``scatter`` and its reductions."""
+"""Elements written by index, one element for each: ``scatter`` and its reductions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tensorbus.rows.registry import row
 
 # fmt: off
 row("scatter_set", "x:T, dim, i:int64, src:T",
-    doc="A copy of *x* with the elements of *src* in the place of those that *i* selects along "
+    doc="A copy of *x* with the elements of *src* instead of those that *i* selects along "
         "*dim*.",
     composite=lambda F, x, dim, i, src: _scattered(F, F.clone(x), dim, i, src, "set"),
     x=lambda F, g, dim, i: F.scatter_set(g, dim, i, F.zeros(tuple(i.shape))),
@@ -53,13 +53,13 @@ for _op, _word in (("amax", "largest"), ("amin", "smallest")):
 
 
 def _scattered(F: Any, out: Any, dim: int, i: Any, src: Any, op: str) -> Any:
-    place = narrowed_but(F, out, tuple(i.shape), dim)
-    F.scatter(place, dim, i, narrowed(F, src, tuple(i.shape)), op)
+    part = narrowed_but(F, out, tuple(i.shape), dim)
+    F.scatter(part, dim, i, narrowed(F, src, tuple(i.shape)), op)
     return out
 
 
 def _gathered(F: Any, g: Any, dim: int, i: Any, shape: Any) -> Any:
-    """The gradient at the places, with zeros for what the index left out."""
+    """The gradient at the indices, with zeros for what the index left out."""
     found = F.gather(narrowed_but(F, g, tuple(i.shape), dim), dim, i)
     for d, n in enumerate(shape):
         if i.shape[d] != n:
@@ -100,7 +100,7 @@ def _grown(F: Any, x: Any, shape: Any) -> Any:
 
 
 def _extreme(F: Any, g: Any, x: Any, dim: int, i: Any, src: Any, out: Any) -> Any:
-    """Equal shares to all that hold the extreme of their place."""
+    """Equal shares to all that hold the extreme of their target."""
     shape = tuple(src.shape)
     src = narrowed(F, src, tuple(i.shape))
     kept = F.cast(F.eq(x, out), F.bool)
@@ -242,7 +242,7 @@ def scatter_(
 
 @public(out=SAME)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy with every element of *src* added at its place; each duplicate counts."""
+    """A copy with every element of *src* added at its index; each duplicate counts."""
     d, i = _checked("scatter_add", input, dim, index, src)
     return _with_nothing(input, src) if i is None else _apply(input, d, i, src, "add")
 
@@ -262,7 +262,7 @@ _KINDS = {"sum": "add", "prod": "mul", "mean": "add", "amax": "amax", "amin": "a
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """A copy with the elements of *src* reduced at their places.
+    """A copy with the elements of *src* reduced at their indices.
 
     *reduce* is ``sum``, ``prod``, ``mean``, ``amax`` or ``amin``; without *include_self* what was
     there does not count.

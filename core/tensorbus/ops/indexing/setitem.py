@@ -17,7 +17,7 @@ from tensorbus.rows.layouts import broadcast_shapes
 
 
 def write_values(self: Tensor, src: Any) -> Tensor:
-    """Write another tensor's values, or a number, into places that do not overlap."""
+    """Write another tensor's values, or a number, into elements that do not overlap."""
     if not isinstance(src, Tensor):
         check_bits(src)
         src = from_array(self._k.full((), src), self._k)

@@ -26,7 +26,7 @@ def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that all broadcast to; a number is a shape of one dimension.
 
-    RuntimeError where there is none, ValueError for a negative extent.
+    RuntimeError where there is none, ValueError for a negative size.
 
     >>> import tensorbus
     >>> tensorbus.broadcast_shapes((2, 1), (3,))
@@ -130,9 +130,9 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     from tensorbus.ops.creation.from_data import tensor
 
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    places = [i for choice in choose(range(input._s[0]), r) for i in choice]
-    index = tensor(places, dtype=dtypes.int64, device=input._k.device)
-    return input.index_select(0, index).reshape(len(places) // r, r)
+    chosen = [i for choice in choose(range(input._s[0]), r) for i in choice]
+    index = tensor(chosen, dtype=dtypes.int64, device=input._k.device)
+    return input.index_select(0, index).reshape(len(chosen) // r, r)
 
 
 @public(method=False)
@@ -213,7 +213,7 @@ def atleast_2d(*tensors: Any) -> Any:
 
 @public(method=False)
 def atleast_3d(*tensors: Any) -> Any:
-    """The tensors, those of fewer than three dimensions with new ones of extent 1."""
+    """The tensors, those of fewer than three dimensions with new ones of size 1."""
     return _at_least(3, tensors)
 
 

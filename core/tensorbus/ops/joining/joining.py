@@ -76,9 +76,9 @@ def _sequence(name: str, tensors: Any) -> list[Tensor]:
 
 @public(out=True, method=False, aliases=("concat", "concatenate"))
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors one after another along a dimension; the other extents must be equal.
+    """Tensors one after another along a dimension; the other sizes must be equal.
 
-    Dtypes are promoted; empty vectors are left out. RuntimeError where extents differ.
+    Dtypes are promoted; empty vectors are left out. RuntimeError where sizes differ.
 
     >>> import tensorbus
     >>> tensorbus.cat((tensorbus.ones(2), tensorbus.zeros(1)))
@@ -106,7 +106,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         return core("clone")(given[0])
     first = parts[0]._s
     d = wrap_dim(dim, len(first))
-    _check_extents(parts, given, d)
+    _check_sizes(parts, given, d)
     o = from_array(k.concatenate([x._a for x in parts], d), k)
     if (GRAD.on or THREAD.on) and any(
         (x._e if x._b is None else edge_of(x)) is not None for x in parts
@@ -124,7 +124,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return o
 
 
-def _check_extents(parts: list[Tensor], given: list[Tensor], d: int) -> None:
+def _check_sizes(parts: list[Tensor], given: list[Tensor], d: int) -> None:
     first = parts[0]._s
     for x in parts[1:]:
         s = x._s

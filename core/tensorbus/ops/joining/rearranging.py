@@ -64,7 +64,7 @@ def repeat_interleave(
 ) -> Tensor:
     """Each slice several times: a count for all, or one for each; flat without *dim*.
 
-    With one tensor alone: the place i as often as ``input[i]`` says.
+    With one tensor alone: the index i as often as ``input[i]`` says.
     """
     if repeats is None:
         if len(input._s) != 1:
@@ -96,9 +96,9 @@ def repeat_interleave(
             f"repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{repeats._s[0]} and input.size({d}) = {n}"
         )
-    places = _counted(repeats)
-    _check_total(places._s[0], output_size)
-    return core("take")(x, d, places, False)
+    indices = _counted(repeats)
+    _check_total(indices._s[0], output_size)
+    return core("take")(x, d, indices, False)
 
 
 def _check_total(total: int, output_size: int | None) -> None:
@@ -109,7 +109,7 @@ def _check_total(total: int, output_size: int | None) -> None:
 
 
 def _counted(repeats: Tensor) -> Tensor:
-    """Each place as often as its count says: marks at the ends, and their running count."""
+    """Each index as often as its count says: marks at the ends, and their running count."""
     if repeats._k.dtype not in (dtypes.int32, dtypes.int64):
         raise RuntimeError("repeats has to be Long or Int tensor")
     k = repeats._k.i64

@@ -21,7 +21,7 @@ def einsum(*args: Any) -> Tensor:
 
     ``einsum("ij,jk->ik", a, b)``; ``...`` stands for dimensions that broadcast; operands may be
     followed by lists of numbers instead of letters. RuntimeError for a malformed equation or
-    extents that differ.
+    sizes that differ.
 
     >>> import tensorbus
     >>> tensorbus.einsum("ii", tensorbus.ones(3, 3))
@@ -72,7 +72,7 @@ def _parsed(args: tuple[Any, ...]) -> tuple[list[list[int]], list[int] | None, l
 
 
 def _labels(text: str, owner: str, start: int) -> list[int]:
-    """The labels of one operand, or of the output, that begins at a place of the equation."""
+    """The labels of one operand, or of the output, that begins at a position of the equation."""
     labels, at = [], 0
     while at < len(text):
         if text[at] == ".":
@@ -168,7 +168,7 @@ def _spelled(labels: list[int], dots: list[int]) -> list[int]:
 
 # -- the sum ---------------------------------------------------------------------------------
 def _contracted(operands: list[Tensor], names: list[list[int]], shown: list[int]) -> Tensor:
-    extents: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     for i, (x, labels) in enumerate(zip(operands, names, strict=True)):
         own: dict[int, int] = {}
         for label, n in zip(labels, x._s, strict=True):
@@ -177,13 +177,13 @@ def _contracted(operands: list[Tensor], names: list[list[int]], shown: list[int]
                     f"einsum(): subscript {_show(label)} is repeated for operand {i} but the sizes "
                     f"don't match, {n} != {own[label]}"
                 )
-            seen = extents.get(label, 1)
+            seen = sizes.get(label, 1)
             if n != seen and n != 1 and seen != 1:
                 raise RuntimeError(
                     f"einsum(): subscript {_show(label)} has size {n} for operand {i} which "
                     f"does not broadcast with previously seen size {seen}"
                 )
-            extents[label] = max(seen, n) if n and seen else 0
+            sizes[label] = max(seen, n) if n and seen else 0
     parts = [_without_repeats(x, labels) for x, labels in zip(operands, names, strict=True)]
     a, labels = parts[0]
     for i, (b, more) in enumerate(parts[1:], 1):
@@ -194,7 +194,7 @@ def _contracted(operands: list[Tensor], names: list[list[int]], shown: list[int]
         a = a.sum(dims)
         labels = [n for n in labels if n in shown]
     a = a.permute([labels.index(n) for n in shown])
-    return a.expand([extents[n] for n in shown])
+    return a.expand([sizes[n] for n in shown])
 
 
 def _without_repeats(x: Tensor, labels: list[int]) -> tuple[Tensor, list[int]]:
@@ -215,7 +215,7 @@ def _pair(
     """Two operands as one: what nobody needs later is summed, by a batched matrix product."""
     a, left = _summed(a, left, later | set(right))
     b, right = _summed(b, right, later | set(left))
-    # An extent of 1 on one side stands for any: such a dimension is dropped there.
+    # A size of 1 on one side stands for any: such a dimension is dropped there.
     a, left = _without_ones(a, left, b, right)
     b, right = _without_ones(b, right, a, left)
     both = [n for n in left if n in right]
@@ -227,15 +227,15 @@ def _pair(
     y = b.permute([right.index(n) for n in (*batch, *inner, *columns)])
     size = dict(zip(left, a._s, strict=True)) | dict(zip(right, b._s, strict=True))
 
-    def extent(group: list[int]) -> int:
+    def merged(group: list[int]) -> int:
         return math.prod(size[n] for n in group)
 
     if not inner:
         x = x.reshape([size[n] for n in (*batch, *rows)] + [1] * len(columns))
         y = y.reshape([size[n] for n in batch] + [1] * len(rows) + [size[n] for n in columns])
         return x * y, [*batch, *rows, *columns]
-    x = x.reshape(extent(batch), extent(rows), extent(inner))
-    y = y.reshape(extent(batch), extent(inner), extent(columns))
+    x = x.reshape(merged(batch), merged(rows), merged(inner))
+    y = y.reshape(merged(batch), merged(inner), merged(columns))
     r = matmul(x, y)
     return r.reshape([size[n] for n in (*batch, *rows, *columns)]), [*batch, *rows, *columns]
 

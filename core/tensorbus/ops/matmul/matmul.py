@@ -51,8 +51,8 @@ def _linear(F: Any, x: Any, w: Any, b: Any) -> Any:
 
 def _rows(shape: tuple[int, ...]) -> int:
     n = 1
-    for extent in shape[:-1]:
-        n *= extent
+    for size in shape[:-1]:
+        n *= size
     return n
 
 
@@ -101,7 +101,7 @@ def _different_dtypes(name: str, a: Tensor, b: Tensor) -> str:
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product; vectors count as rows or columns, leading dimensions broadcast.
 
-    (..., n, k) x (..., k, m) -> (..., n, m). RuntimeError where the inner extents differ.
+    (..., n, k) x (..., k, m) -> (..., n, m). RuntimeError where the inner sizes differ.
     """
     if not isinstance(other, Tensor) or not isinstance(input, Tensor) or input._k is not other._k:
         check_operands("matmul", input, other)
@@ -165,7 +165,7 @@ def _batched(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _mismatch(a: tuple[int, ...], b: tuple[int, ...]) -> Exception:
-    """The error for inner extents that differ: the operands as the matrices they would be."""
+    """The error for inner sizes that differ: the operands as the matrices they would be."""
     if len(b) == 2:
         rows = _rows(a)
         return RuntimeError(

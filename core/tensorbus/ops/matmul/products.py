@@ -175,7 +175,7 @@ def _same_dtype(a: Tensor, b: Tensor) -> None:
 
 @public(name="linalg_cross", function=False, method=False, out=SAME)
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The vector product along a dimension of extent 3; the operands broadcast."""
+    """The vector product along a dimension of size 3; the operands broadcast."""
     check_tensors("linalg_cross", input=input, other=other)
     _same_dtype(input, other)
     if input._k.dtype is dtypes.bool:
@@ -198,7 +198,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 @public(out=SAME)
 @composed(node="LinalgCrossBackward0", layout="row_major")
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The vector product along a dimension of extent 3: the given one, or the first such."""
+    """The vector product along a dimension of size 3: the given one, or the first such."""
     check_tensors("cross", input=input, other=other)
     if dim is None:
         if 3 not in input._s:
@@ -262,16 +262,14 @@ def _check_chain(given: list[Tensor]) -> None:
 def _cheapest(matrices: list[Tensor]) -> Tensor:
     """The product in the order with the fewest multiplications (dynamic programming)."""
     n = len(matrices)
-    extents = [m._s[0] for m in matrices] + [matrices[-1]._s[1]]
+    sizes = [m._s[0] for m in matrices] + [matrices[-1]._s[1]]
     best: dict[tuple[int, int], tuple[int, Any]] = {(i, i): (0, i) for i in range(n)}
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
             best[i, j] = min(
                 (
-                    best[i, k][0]
-                    + best[k + 1, j][0]
-                    + extents[i] * extents[k + 1] * extents[j + 1],
+                    best[i, k][0] + best[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1],
                     k,
                 )
                 for k in range(i, j)

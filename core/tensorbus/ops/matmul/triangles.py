@@ -32,7 +32,7 @@ row("triu", "x:T, offset",
 
 
 def _below(F: Any, x: Any, offset: int) -> Any:
-    """Where a matrix's place is on or below a diagonal."""
+    """Where a matrix's index is on or below a diagonal."""
     rows, columns = x.shape[-2:]
     index = F.i64
     down = index.view(index.arange(rows, offset, 1), (rows, 1))
@@ -63,9 +63,9 @@ METHODS["triu_"] = inplace_form(triu, "triu_")
 
 
 def _indices(row: Any, col: Any, offset: Any, options: Options) -> Any:
-    for position, (what, extent) in enumerate((("row", row), ("col", col)), 1):
-        if whole_number(options.name, what, position, extent) < 0:
-            raise RuntimeError(f"{what} must be non-negative, got{extent}")
+    for position, (what, size) in enumerate((("row", row), ("col", col)), 1):
+        if whole_number(options.name, what, position, size) < 0:
+            raise RuntimeError(f"{what} must be non-negative, got{size}")
     k = options.kind(dtypes.int64)
     if k.dtype not in (dtypes.int32, dtypes.int64):
         raise NotImplementedError(
@@ -73,25 +73,25 @@ def _indices(row: Any, col: Any, offset: Any, options: Options) -> Any:
             "int32 or int64"
         )
     lower = options.name == "tril_indices"
-    places = []
+    lines = []
     for i in range(row):
         edge = min(max(i + offset + (1 if lower else 0), 0), col)
         columns = range(edge) if lower else range(edge, col)
-        places.append((i, columns))
-    flat = [[i for i, columns in places for _ in columns], [j for _, cs in places for j in cs]]
+        lines.append((i, columns))
+    flat = [[i for i, columns in lines for _ in columns], [j for _, cs in lines for j in cs]]
     host, _ = host_array(flat, k.dtype)
     return k.backend.from_host(host, k.dtype, k.index)
 
 
 @factory()
 def tril_indices(row: int, col: int, offset: int = 0, *, options: Options) -> Any:
-    """The places (2, n) on and below a diagonal of a matrix, row by row."""
+    """The indices (2, n) on and below a diagonal of a matrix, row by row."""
     return _indices(row, col, offset, options)
 
 
 @factory()
 def triu_indices(row: int, col: int, offset: int = 0, *, options: Options) -> Any:
-    """The places (2, n) on and above a diagonal of a matrix, row by row."""
+    """The indices (2, n) on and above a diagonal of a matrix, row by row."""
     return _indices(row, col, offset, options)
 
 
@@ -140,7 +140,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Write one value to the main diagonal; *wrap* begins it anew below a tall matrix.
 
-    RuntimeError for fewer than two dimensions, or extents that differ where there are more.
+    RuntimeError for fewer than two dimensions, or sizes that differ where there are more.
     """
     rank = len(self._s)
     if rank < 2:
@@ -151,10 +151,10 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
         return self
     strides = self._k.layout(self._a)[2]
     n, step = min(self._s), sum(strides)
-    places = [0]
+    rows = [0]
     if wrap and rank == 2 and self._s[0] > self._s[1] + 1:
-        places = list(range(0, self._s[0], self._s[1] + 1))
-    for top in places:
+        rows = list(range(0, self._s[0], self._s[1] + 1))
+    for top in rows:
         length = min(n, self._s[0] - top)
         offset = self._k.layout(self._a)[1] + top * strides[0]
         core("strided")(self, (length,), (step,), offset).fill_(fill_value)

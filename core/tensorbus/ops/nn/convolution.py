@@ -51,7 +51,7 @@ row("conv2d_weight", f"y:T, x:T, size, {_SETTING}",
 
 
 def out_size(n: int, kernel: int, stride: int, padding: int, dilation: int) -> int:
-    """The extent that a window leaves."""
+    """The size that a window leaves."""
     return (n + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
 
 
@@ -83,8 +83,8 @@ def windows(F: Any, x: Any, kernel: Pair, stride: Pair, dilation: Pair) -> Any:
     n, c, h, w = x.shape
     _, offset, (sn, sc, sh, sw) = F.layout(x)
     oh, ow = (
-        out_size(extent, k, s, 0, d)
-        for extent, k, s, d in zip((h, w), kernel, stride, dilation, strict=True)
+        out_size(side, k, s, 0, d)
+        for side, k, s, d in zip((h, w), kernel, stride, dilation, strict=True)
     )
     return F.as_strided(
         x,
@@ -122,7 +122,7 @@ def _weight(
     n, o = g.shape[:2]
     length = g.shape[2] * g.shape[3]
     columns = _columns(F, x, size, stride, padding, dilation, groups)
-    # Windows beyond the result's extent (stride does not divide) are not there by construction.
+    # Windows beyond the result's size (stride does not divide) are not there by construction.
     grid = F.view(F.contiguous(g), (n, groups, o // groups, length))
     products = F.matmul(grid, F.permute(columns, (0, 1, 3, 2)))
     return F.view(F.contiguous(F.sum(products, (0,))), (o, x.shape[1] // groups, *size))
@@ -142,7 +142,7 @@ def _input(
 
 
 def folded(F: Any, taps: Any, size: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Any:
-    """The sum of what windows (N, C, kh, kw, oh, ow) hold for each place of the planes."""
+    """The sum of what windows (N, C, kh, kw, oh, ow) hold for each pixel of the planes."""
     n, c, kh, kw, oh, ow = taps.shape
     out = F.zeros((n, c, size[0] + 2 * padding[0], size[1] + 2 * padding[1]))
     for i in range(kh):
@@ -150,8 +150,8 @@ def folded(F: Any, taps: Any, size: Pair, stride: Pair, padding: Pair, dilation:
         rows = F.slice(out, 2, at, at + (oh - 1) * stride[0] + 1, stride[0])
         for j in range(kw):
             at = j * dilation[1]
-            place = F.slice(rows, 3, at, at + (ow - 1) * stride[1] + 1, stride[1])
-            F.add(place, F.select(F.select(taps, 2, i), 2, j), out=place)
+            target = F.slice(rows, 3, at, at + (ow - 1) * stride[1] + 1, stride[1])
+            F.add(target, F.select(F.select(taps, 2, i), 2, j), out=target)
     if padding == (0, 0):
         return out
     out = F.slice(out, 2, padding[0], padding[0] + size[0], 1)

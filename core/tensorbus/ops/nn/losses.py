@@ -59,16 +59,16 @@ row("smooth_l1", "x:T, y:T, beta",
 
 def _nll(F: Any, x: Any, i: Any, c: Any) -> Any:
     n = x.shape[0]
-    places = F.i64.mul(i, F.i64.cast(c, F.bool))  # rows that do not count read class 0
-    picked = F.reshape(F.gather(x, 1, F.i64.reshape(places, (n, 1))), (n,))
+    classes = F.i64.mul(i, F.i64.cast(c, F.bool))  # rows that do not count read class 0
+    picked = F.reshape(F.gather(x, 1, F.i64.reshape(classes, (n, 1))), (n,))
     return F.where(c, F.neg(picked), F.number(0))
 
 
 def _nll_backward(F: Any, g: Any, i: Any, c: Any, shape: Any) -> Any:
     n = shape[0]
-    places = F.i64.reshape(F.i64.mul(i, F.i64.cast(c, F.bool)), (n, 1))
+    classes = F.i64.reshape(F.i64.mul(i, F.i64.cast(c, F.bool)), (n, 1))
     values = F.reshape(F.where(c, F.neg(g), F.number(0)), (n, 1))
-    return F.scatter(F.zeros(shape), 1, places, values, "set")
+    return F.scatter(F.zeros(shape), 1, classes, values, "set")
 
 
 def _mean_loss(F: Any, x: Any, i: Any, ignore: int) -> Any:

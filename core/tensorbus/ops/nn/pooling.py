@@ -52,7 +52,7 @@ row("avg_pool2d_backward",
 
 
 def pooled_size(n: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool) -> int:
-    """The extent of a pool's result; with *ceil* a last window may hang over the edge."""
+    """The size of a pool's result; with *ceil* a last window may hang over the edge."""
     span = n + 2 * padding - dilation * (kernel - 1) - 1
     size = (span + (stride - 1 if ceil else 0)) // stride + 1
     if ceil and (size - 1) * stride >= n + padding:
@@ -97,7 +97,7 @@ def _size(
 def _indices(
     F: Any, x: Any, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair, ceil: bool
 ) -> Any:
-    """The place of each maximum in its plane, counted row by row."""
+    """The index of each maximum in its plane, counted row by row."""
     view = _windows(F, x, kernel, stride, padding, dilation, ceil)
     n, c, kh, kw, oh, ow = view.shape
     I = F.i64  # noqa: E741

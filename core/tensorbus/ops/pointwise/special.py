@@ -217,16 +217,16 @@ def _lgamma(F: Any, x: Any) -> Any:
     far = F.sub(F.mul(F.sub(z, 0.5), F.log(z)), z)
     far = F.add(F.add(far, series), 0.5 * math.log(2.0 * math.pi))
     value = F.where(F.lt(y, 10.0), value, far)
-    place = F.sub(x, F.round(x))
-    sine = F.abs(F.sin(F.mul(place, math.pi)))
+    phase = F.sub(x, F.round(x))
+    sine = F.abs(F.sin(F.mul(phase, math.pi)))
     mirrored = F.sub(F.log(F.div(F.number(math.pi), sine)), value)
-    pole = F.bool.bitwise_and(low, F.eq(place, 0.0))
+    pole = F.bool.bitwise_and(low, F.eq(phase, 0.0))
     value = F.where(pole, F.number(math.inf), F.where(low, mirrored, value))
     return F.where(F.eq(F.abs(x), math.inf), F.number(math.inf), value)
 
 
 def _reflected(F: Any, x: Any) -> tuple[Any, Any, Any]:
-    """Where x < 1/2, and there 1 - x, and pi times the place within its period."""
+    """Where x < 1/2, and there 1 - x, and pi times the phase within its period."""
     low = F.lt(x, 0.5)
     y = F.where(low, F.sub(F.number(1.0), x), x)
     return low, y, F.mul(F.sub(x, F.round(x)), math.pi)
@@ -262,13 +262,13 @@ def _polygamma(F: Any, x: Any, n: int) -> Any:
     y = F.where(low, F.sub(F.number(1.0), x), x)
     sign = float((-1) ** (n + 1))
     value = F.mul(_zeta(F, n + 1, y), sign * math.factorial(n))
-    place = F.sub(x, F.round(x))
-    angle = F.mul(place, math.pi)
+    phase = F.sub(x, F.round(x))
+    angle = F.mul(phase, math.pi)
     cotangent = F.div(F.cos(angle), F.sin(angle))
-    cotangent = F.where(F.eq(F.abs(place), 0.5), F.number(0.0), cotangent)
+    cotangent = F.where(F.eq(F.abs(phase), 0.5), F.number(0.0), cotangent)
     slope = _polynomial(F, cotangent, _cotangent_derivative(n))
     mirrored = F.sub(F.mul(value, -sign), F.mul(slope, math.pi ** (n + 1)))
-    pole = F.bool.bitwise_and(F.le(x, 0.0), F.eq(place, 0.0))
+    pole = F.bool.bitwise_and(F.le(x, 0.0), F.eq(phase, 0.0))
     if n > 1:
         pole = F.bool.bitwise_or(pole, F.eq(x, -math.inf))
     return F.where(pole, F.number(sign * math.inf), F.where(low, mirrored, value))

@@ -69,7 +69,7 @@ def _uniform(F: Any, key: Any, offset: int, n: int) -> Any:
 
 
 def len_of(array: Any) -> int:
-    """The extent of a vector."""
+    """The size of a vector."""
     return array.shape[0]
 
 

@@ -16,7 +16,7 @@ from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.creation.from_data import tensor
-from tensorbus.ops.indexing.index_tensors import places
+from tensorbus.ops.indexing.index_tensors import true_indices
 from tensorbus.rows.registry import row
 
 # fmt: off
@@ -228,7 +228,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         raise RuntimeError("torch.histc: max must be larger than min")
     k = x._k
     inside = core("bitwise_and")(core("ge")(x, low), core("le")(x, high))
-    x = core("take")(x, 0, places(inside), False)
+    x = core("take")(x, 0, true_indices(inside), False)
     if not x._s[0]:
         return from_array(k.zeros((bins,)), k)
     scaled = core("mul")(core("sub")(x, low), bins)
@@ -290,9 +290,9 @@ def _summary(
     if inverse:
         back = numbers
         if order is not None and n:
-            place = k.empty((n,))
-            k.put(place, 0, order._a, numbers._a, "set", False)
-            back = from_array(place, k)
+            inverted = k.empty((n,))
+            k.put(inverted, 0, order._a, numbers._a, "set", False)
+            back = from_array(inverted, k)
         results.append(core("view")(back, tuple(shape)))
     if counts:
         results.append(core("bincount")(numbers, total))

@@ -94,7 +94,7 @@ def _count(shape: Any, dims: tuple[int, ...]) -> int:
 
 
 def _keep(F: Any, r: Any, shape: Any, dims: tuple[int, ...]) -> Any:
-    """A reduced result with its dimensions back, of extent 1."""
+    """A reduced result with its dimensions back, of size 1."""
     return F.reshape(r, kept(tuple(shape), dims))
 
 
@@ -103,7 +103,7 @@ def _spread(F: Any, g: Any, shape: Any, dims: tuple[int, ...]) -> Any:
 
 
 def _extreme_backward(F: Any, g: Any, x: Any, out: Any, dims: tuple[int, ...]) -> Any:
-    """Equal shares to all places that hold the extreme."""
+    """Equal shares to all elements that hold the extreme."""
     hit = F.cast(F.eq(x, _keep(F, out, x.shape, dims)), F.bool)
     share = F.div(g, F.sum(hit, dims))
     return F.mul(hit, _keep(F, share, x.shape, dims))

@@ -17,7 +17,7 @@ from tensorbus.op_engine.scalars import scalar_name_of
 
 
 def _accumulated(x: Tensor, dtype: Any) -> Tensor:
-    """Integers and truth values are summed in int64 unless told otherwise."""
+    """Integers and truth values are summed in int64 unless a dtype is given."""
     if dtype is None:
         if x._k.dtype.category > dtypes.INTEGER or x._k.dtype is dtypes.int64:
             return x
@@ -140,13 +140,13 @@ def _arg(name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 @public(out=SAME)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The place of the largest value, int64; the first among equals."""
+    """The index of the largest value, int64; the first among equals."""
     return _arg("argmax", input, dim, keepdim)
 
 
 @public(out=SAME)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The place of the smallest value, int64; the first among equals."""
+    """The index of the smallest value, int64; the first among equals."""
     return _arg("argmin", input, dim, keepdim)
 
 

@@ -1,4 +1,4 @@
-"""Order: sorting, extremes with their places, medians, and what is counted by value."""
+"""Order: sorting, extremes with their indices, medians, and what is counted by value."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _lined(x: Tensor, dim: int) -> tuple[Tensor, int]:
 
 
 def _shaped(made: Any, x: Tensor, d: int, i: Tensor, shape: Any) -> Any:
-    """(values, indices) of places along a dimension."""
+    """(values, indices) of indices along a dimension."""
     values = core("gather")(x, d, i)
     if tuple(values._s) != tuple(shape):
         values, i = core("view")(values, tuple(shape)), core("view")(i, tuple(shape))
@@ -98,7 +98,7 @@ def _order(x: Tensor, d: int, descending: bool) -> Tensor:
 def argsort(
     input: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False
 ) -> Tensor:
-    """The places of the elements in order along a dimension; always stable."""
+    """The indices of the elements in order along a dimension; always stable."""
     return sort(input.detach(), dim, descending).indices
 
 
@@ -123,8 +123,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     return _shaped(_topk, x, d, core("clone")(order), shape if input._s or k else (0,))
 
 
-def _one_place(made: Any, x: Tensor, d: int, i: Tensor, keepdim: bool, scalar: bool) -> Any:
-    """(values, indices) where *i* has one place for each line; its dimension goes unless kept."""
+def _one_index(made: Any, x: Tensor, d: int, i: Tensor, keepdim: bool, scalar: bool) -> Any:
+    """(values, indices) where *i* has one index for each line; its dimension goes unless kept."""
     if scalar:
         shape: Shape = ()
     else:
@@ -151,7 +151,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     if not 1 <= k <= x._s[d]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
     i = core("slice")(_order(x.detach(), d, False), d, k - 1, k, 1)
-    return _one_place(_kthvalue, x, d, i, keepdim, not input._s)
+    return _one_index(_kthvalue, x, d, i, keepdim, not input._s)
 
 
 @public(out=True)
@@ -181,7 +181,7 @@ def _middle(name: str, made: Any, input: Tensor, dim: Any, keepdim: bool) -> Any
     order = _order(plain, d, False)
     if x._k.dtype.category < dtypes.FLOAT:
         i = core("slice")(order, d, (n - 1) // 2, (n - 1) // 2 + 1, 1)
-        return _one_place(made, x, d, i, keepdim, not input._s)
+        return _one_index(made, x, d, i, keepdim, not input._s)
     missing = core("isnan")(plain)
     count = core("unsqueeze")(core("sum")(missing.to(dtypes.int64), (d,)), d)
     if name == "nanmedian":
@@ -192,7 +192,7 @@ def _middle(name: str, made: Any, input: Tensor, dim: Any, keepdim: bool) -> Any
         middle = core("slice")(order, d, (n - 1) // 2, (n - 1) // 2 + 1, 1)
         first_nan = core("unsqueeze")(core("argmax")(plain, d), d)
         i = core("where")(core("eq")(count, 0), middle, first_nan)
-    return _one_place(made, x, d, i, keepdim, not input._s)
+    return _one_index(made, x, d, i, keepdim, not input._s)
 
 
 @public(out=True)
@@ -204,7 +204,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     order = _order(plain, d, False)
     run = _run_position(core("gather")(plain, d, order), d)
     longest = core("unsqueeze")(core("argmax")(run, d), d)
-    return _one_place(_mode, x, d, core("gather")(order, d, longest), keepdim, not input._s)
+    return _one_index(_mode, x, d, core("gather")(order, d, longest), keepdim, not input._s)
 
 
 def _run_position(ordered: Tensor, d: int) -> Tensor:
@@ -241,7 +241,7 @@ def _extreme(name: str, made: Any, input: Tensor, dim: Any, keepdim: Any, other:
     no_complex(name, x)
     i = core("argmax" if name == "max" else "argmin")(x, d)
     i = core("view")(i, (*i._s[:d], 1, *i._s[d:]))
-    return _one_place(made, x, d, i, bool(keepdim), not input._s)
+    return _one_index(made, x, d, i, bool(keepdim), not input._s)
 
 
 @public(out=True)

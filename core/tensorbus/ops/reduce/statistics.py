@@ -32,7 +32,7 @@ row("logcumsumexp", "x:T, dim",
 
 
 def _logcumsumexp(F: Any, x: Any, dim: int) -> Any:
-    """By doubling: after step k each place holds the 2**k values up to it."""
+    """By doubling: after step k each element holds the 2**k values up to it."""
     n, reach = x.shape[dim], 1
     while reach < n:
         head = F.slice(x, dim, 0, reach, 1)
@@ -205,8 +205,8 @@ def diff(
     if not n:
         return x.clone()
     for _ in range(min(n, x._s[d])):
-        extent = x._s[d]
-        later, earlier = x.narrow(d, 1, extent - 1), x.narrow(d, 0, extent - 1)
+        size = x._s[d]
+        later, earlier = x.narrow(d, 1, size - 1), x.narrow(d, 0, size - 1)
         x = later ^ earlier if x._k.dtype is dtypes.bool else later - earlier
     return x
 

@@ -1,4 +1,4 @@
-"""What a tensor tells of itself: shape, type, place, layout."""
+"""What a tensor says of itself: shape, type, device, layout."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def attribute(get: Callable[[Tensor], Any]) -> None:
 
 @attribute
 def shape(self: Tensor) -> Size:
-    """The extents, as a ``Size``."""
+    """The sizes, as a ``Size``."""
     return self._s
 
 
@@ -125,7 +125,7 @@ def size(self: Tensor, dim: None = None) -> Size: ...
 def size(self: Tensor, dim: int) -> int: ...
 @public(function=False)
 def size(self: Tensor, dim: int | None = None) -> Any:
-    """The shape, or one extent."""
+    """The shape, or one size."""
     if dim is None:
         return self._s
     return self._s[_named_dim(self, dim)]

@@ -42,7 +42,7 @@ def _retains_grad(self: Tensor) -> bool:
 def _grad(self: Tensor) -> Tensor | None:
     """The gradient that backward passes added up, or None.
 
-    A UserWarning tells who reads that of a tensor which is no leaf and does not retain it.
+    A UserWarning where the tensor is no leaf and does not retain it.
     """
     try:
         found = self._g

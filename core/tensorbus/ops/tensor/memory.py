@@ -1,4 +1,4 @@
-"""A tensor's storage: told, set, resized; subclasses of Tensor over it."""
+"""A tensor's storage: shown, set, resized; subclasses of Tensor over it."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def untyped_storage(self: Tensor) -> storages.UntypedStorage:
     return storages.storage_of(self)
 
 
-_told = False
+_warned = False
 
 
 @public(function=False)
 def storage(self: Tensor) -> storages.TypedStorage:
     """The elements that the tensor and all views of it share; a UserWarning at the first call."""
-    global _told
-    if not _told:
-        _told = True
+    global _warned
+    if not _warned:
+        _warned = True
         warnings.warn(
             "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will "
             "be the only storage class. Use tensor.untyped_storage() instead of tensor.storage()",

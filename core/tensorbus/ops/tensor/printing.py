@@ -245,13 +245,13 @@ def tensor_str(t: Any) -> str:
         contents = "[]"
         if t.dim() != 1:
             suffixes.append(f"size={tuple(t.shape)}")
-        told = t.dtype is default
+        implied = t.dtype is default
     else:
         contents = _contents(data, len(prefix))
         if not _options.edgeitems:
             suffixes.append(f"size={tuple(t.shape)}")
-        told = t.dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool)
-    if not told:
+        implied = t.dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool)
+    if not implied:
         suffixes.append(f"dtype={t.dtype}")
     if t.grad_fn is not None:
         suffixes.append(f"grad_fn=<{type(t.grad_fn).__name__}>")

@@ -95,7 +95,7 @@ def t(input: Tensor) -> Tensor:
 
 @public(aliases=("moveaxis",))
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """Dimensions moved to other places, the rest in their order."""
+    """Dimensions moved to other positions, the rest in their order."""
     rank = len(input._s)
     src = [wrap_dim(d, rank) for d in (source if isinstance(source, (tuple, list)) else (source,))]
     dst = [

@@ -108,10 +108,10 @@ def _copy(F: Any, x: Any) -> Any:
     return out
 
 
-def _write(F: Any, shape: Shape, place: Any, g: Any) -> Any:
+def _write(F: Any, shape: Shape, view: Any, g: Any) -> Any:
     """Zeros with *g* written into one view of them."""
     out = F.zeros(shape)
-    F.copy_(place(out), g)
+    F.copy_(view(out), g)
     return out
 
 
@@ -141,14 +141,14 @@ def _restrided_backward(
     found = F.clone(F.strided(flat, shape, own, own_offset - first))
     if not _may_overlap(shape, own):
         return found
-    # Elements of the operand that share a place have equal parts of its gradient.
+    # Elements of the operand that share an address have equal parts of its gradient.
     ones = F.full(shape, 1)
     count = F.strided_backward(ones, (max(size, 0),), own, own_offset - first)
     return F.div(found, F.clone(F.strided(count, shape, own, own_offset - first)))
 
 
 def _may_overlap(shape: Shape, strides: Shape) -> bool:
-    """Whether two elements of a view may share a place: it is certain that none do where false."""
+    """Whether two elements of a view may share an address; where false, none do."""
     reached = 0
     for step, n in sorted((s, n) for n, s in zip(shape, strides, strict=True) if n > 1):
         if step <= reached:
@@ -158,7 +158,7 @@ def _may_overlap(shape: Shape, strides: Shape) -> bool:
 
 
 def _end(shape: Shape, strides: Shape, offset: int) -> int:
-    """The place after the last element of a view; its offset where it has none."""
+    """The offset after the last element of a view; its offset where it has none."""
     if 0 in shape:
         return offset
     return offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
@@ -196,7 +196,7 @@ def _windows_backward(F: Any, g: Any, shape: Shape, dim: int, size: int, step: i
 def _reshape(F: Any, x: Any, shape: Shape) -> Any:
     try:
         return F.view(x, shape)
-    except Exception:  # no view of that shape: a backend tells in its own way
+    except Exception:  # no view of that shape: a backend says so in its own way
         return F.view(F.contiguous(x), shape)
 
 

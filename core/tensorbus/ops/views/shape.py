@@ -35,9 +35,9 @@ def _resolve_shape(x: Tensor, shape: Shape) -> Shape:
                 )
             raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {n}")
         if n % known == 0:
-            return tuple(n // known if extent == -1 else extent for extent in shape)
-    if any(extent < 0 for extent in shape) or math.prod(shape) != n:
-        if any(extent < -1 for extent in shape):
+            return tuple(n // known if size == -1 else size for size in shape)
+    if any(size < 0 for size in shape) or math.prod(shape) != n:
+        if any(size < -1 for size in shape):
             raise RuntimeError(
                 f"invalid shape dimension {min(shape)} at index {shape.index(min(shape))} "
                 f"of shape {list(shape)}"
@@ -85,7 +85,7 @@ def _make_view() -> Any:
         view_slowly=_view_slowly,
     )
     view.__name__ = view.__qualname__ = "view"
-    view.__doc__ = """The same elements in another shape, sharing memory; one extent may be -1.
+    view.__doc__ = """The same elements in another shape, sharing memory; one size may be -1.
 
         RuntimeError where the layout does not allow it: ``reshape`` copies then. Given a dtype, the
         same bytes as that dtype.
@@ -132,7 +132,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 
 @public(function=False)
 def expand(self: Tensor, *args: Any, size: Any = None) -> Tensor:
-    """Extents of 1 repeated without a copy; -1 keeps an extent; new dimensions come in front."""
+    """Sizes of 1 repeated without a copy; -1 keeps a size; new dimensions come in front."""
     wanted = list_argument("expand", "size", args, size)
     own = tuple(self._s)
     lead = len(wanted) - len(own)
@@ -179,7 +179,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 
 @public(inplace=False)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """A new dimension of extent 1."""
+    """A new dimension of size 1."""
     return core("unsqueeze")(input, wrap_dim(dim, len(input._s) + 1))
 
 
@@ -191,7 +191,7 @@ def _squeezed_by(dim: Any) -> int:
 @public()
 @composed(node=lambda input, dim=None: f"SqueezeBackward{_squeezed_by(dim)}")
 def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """Without the dimensions of extent 1, or without those named where their extent is 1."""
+    """Without the dimensions of size 1, or without those named where their size is 1."""
     rank = len(input._s)
     dims = set(() if isinstance(dim, tuple) and not dim else wrap_dims(dim, rank))
     shape = tuple(n for d, n in enumerate(input._s) if d not in dims or n != 1)

@@ -75,7 +75,7 @@ def _split_method(
 @public()
 @composed(node="SplitWithSizesBackward0")
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of pieces of the sizes listed, which must add up to the extent."""
+    """Views of pieces of the sizes listed, which must add up to that of the dimension."""
     if not input._s:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     d = wrap_dim(dim, len(input._s))
@@ -110,7 +110,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @public()
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of that many nearly equal pieces, or of the pieces between the places listed."""
+    """Views of that many nearly equal pieces, or of the pieces between the indices listed."""
     if not input._s:
         raise RuntimeError(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
@@ -118,13 +118,13 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     d = wrap_dim(dim, len(input._s))
     n = input._s[d]
     if isinstance(indices_or_sections, Tensor):
-        places = indices_or_sections
-        if len(places._s) > 1 or places._k.dtype is not dtypes.int64:
+        indices = indices_or_sections
+        if len(indices._s) > 1 or indices._k.dtype is not dtypes.int64:
             raise RuntimeError(
                 "tensor_split expected tensor_indices_or_sections to be an int64 tensor of at most "
-                f"one dimension, but got {scalar_name_of(places)} of {len(places._s)} dimensions"
+                f"one dimension, but got {scalar_name_of(indices)} of {len(indices._s)} dimensions"
             )
-        indices_or_sections = places.tolist()
+        indices_or_sections = indices.tolist()
     sections = as_int(indices_or_sections)
     if sections is not None:
         if sections <= 0:
@@ -167,7 +167,7 @@ def _split_along(name: str, rank: int, dim_of: Any) -> None:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
-        "Views of that many equal pieces, or of the pieces between the places listed, along the "
+        "Views of that many equal pieces, or of the pieces between the indices listed, along the "
         "dimension that the stack of that name joins."
     )
     public()(function)

@@ -1,4 +1,4 @@
-"""Parts of a tensor's memory: ranges, places, diagonals, windows, without a copy."""
+"""Parts of a tensor's memory: ranges, indices, diagonals, windows, without a copy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tensorbus.rows.registry import ROWS
 
 @public()
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
-    """*length* places of one dimension from *start* on, without a copy."""
+    """*length* indices of one dimension from *start* on, without a copy."""
     if not input._s:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
@@ -47,7 +47,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
 @public()
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """One place of a dimension, which disappears; without a copy."""
+    """One index of a dimension, which disappears; without a copy."""
     if not input._s:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     d = wrap_dim(dim, len(input._s))
@@ -102,7 +102,7 @@ def as_strided(
 
 
 def _of_base(made: Tensor, shape: Any, strides: Any, offset: int) -> Tensor:
-    """The view as one of its base: it may reach places that the view between them has not."""
+    """The view as one of its base: it may reach elements that the view between them has not."""
     base, how = made._b, made._r
     if isinstance(base, Tensor) and how and not forbids_writes(how):
         start, laid = base._k.layout(base._a)[1:]
