@@ -211,11 +211,11 @@ def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def arctanh_(input: Tensor) -> Tensor:
     """In-place version of ``arctanh``: the method as a function."""
 def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The place of the largest value, int64; the first among equals."""
+    """The index of the largest value, int64; the first among equals."""
 def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The place of the smallest value, int64; the first among equals."""
+    """The index of the smallest value, int64; the first among equals."""
 def argsort(input: Tensor, dim: _int = -1, descending: _bool = False, *, stable: _bool = False, out: Tensor | None = None) -> Tensor:
-    """The places of the elements in order along a dimension; always stable."""
+    """The indices of the elements in order along a dimension; always stable."""
 def argwhere(input: Tensor) -> Tensor:
     """The coordinates of what is not zero, a row for each."""
 def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
@@ -247,7 +247,7 @@ def atleast_1d(*tensors: Any) -> Any:
 def atleast_2d(*tensors: Any) -> Any:
     """The tensors, those of fewer than two dimensions as matrices of one row."""
 def atleast_3d(*tensors: Any) -> Any:
-    """The tensors, those of fewer than three dimensions with new ones of extent 1."""
+    """The tensors, those of fewer than three dimensions with new ones of size 1."""
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
 def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
@@ -279,7 +279,7 @@ def bucketize(input: Tensor | _complex, boundaries: Tensor, *, out_int32: _bool 
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of one element of each vector, as rows."""
 def cat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors one after another along a dimension; the other extents must be equal."""
+    """Tensors one after another along a dimension; the other sizes must be equal."""
 def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
     """The *p*-norm distances of all pairs of rows: (..., n, k) x (..., m, k) -> (..., n, m)."""
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -315,9 +315,9 @@ def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) ->
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers of the given real and imaginary parts, which broadcast."""
 def concat(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors one after another along a dimension; the other extents must be equal."""
+    """Tensors one after another along a dimension; the other sizes must be equal."""
 def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors one after another along a dimension; the other extents must be equal."""
+    """Tensors one after another along a dimension; the other sizes must be equal."""
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor itself."""
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -341,7 +341,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariance matrix of variables in rows, observations in columns."""
 def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The vector product along a dimension of extent 3: the given one, or the first such."""
+    """The vector product along a dimension of size 3: the given one, or the first such."""
 def cummax(input: Tensor, dim: _int, *, out: Any = None) -> Any:
     """(values, indices) of the largest element so far; its last place among equals."""
 def cummin(input: Tensor, dim: _int, *, out: Any = None) -> Any:
@@ -383,7 +383,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
 def dropout(input: Tensor, p: _float = 0.5, train: _bool = True) -> Tensor:
     """Zero elements with probability *p* and scale the others by ``1 / (1 - p)``."""
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
+    """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along dimension 2."""
 def einsum(*args: Any) -> Tensor:
@@ -485,7 +485,7 @@ def heaviside(input: Tensor, values: Tensor, *more: Any, **keywords: Any) -> Ten
 def histc(input: Tensor, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Tensor | None = None) -> Tensor:
     """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
+    """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along the columns: dimension 1, or 0 for vectors."""
 def hypot(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -503,7 +503,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = F
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor:
     """In-place version of ``index_put``: the method as a function."""
 def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Whole slices at the places of a vector; negative places are out of range."""
+    """Whole slices at the indices of a vector; negative ones are out of range."""
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner products along the last dimensions: (..., k) x (---, k) -> (..., ---)."""
 def is_complex(input: Tensor) -> _bool:
@@ -637,9 +637,9 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> Any:
     """(values, indices) of the most frequent value, the smallest of several; its last place."""
 def moveaxis(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
-    """Dimensions moved to other places, the rest in their order."""
+    """Dimensions moved to other positions, the rest in their order."""
 def movedim(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
-    """Dimensions moved to other places, the rest in their order."""
+    """Dimensions moved to other positions, the rest in their order."""
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Sorted along the first dimension."""
 def mul(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -663,7 +663,7 @@ def nanmedian(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *,
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum with NaN counted as 0."""
 def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
-    """*length* places of one dimension from *start* on, without a copy."""
+    """*length* indices of one dimension from *start* on, without a copy."""
 def ne(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input != other``; the operands broadcast."""
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -771,13 +771,13 @@ def rsub(input: Tensor, other: Any, *, alpha: _complex = 1) -> Tensor:
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor:
     """A copy with ``out[index[i][j]][j] = src[i][j]`` for ``dim=0``; *src* may be a number."""
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy with every element of *src* added at its place; each duplicate counts."""
+    """A copy with every element of *src* added at its index; each duplicate counts."""
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
-    """A copy with the elements of *src* reduced at their places."""
+    """A copy with the elements of *src* reduced at their indices."""
 def searchsorted(sorted_sequence: Tensor, input: Tensor | _complex | None = None, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, values: Tensor | _complex | None = None, out: Tensor | None = None) -> Tensor:
     """Where each value would be put in a sorted sequence, before equal ones or, *right*, behind."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
-    """One place of a dimension, which disappears; without a copy."""
+    """One index of a dimension, which disappears; without a copy."""
 def set_default_tensor_type(t: Any) -> None:
     """Set dtype and device of new tensors by a typed constructor or its name."""
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -811,7 +811,7 @@ def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool
 def split(tensor: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of one size (the last may be smaller), or of the sizes listed."""
 def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
-    """Views of pieces of the sizes listed, which must add up to the extent."""
+    """Views of pieces of the sizes listed, which must add up to that of the dimension."""
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square root, element by element; *out* receives the result where given."""
 def sqrt_(input: Tensor) -> Tensor:
@@ -821,7 +821,7 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def square_(input: Tensor) -> Tensor:
     """In-place version of ``square``: the method as a function."""
 def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
-    """Without the dimensions of extent 1, or without those named where their extent is 1."""
+    """Without the dimensions of size 1, or without those named where their size is 1."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new dimension."""
 def std(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
@@ -841,7 +841,7 @@ def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; tensors of fewer dimensions as they are."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements at places of the flattened tensor; negative ones count from the end."""
+    """The elements at indices of the flattened tensor; negative ones count from the end."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """``gather`` whose operands broadcast in the other dimensions; flat without *dim*."""
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -855,7 +855,7 @@ def tanh_(input: Tensor) -> Tensor:
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor with a copy of the data: numbers, nested sequences, arrays."""
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = 0) -> tuple[Tensor, ...]:
-    """Views of that many nearly equal pieces, or of the pieces between the places listed."""
+    """Views of that many nearly equal pieces, or of the pieces between the indices listed."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """Products summed over pairs of dimensions: the last *dims* of *a* with the first of *b*."""
 def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
@@ -873,11 +873,11 @@ def trapz(y: Tensor, x: Any = None, *, dx: Any = 1, dim: _int = -1) -> Tensor:
 def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices (..., n, m) with zeros above a diagonal, counted to the right from the main."""
 def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
-    """The places (2, n) on and below a diagonal of a matrix, row by row."""
+    """The indices (2, n) on and below a diagonal of a matrix, row by row."""
 def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices (..., n, m) with zeros below a diagonal, counted to the right from the main."""
 def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
-    """The places (2, n) on and above a diagonal of a matrix, row by row."""
+    """The indices (2, n) on and above a diagonal of a matrix, row by row."""
 def true_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     """``input / other``; integers give floats."""
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -893,7 +893,7 @@ def unique(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, r
 def unique_consecutive(input: Tensor, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
     """The first element of each run of equal ones; with inverse and counts."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
-    """A new dimension of extent 1."""
+    """A new dimension of size 1."""
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
     """Powers of a vector's elements as columns, the highest first unless *increasing*."""
 def var(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
@@ -907,7 +907,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor's real and imaginary parts, in a new last dimension of 2."""
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
+    """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along the rows; vectors are rows."""
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:

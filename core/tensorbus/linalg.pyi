@@ -5,7 +5,7 @@ from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
-    """The vector product along a dimension of extent 3; the operands broadcast."""
+    """The vector product along a dimension of size 3; the operands broadcast."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product; vectors count as rows or columns, leading dimensions broadcast."""
 def matrix_norm(A: Tensor, ord: Any = 'fro', dim: Any = ..., keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:

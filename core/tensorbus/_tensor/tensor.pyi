@@ -224,11 +224,11 @@ class Tensor:
     def arctanh_(self) -> Self:
         """In-place version of ``atanh``."""
     def argmax(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
-        """The place of the largest value, int64; the first among equals."""
+        """The index of the largest value, int64; the first among equals."""
     def argmin(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
-        """The place of the smallest value, int64; the first among equals."""
+        """The index of the smallest value, int64; the first among equals."""
     def argsort(self, dim: _int = -1, descending: _bool = False, *, stable: _bool = False) -> Tensor:
-        """The places of the elements in order along a dimension; always stable."""
+        """The indices of the elements in order along a dimension; always stable."""
     def argwhere(self) -> Tensor:
         """The coordinates of what is not zero, a row for each."""
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
@@ -368,7 +368,7 @@ class Tensor:
     def cpu(self, memory_format: Any = None) -> Tensor:
         """The tensor on the CPU."""
     def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
-        """The vector product along a dimension of extent 3: the given one, or the first such."""
+        """The vector product along a dimension of size 3: the given one, or the first such."""
     def cuda(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> Tensor:
         """The tensor on the current, or the given, device of type ``cuda``."""
     def cummax(self, dim: _int) -> Any:
@@ -432,7 +432,7 @@ class Tensor:
     def double(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as float64."""
     def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
+        """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
     @property
     def dtype(self) -> dtypes.dtype:
         """The type of the elements."""
@@ -465,7 +465,7 @@ class Tensor:
     def exp_(self) -> Self:
         """In-place version of ``exp``."""
     def expand(self, *args: Any, size: Any = None) -> Tensor:
-        """Extents of 1 repeated without a copy; -1 keeps an extent; new dimensions come in front."""
+        """Sizes of 1 repeated without a copy; -1 keeps a size; new dimensions come in front."""
     def expand_as(self, other: Tensor) -> Tensor:
         """``expand`` to the shape of another tensor."""
     def expm1(self) -> Tensor:
@@ -561,7 +561,7 @@ class Tensor:
     def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
         """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
+        """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
     def hypot(self, other: _Operand) -> Tensor:
         """``sqrt(input**2 + other**2)`` without overflow; the operands broadcast."""
     def hypot_(self, other: _Operand) -> Self:
@@ -574,21 +574,21 @@ class Tensor:
     def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: complex = 1) -> Tensor:
         """``index_add_`` on a copy."""
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: complex = 1) -> Self:
-        """Add ``alpha * source`` to the slices at the places; every duplicate counts."""
+        """Add ``alpha * source`` to the slices at the indices; every duplicate counts."""
     def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """``index_copy_`` on a copy."""
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Self:
-        """Write *source* into the slices at the places."""
+        """Write *source* into the slices at the indices."""
     def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
         """``index_fill_`` on a copy."""
     def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Self:
-        """Write a number or a 0-dim tensor into the slices at the places."""
+        """Write a number or a 0-dim tensor into the slices at the indices."""
     def index_put(self, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor:
         """``index_put_`` on a copy."""
     def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = False) -> Self:
         """``self[indices] = values``, or ``+=`` with every duplicate applied where *accumulate*."""
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
-        """Whole slices at the places of a vector; negative places are out of range."""
+        """Whole slices at the indices of a vector; negative ones are out of range."""
     def inner(self, other: Tensor) -> Tensor:
         """The inner products along the last dimensions: (..., k) x (---, k) -> (..., ---)."""
     def int(self, *, memory_format: Any = None) -> Tensor:
@@ -780,9 +780,9 @@ class Tensor:
     def mode(self, dim: _int = -1, keepdim: _bool = False) -> Any:
         """(values, indices) of the most frequent value, the smallest of several; its last place."""
     def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
-        """Dimensions moved to other places, the rest in their order."""
+        """Dimensions moved to other positions, the rest in their order."""
     def movedim(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
-        """Dimensions moved to other places, the rest in their order."""
+        """Dimensions moved to other positions, the rest in their order."""
     def msort(self) -> Tensor:
         """Sorted along the first dimension."""
     def mul(self, other: _Operand) -> Tensor:
@@ -815,7 +815,7 @@ class Tensor:
     def nansum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The sum with NaN counted as 0."""
     def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
-        """*length* places of one dimension from *start* on, without a copy."""
+        """*length* indices of one dimension from *start* on, without a copy."""
     @property
     def nbytes(self) -> _int:
         """Bytes of all elements."""
@@ -889,7 +889,7 @@ class Tensor:
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """``put_`` on a copy."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Self:
-        """Write *source* at places of the flattened tensor; negative ones count from the end."""
+        """Write *source* at indices of the flattened tensor; negative ones count from the end."""
     def rad2deg(self) -> Tensor:
         """Radians in degrees, element by element; *out* receives the result where given."""
     def rad2deg_(self) -> Self:
@@ -966,15 +966,15 @@ class Tensor:
     def scatter_(self, dim: _int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Self:
         """In-place version of ``scatter``."""
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
-        """A copy with every element of *src* added at its place; each duplicate counts."""
+        """A copy with every element of *src* added at its index; each duplicate counts."""
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Self:
         """In-place version of ``scatter_add``."""
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
-        """A copy with the elements of *src* reduced at their places."""
+        """A copy with the elements of *src* reduced at their indices."""
     def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Self:
         """In-place version of ``scatter_reduce``."""
     def select(self, dim: _int, index: _int) -> Tensor:
-        """One place of a dimension, which disappears; without a copy."""
+        """One index of a dimension, which disappears; without a copy."""
     def set_(self, source: Any = None, storage_offset: _int = 0, size: Any = None, stride: Any = None) -> Self:
         """Make the tensor a view of another's storage."""
     def sgn(self) -> Tensor:
@@ -983,7 +983,7 @@ class Tensor:
         """In-place version of ``sgn``."""
     @property
     def shape(self) -> Size:
-        """The extents, as a ``Size``."""
+        """The sizes, as a ``Size``."""
     def short(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as int16."""
     def sigmoid(self) -> Tensor:
@@ -1014,10 +1014,10 @@ class Tensor:
         """In-place version of ``sinh``."""
     @overload
     def size(self, dim: None = None) -> Size:
-        """The shape, or one extent."""
+        """The shape, or one size."""
     @overload
     def size(self, dim: _int) -> _int:
-        """The shape, or one extent."""
+        """The shape, or one size."""
     def softmax(self, dim: _int, dtype: dtypes.dtype | None = None) -> Tensor:
         """``exp(input) / sum(exp(input))`` along a dimension."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Any:
@@ -1025,7 +1025,7 @@ class Tensor:
     def split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Views of pieces of one size (the last may be smaller), or of the sizes listed."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
-        """Views of pieces of the sizes listed, which must add up to the extent."""
+        """Views of pieces of the sizes listed, which must add up to that of the dimension."""
     def sqrt(self) -> Tensor:
         """The square root, element by element; *out* receives the result where given."""
     def sqrt_(self) -> Self:
@@ -1035,9 +1035,9 @@ class Tensor:
     def square_(self) -> Self:
         """In-place version of ``square``."""
     def squeeze(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
-        """Without the dimensions of extent 1, or without those named where their extent is 1."""
+        """Without the dimensions of size 1, or without those named where their size is 1."""
     def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Self:
-        """Without the dimensions of extent 1, or without those named where their extent is 1."""
+        """Without the dimensions of size 1, or without those named where their size is 1."""
     def std(self, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
         """The standard deviation, with Bessel's correction unless ``correction=0``."""
     def storage(self) -> storages.TypedStorage:
@@ -1073,7 +1073,7 @@ class Tensor:
     def t_(self) -> Self:
         """A matrix transposed; tensors of fewer dimensions as they are."""
     def take(self, index: Tensor) -> Tensor:
-        """The elements at places of the flattened tensor; negative ones count from the end."""
+        """The elements at indices of the flattened tensor; negative ones count from the end."""
     def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
         """``gather`` whose operands broadcast in the other dimensions; flat without *dim*."""
     def tan(self) -> Tensor:
@@ -1085,7 +1085,7 @@ class Tensor:
     def tanh_(self) -> Self:
         """In-place version of ``tanh``."""
     def tensor_split(self, indices_or_sections: Any, dim: _int = 0) -> tuple[Tensor, ...]:
-        """Views of that many nearly equal pieces, or of the pieces between the places listed."""
+        """Views of that many nearly equal pieces, or of the pieces between the indices listed."""
     def tile(self, *args: Any, dims: Any = None) -> Tensor:
         """``repeat`` where missing counts are 1."""
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1133,9 +1133,9 @@ class Tensor:
     def unique_consecutive(self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
         """The first element of each run of equal ones; with inverse and counts."""
     def unsqueeze(self, dim: _int) -> Tensor:
-        """A new dimension of extent 1."""
+        """A new dimension of size 1."""
     def unsqueeze_(self, dim: _int) -> Self:
-        """A new dimension of extent 1."""
+        """A new dimension of size 1."""
     def untyped_storage(self) -> storages.UntypedStorage:
         """The bytes that the tensor and all views of it share."""
     def var(self, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
@@ -1143,7 +1143,7 @@ class Tensor:
     def vdot(self, other: Tensor) -> Tensor:
         """The inner product of two vectors, the first one conjugated."""
     def view(self, *given: Any, size: Any = None, dtype: Any = None) -> Any:
-        """The same elements in another shape, sharing memory; one extent may be -1."""
+        """The same elements in another shape, sharing memory; one size may be -1."""
     def view_as(self, other: Tensor) -> Tensor:
         """``view`` in the shape of another tensor."""
     def view_as_complex(self) -> Tensor:
@@ -1151,7 +1151,7 @@ class Tensor:
     def view_as_real(self) -> Tensor:
         """A complex tensor's real and imaginary parts, in a new last dimension of 2."""
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """Views of that many equal pieces, or of the pieces between the places listed, along the dimension that the stack of that name joins."""
+        """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
     def where(self, condition: Tensor, other: Any) -> Tensor:
         """The tensor where the condition holds, else *other*."""
     def xlogy(self, other: _Operand) -> Tensor:
