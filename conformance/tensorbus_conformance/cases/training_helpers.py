@@ -173,6 +173,22 @@ def _laws() -> Iterator[tuple[str, str, tuple[int, ...], dict[str, Any], _Law]]:
         yield "kaiming_normal_", variant, shape, relu, _normal(0, math.sqrt(2 / out))
 
 
+def _older(
+    name: str, shape: tuple[int, ...], args: tuple[Any, ...], dtype: Dtype, t: Trial
+) -> None:
+    """The name without the underscore warns, and does the same."""
+    bench = Bench(t)
+    found = []
+    for called in (name, name.removesuffix("_")):
+        tensorbus.manual_seed(7)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found.append(_filled(bench, dtype, called, shape, *args))
+    expect(np.array_equal(*found), f"{called} gave {found[1]}, {name} {found[0]}")
+    texts = [str(w.message) for w in caught if w.category is FutureWarning]
+    expect(len(texts) == 1 and name in texts[0], f"{called} warned of {texts}")
+
+
 INIT: dict[tuple[str, str], Check] = {
     ("constant_", "plain"): functools.partial(_certain, "constant_", (2, 3), (0.1,), 0.1),
     ("ones_", "plain"): functools.partial(_certain, "ones_", (2, 3), (), 1),
@@ -190,7 +206,17 @@ INIT: dict[tuple[str, str], Check] = {
     ("orthogonal_", "wide"): functools.partial(_orthogonal, (4, 2, 5), 0.5),
     ("sparse_", "plain"): _sparse,
     ("calculate_gain", "plain"): _gain,
-}
+    **{
+        (name.removesuffix("_"), "older-name"): functools.partial(_older, name, shape, args)
+        for name, shape, args in (
+            ("uniform_", (2, 3), ()), ("normal_", (2, 3), ()), ("constant_", (2, 3), (0.1,)),
+            ("eye_", (2, 3), ()), ("dirac_", (4, 2, 3), ()), ("xavier_uniform_", (2, 3), ()),
+            ("xavier_normal_", (2, 3), ()), ("kaiming_uniform_", (2, 3), ()),
+            ("kaiming_normal_", (2, 3), ()), ("orthogonal_", (3, 3), ()),
+            ("sparse_", (4, 4), (0.5,)),
+        )
+    },
+}  # fmt: skip
 
 
 # -- nn.utils --------------------------------------------------------------------------------
