@@ -206,16 +206,7 @@ class Loader:
             spec = self._spec(record, "tensorbus_backend", BackendSpec)
             spec.probe()
             backend = spec.load()
-            if not isinstance(backend, Backend):
-                raise TypeError(
-                    f"load() of backend {record.name!r} returned {type(backend).__name__}, not a "
-                    f"tensorbus.plugin.Backend"
-                )
-            if backend.name != record.name:
-                raise ValueError(
-                    f"load() of backend {record.name!r} returned one whose name is "
-                    f"{backend.name!r}: give both the same name"
-                )
+            _check_loaded("backend", record.name, backend, Backend)
         except BaseException as e:
             _keep(record, e, _install(spec, e) if spec else "")
             return None
@@ -267,16 +258,7 @@ class Loader:
             return _OneFunction(spec.kernel)
         spec.probe()
         overlay = spec.load(self.backend(spec.backend))  # type: ignore[misc]  # one of both is there
-        if not isinstance(overlay, Overlay):
-            raise TypeError(
-                f"load() of overlay {spec.name!r} returned {type(overlay).__name__}, not a "
-                f"tensorbus.plugin.Overlay"
-            )
-        if overlay.name != spec.name:
-            raise ValueError(
-                f"load() of overlay {spec.name!r} returned one whose name is {overlay.name!r}: "
-                f"give both the same name"
-            )
+        _check_loaded("overlay", spec.name, overlay, Overlay)
         for record in self.list_records(OVERLAYS):
             if record.name == spec.name:
                 record.state = "loaded"
@@ -323,6 +305,20 @@ class Loader:
         if record.entry_point is None:
             raise ImportError(f"{record.owner} declares no importable object for {record.name!r}")
         return record.entry_point.load()
+
+
+def _check_loaded(kind: str, name: str, made: Any, wanted: type[Backend] | type[Overlay]) -> None:
+    """TypeError or ValueError where ``load()`` of a plugin made something else."""
+    if not isinstance(made, wanted):
+        raise TypeError(
+            f"load() of {kind} {name!r} returned {type(made).__name__}, not a "
+            f"tensorbus.plugin.{wanted.__name__}"
+        )
+    if made.name != name:
+        raise ValueError(
+            f"load() of {kind} {name!r} returned one whose name is {made.name!r}: "
+            f"give both the same name"
+        )
 
 
 def _value(record: Record) -> str:
