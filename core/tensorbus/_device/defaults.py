@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from typing import Any
 
@@ -18,7 +19,12 @@ _local = _Defaults()
 
 def get_default_device() -> Device:
     """The device of new tensors (of this thread, as ``with device(...)`` is)."""
-    return _local.device or Device("cpu")
+    return _local.device or _cpu()
+
+
+@functools.cache
+def _cpu() -> Device:
+    return Device("cpu")
 
 
 def set_default_device(device: Any) -> None:

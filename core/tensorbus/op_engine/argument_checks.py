@@ -283,7 +283,9 @@ _CHECKS = {
     "str": ("isinstance({}, str)", "str"),
     "Sequence[int]": ("False", "ints"),
     "int | Sequence[int]": ("type({}) is int", "int_or_ints"),
-    "Tensor | complex": ("isinstance({}, Tensor)", "operand"),
+    "Tensor | complex": (
+        "isinstance({0}, Tensor) or type({0}) is float or type({0}) is int", "operand",
+    ),
     "dtypes.dtype": ("type({}) is dtype", "dtype"),
 }
 """For a type's name: the test of the common case, and who looks at the rest."""

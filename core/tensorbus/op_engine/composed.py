@@ -31,22 +31,37 @@ def composed(
     """
     layouts = {"channels_last": _channels_last, "order": _in_order, "row_major": _row_major}
     arrange = layouts[layout] if layout else None
+    by_operands = layout != "row_major"
+
+    def settled(result: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether the result and what decides on its layout are row-major."""
+        if result._b is not None:
+            return False
+        if by_operands:
+            for x in (*args, *kwargs.values()) if kwargs else args:
+                if isinstance(x, Tensor) and x._b is not None:
+                    return False
+        return True
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(f)
         def call(*args: Any, **kwargs: Any) -> Any:
             result = f(*args, **kwargs)
             single = isinstance(result, Tensor)
-            if single and arrange is None and result._e is None:
+            if single and result._e is None and (arrange is None or settled(result, args, kwargs)):
                 return result
             given = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)]
+            name = ""
             for t in (result,) if single else result:
-                if not isinstance(t, Tensor) or any(t is x for x in given):
+                if not isinstance(t, Tensor) or (arrange is None and t._e is None):
+                    continue
+                if any([t is x for x in given]):
                     continue
                 if arrange is not None:
                     arrange(t, given[:operands] if operands else given)
                 if node and t._e is not None:
-                    name_node(t, node if isinstance(node, str) else node(*args, **kwargs))
+                    name = name or (node if isinstance(node, str) else node(*args, **kwargs))
+                    name_node(t, name)
             return result
 
         return call

@@ -45,7 +45,7 @@ def refuse_pinning() -> RuntimeError:
 
 def checked_dtype(function: str, value: Any) -> Dtype | None:
     """A dtype, or the one that a Python type stands for; TypeError for anything else."""
-    return value if value is None else checked(value, function)
+    return value if value is None or type(value) is Dtype else checked(value, function)
 
 
 def checked_device(function: str, value: Any) -> Device | None:
@@ -74,8 +74,12 @@ class Options:
         if not given:
             return
         options = {option: given.pop(option) for option in taken if option in given}
-        self.dtype = checked_dtype(name, options.get("dtype"))
-        self.device = checked_device(name, options.get("device"))
+        if "dtype" in options:
+            self.dtype = checked_dtype(name, options.pop("dtype"))
+        if "device" in options:
+            self.device = checked_device(name, options.pop("device"))
+        if not options:
+            return
         self.requires_grad = check_flag(name, "requires_grad", options.get("requires_grad"))
         if check_flag(name, "pin_memory", options.get("pin_memory")):
             raise refuse_pinning()
@@ -164,7 +168,7 @@ def factory(
                 raise TypeError(
                     f"{name}() takes {most} positional arguments but {len(args)} were given"
                 )
-            if "size" in keywords and first is not None:
+            if keywords and "size" in keywords and first is not None:
                 if len(args) > first:
                     raise TypeError("the size was given twice: by position and as size=")
                 args = (*args, keywords.pop("size"))

@@ -48,18 +48,24 @@ class Cut:
 class Piece(tuple[Any, ...]):
     """The recipe of a view that is one of several outputs: no write to it can be recorded."""
 
-    cut: Cut
+    output: tuple[int, str]
+
+    @property
+    def cut(self) -> Cut:
+        """Why no write to the view can be recorded: made when it is asked for, as few are."""
+        i, function = self.output
+        return Cut(
+            f"Output {i} of {function} is a view",
+            "This view is the output of a function that returns multiple views. Such functions do "
+            "not allow the output views to be modified inplace. You should replace the inplace "
+            "operation by an out-of-place one.",
+        )
 
 
 def piece(made: tuple[Any, ...], function: str, i: int) -> Piece:
     """The recipe of output *i* of a function that returns several views."""
     marked = Piece(made)
-    marked.cut = Cut(
-        f"Output {i} of {function} is a view",
-        "This view is the output of a function that returns multiple views. Such functions do not "
-        "allow the output views to be modified inplace. You should replace the inplace operation "
-        "by an out-of-place one.",
-    )
+    marked.output = (i, function)
     return marked
 
 

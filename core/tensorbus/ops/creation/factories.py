@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base.errors import type_error
+from tensorbus._base.size import check_rank
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import as_int
 from tensorbus.op_engine.arguments import check_tensors
@@ -19,6 +20,12 @@ Shape = tuple[int, ...]
 
 def factory_shape(name: str, size: tuple[Any, ...]) -> Shape:
     """The shape that a factory was called with; errors name the function."""
+    for n in size:
+        if type(n) is not int or n < 0:
+            break
+    else:
+        if size:
+            return check_rank(size)
     if not size:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     if len(size) > 1 or not isinstance(size[0], (tuple, list)):

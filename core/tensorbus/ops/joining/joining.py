@@ -60,20 +60,6 @@ class CatBackward0(Node):
         return tuple(pairs)
 
 
-def _sequence(name: str, tensors: Any) -> list[Tensor]:
-    if not isinstance(tensors, (list, tuple)):
-        raise TypeError(
-            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
-            f"{type(tensors).__name__}"
-        )
-    for position, x in enumerate(tensors):
-        if not isinstance(x, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {position} in argument 0, but got {type(x).__name__}"
-            )
-    return list(tensors)
-
-
 @public(out=True, method=False, aliases=("concat", "concatenate"))
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors one after another along a dimension; the other sizes must be equal.
@@ -84,11 +70,11 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     >>> tensorbus.cat((tensorbus.ones(2), tensorbus.zeros(1)))
     tensor([1., 1., 0.])
     """
-    given = _sequence("cat", tensors)
+    given = list(tensors)
     if not given:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     k = given[0]._k
-    if any(x._k is not k for x in given):
+    if any([x._k is not k for x in given]):
         for x in given:
             if x._k.device is not k.device:
                 raise device_error(k.device, x._k.device)
@@ -96,12 +82,13 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         given = [to_kind(x, k) for x in given]
     if RARE.on and not RARE.inference:
         return _pairwise(given, dim)
-    for position, x in enumerate(given):
-        if not x._s:
-            raise RuntimeError(
-                f"zero-dimensional tensor (at position {position}) cannot be concatenated"
-            )
-    parts = [x for x in given if len(x._s) != 1 or x._s[0]]
+    parts = [x for x in given if len(x._s) > 1 or (x._s and x._s[0])]
+    if len(parts) < len(given):
+        for position, x in enumerate(given):
+            if not x._s:
+                raise RuntimeError(
+                    f"zero-dimensional tensor (at position {position}) cannot be concatenated"
+                )
     if not parts:
         return core("clone")(given[0])
     first = parts[0]._s
@@ -109,7 +96,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     _check_sizes(parts, given, d)
     o = from_array(k.concatenate([x._a for x in parts], d), k)
     if (GRAD.on or THREAD.on) and any(
-        (x._e if x._b is None else edge_of(x)) is not None for x in parts
+        [(x._e if x._b is None else edge_of(x)) is not None for x in parts]
     ):
         n = CatBackward0()
         n.q = next_sequence()
@@ -119,7 +106,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         n.sizes = tuple([x._s[d] for x in parts])
         n.dim = d
         o._e = n
-    if all(x._b is not None and has_channels_last(x) for x in parts):
+    if parts[0]._b is not None and all(has_channels_last(x) for x in parts):
         lay_out(o, channels_last_strides(tuple(o._s)))
     return o
 
@@ -153,7 +140,7 @@ def _pairwise(given: list[Tensor], dim: int) -> Tensor:
 @public(out=True, method=False)
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape along a new dimension."""
-    given = _sequence("stack", tensors)
+    given = list(tensors)
     if not given:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = given[0]._s
@@ -176,7 +163,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def _at_least(tensors: Any, name: str, rank: int) -> list[Tensor]:
-    given = _sequence(name, tensors)
+    given = list(tensors)
     if not given:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
     return [_ranked(x, rank) for x in given]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from builtins import type as class_of
 from collections.abc import Callable
@@ -143,9 +144,14 @@ def backward(
     inputs: Any = None,
 ) -> None:
     """Add the gradients of this tensor to ``.grad`` of the leaves it was made from."""
+    _backward()(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+@functools.cache
+def _backward() -> Callable[..., None]:
     from tensorbus.autograd import api  # here, so that programs without gradients never load it
 
-    api.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    return api.backward
 
 
 @public(function=False)

@@ -192,6 +192,8 @@ def _squeezed_by(dim: Any) -> int:
 @composed(node=lambda input, dim=None: f"SqueezeBackward{_squeezed_by(dim)}")
 def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Without the dimensions of size 1, or without those named where their size is 1."""
+    if dim is None and input._b is None:
+        return core("view")(input, tuple([n for n in input._s if n != 1]))
     rank = len(input._s)
     dims = set(() if isinstance(dim, tuple) and not dim else wrap_dims(dim, rank))
     shape = tuple(n for d, n in enumerate(input._s) if d not in dims or n != 1)

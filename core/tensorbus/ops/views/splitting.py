@@ -28,8 +28,8 @@ def _pieces(x: Tensor, dim: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
 def _outputs(function: str, views: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     """The views, marked as outputs of one function: writes to them can't be recorded."""
     for i, view in enumerate(views):
-        if view._r:
-            view._r = piece(view._r, function, i)
+        if (made := view._r) is not None and made:
+            view._r = piece(made, function, i)
     return views
 
 

@@ -160,6 +160,10 @@ class ArrayRuntime(Backend):
         return made
 
 
+_LEAST, _MOST = 2.0**-14, 65504.0
+"""No floating point dtype loses such a number's magnitude, so that no conversion could warn."""
+
+
 def host_scalar(value: bool | int | float | complex, dtype: dtype) -> np.ndarray:
     """A 0-d NumPy array of *dtype*: ints wrap, floats are cut to ints, only complex is complex."""
     target = NUMPY_DTYPES[dtype]
@@ -178,5 +182,7 @@ def host_scalar(value: bool | int | float | complex, dtype: dtype) -> np.ndarray
         if dtype.is_signed and wrapped >> (bits - 1):
             wrapped -= 1 << bits
         return np.array(wrapped, dtype=target)
+    if value == 0 or _LEAST <= abs(value) <= _MOST:
+        return np.array(value, dtype=np.float64).astype(target)
     with np.errstate(all="ignore"):
         return np.array(value, dtype=np.float64).astype(target)
