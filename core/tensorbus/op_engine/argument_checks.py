@@ -284,7 +284,8 @@ _CHECKS = {
     "Sequence[int]": ("False", "ints"),
     "int | Sequence[int]": ("type({}) is int", "int_or_ints"),
     "Tensor | complex": (
-        "isinstance({0}, Tensor) or type({0}) is float or type({0}) is int", "operand",
+        "isinstance({0}, Tensor) or type({0}) is float or type({0}) is int",
+        "operand",
     ),
     "dtypes.dtype": ("type({}) is dtype", "dtype"),
 }

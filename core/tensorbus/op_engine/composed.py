@@ -51,11 +51,11 @@ def composed(
             if single and result._e is None and (arrange is None or settled(result, args, kwargs)):
                 return result
             given = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)]
-            name = ""
+            known, name = {id(x) for x in given}, ""
             for t in (result,) if single else result:
                 if not isinstance(t, Tensor) or (arrange is None and t._e is None):
                     continue
-                if any([t is x for x in given]):
+                if id(t) in known:
                     continue
                 if arrange is not None:
                     arrange(t, given[:operands] if operands else given)

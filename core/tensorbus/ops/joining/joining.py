@@ -74,7 +74,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     if not given:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     k = given[0]._k
-    if any([x._k is not k for x in given]):
+    if any(x._k is not k for x in given):
         for x in given:
             if x._k.device is not k.device:
                 raise device_error(k.device, x._k.device)
@@ -96,7 +96,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     _check_sizes(parts, given, d)
     o = from_array(k.concatenate([x._a for x in parts], d), k)
     if (GRAD.on or THREAD.on) and any(
-        [(x._e if x._b is None else edge_of(x)) is not None for x in parts]
+        (x._e if x._b is None else edge_of(x)) is not None for x in parts
     ):
         n = CatBackward0()
         n.q = next_sequence()
