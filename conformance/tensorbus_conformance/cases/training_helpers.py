@@ -184,7 +184,7 @@ def _older(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found.append(_filled(bench, dtype, called, shape, *args))
-    expect(np.array_equal(*found), f"{called} gave {found[1]}, {name} {found[0]}")
+    expect(np.array_equal(found[0], found[1]), f"{called} gave {found[1]}, {name} {found[0]}")
     texts = [str(w.message) for w in caught if w.category is FutureWarning]
     expect(len(texts) == 1 and name in texts[0], f"{called} warned of {texts}")
 
