@@ -1,8 +1,8 @@
-"""Train a LeNet on handwritten digits: the program of `tensorbus demo`, in plain form.
+"""Train a LeNet on handwritten digits: the program of ``tensorbus demo``, in plain form.
 
     python examples/digits.py --device cpu --epochs 12 --seed 0
 
-Only the import lines name tensorbus: with `torch` in their place it runs on PyTorch.
+Only the import lines name tensorbus: with ``torch`` in their place it runs on PyTorch.
 """
 
 import argparse
@@ -32,7 +32,7 @@ class LeNet(nn.Module):
 
 
 def shifted(padded, chosen):
-    """The images `chosen` out of `padded`, each moved by up to two pixels either way."""
+    """The images *chosen* out of *padded*, each moved by up to two pixels either way."""
     corner = torch.randint(0, 5, (len(chosen), 2))
     rows = (corner[:, :1] + torch.arange(28)).to(padded.device)
     columns = (corner[:, 1:] + torch.arange(28)).to(padded.device)
@@ -48,7 +48,7 @@ def predict(net, images):
 
 
 def train(net, images, labels, epochs, report):
-    """Train `net` in place and return the loss of every step; `report(epoch)` after each epoch."""
+    """Train *net* in place and return the loss of every step; ``report(epoch)`` after each."""
     padded = F.pad(images, (2, 2, 2, 2))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, weight_decay=5e-4)
     steps = epochs * -(-len(labels) // BATCH)

@@ -1,4 +1,4 @@
-"""Puts the suite's reports into the site, where `scripts/reports` has made some.
+"""Puts the suite's reports into the site, where ``scripts/reports`` has made some.
 
 mkdocs calls the two functions, as mkdocs.yml asks it to.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 REPORTS = Path(__file__).resolve().parents[1] / "build" / "reports"
-"""What `scripts/reports` writes: capabilities.md, and a page for each device."""
+"""What ``scripts/reports`` writes: capabilities.md, and a page for each device."""
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

@@ -54,7 +54,7 @@ def backend(type: str) -> Backend:
 
 
 def check_name(type: str) -> None:
-    """Raise the ``RuntimeError`` of `backend` for a type that no plugin has; loads nothing."""
+    """Raise the ``RuntimeError`` of ``backend`` for a type that no plugin has; loads nothing."""
     with _lock:
         _get().check_name(type)
 
@@ -103,14 +103,14 @@ def offered(backend: Backend, method: str) -> Callable[..., Any] | None:
 def comm(name: str) -> Callable[[CommContext], Comm]:
     """What makes the comm of that name from a context, loaded on first use.
 
-    ``RuntimeError`` as `backend`.
+    ``RuntimeError`` as ``backend``.
     """
     with _lock:
         return _get().comm(name)
 
 
 def comm_spec(name: str) -> CommSpec:
-    """What a comm says of itself, without its vendor library; ``RuntimeError`` as `backend`."""
+    """What a comm says of itself, without its vendor library; ``RuntimeError`` as ``backend``."""
     with _lock:
         return _get().comm_spec(name)
 
@@ -122,7 +122,7 @@ def comm_names() -> list[str]:
 
 
 def command(name: str) -> object:
-    """What the entry *name* of ``tensorbus.commands`` points to; ``RuntimeError`` as `backend`."""
+    """The object of the entry *name* of ``tensorbus.commands``; ``RuntimeError`` as ``backend``."""
     with _lock:
         return _get().command(name)
 
@@ -138,7 +138,7 @@ def plugged(backend: Backend) -> AbstractContextManager[str]:
 
     Inside the ``with`` block it is used under the device type that the block is given: the
     backend's name and a number that no other device has. Tensors made on it can't be used after the
-    block. A backend that `backend` returned keeps its name.
+    block. A backend that ``backend`` returned keeps its name.
 
     >>> import tensorbus
     >>> from tensorbus import discovery

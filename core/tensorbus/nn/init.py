@@ -19,7 +19,7 @@ _UNIT_GAIN = frozenset(
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Returns the factor that keeps the variance of signals through `nonlinearity`.
+    """Return the factor that keeps the variance of signals through *nonlinearity*.
 
     Args:
         nonlinearity: 'linear', 'sigmoid', 'conv1d' and the like (1), 'tanh' (5/3), 'relu',
@@ -47,13 +47,13 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills with values drawn uniformly from [a, b)."""
+    """Fill with values drawn uniformly from [a, b)."""
     with tensorbus.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills with values drawn from the normal distribution N(mean, std^2)."""
+    """Fill with values drawn from the normal distribution N(mean, std^2)."""
     with tensorbus.no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -66,7 +66,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:
-    """Fills with values drawn from N(mean, std^2), limited to [a, b]."""
+    """Fill with values drawn from N(mean, std^2), limited to [a, b]."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
@@ -102,24 +102,24 @@ def _inverse_erf(y: Tensor) -> Tensor:
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fills with the value `val`."""
+    """Fill with the value *val*."""
     with tensorbus.no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fills with ones."""
+    """Fill with ones."""
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fills with zeros."""
+    """Fill with zeros."""
     with tensorbus.no_grad():
         return tensor.zero_()
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Fills a matrix with ones on its diagonal and zeros elsewhere."""
+    """Fill a matrix with ones on its diagonal and zeros elsewhere."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with tensorbus.no_grad():
@@ -128,7 +128,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fills a convolution's weight so that it passes as many channels through as it can.
+    """Fill a convolution's weight so that it passes as many channels through as it can.
 
     Shapes: (out_channels, in_channels / groups, ...) with one to three kernel dims.
     """
@@ -166,13 +166,13 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills uniformly with the variance gain^2 * 2 / (fan_in + fan_out)."""
+    """Fill uniformly with the variance gain^2 * 2 / (fan_in + fan_out)."""
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Fills from a normal distribution with the variance gain^2 * 2 / (fan_in + fan_out)."""
+    """Fill from a normal distribution with the variance gain^2 * 2 / (fan_in + fan_out)."""
     return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
 
 
@@ -188,12 +188,12 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Fills uniformly with the variance gain^2 / fan.
+    """Fill uniformly with the variance gain^2 / fan.
 
     Args:
         a: the negative slope of the rectifier that follows ('leaky_relu').
         mode: 'fan_in' keeps the variance forward, 'fan_out' backward.
-        nonlinearity: as in `calculate_gain`.
+        nonlinearity: as in ``calculate_gain``.
     """
     if 0 in tensor.shape:
         return _left_empty(tensor)
@@ -208,7 +208,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Any = None,
 ) -> Tensor:
-    """Fills from a normal distribution with the variance gain^2 / fan; see `kaiming_uniform_`."""
+    """Fill from a normal distribution with the variance gain^2 / fan; see ``kaiming_uniform_``."""
     if 0 in tensor.shape:
         return _left_empty(tensor)
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
@@ -225,7 +225,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Fills with a (semi) orthogonal matrix; dims after the first count as one."""
+    """Fill with a (semi) orthogonal matrix; dims after the first count as one."""
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
@@ -247,7 +247,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fills a matrix from N(0, std^2), then sets the fraction `sparsity` of each column to zero."""
+    """Fill a matrix from N(0, std^2), then set the fraction *sparsity* of each column to zero."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape

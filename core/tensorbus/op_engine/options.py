@@ -68,7 +68,7 @@ class Options:
     __slots__ = ("_kind", "device", "dtype", "memory_format", "name", "out", "requires_grad")
 
     def __init__(self, name: str, given: dict[str, Any], taken: tuple[str, ...]):
-        """Takes the options that the factory has out of the keywords *given* to it."""
+        """Take the options that the factory has out of the keywords *given* to it."""
         self.name = name
         self.dtype = self.device = self.out = self.memory_format = self.requires_grad = None
         if not given:

@@ -1,4 +1,4 @@
-"""Optimizers, and schedules of their learning rates in `optim.lr_scheduler`."""
+"""Optimizers, and schedules of their learning rates in ``optim.lr_scheduler``."""
 
 from tensorbus.optim import lr_scheduler
 from tensorbus.optim.adadelta import Adadelta

@@ -9,13 +9,13 @@ from tensorbus._tensor.tensor import Tensor
 
 
 def check_not_negative(what: str, value: Any) -> None:
-    """Raises ValueError if an option is below zero, or nan."""
+    """Raise ValueError if an option is below zero, or nan."""
     if not value >= 0.0:
         raise ValueError(f"Invalid {what} value: {value}")
 
 
 def check_lr(lr: Any) -> None:
-    """Raises ValueError unless `lr` is a number, or a tensor of one, that is not negative."""
+    """Raise ValueError unless *lr* is a number, or a tensor of one, that is not negative."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
     if not lr >= 0.0:
@@ -23,7 +23,7 @@ def check_lr(lr: Any) -> None:
 
 
 def check_betas(betas: tuple[float, float]) -> None:
-    """Raises ValueError unless there are two, and both lie in [0, 1)."""
+    """Raise ValueError unless there are two, and both lie in [0, 1)."""
     if len(betas) != 2:
         raise ValueError(f"betas must be two numbers, but got {betas}")
     for index, beta in enumerate(betas):
@@ -45,7 +45,7 @@ def new_coefficient(param: Tensor, value: float) -> Tensor:
 
 
 def count_step(state: dict[str, Any]) -> float:
-    """Counts a step of one parameter and returns how many there were."""
+    """Count a step of one parameter and return how many there were."""
     step = state["step"]
     if not isinstance(step, Tensor):
         # Older checkpoints hold plain numbers.
@@ -55,10 +55,10 @@ def count_step(state: dict[str, Any]) -> float:
 
 
 def add_product_(target: Tensor, a: Tensor, b: Tensor, factor: float = 1.0) -> Tensor:
-    """Adds factor a b to `target`, in place, through one temporary."""
+    """Add factor a b to *target*, in place, through one temporary."""
     return target.add_((a * factor).mul_(b))
 
 
 def add_quotient_(target: Tensor, a: Tensor, b: Tensor, factor: float = 1.0) -> Tensor:
-    """Adds factor a / b to `target`, in place, through one temporary."""
+    """Add factor a / b to *target*, in place, through one temporary."""
     return target.add_((a * factor).div_(b))

@@ -29,7 +29,7 @@ class Adagrad(Optimizer):
         eps: added to the root.
         maximize: go up instead of down.
         foreach, fused: accepted for compatibility; they change nothing.
-        differentiable: whether `step` is recorded by autograd.
+        differentiable: whether ``step`` is recorded by autograd.
     """
 
     def __init__(

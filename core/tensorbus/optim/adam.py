@@ -35,7 +35,7 @@ class Adam(Optimizer):
         maximize: go up instead of down.
         decoupled_weight_decay: shrink parameters by lr weight_decay instead (AdamW).
         foreach, capturable, fused: accepted for compatibility; they change nothing.
-        differentiable: whether `step` is recorded by autograd.
+        differentiable: whether ``step`` is recorded by autograd.
     """
 
     def __init__(

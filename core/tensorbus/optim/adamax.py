@@ -28,7 +28,7 @@ class Adamax(Optimizer):
         weight_decay: this much of the parameter is added to its gradient.
         maximize: go up instead of down.
         foreach, capturable: accepted for compatibility; they change nothing.
-        differentiable: whether `step` is recorded by autograd.
+        differentiable: whether ``step`` is recorded by autograd.
     """
 
     def __init__(

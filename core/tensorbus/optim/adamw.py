@@ -10,7 +10,7 @@ from tensorbus.optim.optimizer import ParamsT
 class AdamW(Adam):
     """Adam with decoupled weight decay: each step also shrinks parameters by lr weight_decay.
 
-    Args: as for `Adam`, with `weight_decay` 0.01 by default.
+    Args: as for ``Adam``, with *weight_decay* 0.01 by default.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ from tensorbus.optim.optimizer import Optimizer, ParamsT
 
 
 class ASGD(Optimizer):
-    """Gradient descent whose average of parameters, `state[p]["ax"]`, starts after `t0` steps.
+    """Gradient descent whose average of parameters, ``state[p]["ax"]``, starts after *t0* steps.
 
     Args:
         params: tensors, pairs of name and tensor, or groups.
@@ -28,7 +28,7 @@ class ASGD(Optimizer):
         weight_decay: this much of the parameter is added to its gradient.
         maximize: go up instead of down.
         foreach, capturable: accepted for compatibility; they change nothing.
-        differentiable: whether `step` is recorded by autograd.
+        differentiable: whether ``step`` is recorded by autograd.
     """
 
     def __init__(

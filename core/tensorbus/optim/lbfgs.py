@@ -15,13 +15,13 @@ from tensorbus.optim.optimizer import Optimizer, ParamsT
 class LBFGS(Optimizer):
     """Newton's method with the inverse Hessian estimated from the last gradients.
 
-    It takes one group only, and `step` needs a closure that it calls several times.
+    It takes one group only, and ``step`` needs a closure that it calls several times.
 
     Args:
         params: tensors or pairs of name and tensor.
         lr: factor of the step.
-        max_iter: iterations in each `step`.
-        max_eval: calls of the closure in each `step`; 1.25 max_iter by default.
+        max_iter: iterations in each ``step``.
+        max_eval: calls of the closure in each ``step``; 1.25 max_iter by default.
         tolerance_grad: stop where no element of the gradient is larger.
         tolerance_change: stop where neither loss nor parameters change more.
         history_size: how many gradients are kept.
@@ -73,7 +73,7 @@ class LBFGS(Optimizer):
         return {**super().__getstate__(), "_params": self._params}
 
     def step(self, closure: Callable[[], Any]) -> Any:
-        """Runs up to `max_iter` iterations and returns the first loss."""
+        """Run up to ``max_iter`` iterations and return the first loss."""
         with tensorbus.no_grad():
             return self._minimise(closure)
 

@@ -60,10 +60,10 @@ def strong_wolfe(
     tolerance_change: float = 1e-9,
     max_ls: int = 25,
 ) -> tuple[Point, float, int]:
-    """Finds a step with enough decrease of the loss (c1) and of the slope (c2).
+    """Find a step with enough decrease of the loss (c1) and of the slope (c2).
 
     Args:
-        at: evaluates the loss and its gradient a step along `direction` from the start.
+        at: evaluates the loss and its gradient a step along *direction* from the start.
         start: loss and gradient at the start.
         step: the first step to try.
         slope: the start's slope along the direction; negative.

@@ -22,7 +22,7 @@ from tensorbus.optim.optimizer import Optimizer, ParamsT
 class NAdam(Optimizer):
     """Adam with Nesterov momentum: the step uses the mean as it will be one step later.
 
-    Args: as for `Adam`, and `momentum_decay`, how fast the momentum rises to the first beta.
+    Args: as for ``Adam``, and *momentum_decay*, how fast the momentum rises to the first beta.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""`Optimizer`, the base class: parameter groups, state, checkpoints, hooks."""
+"""``Optimizer``, the base class: parameter groups, state, checkpoints, hooks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HOOK_SORTS = ("step_pre", "step_post", "save_pre", "save_post", "load_pre", "lo
 
 
 def _with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Runs the hooks around `step`, and notes that it ran (schedulers warn if it did not)."""
+    """Run the hooks around ``step``, and note that it ran (schedulers warn if it did not)."""
 
     @functools.wraps(step)
     def run(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -59,12 +59,12 @@ def _with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 class Optimizer:
     """Base class of all optimizers.
 
-    A subclass calls `super().__init__(params, defaults)` and defines `_update(group)`, which steps
-    the parameters of one group and runs without recording; or it defines `step` itself.
+    A subclass calls ``super().__init__(params, defaults)`` and defines ``_update(group)``, which
+    steps the parameters of one group and runs without recording; or it defines ``step`` itself.
 
     Args:
-        params: tensors, pairs of name and tensor, or dicts that each describe a group: `params` and
-            options that differ from the defaults.
+        params: tensors, pairs of name and tensor, or dicts that each describe a group: ``params``
+            and options that differ from the defaults.
         defaults: the options of groups that don't give them.
     """
 
@@ -101,7 +101,7 @@ class Optimizer:
 
     @_with_step_hooks
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Updates the parameters once, from their gradients.
+        """Update the parameters once, from their gradients.
 
         Args:
             closure: computes the loss and its gradients anew; called before the update.
@@ -126,7 +126,7 @@ class Optimizer:
     ) -> Iterator[tuple[Tensor, Tensor]]:
         """The group's parameters with the direction to go against.
 
-        That is the gradient, its negative under `maximize`, plus `weight_decay` times the
+        That is the gradient, its negative under ``maximize``, plus *weight_decay* times the
         parameter.
         """
         maximize = group["maximize"]
@@ -141,7 +141,7 @@ class Optimizer:
             yield param, grad
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drops the gradients of all parameters, or fills them with zeros."""
+        """Drop the gradients of all parameters, or fill them with zeros."""
         for group in self.param_groups:
             for param in group["params"]:
                 if set_to_none:
@@ -152,7 +152,7 @@ class Optimizer:
     # Groups
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds a group: a dict with `params` and the options that differ from the defaults.
+        """Add a group: a dict with ``params`` and the options that differ from the defaults.
 
         Raises:
             TypeError: a member is not a tensor, or the members have no order.
@@ -203,7 +203,7 @@ class Optimizer:
     # Checkpoints
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the state and the groups, in which parameters are numbered through."""
+        """Return the state and the groups, in which parameters are numbered through."""
         for hook in self._hooks_of("save_pre"):
             hook(self)
         numbers: dict[int, int] = {}
@@ -225,7 +225,7 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over state and options from what `state_dict` returned.
+        """Take over state and options from what ``state_dict`` returned.
 
         Floating point state is converted to each parameter's dtype and device.
 
@@ -290,35 +290,35 @@ class Optimizer:
         return self._hooks[sort].add(hook, prepend)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Registers `hook(optimizer, args, kwargs)`, run before `step`; it may return both."""
+        """Register ``hook(optimizer, args, kwargs)``, run before ``step``; it may return both."""
         return self._add_hook("step_pre", hook, False)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Registers `hook(optimizer, args, kwargs)`, run after `step`."""
+        """Register ``hook(optimizer, args, kwargs)``, run after ``step``."""
         return self._add_hook("step_post", hook, False)
 
     def register_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Registers `hook(optimizer)`, run before `state_dict` collects."""
+        """Register ``hook(optimizer)``, run before ``state_dict`` collects."""
         return self._add_hook("save_pre", hook, prepend)
 
     def register_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Registers `hook(optimizer, state_dict)`; what it returns replaces the dict."""
+        """Register ``hook(optimizer, state_dict)``; what it returns replaces the dict."""
         return self._add_hook("save_post", hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Registers `hook(optimizer, state_dict)`; what it returns is loaded instead."""
+        """Register ``hook(optimizer, state_dict)``; what it returns is loaded instead."""
         return self._add_hook("load_pre", hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Registers `hook(optimizer)`, run after `load_state_dict`."""
+        """Register ``hook(optimizer)``, run after ``load_state_dict``."""
         return self._add_hook("load_post", hook, prepend)
 
     def __repr__(self) -> str:
@@ -332,7 +332,7 @@ class Optimizer:
 
 
 def _unpack_members(group: dict[str, Any]) -> None:
-    """Makes `params` a list of tensors, and their names, if given, a list beside it."""
+    """Make ``params`` a list of tensors, and their names, if given, a list beside it."""
     params = group["params"]
     if isinstance(params, set):
         raise TypeError(

@@ -22,7 +22,7 @@ from tensorbus.optim.optimizer import Optimizer, ParamsT
 class RAdam(Optimizer):
     """Adam that waits with the division by the root until its variance is small enough.
 
-    Args: as for `Adam`.
+    Args: as for ``Adam``.
     """
 
     def __init__(

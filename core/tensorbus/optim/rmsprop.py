@@ -30,7 +30,7 @@ class RMSprop(Optimizer):
         centered: subtract the square of the gradient's mean from v.
         maximize: go up instead of down.
         foreach, capturable: accepted for compatibility; they change nothing.
-        differentiable: whether `step` is recorded by autograd.
+        differentiable: whether ``step`` is recorded by autograd.
     """
 
     def __init__(

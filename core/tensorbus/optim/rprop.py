@@ -25,7 +25,7 @@ class Rprop(Optimizer):
         step_sizes: the smallest and the largest step.
         maximize: go up instead of down.
         foreach, capturable: accepted for compatibility; they change nothing.
-        differentiable: whether `step` is recorded by autograd.
+        differentiable: whether ``step`` is recorded by autograd.
     """
 
     def __init__(

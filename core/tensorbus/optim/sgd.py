@@ -23,7 +23,7 @@ class SGD(Optimizer):
         nesterov: needs a momentum and zero dampening.
         maximize: go up instead of down.
         foreach, fused: accepted for compatibility; they change nothing.
-        differentiable: whether `step` is recorded by autograd.
+        differentiable: whether ``step`` is recorded by autograd.
 
     Example:
         >>> weight = nn.Parameter(tensorbus.tensor([1.0, 2.0]))

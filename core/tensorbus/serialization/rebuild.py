@@ -152,7 +152,7 @@ def _rebuild_from_type_v2(function: Any, kind: Any, args: Any, state: Any) -> An
 
 
 def _with_attributes(tensor: Any, state: Any) -> Any:
-    """Sets plain attributes that a user put on a tensor; never one that the class defines."""
+    """Set plain attributes that a user put on a tensor; never one that the class defines."""
     if isinstance(state, tuple) and len(state) == 2:
         state = state[0]
     if isinstance(state, dict):

@@ -109,7 +109,7 @@ def _bytes(tensor: Any) -> np.ndarray:
 
 
 def _little_endian(data: np.ndarray, dtype: Any) -> np.ndarray:
-    """Turns the bytes of each number on a big-endian machine."""
+    """Turn the bytes of each number on a big-endian machine."""
     if sys.byteorder == "little":
         return data
     width = dtype.itemsize // (2 if dtype.is_complex else 1)

@@ -66,7 +66,7 @@ def is_users(target: Any) -> bool:
 
 
 def restore(target: Any, state: Any) -> None:
-    """Gives an object of a class that the user allowed its state, as pickle defines it."""
+    """Give an object of a class that the user allowed its state, as pickle defines it."""
     if hasattr(target, "__setstate__"):
         target.__setstate__(state)
         return

@@ -68,7 +68,7 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
         return None
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
-        """Writes a class, a function, a dtype or one of PyTorch's names."""
+        """Write a class, a function, a dtype or one of PyTorch's names."""
         if type(obj) is dtypes.dtype:
             module, name = "torch", str(obj).removeprefix("torch.")
         elif type(obj) is _Name:

@@ -10,7 +10,7 @@ _hook_ids = itertools.count()
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook out again.
+    """What registering a hook returns: ``remove()`` takes the hook out again.
 
     Works as a context manager too; the hook is removed when the block ends.
     """
@@ -22,7 +22,7 @@ class RemovableHandle:
         self.id = hook_id
 
     def remove(self) -> None:
-        """Removes the hook; a second call does nothing."""
+        """Remove the hook; a second call does nothing."""
         table = self._table() if self._table is not None else None
         if table is not None:
             table.pop(self.id, None)

@@ -1,1 +1,1 @@
-"""The layers of `tensorbus.nn`, grouped by family."""
+"""The layers of ``tensorbus.nn``, grouped by family."""

@@ -1,4 +1,4 @@
-"""Backward hooks of modules: gates that gradients pass on both sides of `forward`."""
+"""Backward hooks of modules: gates that gradients pass on both sides of ``forward``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Gate(Function):
-    """Passes tensors on unchanged; in backward, `run` sees and may replace their gradients."""
+    """Passes tensors on unchanged; in backward, ``run`` sees and may replace their gradients."""
 
     @staticmethod
     def forward(ctx: Any, run: Callable[..., Any], *tensors: Tensor) -> tuple[Tensor, ...]:
@@ -29,7 +29,7 @@ class _Gate(Function):
 
 
 class BackwardGate:
-    """The backward hooks of one call: a gate before `forward` and one after it.
+    """The backward hooks of one call: a gate before ``forward`` and one after it.
 
     Gradients pass the outer gate first (backward pre-hooks; the output gradients are noted), then
     the inner one, where the backward hooks see both sides.

@@ -1,4 +1,4 @@
-"""Moving and converting modules: `to`, `float`, `cuda` and what they rest on."""
+"""Moving and converting modules: ``to``, ``float``, ``cuda`` and what they rest on."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class ModuleConversion:
-    """The part of `Module` that changes the device or dtype of its tensors."""
+    """The part of ``Module`` that changes the device or dtype of its tensors."""
 
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]
     _modules: dict[str, Module | None]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Puts `fn(t)` instead of each parameter, gradient and buffer.
+        """Put ``fn(t)`` instead of each parameter, gradient and buffer.
 
         Parameters stay the same objects, so that an optimizer that holds them goes on working.
         """
@@ -48,11 +48,11 @@ class ModuleConversion:
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Moves or converts all parameters and buffers, in place, and returns the module.
+        """Move or convert all parameters and buffers, in place, and return the module.
 
-        Called as `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(tensor)` or with these names
-        as keywords. A dtype must be floating point or complex and applies to floating point and
-        complex tensors only.
+        Called as ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(tensor)`` or with these
+        names as keywords. A dtype must be floating point or complex and applies to floating point
+        and complex tensors only.
 
         Example:
             >>> nn.Linear(2, 2).to(tensorbus.float64).weight.dtype
@@ -77,33 +77,33 @@ class ModuleConversion:
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
     def float(self) -> Self:
-        """Converts all floating point parameters and buffers to float32."""
+        """Convert all floating point parameters and buffers to float32."""
         return self._floating_to(tensorbus.float32)
 
     def double(self) -> Self:
-        """Converts all floating point parameters and buffers to float64."""
+        """Convert all floating point parameters and buffers to float64."""
         return self._floating_to(tensorbus.float64)
 
     def half(self) -> Self:
-        """Converts all floating point parameters and buffers to float16."""
+        """Convert all floating point parameters and buffers to float16."""
         return self._floating_to(tensorbus.float16)
 
     def bfloat16(self) -> Self:
-        """Converts all floating point parameters and buffers to bfloat16."""
+        """Convert all floating point parameters and buffers to bfloat16."""
         return self._floating_to(tensorbus.bfloat16)
 
     def type(self, dst_type: Any) -> Self:
-        """Converts all parameters and buffers to `dst_type`, a dtype or a tensor type's name."""
+        """Convert all parameters and buffers to *dst_type*, a dtype or a tensor type's name."""
         return self._apply(lambda t: t.type(dst_type))
 
     def cpu(self) -> Self:
-        """Moves all parameters and buffers to the CPU."""
+        """Move all parameters and buffers to the CPU."""
         return self._apply(lambda t: t.cpu())
 
     def cuda(self, device: Any = None) -> Self:
-        """Moves all parameters and buffers to the CUDA device, the current one by default."""
+        """Move all parameters and buffers to the CUDA device, the current one by default."""
         return self._apply(lambda t: t.cuda(device))
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Moves to `device` without copying the values: all of them are undefined afterwards."""
+        """Move to *device* without copying the values: all of them are undefined afterwards."""
         return self._apply(lambda t: tensorbus.empty_like(t, device=device), recurse=recurse)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ForwardHook(NamedTuple):
-    """A hook around `forward`, with the options it was registered with."""
+    """A hook around ``forward``, with the options it was registered with."""
 
     call: Callable[..., Any]
     with_kwargs: bool
@@ -52,7 +52,7 @@ NO_HOOKS = Hooks()
 
 
 class _GlobalHooks:
-    """Hooks of every module. `used` says whether any was ever registered."""
+    """Hooks of every module. ``used`` says whether any was ever registered."""
 
     __slots__ = ("hooks", "used")
 
@@ -71,29 +71,29 @@ def _add_global(sort: str, hook: Any) -> RemovableHandle:
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Registers `hook(module, args)`, run before the `forward` of every module."""
+    """Register ``hook(module, args)``, run before the ``forward`` of every module."""
     return _add_global("forward_pre", ForwardHook(hook, False, False))
 
 
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Registers `hook(module, args, output)`, run after the `forward` of every module."""
+    """Register ``hook(module, args, output)``, run after the ``forward`` of every module."""
     return _add_global("forward", ForwardHook(hook, with_kwargs, always_call))
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Registers `hook(module, grad_output)`, run before the backward of every module."""
+    """Register ``hook(module, grad_output)``, run before the backward of every module."""
     return _add_global("backward_pre", hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Registers `hook(module, grad_input, grad_output)`, run after every module's backward."""
+    """Register ``hook(module, grad_input, grad_output)``, run after every module's backward."""
     return _add_global("backward", hook)
 
 
 def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Runs `module.forward` between its hooks and the global ones, which come first."""
+    """Run ``module.forward`` between its hooks and the global ones, which come first."""
     done: set[int] = set()
     try:
         return _run(module, args, kwargs, done)

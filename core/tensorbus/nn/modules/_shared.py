@@ -9,14 +9,14 @@ from tensorbus.nn.modules.module import Module
 
 
 def as_tuple(value: Any, count: int) -> tuple[Any, ...]:
-    """A number for all dims becomes `count` of them; a sequence becomes a tuple."""
+    """A number for all dims becomes *count* of them; a sequence becomes a tuple."""
     if isinstance(value, Iterable):
         return tuple(value)
     return (value,) * count
 
 
 class Shown(Module):
-    """A layer whose `repr` shows the attributes that `_shown` names, and `inplace` if it is set."""
+    """A layer whose ``repr`` shows the attributes that ``_shown`` names, and a true ``inplace``."""
 
     _shown: tuple[str, ...] = ()
 
@@ -28,7 +28,7 @@ class Shown(Module):
 
 
 def iter_pairs(what: str, given: Any) -> Iterator[tuple[str, Any]]:
-    """The pairs of a mapping, or of an iterable of pairs, with errors that name `what`."""
+    """The pairs of a mapping, or of an iterable of pairs, with errors that name *what*."""
     if not isinstance(given, Iterable):
         raise TypeError(
             f"{what}.update should be called with an iterable of key/value pairs, but got "

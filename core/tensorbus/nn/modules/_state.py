@@ -1,4 +1,4 @@
-"""Saving and loading the state of modules: `state_dict`, `load_state_dict`, extra state."""
+"""Saving and loading the state of modules: ``state_dict``, ``load_state_dict``, extra state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXTRA_STATE_KEY = "_extra_state"
 
 
 class IncompatibleKeys(NamedTuple):
-    """What `load_state_dict` returns: the keys that had no counterpart."""
+    """What ``load_state_dict`` returns: the keys that had no counterpart."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -35,7 +35,7 @@ class IncompatibleKeys(NamedTuple):
 
 
 class ModuleState:
-    """The part of `Module` that saves and loads."""
+    """The part of ``Module`` that saves and loads."""
 
     _version: int = 1
     _parameters: dict[str, Parameter | None]
@@ -51,15 +51,15 @@ class ModuleState:
         return hooks
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Registers `hook(module, prefix, keep_vars)`, called before `state_dict` collects."""
+        """Register ``hook(module, prefix, keep_vars)``, called before ``state_dict`` collects."""
         return self._own_hooks().state_dict_pre.add(hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Registers `hook(module, state_dict, prefix, local_metadata)`; it may change the dict."""
+        """Register ``hook(module, state_dict, prefix, local_metadata)``; it may change the dict."""
         return self._own_hooks().state_dict_post.add(hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Registers a hook that may change a state dict before this module takes its part.
+        """Register a hook that may change a state dict before this module takes its part.
 
         It is called as `hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
         unexpected_keys, error_msgs)`.
@@ -67,18 +67,18 @@ class ModuleState:
         return self._own_hooks().load_pre.add(hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Registers `hook(module, incompatible_keys)`, which may change the two lists of keys."""
+        """Register ``hook(module, incompatible_keys)``, which may change the two lists of keys."""
         return self._own_hooks().load_post.add(hook)
 
     def get_extra_state(self) -> Any:
-        """Override to add something picklable to the state dict; see `set_extra_state`."""
+        """Override to add something picklable to the state dict; see ``set_extra_state``."""
         raise RuntimeError(
             f"{type(self).__name__} defines set_extra_state() but not get_extra_state(): "
             "a module with extra state defines both"
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Override to take back what `get_extra_state` returned."""
+        """Override to take back what ``get_extra_state`` returned."""
         raise RuntimeError(
             f"{type(self).__name__} defines get_extra_state() but not set_extra_state(): "
             "a module with extra state defines both"
@@ -103,9 +103,9 @@ class ModuleState:
         prefix: str = "",
         keep_vars: bool = False,
     ) -> Any:
-        """Returns all parameters and persistent buffers by their dotted names.
+        """Return all parameters and persistent buffers by their dotted names.
 
-        The values share memory with the module's; they are detached unless `keep_vars`.
+        The values share memory with the module's; they are detached unless *keep_vars*.
 
         Example:
             >>> sorted(nn.Linear(2, 3).state_dict())
@@ -153,7 +153,7 @@ class ModuleState:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Takes this module's own entries, children excluded; override to convert old formats."""
+        """Take this module's own entries, children excluded; override to convert old formats."""
         for hook in tuple((self._hooks or NO_HOOKS).load_pre.values()):
             hook(
                 self,
@@ -235,10 +235,10 @@ class ModuleState:
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
-        """Copies parameters and buffers from `state_dict` into this module and its children.
+        """Copy parameters and buffers from *state_dict* into this module and its children.
 
         Args:
-            state_dict: values by dotted name, as `state_dict()` returns them.
+            state_dict: values by dotted name, as ``state_dict()`` returns them.
             strict: whether the names must be the same on both sides.
             assign: put the given tensors in place of the module's, instead of copying into them.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ModuleTree:
-    """The part of `Module` that knows what is below it."""
+    """The part of ``Module`` that knows what is below it."""
 
     _modules: dict[str, Module | None]
 
@@ -23,7 +23,7 @@ class ModuleTree:
         prefix: str = "",
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Module]]:
-        """Yields this module and all below it, each once, with their dotted names."""
+        """Yield this module and all below it, each once, with their dotted names."""
         if memo is None:
             memo = set()
         this = cast("Module", self)
@@ -38,12 +38,12 @@ class ModuleTree:
                 yield from module.named_modules(memo, below, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """Yields this module and all below it, each once."""
+        """Yield this module and all below it, each once."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Yields the direct children, each once, with their names."""
+        """Yield the direct children, each once, with their names."""
         seen: set[Module] = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -51,7 +51,7 @@ class ModuleTree:
                 yield name, module
 
     def children(self) -> Iterator[Module]:
-        """Yields the direct children, each once."""
+        """Yield the direct children, each once."""
         for _, module in self.named_children():
             yield module
 
@@ -78,31 +78,31 @@ class ModuleTree:
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Yields all parameters, each once, with their dotted names."""
+        """Yield all parameters, each once, with their dotted names."""
         return self._named_members(
             lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
         )
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Yields all parameters, each once: what an optimizer takes."""
+        """Yield all parameters, each once: what an optimizer takes."""
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Yields all buffers, each once, with their dotted names."""
+        """Yield all buffers, each once, with their dotted names."""
         return self._named_members(
             lambda module: module._buffers.items(), prefix, recurse, remove_duplicate
         )
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Yields all buffers, each once."""
+        """Yield all buffers, each once."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     def get_submodule(self, target: str) -> Module:
-        """Returns the module with the dotted name `target`; the empty name is the module itself.
+        """Return the module with the dotted name *target*; the empty name is the module itself.
 
         Raises:
             AttributeError: there is nothing of that name, or it is not a module.
@@ -118,7 +118,7 @@ class ModuleTree:
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Puts `module` at the dotted name `target`; with `strict` the name must exist."""
+        """Put *module* at the dotted name *target*; with *strict* the name must exist."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, ModuleTree):
@@ -139,14 +139,14 @@ class ModuleTree:
         return module, name, getattr(module, name)
 
     def get_parameter(self, target: str) -> Parameter:
-        """Returns the parameter with the dotted name `target`."""
+        """Return the parameter with the dotted name *target*."""
         _, name, param = self._get_member(target)
         if not isinstance(param, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return param
 
     def get_buffer(self, target: str) -> Tensor:
-        """Returns the buffer with the dotted name `target`."""
+        """Return the buffer with the dotted name *target*."""
         module, name, buffer = self._get_member(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")

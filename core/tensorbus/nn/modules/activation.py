@@ -1,4 +1,4 @@
-"""Activations: one small layer for each function of `nn.functional`."""
+"""Activations: one small layer for each function of ``nn.functional``."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class ReLU6(Hardtanh):
 
 
 class Threshold(Shown):
-    """x where x > threshold, else `value`."""
+    """x where x > threshold, else *value*."""
 
     _shown = ("threshold", "value")
 
@@ -228,7 +228,7 @@ class Tanhshrink(Module):
 
 
 class Softplus(Shown):
-    """log(1 + exp(beta x)) / beta; x itself where beta x is above `threshold`."""
+    """log(1 + exp(beta x)) / beta; x itself where beta x is above *threshold*."""
 
     _shown = ("beta", "threshold")
 
@@ -256,7 +256,7 @@ class Hardshrink(Module):
 
 
 class Softshrink(Module):
-    """x moved towards 0 by `lambd`, and 0 within it."""
+    """x moved towards 0 by *lambd*, and 0 within it."""
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -290,7 +290,7 @@ class PReLU(Shown):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets the weights back to `init`."""
+        """Set the weights back to ``init``."""
         with tensorbus.no_grad():
             self.weight.fill_(self.init)
 
@@ -299,7 +299,7 @@ class PReLU(Shown):
 
 
 class GLU(Shown):
-    """a sigmoid(b), where a and b are the halves of x along `dim`."""
+    """a sigmoid(b), where a and b are the halves of x along *dim*."""
 
     _shown = ("dim",)
 
@@ -322,7 +322,7 @@ class _AlongDim(Shown):
 
 
 class Softmax(_AlongDim):
-    """exp(x) / sum of exp(x) along `dim`.
+    """exp(x) / sum of exp(x) along ``dim``.
 
     Example:
         >>> nn.Softmax(dim=0)(tensorbus.zeros(2)).tolist()
@@ -334,14 +334,14 @@ class Softmax(_AlongDim):
 
 
 class LogSoftmax(_AlongDim):
-    """x - log of the sum of exp(x) along `dim`."""
+    """x - log of the sum of exp(x) along ``dim``."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim)
 
 
 class Softmin(_AlongDim):
-    """The softmax of -x along `dim`."""
+    """The softmax of -x along ``dim``."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim)

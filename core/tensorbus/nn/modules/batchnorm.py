@@ -16,7 +16,7 @@ class _BatchNorm(Module):
     """Normalises each channel over the batch and all other dims.
 
     In training the mean and variance are the batch's, and running estimates follow them; in
-    evaluation they are the running estimates (or the batch's, without `track_running_stats`).
+    evaluation they are the running estimates (or the batch's, without *track_running_stats*).
     """
 
     _version = 2
@@ -61,7 +61,7 @@ class _BatchNorm(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Sets the running estimates back to mean 0 and variance 1."""
+        """Set the running estimates back to mean 0 and variance 1."""
         for stats, start in (
             (self.running_mean, 0),
             (self.running_var, 1),
@@ -71,7 +71,7 @@ class _BatchNorm(Module):
                 stats.fill_(start)
 
     def reset_parameters(self) -> None:
-        """Sets weight 1 and bias 0, and the running estimates back."""
+        """Set weight 1 and bias 0, and the running estimates back."""
         self.reset_running_stats()
         if self.weight is not None:
             init.ones_(self.weight)
@@ -141,7 +141,7 @@ class _BatchNorm(Module):
 class BatchNorm1d(_BatchNorm):
     """Normalises each channel of (N, C) or (N, C, L) over the batch.
 
-    Args: as for `BatchNorm2d`.
+    Args: as for ``BatchNorm2d``.
     """
 
     _ranks = (2, 3)
@@ -159,7 +159,7 @@ class BatchNorm2d(_BatchNorm):
         momentum: weight of the new value in the running estimates; None for a plain average.
         affine: whether to learn weight and bias.
         track_running_stats: whether to keep running estimates.
-        bias: with `affine`, whether to learn a bias.
+        bias: with ``affine``, whether to learn a bias.
 
     Raises:
         ValueError: the input has not four dims.
@@ -175,7 +175,7 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Normalises each channel of (N, C, D, H, W) over the batch.
 
-    Args: as for `BatchNorm2d`.
+    Args: as for ``BatchNorm2d``.
     """
 
     _ranks = (5,)
@@ -185,14 +185,14 @@ class SyncBatchNorm(_BatchNorm):
     """Normalises each channel over the inputs of all ranks of a group, of any sizes.
 
     While training the statistics are those of all ranks' inputs together, forward and backward.
-    In evaluation, and on one rank, it is `BatchNorm`. Gradients of weight and bias are the rank's
-    own: `DistributedDataParallel` averages them.
+    In evaluation, and on one rank, it is ``BatchNorm``. Gradients of weight and bias are the rank's
+    own: ``DistributedDataParallel`` averages them.
 
     Args:
         num_features: C.
         process_group: the ranks; all of them by default.
 
-    The others are as for `BatchNorm2d`.
+    The others are as for ``BatchNorm2d``.
 
     Raises:
         ValueError: the input has less than two dims, or all ranks together have one value per
@@ -266,9 +266,9 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """Replaces every `BatchNorm` in a module; parameters and buffers stay the same tensors.
+        """Replace every ``BatchNorm`` in a module; parameters and buffers stay the same tensors.
 
-        Returns the module, or, where it is a `BatchNorm` itself, what replaces it.
+        Returns the module, or, where it is a ``BatchNorm`` itself, what replaces it.
 
         Example:
             >>> net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4))

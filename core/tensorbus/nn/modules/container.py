@@ -45,12 +45,12 @@ class _ModuleSequence(Module):
         return iter(self._modules.values())
 
     def append(self, module: Module) -> Self:
-        """Adds a module at the end."""
+        """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
     def pop(self, key: int | slice) -> Any:
-        """Removes and returns a module, or those of a slice."""
+        """Remove and return a module, or those of a slice."""
         found = self[key]
         del self[key]
         return found
@@ -89,7 +89,7 @@ class Sequential(_ModuleSequence):
         return self._modules[self._name_at(idx)]
 
     def insert(self, index: int, module: Module) -> Self:
-        """Adds a module before the one at `index`."""
+        """Add a module before the one at *index*."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         size = len(self)
@@ -101,7 +101,7 @@ class Sequential(_ModuleSequence):
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Self:
-        """Adds modules at the end."""
+        """Add modules at the end."""
         for module in sequential:
             self.append(module)
         return self
@@ -158,13 +158,13 @@ class ModuleList(_ModuleSequence):
         return self._modules[self._name_at(idx)]
 
     def insert(self, index: int, module: Module) -> None:
-        """Adds a module before the one at `index`."""
+        """Add a module before the one at *index*."""
         modules = list(self)
         modules.insert(index, module)
         self._renumber(modules)
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Adds modules at the end."""
+        """Add modules at the end."""
         if not isinstance(modules, Iterable):
             raise TypeError(
                 "ModuleList.extend should be called with an iterable, but got "
@@ -228,11 +228,11 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Removes all modules."""
+        """Remove all modules."""
         self._modules.clear()
 
     def pop(self, key: str) -> Any:
-        """Removes and returns the module under `key`."""
+        """Remove and return the module under *key*."""
         return self._modules.pop(key)
 
     def keys(self) -> Iterable[str]:
@@ -248,7 +248,7 @@ class ModuleDict(Module):
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Adds modules from a mapping or from pairs of name and module."""
+        """Add modules from a mapping or from pairs of name and module."""
         for name, module in iter_pairs("ModuleDict", modules):
             self[name] = module
 

@@ -18,7 +18,7 @@ _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """What all convolutions share: arguments, checks, parameters, `repr`."""
+    """What all convolutions share: arguments, checks, parameters, ``repr``."""
 
     _dims: ClassVar[int]
     _transposed: ClassVar[bool] = False
@@ -87,7 +87,7 @@ class _ConvNd(Module):
         return padding
 
     def reset_parameters(self) -> None:
-        """Draws new initial values."""
+        """Draw new initial values."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
@@ -95,7 +95,7 @@ class _ConvNd(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def _pad_widths(self) -> list[int]:
-        """What `F.pad` takes for the padding: (before, after) of each dim, the last dim first."""
+        """What ``F.pad`` takes for the padding: (before, after) of each dim, the last dim first."""
         widths: list[int] = []
         if not isinstance(self.padding, str):
             return [width for width in reversed(self.padding) for _ in range(2)]
@@ -125,7 +125,7 @@ class _ConvNd(Module):
 
 
 class _Conv(_ConvNd):
-    """A convolution over `_dims` dims by the functional `_function`."""
+    """A convolution over ``_dims`` dims by the functional ``_function``."""
 
     _function: ClassVar[str]
 
@@ -171,7 +171,7 @@ class _Conv(_ConvNd):
 class Conv1d(_Conv):
     """Convolves (as cross-correlation) over one dim.
 
-    Args: as for `Conv2d`.
+    Args: as for ``Conv2d``.
 
     Shapes: (N, in_channels, L) or (in_channels, L) to the same with out_channels.
     """
@@ -207,7 +207,7 @@ class Conv2d(_Conv):
 
 
 class _ConvTranspose(_ConvNd):
-    """A transposed convolution over `_dims` dims by the functional `_function`."""
+    """A transposed convolution over ``_dims`` dims by the functional ``_function``."""
 
     _transposed = True
     _function: ClassVar[str]
@@ -257,7 +257,7 @@ class _ConvTranspose(_ConvNd):
         )
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
-        """What to add at the end of each dim so that the output has `output_size`."""
+        """What to add at the end of each dim so that the output has *output_size*."""
         if output_size is None:
             return self.output_padding
         count = self._dims
@@ -288,17 +288,17 @@ class _ConvTranspose(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTranspose):
-    """The gradient of `Conv1d` with respect to its input, as a layer."""
+    """The gradient of ``Conv1d`` with respect to its input, as a layer."""
 
     _dims = 1
     _function = "conv_transpose1d"
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """The gradient of `Conv2d` with respect to its input, as a layer.
+    """The gradient of ``Conv2d`` with respect to its input, as a layer.
 
-    Args: as for `Conv2d`, and `output_padding`, the rows added at the end of each dim. A stride
-    above 1 leaves several output sizes possible; calling with `output_size` picks one.
+    Args: as for ``Conv2d``, and ``output_padding``, the rows added at the end of each dim. A stride
+    above 1 leaves several output sizes possible; calling with ``output_size`` picks one.
 
     Shapes: (N, in_channels, H, W) to (N, out_channels, H', W') with
     H' = (H - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1.

@@ -8,7 +8,7 @@ from tensorbus.nn.modules.module import Module
 
 
 class CosineSimilarity(Module):
-    """x1 x2 / max(|x1| |x2|, eps) along `dim`."""
+    """x1 x2 / max(|x1| |x2|, eps) along *dim*."""
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

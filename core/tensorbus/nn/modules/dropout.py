@@ -20,7 +20,7 @@ class _Dropout(Module):
 
 
 class Dropout(_Dropout):
-    """Sets each element to zero with probability `p` and scales the rest by 1 / (1 - p).
+    """Sets each element to zero with probability ``p`` and scales the rest by 1 / (1 - p).
 
     Example:
         >>> nn.Dropout(p=0.2).eval()(tensorbus.ones(2)).tolist()
@@ -53,7 +53,7 @@ class Dropout3d(_Dropout):
 
 
 class AlphaDropout(_Dropout):
-    """Dropout that keeps mean and variance of standardised inputs; goes with `SELU`."""
+    """Dropout that keeps mean and variance of standardised inputs; goes with ``SELU``."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training, self.inplace)

@@ -10,7 +10,7 @@ from tensorbus.nn.modules.module import Module
 
 
 class Flatten(Module):
-    """Merges the dims `start_dim` to `end_dim` into one; all but the batch by default.
+    """Merges the dims *start_dim* to *end_dim* into one; all but the batch by default.
 
     Example:
         >>> nn.Flatten()(tensorbus.ones(32, 1, 5, 5)).shape
@@ -30,7 +30,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits the dim `dim` into the dims `unflattened_size`, one of which may be -1.
+    """Splits the dim *dim* into the dims *unflattened_size*, one of which may be -1.
 
     Example:
         >>> nn.Unflatten(1, (2, 5))(tensorbus.ones(3, 10)).shape

@@ -31,8 +31,8 @@ class Linear(Module):
         out_features: size of each output sample.
         bias: whether to learn b.
 
-    Shapes: (*, in_features) to (*, out_features). `weight` is A, (out_features, in_features), drawn
-    uniformly from ±1/sqrt(in_features), as `bias` is.
+    Shapes: (*, in_features) to (*, out_features). ``weight`` is A, (out_features, in_features),
+    drawn uniformly from ±1/sqrt(in_features), as *bias* is.
 
     Example:
         >>> nn.Linear(20, 30)(tensorbus.ones(128, 20)).shape
@@ -63,7 +63,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws new initial values."""
+        """Draw new initial values."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
@@ -82,7 +82,7 @@ class Linear(Module):
 class Bilinear(Module):
     """Applies y = x1^T A x2 + b.
 
-    Shapes: (*, in1_features) and (*, in2_features) to (*, out_features). `weight` is A,
+    Shapes: (*, in1_features) and (*, in2_features) to (*, out_features). ``weight`` is A,
     (out_features, in1_features, in2_features).
     """
 
@@ -113,7 +113,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws new initial values."""
+        """Draw new initial values."""
         bound = 1 / math.sqrt(self.in1_features)
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:

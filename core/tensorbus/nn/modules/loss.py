@@ -1,6 +1,6 @@
-"""Losses: one layer for each loss function of `nn.functional`.
+"""Losses: one layer for each loss function of ``nn.functional``.
 
-`reduction` says what is returned: 'mean', 'sum', or 'none' for all elements.
+``reduction`` says what is returned: 'mean', 'sum', or 'none' for all elements.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """y (log y - x) for log probabilities x; `log_target` says that y is given as logs too.
+    """y (log y - x) for log probabilities x; *log_target* says that y is given as logs too.
 
     The mean is over all elements; 'batchmean' divides the sum by the batch size instead.
     """
@@ -232,7 +232,7 @@ class KLDivLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """exp(x) - y x, or x - y log(x + eps) without `log_input`.
+    """exp(x) - y x, or x - y log(x + eps) without *log_input*.
 
     Args:
         full: whether to add Stirling's approximation of log(y!).

@@ -1,4 +1,4 @@
-"""`Module`, the base class of every layer and network."""
+"""``Module``, the base class of every layer and network."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def typename(value: object) -> str:
-    """The name that error messages use for the type of `value`."""
+    """The name that error messages use for the type of *value*."""
     if isinstance(value, Tensor):
         return str(value.type())
     kind = type(value)
@@ -46,13 +46,13 @@ def typename(value: object) -> str:
 
 
 def indent(text: str, by: int = 2) -> str:
-    """Indents every line but the first; blank lines stay empty."""
+    """Indent every line but the first; blank lines stay empty."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(" " * by + line if line.strip() else "" for line in rest)])
 
 
 def _forward_is_missing(self: Module, *input: Any) -> None:
-    """Computes the output; every subclass defines its own."""
+    """Compute the output; every subclass defines its own."""
     raise NotImplementedError(
         f'Module [{type(self).__name__}] is missing the required "forward" function'
     )
@@ -61,8 +61,9 @@ def _forward_is_missing(self: Module, *input: Any) -> None:
 class Module(ModuleTree, ModuleState, ModuleConversion):
     """Base class of all neural network modules.
 
-    A subclass calls `super().__init__()`, assigns parameters (`nn.Parameter`), buffers and other
-    modules as attributes, and defines `forward`. Calling the module runs `forward` and its hooks.
+    A subclass calls ``super().__init__()``, assigns parameters (``nn.Parameter``), buffers and
+    other modules as attributes, and defines ``forward``. Calling the module runs ``forward`` and
+    its hooks.
 
     Example:
         >>> class Net(nn.Module):
@@ -97,12 +98,12 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
     # Registration
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Adds a parameter under `name`; None declares the name without a value.
+        """Add a parameter under *name*; None declares the name without a value.
 
         Raises:
             KeyError: the name is empty, holds a dot or is taken.
-            TypeError: `param` is not a Parameter.
-            ValueError: `param` is the result of an operation.
+            TypeError: *param* is not a Parameter.
+            ValueError: *param* is the result of an operation.
         """
         self._check_new_name("parameter", name, self.__dict__.get("_parameters"))
         if param is not None and not isinstance(param, Parameter):
@@ -120,10 +121,10 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a tensor that belongs to the module's state but is not trained.
+        """Add a tensor that belongs to the module's state but is not trained.
 
         Args:
-            persistent: whether `state_dict` contains it.
+            persistent: whether ``state_dict`` contains it.
         """
         self._check_new_name("buffer", name, self.__dict__.get("_buffers"))
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -138,11 +139,11 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
             self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Adds a child module under `name`, as attribute assignment does.
+        """Add a child module under *name*, as attribute assignment does.
 
         Raises:
             KeyError: the name is empty, holds a dot or is taken.
-            TypeError: `module` is not a Module.
+            TypeError: *module* is not a Module.
         """
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{typename(module)} is not a Module subclass")
@@ -150,7 +151,7 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
         self._modules[name] = module
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """Another name of `add_module`."""
+        """Another name of ``add_module``."""
         self.add_module(name, module)
 
     def _check_new_name(self, what: str, name: Any, table: dict[str, Any] | None) -> None:
@@ -246,14 +247,14 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
     # What applies to all parts
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
-        """Calls `fn` on every module below, then on this one; typically to initialise weights."""
+        """Call *fn* on every module below, then on this one; typically to initialise weights."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def train(self, mode: bool = True) -> Self:
-        """Sets training mode, or evaluation mode, here and below."""
+        """Set training mode, or evaluation mode, here and below."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -262,17 +263,17 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
         return self
 
     def eval(self) -> Self:
-        """Sets evaluation mode: the same as `train(False)`."""
+        """Set evaluation mode: the same as ``train(False)``."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Says whether autograd records what is done with the parameters."""
+        """Say whether autograd records what is done with the parameters."""
         for param in self.parameters():
             param.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drops the gradients of all parameters, or fills them with zeros."""
+        """Drop the gradients of all parameters, or fill them with zeros."""
         for param in self.parameters():
             clear_grad(param, set_to_none)
 
@@ -281,9 +282,9 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Registers `hook(module, args)`, run before `forward`; what it returns replaces args.
+        """Register ``hook(module, args)``, run before ``forward``; what it returns replaces args.
 
-        With `with_kwargs` it is called as `hook(module, args, kwargs)` and returns None or both.
+        With *with_kwargs* it is called as ``hook(module, args, kwargs)`` and returns None or both.
         """
         return self._own_hooks().forward_pre.add(ForwardHook(hook, with_kwargs, False), prepend)
 
@@ -295,10 +296,10 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Registers `hook(module, args, output)`, run after `forward`; it may return an output.
+        """Register ``hook(module, args, output)``, run after ``forward``; it may return an output.
 
-        With `with_kwargs` it is called as `hook(module, args, kwargs, output)`; with `always_call`
-        it runs also when an error was raised, with None for the output.
+        With *with_kwargs* it is called as ``hook(module, args, kwargs, output)``; with
+        *always_call* it runs also when an error was raised, with None for the output.
         """
         entry = ForwardHook(hook, with_kwargs, always_call)
         return self._own_hooks().forward.add(entry, prepend)
@@ -306,15 +307,15 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Registers `hook(module, grad_output)`, run before the module's backward."""
+        """Register ``hook(module, grad_output)``, run before the module's backward."""
         return self._own_hooks().backward_pre.add(hook, prepend)
 
     def register_full_backward_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Registers `hook(module, grad_input, grad_output)`, run after the module's backward.
+        """Register ``hook(module, grad_input, grad_output)``, run after the module's backward.
 
-        What it returns replaces `grad_input`. Non-tensor arguments have None for a gradient.
+        What it returns replaces ``grad_input``. Non-tensor arguments have None for a gradient.
         """
         return self._own_hooks().backward.add(hook, prepend)
 
@@ -324,7 +325,7 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """Override to say the module's settings inside its `repr`."""
+        """Override to say the module's settings inside its ``repr``."""
         return ""
 
     def __repr__(self) -> str:
@@ -344,7 +345,7 @@ def _check_child_name(name: str) -> None:
 
 
 def clear_grad(param: Tensor, set_to_none: bool) -> None:
-    """Drops the gradient of one tensor, or fills it with zeros outside of any graph."""
+    """Drop the gradient of one tensor, or fill it with zeros outside of any graph."""
     grad = param.grad
     if grad is None:
         return

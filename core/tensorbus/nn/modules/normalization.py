@@ -24,7 +24,7 @@ class _Affine(Module):
         self.register_parameter(name, value)
 
     def reset_parameters(self) -> None:
-        """Sets weight 1 and bias 0."""
+        """Set weight 1 and bias 0."""
         if self.weight is not None:
             init.ones_(self.weight)
         bias = self._parameters.get("bias")
@@ -43,7 +43,7 @@ class LayerNorm(_Affine):
         normalized_shape: the sizes of the dims to normalise over; a number stands for one dim.
         eps: added to the (biased) variance.
         elementwise_affine: whether to learn weight and bias, of that shape.
-        bias: with `elementwise_affine`, whether to learn a bias.
+        bias: with *elementwise_affine*, whether to learn a bias.
 
     Example:
         >>> nn.LayerNorm(10)(tensorbus.ones(20, 5, 10)).shape
@@ -80,7 +80,7 @@ class LayerNorm(_Affine):
 class RMSNorm(_Affine):
     """Divides by the root of the mean square over the last dims: y = x / rms(x) weight.
 
-    Args: as for `LayerNorm`; `eps` None is the machine precision of the input's dtype.
+    Args: as for ``LayerNorm``; *eps* None is the machine precision of the input's dtype.
     """
 
     def __init__(
@@ -111,11 +111,11 @@ class GroupNorm(_Affine):
     """Normalises each group of channels of each sample; weight and bias are per channel.
 
     Args:
-        num_groups: number of groups; it divides `num_channels`.
+        num_groups: number of groups; it divides *num_channels*.
         num_channels: C of the input (N, C, *).
         eps: added to the (biased) variance.
         affine: whether to learn weight and bias.
-        bias: with `affine`, whether to learn a bias.
+        bias: with *affine*, whether to learn a bias.
 
     Raises:
         ValueError: the groups do not divide the channels.

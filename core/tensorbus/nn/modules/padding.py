@@ -12,7 +12,7 @@ from tensorbus.nn.modules.module import Module
 
 
 class _Pad(Module):
-    """Pads the last `_dims` dims in `_mode`; a number stands for all sides."""
+    """Pads the last ``_dims`` dims in ``_mode``; a number stands for all sides."""
 
     _dims: ClassVar[int]
     _mode: ClassVar[str]
@@ -44,19 +44,19 @@ class _ConstantPad(Module):
 
 
 class ConstantPad1d(_ConstantPad):
-    """Pads the last dim with `value`."""
+    """Pads the last dim with ``value``."""
 
     _dims = 1
 
 
 class ConstantPad2d(_ConstantPad):
-    """Pads the last two dims with `value`: (left, right, top, bottom)."""
+    """Pads the last two dims with ``value``: (left, right, top, bottom)."""
 
     _dims = 2
 
 
 class ConstantPad3d(_ConstantPad):
-    """Pads the last three dims with `value`."""
+    """Pads the last three dims with ``value``."""
 
     _dims = 3
 

@@ -63,13 +63,13 @@ class ParameterList(Module):
         return self.extend(parameters)
 
     def append(self, value: Any) -> Self:
-        """Adds a value at the end."""
+        """Add a value at the end."""
         self._size += 1
         self[-1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Adds values at the end."""
+        """Add values at the end."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(
                 "ParameterList.extend should be called with an iterable, but got "
@@ -137,35 +137,35 @@ class ParameterDict(Module):
         return ParameterDict(list(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value under `key`, which becomes `default` if it was not there."""
+        """The value under *key*, which becomes *default* if it was not there."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value under `key`, or `default`."""
+        """The value under *key*, or *default*."""
         return self[key] if key in self._keys else default
 
     def pop(self, key: str) -> Any:
-        """Removes and returns the value under `key`."""
+        """Remove and return the value under *key*."""
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Removes and returns the pair that was added last."""
+        """Remove and return the pair that was added last."""
         if not self._keys:
             raise KeyError("popitem(): the ParameterDict is empty")
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
     def clear(self) -> None:
-        """Removes everything."""
+        """Remove everything."""
         for key in list(self._keys):
             del self[key]
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dictionary with `default` under each of `keys`."""
+        """A new dictionary with *default* under each of *keys*."""
         return ParameterDict([(key, default) for key in keys])
 
     def keys(self) -> KeysView[str]:
@@ -181,7 +181,7 @@ class ParameterDict(Module):
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Adds values from a mapping or from pairs."""
+        """Add values from a mapping or from pairs."""
         for key, value in list(iter_pairs("ParameterDict", parameters)):
             self[key] = value
 

@@ -46,7 +46,7 @@ class _MaxPool(Shown):
 class MaxPool1d(_MaxPool):
     """Takes the maximum over windows of one dim.
 
-    Args: as for `MaxPool2d`.
+    Args: as for ``MaxPool2d``.
 
     Shapes: (N, C, L) or (C, L) to the same with a shorter L.
     """
@@ -78,7 +78,7 @@ class MaxPool2d(_MaxPool):
 class AvgPool1d(Shown):
     """Takes the mean over windows of one dim.
 
-    Args: as for `AvgPool2d`.
+    Args: as for ``AvgPool2d``.
 
     Shapes: (N, C, L) or (C, L) to the same with a shorter L.
     """
@@ -169,13 +169,13 @@ class _AdaptiveAvgPool(Shown):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
-    """Takes means over windows chosen so that the output's last dim has `output_size`."""
+    """Takes means over windows chosen so that the output's last dim has ``output_size``."""
 
     _function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
-    """Takes means over windows chosen so that the last two dims have `output_size`.
+    """Takes means over windows chosen so that the last two dims have ``output_size``.
 
     Args:
         output_size: (H, W), or one number for both; None keeps the input's size.
@@ -202,13 +202,13 @@ class _AdaptiveMaxPool(Shown):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """Takes maxima over windows chosen so that the output's last dim has `output_size`."""
+    """Takes maxima over windows chosen so that the output's last dim has ``output_size``."""
 
     _function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """Takes maxima over windows chosen so that the last two dims have `output_size`.
+    """Takes maxima over windows chosen so that the last two dims have ``output_size``.
 
     Args:
         output_size: (H, W), or one number for both; None keeps the input's size.

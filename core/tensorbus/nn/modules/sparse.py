@@ -24,7 +24,7 @@ class Embedding(Module):
         scale_grad_by_freq: whether gradients are divided by how often a row was looked up.
         sparse: whether the gradient of the table is a sparse tensor.
 
-    Shapes: integers (*) to (*, embedding_dim). The table is `weight`, drawn from N(0, 1).
+    Shapes: integers (*) to (*, embedding_dim). The table is ``weight``, drawn from N(0, 1).
 
     Example:
         >>> nn.Embedding(10, 3)(tensorbus.tensor([[1, 2, 4, 5]])).shape
@@ -80,7 +80,7 @@ class Embedding(Module):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Self:
-        """Makes a layer around a given table, which is not trained unless `freeze` is False."""
+        """Make a layer around a given table, which is not trained unless *freeze* is False."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
@@ -97,7 +97,7 @@ class Embedding(Module):
         )
 
     def reset_parameters(self) -> None:
-        """Draws new rows; the padding row becomes zero."""
+        """Draw new rows; the padding row becomes zero."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with tensorbus.no_grad():

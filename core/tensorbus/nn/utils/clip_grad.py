@@ -24,15 +24,15 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Returns the norm of all tensors together, as if they were one vector.
+    """Return the norm of all tensors together, as if they were one vector.
 
     Args:
-        norm_type: the p of the norm; may be `inf`.
+        norm_type: the p of the norm; may be ``inf``.
         error_if_nonfinite: whether a norm of nan or inf is an error.
         foreach: accepted for compatibility; it changes nothing.
 
     Raises:
-        RuntimeError: the norm is not finite and `error_if_nonfinite` is set.
+        RuntimeError: the norm is not finite and *error_if_nonfinite* is set.
     """
     all_tensors = _as_list(tensors)
     if not all_tensors:
@@ -70,7 +70,7 @@ def clip_grads_with_norm_(
     total_norm: Tensor,
     foreach: bool | None = None,
 ) -> None:
-    """Scales all gradients in place by min(1, max_norm / (total_norm + 1e-6))."""
+    """Scale all gradients in place by min(1, max_norm / (total_norm + 1e-6))."""
     with tensorbus.no_grad():
         # Multiplying by 1 as well keeps the host from waiting for the norm.
         scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
@@ -85,12 +85,12 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scales the gradients in place so that their norm, taken together, is at most `max_norm`.
+    """Scale the gradients in place so that their norm, taken together, is at most *max_norm*.
 
     Args:
-        parameters: one or several tensors whose `.grad` is scaled.
+        parameters: one or several tensors whose ``.grad`` is scaled.
         max_norm: the largest norm allowed.
-        norm_type: the p of the norm; may be `inf`.
+        norm_type: the p of the norm; may be ``inf``.
         error_if_nonfinite: whether a norm of nan or inf is an error.
         foreach: accepted for compatibility; it changes nothing.
 
@@ -118,7 +118,7 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The older name of `clip_grad_norm_`; warns."""
+    """The older name of ``clip_grad_norm_``; warns."""
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor "
         "of `torch.nn.utils.clip_grad_norm_`.",
@@ -131,7 +131,7 @@ def clip_grad_norm(
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Limits each element of the gradients to [-clip_value, clip_value], in place."""
+    """Limit each element of the gradients to [-clip_value, clip_value], in place."""
     limit = float(clip_value)
     with tensorbus.no_grad():
         for grad in _grads(parameters):

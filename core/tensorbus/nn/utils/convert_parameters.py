@@ -9,14 +9,14 @@ from tensorbus._tensor.tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Joins all parameters into one vector, in order."""
+    """Join all parameters into one vector, in order."""
     parameters = list(parameters)
     _check_one_device(parameters)
     return tensorbus.cat([param.reshape(-1) for param in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Gives each parameter its part of a vector that `parameters_to_vector` could have made."""
+    """Give each parameter its part of a vector that ``parameters_to_vector`` could have made."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
     parameters = list(parameters)

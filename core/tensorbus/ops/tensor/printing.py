@@ -262,7 +262,7 @@ def tensor_str(t: Any) -> str:
 
 
 def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
-    """Appends the keyword parts, each on a new line where the current one would get too long."""
+    """Append the keyword parts, each on a new line where the current one would get too long."""
     column = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if column + len(suffix) + 2 > _options.linewidth:

@@ -1,4 +1,4 @@
-"""`LRScheduler`, the base class of schedules."""
+"""``LRScheduler``, the base class of schedules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def values_of(optimizer: Optimizer, key: str) -> list[Any]:
 
 
 def set_value(group: dict[str, Any], key: str, value: Any) -> None:
-    """Sets an option of a group; a tensor stays the same object and takes the value."""
+    """Set an option of a group; a tensor stays the same object and takes the value."""
     if isinstance(group[key], Tensor):
         group[key].fill_(float(value))
     else:
@@ -51,7 +51,7 @@ def one_per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
 
 
 def check_optimizer(optimizer: Any) -> None:
-    """Raises TypeError for anything but an Optimizer."""
+    """Raise TypeError for anything but an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
@@ -59,8 +59,8 @@ def check_optimizer(optimizer: Any) -> None:
 class LRScheduler:
     """Base class of schedules: sets the learning rate of each group, step by step.
 
-    A subclass defines `get_lr`, which computes the next rates from the current ones (so that
-    schedules can be chained), and may define `_get_closed_form_lr`, which computes them from the
+    A subclass defines ``get_lr``, which computes the next rates from the current ones (so that
+    schedules can be chained), and may define ``_get_closed_form_lr``, which computes them from the
     number of steps alone.
 
     Args:
@@ -99,7 +99,7 @@ class LRScheduler:
             self._is_initial = False
 
     def step(self, epoch: int | None = None) -> None:
-        """Sets the rates of the next step; call it after `optimizer.step()`."""
+        """Set the rates of the next step; call it after ``optimizer.step()``."""
         if self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. "
@@ -137,11 +137,11 @@ class LRScheduler:
             self._get_lr_called_within_step = False
 
     def get_lr(self) -> list[Any]:
-        """Computes the rates of the step `last_epoch`; for use inside `step`."""
+        """Compute the rates of the step ``last_epoch``; for use inside ``step``."""
         raise NotImplementedError
 
     def get_last_lr(self) -> list[Any]:
-        """Returns the rates that the last `step` set, one for each group."""
+        """Return the rates that the last ``step`` set, one for each group."""
         return self._last_lr
 
     def _warn_unless_stepping(self) -> None:
@@ -160,11 +160,11 @@ class LRScheduler:
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns everything but the optimizer."""
+        """Return everything but the optimizer."""
         return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over what `state_dict` returned."""
+        """Take over what ``state_dict`` returned."""
         self.__dict__.update(state_dict)
 
 

@@ -37,14 +37,14 @@ class _FunctionLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the state; of the functions only objects' attributes can be kept."""
+        """Return the state; of the functions only objects' attributes can be kept."""
         state = super().state_dict()
         del state["lr_lambdas"]
         state["lr_lambdas"] = state_of_functions(self.lr_lambdas)
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over the state, and attributes of function objects."""
+        """Take over the state, and attributes of function objects."""
         own = self.lr_lambdas
         super().load_state_dict(state_dict)
         self.lr_lambdas = own
@@ -54,7 +54,7 @@ class _FunctionLR(LRScheduler):
 
 
 class LambdaLR(_FunctionLR):
-    """The initial rate times `lr_lambda(step)`.
+    """The initial rate times ``lr_lambda(step)``.
 
     Example:
         >>> optimizer = optim.SGD([nn.Parameter(tensorbus.zeros(2))], lr=1.0)
@@ -74,7 +74,7 @@ class LambdaLR(_FunctionLR):
 
 
 class MultiplicativeLR(_FunctionLR):
-    """Multiplies the rate by `lr_lambda(step)` in each step."""
+    """Multiplies the rate by ``lr_lambda(step)`` in each step."""
 
     def get_lr(self) -> list[Any]:
         self._warn_unless_stepping()
@@ -87,7 +87,7 @@ class MultiplicativeLR(_FunctionLR):
 
 
 class StepLR(LRScheduler):
-    """Multiplies the rate by `gamma` every `step_size` steps."""
+    """Multiplies the rate by *gamma* every *step_size* steps."""
 
     def __init__(
         self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
@@ -108,7 +108,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiplies the rate by `gamma` at each of the `milestones`."""
+    """Multiplies the rate by *gamma* at each of the *milestones*."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The rate times `factor` for `total_iters` steps, then the rate itself."""
+    """The rate times *factor* for *total_iters* steps, then the rate itself."""
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The rate times a factor that goes linearly to `end_factor` in `total_iters` steps."""
+    """The rate times a factor that goes linearly to *end_factor* in *total_iters* steps."""
 
     def __init__(
         self,
@@ -202,7 +202,7 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Multiplies the rate by `gamma` in each step."""
+    """Multiplies the rate by *gamma* in each step."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -246,7 +246,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """The rate goes down to `eta_min` along half a cosine in `T_max` steps, and up again.
+    """The rate goes down to *eta_min* along half a cosine in *T_max* steps, and up again.
 
     Args:
         T_max: steps of half a period.

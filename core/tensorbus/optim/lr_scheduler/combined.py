@@ -35,14 +35,14 @@ class _Combined(LRScheduler):
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the state of this schedule and of all its parts."""
+        """Return the state of this schedule and of all its parts."""
         state = super().state_dict()
         del state["_schedulers"]
         state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over what `state_dict` returned, for all parts too."""
+        """Take over what ``state_dict`` returned, for all parts too."""
         own = self._schedulers
         super().load_state_dict(state_dict)
         self._schedulers = own
@@ -97,7 +97,7 @@ class SequentialLR(_Combined):
         self._last_lr = first.get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
-        """Steps the schedule whose turn it is."""
+        """Step the schedule whose turn it is."""
         self.last_epoch += 1
         turn = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[turn]
@@ -134,7 +134,7 @@ class ChainedScheduler(_Combined):
         self._last_lr = values_of(optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
-        """Steps all schedules in order."""
+        """Step all schedules in order."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = values_of(self.optimizer, "lr")

@@ -47,7 +47,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Goes one step on, or to `epoch`, which may be a fraction of one."""
+        """Go one step on, or to *epoch*, which may be a fraction of one."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -66,7 +66,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._set_rates(rates)
 
     def _find_period(self, epoch: float) -> None:
-        """Finds the period that `epoch` is in, and how far."""
+        """Find the period that *epoch* is in, and how far."""
         if epoch < self.T_0:
             self.T_i, self.T_cur = self.T_0, epoch
         elif self.T_mult == 1:
@@ -79,11 +79,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """The rate goes up to `max_lr`, then far down, and the momentum the other way.
+    """The rate goes up to *max_lr*, then far down, and the momentum the other way.
 
     Args:
         max_lr: the largest rate, one for all groups or one for each.
-        total_steps: steps of the cycle; or else `epochs` times `steps_per_epoch`.
+        total_steps: steps of the cycle; or else *epochs* times *steps_per_epoch*.
         pct_start: the share of steps in which the rate goes up.
         anneal_strategy: 'cos' or 'linear'.
         cycle_momentum: whether momentum (or the first beta) moves too.

@@ -17,7 +17,7 @@ from tensorbus.optim.optimizer import Optimizer
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiplies the rate by `factor` when a metric has stopped to improve.
+    """Multiplies the rate by *factor* when a metric has stopped to improve.
 
     Args:
         mode: 'min' or 'max', what improvement means.
@@ -87,7 +87,7 @@ class ReduceLROnPlateau(LRScheduler):
     def step(  # type: ignore[override]
         self, metrics: SupportsFloat, epoch: int | None = None
     ) -> None:
-        """Takes the metric's new value, and reduces the rates if it is time."""
+        """Take the metric's new value, and reduce the rates if it is time."""
         value = float(metrics)
         if epoch is not None:
             warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)

@@ -258,7 +258,7 @@ class DataLoader(Generic[T_co]):
         return batches
 
     def _counted(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Passes batches on, and warns once when a stream gives more than its length says."""
+        """Pass batches on, and warn once when a stream gives more than its length says."""
         length = len(self)
         for count, batch in enumerate(batches, 1):
             if count == length + 1:

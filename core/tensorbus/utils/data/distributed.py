@@ -19,7 +19,7 @@ class DistributedSampler(Sampler[int]):
         dataset: what is read; only its length counts.
         num_replicas: how many ranks there are.
         rank: this one's number.
-        shuffle: whether the order is random, another one in each epoch: call `set_epoch`.
+        shuffle: whether the order is random, another one in each epoch: call ``set_epoch``.
         seed: the same on all ranks.
         drop_last: leave indices out instead of repeating some.
 

@@ -58,7 +58,7 @@ class _Crew:
         self.processes.append(process)
 
     def dismiss(self) -> None:
-        """Ends all workers and closes the pipes; safe to call in a forked child, or twice."""
+        """End all workers and close the pipes; safe to call in a forked child, or twice."""
         for pipe in self.tasks:
             if not pipe.closed:
                 try:

@@ -64,7 +64,7 @@ class ExceptionReport:
         self.name = type(error).__name__
 
     def reraise(self) -> None:
-        """Raises the same type of error, with the worker's traceback in its text.
+        """Raise the same type of error, with the worker's traceback in its text.
 
         RuntimeError where the type takes more than a message.
         """
@@ -123,7 +123,7 @@ def worker_main(
 
 
 def _read_tasks(tasks: Connection, inbox: queue.SimpleQueue[Any]) -> None:
-    """Empties the pipe at once, so that the main process never waits for a busy worker."""
+    """Empty the pipe at once, so that the main process never waits for a busy worker."""
     try:
         while (task := tasks.recv()) is not None:
             inbox.put(task)
@@ -158,7 +158,7 @@ def _serve(setup: WorkerSetup, inbox: queue.SimpleQueue[Any], results: Connectio
 
 
 def _begin(setup: WorkerSetup) -> Exception | None:
-    """Seeds the process and runs the user's initialisation; its error waits for the first task."""
+    """Seed the process and run the user's initialisation; its error waits for the first task."""
     global _info
     seed = setup.base_seed + setup.id
     random.seed(seed)

@@ -27,7 +27,7 @@ ROOT_HALF, HALF, ONE = np.float32(np.sqrt(0.5)), np.float32(0.5), np.float32(1)
 
 
 def erf_block(x, out, square):
-    """Writes erf of *x* into *out*; *square* is scratch. *out* may be *x*."""
+    """Write erf of *x* into *out*; *square* is scratch. *out* may be *x*."""
     np.clip(x, -EDGE, EDGE, out=out)
     np.multiply(out, out, out=square)
     series = square * SERIES[-1]
@@ -40,7 +40,7 @@ def erf_block(x, out, square):
 
 
 def gelu_block(x, out, square):
-    """Writes x / 2 * (1 + erf(x / sqrt(2))) into *out*."""
+    """Write x / 2 * (1 + erf(x / sqrt(2))) into *out*."""
     half = x * HALF
     np.multiply(x, ROOT_HALF, out=out)
     erf_block(out, out, square)
