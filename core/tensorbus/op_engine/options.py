@@ -17,7 +17,7 @@ from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor, wrap_like
 from tensorbus.op_engine.out import write_out
-from tensorbus.op_engine.public import public
+from tensorbus.op_engine.public import public, show_signature
 from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.rows.layouts import empty_in_layout, strides_in_format
 
@@ -146,6 +146,21 @@ class Options:
         return t.requires_grad_() if self.requires_grad else t
 
 
+def _signature(make: Callable[..., Any], taken: tuple[str, ...]) -> inspect.Signature:
+    own = inspect.signature(make).parameters
+    parameters = [p for p in own.values() if p.name != "options"]
+    parameters += [
+        inspect.Parameter(
+            option,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False if _ANNOTATIONS.get(option) == "bool" else None,
+            annotation=_ANNOTATIONS.get(option, "Any"),
+        )
+        for option in taken
+    ]
+    return inspect.Signature(parameters, return_annotation="Tensor")
+
+
 def factory(
     *further: str, without: tuple[str, ...] = (), method: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Tensor]]:
@@ -158,8 +173,8 @@ def factory(
 
     def publish(make: Callable[..., Any]) -> Callable[..., Tensor]:
         name = make.__name__
-        own = inspect.signature(make).parameters
-        first = next((i for i, p in enumerate(own.values()) if p.kind is p.VAR_POSITIONAL), None)
+        most = make.__code__.co_argcount
+        first = most if make.__code__.co_flags & inspect.CO_VARARGS else None
 
         @functools.wraps(make)
         def call(*args: Any, **keywords: Any) -> Tensor:
@@ -174,20 +189,7 @@ def factory(
                 args = (*args, keywords.pop("size"))
             return options.deliver(make(*args, options=options, **keywords))
 
-        most = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in own.values())
-        parameters = [p for p in own.values() if p.name != "options"]
-        parameters += [
-            inspect.Parameter(
-                option,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=False if _ANNOTATIONS.get(option) == "bool" else None,
-                annotation=_ANNOTATIONS.get(option, "Any"),
-            )
-            for option in taken
-        ]
-        call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            parameters, return_annotation="Tensor"
-        )
+        show_signature(call, lambda made: _signature(made, taken))
         return public(method=method, function=not method)(call)
 
     return publish

@@ -81,6 +81,11 @@ def with_out(f: Callable[..., Any], name: str, rule: str) -> Callable[..., Any]:
         wanted = SAME if kwargs.get("dtype") is not None else rule
         return write_out(late.call(*args, **kwargs), out, name, wanted)
 
+    show_signature(call, _signature_with_out)
+    return call
+
+
+def _signature_with_out(f: Callable[..., Any]) -> inspect.Signature:
     signature = inspect.signature(f)
     out_parameter = inspect.Parameter(
         "out",
@@ -93,8 +98,7 @@ def with_out(f: Callable[..., Any], name: str, rule: str) -> Callable[..., Any]:
         parameters.insert(-1, out_parameter)
     else:
         parameters.append(out_parameter)
-    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return call
+    return signature.replace(parameters=parameters)
 
 
 def inplace_form(f: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -108,6 +112,26 @@ def inplace_form(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"In-place version of ``{name[:-1]}``."
     return call
+
+
+class _Shown:
+    """Stands between a function and what it wraps, and says its signature when that is asked for.
+
+    To make all at import would take a fifth of its time.
+    """
+
+    def __init__(self, f: Callable[..., Any], make: Callable[[Any], inspect.Signature]):
+        self.__wrapped__ = f
+        self.make = make
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return self.make(self.__wrapped__)
+
+
+def show_signature(call: Any, make: Callable[[Any], inspect.Signature]) -> None:
+    """Let ``inspect.signature`` of a function ask *make*, which gets what the function wraps."""
+    call.__wrapped__ = _Shown(call.__wrapped__, make)
 
 
 class Lazy:
@@ -138,4 +162,4 @@ def install(cls: type) -> None:
         setattr(cls, name, Lazy(name, method.make) if isinstance(method, Lazy) else method)
 
 
-__all__ = ["FUNCTIONS", "METHODS", "Lazy", "install", "public", "with_out"]
+__all__ = ["FUNCTIONS", "METHODS", "Lazy", "install", "public", "show_signature", "with_out"]
