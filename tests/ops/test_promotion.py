@@ -76,3 +76,17 @@ def test_numbers_take_the_default_dtype(default: str) -> None:
         assert name(tensorbus.tensor(1.0).dtype) == default
     finally:
         tensorbus.set_default_dtype(tensorbus.float32)
+
+
+def test_limits_of_python_types() -> None:
+    assert tensorbus.iinfo(int).max == 2**63 - 1
+    assert tensorbus.finfo(float).eps == 2**-52
+    for wrong, text in (
+        (float, "integer input type"),
+        (bool, "torch.bool is not supported"),
+        (3, "must be torch.dtype, not int"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            tensorbus.iinfo(wrong)
+    with pytest.raises(TypeError, match="floating point input type"):
+        tensorbus.finfo(int)

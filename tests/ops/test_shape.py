@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tensorbus
@@ -200,3 +201,16 @@ def test_copy_shares_and_deepcopy_does_not() -> None:
     copy.copy(x).fill_(1)
     copy.deepcopy(x).fill_(2)
     assert x.tolist() == [1.0, 1.0]
+
+
+def test_a_size_is_made_of_integers() -> None:
+    size = tensorbus.Size([True, tensorbus.tensor(2), np.int64(3)])
+    assert size == (1, 2, 3) and [type(n) for n in size] == [int] * 3
+    for wrong, item, kind in (
+        ([2, 1.5], 1, "float"),
+        (["a"], 0, "str"),
+        ([None], 0, "NoneType"),
+        ([tensorbus.tensor(2.5)], 0, "Tensor"),
+    ):
+        with pytest.raises(TypeError, match=rf"iterable of 'int' \(item {item} is '{kind}'\)"):
+            tensorbus.Size(wrong)

@@ -222,3 +222,12 @@ def test_gradient_goes_to_the_first_of_equals_along_a_dimension_and_to_all_witho
     x.grad = None
     x.max().backward()
     assert x.grad.tolist() == [0.5, 0.5, 0.0]
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_the_median_of_no_integers_is_pytorchs(name: str) -> None:
+    found = {
+        d.name: getattr(tensorbus, name)(tensorbus.zeros(0, dtype=d)).item()
+        for d in (tensorbus.int64, tensorbus.int32, tensorbus.int16, tensorbus.uint8)
+    }
+    assert found == {"int64": -(2**63), "int32": -(2**31), "int16": 0, "uint8": 0}

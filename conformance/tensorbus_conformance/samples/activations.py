@@ -145,6 +145,7 @@ POINTWISE = [
         "softplus",
         _softplus,
         S("beta", T(3, 4), 2.5),
+        S("beta-zero", T(data=[-3.0, 0.0, 2.5], grad=False), 0.0),
         S("threshold", T(data=[-3.0, 0.4, 1.7, 2.4, 9.0]), 1.0, 2.0),
         S("large", T(data=[-25.0, 5.0, 11.0, 15.0, 18.0, 30.0])),
         ulp=4,

@@ -41,7 +41,8 @@ def _matrix_norm(
     rows, columns = (d % x.ndim for d in dim)
     summed, ranked = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = np.abs(x).sum(summed, keepdims=True)
-    found = (np.max if ord > 0 else np.min)(sums, axis=ranked, keepdims=True)
+    none = {"initial": 0} if ord > 0 else {}  # the largest of no sums
+    found = (np.max if ord > 0 else np.min)(sums, axis=ranked, keepdims=True, **none)
     return found if keepdim else found.squeeze((rows, columns))
 
 
@@ -124,6 +125,8 @@ OPS = [
             S("dims-reversed", T(2, 3, 2), 1, (2, 0)),
             S("keepdim", T(2, 3, 2), _INF, (0, 1), True),
             S("empty-batch", T(0, 2, 3)),
+            S("no-columns", T(2, 3, 0), 1, (1, 2), True),
+            S("no-rows", T(0, 3), _INF),
         ],
         errors=[
             E("vector", RuntimeError, _TWO, T(3)),

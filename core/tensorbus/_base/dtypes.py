@@ -166,6 +166,8 @@ class iinfo:
     """
 
     def __init__(self, type: dtype):
+        type = as_dtype(type) or type
+        _check("iinfo", type=type)
         if type.category != INTEGER:
             raise TypeError(
                 "torch.bool is not supported by torch.iinfo"
@@ -216,8 +218,7 @@ class finfo:
     """
 
     def __init__(self, type: dtype | None = None):
-        if type is None:
-            type = get_default_dtype()
+        type = get_default_dtype() if type is None else as_dtype(type) or type
         _check("finfo", type=type)
         type = type.to_real()
         if type.category != FLOAT:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 
@@ -16,6 +17,13 @@ class Size(tuple[int, ...]):
     """
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
+        size = tuple.__new__(cls, sizes)
+        for n in size:
+            if type(n) is not int:
+                return tuple.__new__(cls, [_extent(i, n) for i, n in enumerate(size)])
+        return size
 
     def numel(self) -> int:
         """The number of elements: the product of the sizes."""
@@ -39,6 +47,16 @@ class Size(tuple[int, ...]):
 
     def __reduce__(self) -> Any:
         return Size, (tuple(self),)
+
+
+def _extent(item: int, value: Any) -> int:
+    """The integer that a value stands for."""
+    try:
+        return operator.index(value)
+    except (TypeError, RuntimeError):
+        raise TypeError(
+            f"torch.Size() takes an iterable of 'int' (item {item} is '{type(value).__name__}')"
+        ) from None
 
 
 MAX_RANK = 64

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tensorbus._base.dtypes import as_dtype
 from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import asks, checked
@@ -107,6 +108,11 @@ def inplace_form(f: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if kwargs and (d := as_dtype(kwargs.get("dtype"))) not in (None, self._k.dtype):
+            raise RuntimeError(
+                f"{name}(): the result of dtype {d} can't be written into a tensor of "
+                f"{self._k.dtype}: in place, dtype must be the tensor's own"
+            )
         return in_place(self, late.call, args, kwargs)
 
     call.__name__ = call.__qualname__ = name

@@ -251,6 +251,8 @@ def _add_index(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
 
 def _copy_index(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
     name = "index_copy_"
+    if index._k.dtype is dtypes.int32:
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got Int")
     i = _vector_index(name, x, index, f"Index should have dimension 1 or 0 (got {len(index._s)})")
     if source._k.dtype is not x._k.dtype:
         raise RuntimeError(
@@ -345,6 +347,8 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     if len(index._s) > 1:
         raise RuntimeError("Index has to be a vector/scalar")
     d = wrap_dim(dim, len(self._s))
+    if index._k.dtype is dtypes.int32:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
     i = _vector(_index("index_fill_", index, self))
     if isinstance(value, Tensor):
         if (GRAD.on or THREAD.on) and edge_of(value) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base import dtypes
@@ -219,7 +220,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 
 
 @public(name="linalg_multi_dot", function=False, method=False, out=SAME)
-def multi_dot(tensors: Any) -> Tensor:
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of several matrices, in the order that costs least; the ends may be vectors."""
     given = list(tensors)
     _check_chain(given)

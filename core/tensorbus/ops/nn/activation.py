@@ -141,7 +141,8 @@ def _softplus(F: Any, x: Any, beta: float, threshold: float) -> Any:
     y = F.mul(x, beta)
     # max(y, 0) + log1p(exp(-|y|)): the exponential itself would overflow float16 beyond 11.
     soft = F.add(F.maximum(y, 0.0), F.log1p(F.exp(F.neg(F.abs(y)))))
-    return F.where(F.gt(y, threshold), x, F.mul(soft, 1.0 / beta))
+    scale = 1.0 / beta if beta else math.copysign(math.inf, beta)
+    return F.where(F.gt(y, threshold), x, F.mul(soft, scale))
 
 
 def _softplus_slope(F: Any, g: Any, y: Any, threshold: float) -> Any:

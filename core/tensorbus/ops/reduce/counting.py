@@ -167,6 +167,11 @@ def isin(
         (x if isinstance(x, Tensor) else tensor(x, device=device)).detach()
         for x in (elements, test_elements)
     )
+    for x in (e, t):
+        if x._k.dtype.category not in (dtypes.INTEGER, dtypes.FLOAT):
+            raise RuntimeError(
+                f"Unsupported input type encountered for isin(): {scalar_name(x._k.dtype)}"
+            )
     k = e._k.of(result_type(e, t))
     e, t = to_kind(e, k), to_kind(t, k).reshape(-1)
     if not t._s[0] or not e._s.numel():

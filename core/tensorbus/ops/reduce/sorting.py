@@ -166,10 +166,17 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
     return _middle("nanmedian", _nanmedian, input, dim, keepdim)
 
 
+def _of_nothing(d: dtypes.dtype) -> float:
+    """The median of no elements: NaN, or what PyTorch makes of it in integers."""
+    if d.category >= dtypes.FLOAT:
+        return math.nan
+    return dtypes.iinfo(d).min if d in (dtypes.int32, dtypes.int64) else 0
+
+
 def _middle(name: str, made: Any, input: Tensor, dim: Any, keepdim: bool) -> Any:
     if dim is None:
         if not input._s.numel():
-            return from_array(input._k.full((), math.nan), input._k)
+            return from_array(input._k.full((), _of_nothing(input._k.dtype)), input._k)
         value, _ = _middle(name, made, input.detach().reshape(-1), 0, False)
         result = core("valued")(input, value)
         if result._e is not None:
