@@ -1,5 +1,6 @@
 # Made by scripts/stubs from the functions and methods in core/tensorbus: not edited.
 
+from collections.abc import Sequence
 from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
@@ -12,7 +13,7 @@ def matrix_norm(A: Tensor, ord: Any = 'fro', dim: Any = ..., keepdim: bool = Fal
     """The norm of the matrices in two dimensions: ``'fro'``, 1, -1, inf or -inf."""
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied with itself *n* times, n >= 0."""
-def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of several matrices, in the order that costs least; the ends may be vectors."""
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """A vector's norm; a matrix's where *ord* is given and two dimensions are meant."""
