@@ -86,10 +86,10 @@ def test_gather(backend, name, dim):
     for view, index in itertools.product(layouts(wide), layouts(i)):
         got = kernel(backend, "gather", name)(view[narrow], dim, index)
         assert got.shape == tuple(shape) and got.dtype == wide.dtype
-        for place in np.ndindex(*shape):
-            source = list(place)
-            source[dim] = i[place]
-            assert got[place] == wide[tuple(source)]
+        for at in np.ndindex(*shape):
+            source = list(at)
+            source[dim] = i[at]
+            assert got[at] == wide[tuple(source)]
     few = kernel(backend, "gather", name)(wide, dim, i[:1, :1, :1] * 0)
     assert few.shape == (1, 1, 1) and few[0, 0, 0] == wide[0, 0, 0]
 
@@ -116,9 +116,9 @@ def test_put(backend, op, name, dim):
             src = np.array(2, name)
         want = np.moveaxis(x.copy(), dim, 0)
         for k, j in enumerate(index):
-            for place in np.ndindex(*want.shape[1:]):
+            for at in np.ndindex(*want.shape[1:]):
                 value = src if scalar else np.moveaxis(src, dim, 0)[k]
-                want[(j, *place)] = OPS[op](want[(j, *place)], value if scalar else value[place])
+                want[(j, *at)] = OPS[op](want[(j, *at)], value if scalar else value[at])
         for out in layouts(x):
             got = kernel(backend, "put", name)(out, dim, np.array(index, np.int64), src, op, True)
             assert got is out
@@ -142,10 +142,10 @@ def test_scatter(backend, op, name, dim, rows):
         i = RNG.integers(0, x.shape[dim], shape)
     src = random(shape, name)
     want = x.copy()
-    for place in np.ndindex(*shape):
-        target = list(place)
-        target[dim] = i[place]
-        want[tuple(target)] = OPS[op](want[tuple(target)], src[place])
+    for at in np.ndindex(*shape):
+        target = list(at)
+        target[dim] = i[at]
+        want[tuple(target)] = OPS[op](want[tuple(target)], src[at])
     for index in layouts(i):
         for out in layouts(x):
             got = kernel(backend, "scatter", name)(out, dim, index, src, op)

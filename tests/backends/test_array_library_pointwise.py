@@ -63,7 +63,7 @@ def values(name):
 
 
 def layouts(x):
-    """The same matrix in five places of memory."""
+    """The same matrix in five layouts of memory."""
     gaps = np.empty((x.shape[0] * 2, x.shape[1] * 3), x.dtype)[1::2, 1::3]
     gaps[...] = x
     offset = np.empty((x.shape[0] + 1, x.shape[1] + 2), x.dtype)[1:, 2:]
@@ -275,7 +275,7 @@ def test_binary_integers_wrap(op, name):
         np.testing.assert_array_equal(got, want, f"{op} {name} {label}")
         out = x.copy()
         assert kernel(op, name)(out, b, out=out) is out
-        np.testing.assert_array_equal(out, want, f"{op} {name} {label} in place")
+        np.testing.assert_array_equal(out, want, f"{op} {name} {label} in at")
 
 
 @pytest.mark.parametrize("name", INTEGERS)
@@ -324,15 +324,15 @@ def test_where_selects_and_never_mixes(name, n):
     a, b = RNG.choice(pool, (n, n)), RNG.choice(pool, (n, n))
     mask = RNG.random((n, n)) < 0.5
     want = a.copy()
-    for place in np.argwhere(~mask):
-        want[tuple(place)] = b[tuple(place)]
+    for at in np.argwhere(~mask):
+        want[tuple(at)] = b[tuple(at)]
     for label, x in layouts(a):
         for m in (mask, mask.T.copy().T):
             got = kernel("where", name)(m, x, b)
             assert got.dtype == np.dtype(name)
             np.testing.assert_array_equal(got, want, f"{name} {label}")
             kernel("where", name)(m, x, b, out=x)
-            np.testing.assert_array_equal(x, want, f"{name} {label} in place")
+            np.testing.assert_array_equal(x, want, f"{name} {label} in at")
             x[...] = a
 
 

@@ -24,7 +24,7 @@ def kernel(op, name):
 
 
 def layouts(x):
-    """The same values in five places of memory, and as a view of stride 0."""
+    """The same values in five layouts of memory, and as a view of stride 0."""
     spread = np.empty([2 * n for n in x.shape], x.dtype)[tuple(slice(1, None, 2) for _ in x.shape)]
     spread[...] = x
     offset = np.empty([n + 2 for n in x.shape], x.dtype)[tuple(slice(2, None) for _ in x.shape)]
@@ -50,8 +50,8 @@ def exact_sum(x, dims):
     kept = [d for d in range(x.ndim) if d not in dims]
     rows = x.transpose(*kept, *dims).reshape(*[x.shape[d] for d in kept], -1)
     result = np.empty(rows.shape[:-1])
-    for place in np.ndindex(*result.shape):
-        result[place] = math.fsum(rows[place].tolist())
+    for index in np.ndindex(*result.shape):
+        result[index] = math.fsum(rows[index].tolist())
     return result
 
 
@@ -119,8 +119,8 @@ def test_integer_sums_and_products_wrap_in_the_result_dtype(name):
             kept = [d for d in range(3) if d not in dims]
             rows = x.transpose(*kept, *dims).reshape(*[x.shape[d] for d in kept], -1)
             assert got.dtype == np.dtype(target)
-            for place in np.ndindex(*got.shape):
-                assert got[place] == wrap(function(map(int, rows[place])), target)
+            for index in np.ndindex(*got.shape):
+                assert got[index] == wrap(function(map(int, rows[index])), target)
 
 
 @pytest.mark.parametrize("name", FLOATS)
@@ -148,16 +148,16 @@ def test_extrema_and_their_first_place(name, dim):
         return min(range(len(row)), key=lambda i: (-sign * row[i], i))
 
     for view, (suffix, sign) in itertools.product(layouts(x), (("max", 1), ("min", -1))):
-        place = kernel("arg" + suffix, name)(view, dim)
+        index = kernel("arg" + suffix, name)(view, dim)
         value = kernel("a" + suffix, name)(view, (dim,))
-        assert place.dtype == np.int64 and value.dtype == np.dtype(name)
+        assert index.dtype == np.int64 and value.dtype == np.dtype(name)
         for at in np.ndindex(*rows.shape[:-1]):
             row = rows[at].astype(np.float64).tolist()
-            assert place[at] == best(row, sign)
+            assert index[at] == best(row, sign)
             np.testing.assert_array_equal(value[at], rows[at][best(row, sign)])
-        out = np.empty(place.shape, np.int64)
+        out = np.empty(index.shape, np.int64)
         assert kernel("arg" + suffix, name)(view, dim, out=out) is out
-        np.testing.assert_array_equal(out, place)
+        np.testing.assert_array_equal(out, index)
         everything = kernel("a" + suffix, name)(view, (0, 1, 2))
         np.testing.assert_array_equal(everything, getattr(np, "a" + suffix)(x))
 
@@ -253,8 +253,8 @@ def test_argsort_is_stable_with_nan_last(name, n):
     for view in layouts(x):
         got = kernel("argsort", name)(view, 1)
         assert got.dtype == np.int64
-        for row, places in zip(x.tolist(), got.tolist(), strict=True):
-            assert places == sorted(range(n), key=lambda i: sort_key(row[i]))
+        for row, indices in zip(x.tolist(), got.tolist(), strict=True):
+            assert indices == sorted(range(n), key=lambda i: sort_key(row[i]))
         np.testing.assert_array_equal(kernel("argsort", name)(view.T, 0), got.T)
         values = kernel("sort_values", name)(view, 1)
         np.testing.assert_array_equal(values, np.take_along_axis(x, got, 1))

@@ -126,7 +126,7 @@ POOLS = [
 
 
 def pool_by_loops(x, kernel_hw, stride, padding, dilation, ceil_mode):
-    """For each window its values and their places, by the rule of the output size."""
+    """For each window its values and their indices, by the rule of the output size."""
     counts = []
     for n, k, s, p, d in zip(x.shape[-2:], kernel_hw, stride, padding, dilation, strict=True):
         span = (n + 2 * p - d * (k - 1) - 1) / s
@@ -134,12 +134,12 @@ def pool_by_loops(x, kernel_hw, stride, padding, dilation, ceil_mode):
         counts.append(count - 1 if ceil_mode and (count - 1) * s >= n + p else count)
     for r, q in itertools.product(range(counts[0]), range(counts[1])):
         top, left = r * stride[0] - padding[0], q * stride[1] - padding[1]
-        places = [
+        indices = [
             (top + i * dilation[0], left + j * dilation[1])
             for i in range(kernel_hw[0])
             for j in range(kernel_hw[1])
         ]
-        inside = [(a, b) for a, b in places if 0 <= a < x.shape[-2] and 0 <= b < x.shape[-1]]
+        inside = [(a, b) for a, b in indices if 0 <= a < x.shape[-2] and 0 <= b < x.shape[-1]]
         yield (r, q), inside
 
 
@@ -153,22 +153,22 @@ def test_max_pool2d(options, name):
         x[0, 0] = -np.inf
         x[1, 1, 2, 2] = np.nan
     y = kernel("max_pool2d", name)(x, *rest)
-    places = kernel("max_pool2d_indices", name)(x, *rest)
-    assert places.dtype == np.int64 and y.dtype == np.dtype(name)
+    indices = kernel("max_pool2d_indices", name)(x, *rest)
+    assert indices.dtype == np.int64 and y.dtype == np.dtype(name)
     for (r, q), inside in pool_by_loops(x, *rest):
         for n, c in itertools.product(range(2), range(3)):
             values = [x[n, c, a, b] for a, b in inside]
             best = int(np.argmax(values))
             np.testing.assert_array_equal(y[n, c, r, q], values[best])
             a, b = inside[best]
-            assert places[n, c, r, q] == a * image[1] + b
+            assert indices[n, c, r, q] == a * image[1] + b
     g = RNG.integers(1, 9, y.shape).astype(name)
     want = np.zeros(x.shape, name)
     for n, c, r, q in itertools.product(*map(range, y.shape)):
-        a, b = divmod(int(places[n, c, r, q]), image[1])
+        a, b = divmod(int(indices[n, c, r, q]), image[1])
         want[n, c, a, b] += g[n, c, r, q]
     backward = kernel("max_pool2d_backward", name)
-    np.testing.assert_array_equal(backward(g, places, x.shape), want)
+    np.testing.assert_array_equal(backward(g, indices, x.shape), want)
 
 
 @pytest.mark.parametrize("include", [True, False])
@@ -222,9 +222,9 @@ def test_against_torch(oracle):
             pooled = torch.nn.functional.max_pool2d(torch.tensor(x), *rest, return_indices=True)
             return [t.numpy() for t in pooled]
 
-        y, places = oracle(pool)
+        y, indices = oracle(pool)
         np.testing.assert_array_equal(kernel("max_pool2d")(x, *rest), y)
-        np.testing.assert_array_equal(kernel("max_pool2d_indices")(x, *rest), places)
+        np.testing.assert_array_equal(kernel("max_pool2d_indices")(x, *rest), indices)
 
 
 def test_infinite_images_neither_warn_nor_fail():

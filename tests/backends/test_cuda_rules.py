@@ -28,7 +28,7 @@ INTEGERS = ["uint8", "int8", "int16", "int32", "int64"]
 
 
 class OnHost(CudaRules):
-    """The rules of ``cuda`` with NumPy in the place of the GPU's library."""
+    """The rules of ``cuda`` with NumPy instead of the GPU's library."""
 
     name = "cuda rules"
     xp = np
@@ -148,7 +148,7 @@ def test_updates_of_every_kind(backend, op, name, dim):
     src = RNG.integers(0, 4, shape).astype(name)
     line = [1, 1]
     line[dim] = len(index)
-    places = np.broadcast_to(np.array(index).reshape(line), shape)
+    indices = np.broadcast_to(np.array(index).reshape(line), shape)
     want = x.copy()
     for at in np.ndindex(*shape):
         target = list(at)
@@ -159,9 +159,9 @@ def test_updates_of_every_kind(backend, op, name, dim):
         assert kernel(backend, "put", name)(out, dim, np.array(index), src, op, False) is out
         np.testing.assert_array_equal(out, want)
         out = x.copy(layout)
-        assert kernel(backend, "scatter", name)(out, dim, places, src, op) is out
+        assert kernel(backend, "scatter", name)(out, dim, indices, src, op) is out
         np.testing.assert_array_equal(out, want)
-    gathered = kernel(backend, "gather", name)(want, dim, places)
+    gathered = kernel(backend, "gather", name)(want, dim, indices)
     np.testing.assert_array_equal(gathered, want.take(index, dim))
     np.testing.assert_array_equal(
         kernel(backend, "take", name)(want, dim, np.array(index), False), gathered

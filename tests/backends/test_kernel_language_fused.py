@@ -163,11 +163,11 @@ def test_max_pool(generated, kernel, stride, padding, dilation, ceil_mode, oracl
         pool = torch.nn.functional.max_pool2d
         return [t.numpy() for t in pool(torch.tensor(x), *arguments, return_indices=True)]
 
-    want, places = oracle(program)
+    want, indices = oracle(program)
     for seen in (x, x.transpose(0, 2, 3, 1).copy().transpose(0, 3, 1, 2)):
         np.testing.assert_array_equal(generated("max_pool2d", seen, *arguments), want)
         got = generated("max_pool2d_indices", seen, *arguments)
-        assert got.dtype == np.int64 and (got == places).all()
+        assert got.dtype == np.int64 and (got == indices).all()
 
 
 def test_contiguous_copies(generated):

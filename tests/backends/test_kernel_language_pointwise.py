@@ -42,7 +42,7 @@ def pairs(name):
 
 
 def layouts(x):
-    """The matrix in other places of memory, for the dtypes where each layout is worth a kernel."""
+    """The matrix in other layouts of memory, for the dtypes where each layout is worth a kernel."""
     yield x
     if x.dtype.name not in ("float32", "int8"):
         return
@@ -158,9 +158,9 @@ def test_floats(generated, op, name):
     x, y = pairs(name)
     unary = op == "abs" or op in UNARY_FLOATS
     want = float_reference(op, x, y)
-    for place in layouts(x):
-        got = generated(op, place) if unary else generated(op, place, y)
-        check_floats(op, got, want, (op, name, place.strides))
+    for array in layouts(x):
+        got = generated(op, array) if unary else generated(op, array, y)
+        check_floats(op, got, want, (op, name, array.strides))
 
 
 @pytest.mark.parametrize("name", INTEGERS)
@@ -172,8 +172,8 @@ def test_integers(generated, op, name):
     want = [
         integer_reference(op, int(a), int(b), x.dtype) for a, b in zip(x.flat, y.flat, strict=True)
     ]
-    for place in layouts(x):
-        got = generated(op, place) if op == "abs" else generated(op, place, y)
+    for array in layouts(x):
+        got = generated(op, array) if op == "abs" else generated(op, array, y)
         assert got.dtype == x.dtype
         wrong = [
             (a, b, g, w)
@@ -187,8 +187,8 @@ def test_integers(generated, op, name):
 @pytest.mark.parametrize("op", COMPARISONS)
 def test_comparisons_give_bool(generated, op, name):
     x, y = pairs(name)
-    for place in layouts(x):
-        got = generated(op, place, y)
+    for array in layouts(x):
+        got = generated(op, array, y)
         assert got.dtype == bool
         assert (got == COMPARISONS[op](x, y)).all()
 
@@ -206,8 +206,8 @@ def test_bool(generated, op):
 def test_where_selects_and_never_computes(generated, name):
     x, y = pairs(name)
     c = RNG.random(x.shape) < 0.5
-    for place in layouts(x):
-        got = generated("where", c, place, y, dtype=name)
+    for array in layouts(x):
+        got = generated("where", c, array, y, dtype=name)
         assert np.array_equal(got, np.where(c, x, y), equal_nan=name in FLOATS)
     scalar = generated("where", c, x, 1, dtype=name)
     assert np.array_equal(scalar, np.where(c, x, x.dtype.type(1)), equal_nan=name in FLOATS)

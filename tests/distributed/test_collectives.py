@@ -160,14 +160,14 @@ def test_all_to_all_even_and_uneven(backend, size):
         dist.all_to_all_single(out, torch.arange(size * 6.0).reshape(size * 2, 3) + 100 * me)
         want = [np.arange(size * 6).reshape(size, 2, 3)[me] + 100 * r for r in range(size)]
         assert np.array_equal(out.numpy(), np.concatenate(want))
-        # Rank r sends r + i rows to rank i: none in one place.
+        # Rank r sends r + i rows to rank i: one block is empty.
         sent, got = [me + i for i in range(size)], [r + me for r in range(size)]
         rows = torch.arange(float(sum(sent)))[:, None] + 1000 * me
         into = torch.zeros(sum(got), 1)
         dist.all_to_all_single(into, rows, got, sent)
         starts = [sum(r + i for i in range(me)) for r in range(size)]
-        places = zip(range(size), starts, got, strict=True)
-        want = [1000 * r + start + np.arange(n) for r, start, n in places]
+        blocks = zip(range(size), starts, got, strict=True)
+        want = [1000 * r + start + np.arange(n) for r, start, n in blocks]
         assert np.array_equal(into.numpy()[:, 0], np.concatenate(want))
         outs = [torch.zeros(r + me) for r in range(size)]
         dist.all_to_all(outs, [torch.full((n,), float(me)) for n in sent])

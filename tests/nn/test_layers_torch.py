@@ -159,9 +159,9 @@ def test_results_and_gradients_agree(case, oracle):
     assert keys == expected_keys
     rtol = IMPRECISE_IN_TORCH.get(case[0], 1e-10)
     for mine, other in zip(ours, theirs, strict=True):
-        for place, (a, b) in enumerate(zip(mine[0], other[0], strict=True)):
-            what = f"gradient of input {place - 1}" if place else "result"
-            close(a, b, what, rtol if place else 1e-10)
+        for i, (a, b) in enumerate(zip(mine[0], other[0], strict=True)):
+            what = f"gradient of input {i - 1}" if i else "result"
+            close(a, b, what, rtol if i else 1e-10)
         for here, there in zip(mine[1:], other[1:], strict=True):
             assert list(here) == list(there)
             for name, expected in there.items():
@@ -227,9 +227,9 @@ def test_max_pool_returns_indices(oracle):
         x = lib.tensor(np.random.default_rng(3).normal(size=(2, 3, 6, 6)))
         return [t.numpy() for t in lib.nn.MaxPool2d(2, return_indices=True)(x)]
 
-    (values, indices), (expected, places) = program(tensorbus), oracle(program)
+    (values, indices), (expected, at) = program(tensorbus), oracle(program)
     close(values, expected, "values")
-    assert (indices == places).all()
+    assert (indices == at).all()
 
 
 def test_conv_transpose_output_size(oracle):

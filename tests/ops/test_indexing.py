@@ -248,7 +248,7 @@ def test_gradient_of_get(case: str, agree: Any) -> None:
     agree(program)
 
 
-# Which of several values for one place stays is not promised; nothing written, no gradient.
+# Which of several values for one element stays is not promised; nothing written, no gradient.
 DISTINCT = [c for c in ALL if c not in ("tensor", "second", "empty list", "empty second")]
 
 

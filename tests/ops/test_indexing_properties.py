@@ -77,7 +77,7 @@ def test_set_as_numpy(case: tuple[np.ndarray, tuple[Any, ...]], scalar: bool) ->
     x, index = case
     expected = x.copy(order="K")
     wanted = x[index].shape
-    # The same value for equal places, so that duplicates do not matter.
+    # The same value for equal indices, so that duplicates do not matter.
     value = np.array(-5) if scalar else -x[index] - 100
     expected[index] = value
     ours = tensorbus.from_numpy(x.copy(order="K"))

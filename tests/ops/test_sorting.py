@@ -1,4 +1,4 @@
-"""Sorting, extremes with their places, medians and counts, against PyTorch."""
+"""Sorting, extremes with their indices, medians and counts, against PyTorch."""
 
 from __future__ import annotations
 
@@ -168,10 +168,10 @@ def test_results_have_names() -> None:
 
 
 def test_out_receives_both_results() -> None:
-    values, places = tensorbus.zeros(2), tensorbus.zeros(2, dtype=tensorbus.int64)
-    made = tensorbus.max(tensorbus.tensor([[1.0, 5.0], [4.0, 2.0]]), 1, out=(values, places))
-    assert values.tolist() == [5.0, 4.0] and places.tolist() == [1, 0]
-    assert made.values is values and made.indices is places
+    values, indices = tensorbus.zeros(2), tensorbus.zeros(2, dtype=tensorbus.int64)
+    made = tensorbus.max(tensorbus.tensor([[1.0, 5.0], [4.0, 2.0]]), 1, out=(values, indices))
+    assert values.tolist() == [5.0, 4.0] and indices.tolist() == [1, 0]
+    assert made.values is values and made.indices is indices
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ A test asks ``oracle(lambda torch: ...)`` and gets what the program returned whe
 - ``--oracle=check``: PyTorch is asked, and its answer has to be the recorded one.
 - ``--oracle=record``: PyTorch is asked, and its answers are written. ``scripts/oracle`` does both.
 
-Answers are told apart by the test's name with its parameters, and by the number of the question in
+Answers are identified by the test's name with its parameters, and by the number of the question in
 that test: neither the order of the tests nor the process that runs them matters.
 """
 
