@@ -57,7 +57,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     if memory_format is not None:
         check_format("clone", memory_format)
         return clone_in_format(input, memory_format)
-    if input._b is None or input._k.is_contiguous(input._a):
+    if input._b is None or (input._b is not PERMUTED and input._k.is_contiguous(input._a)):
         return core("clone")(input)
     return clone_in_format(input, None)
 
