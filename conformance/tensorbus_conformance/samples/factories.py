@@ -108,6 +108,14 @@ def _plain(shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> li
     return [*shape, "strides", *steps, True, True, False]
 
 
+def _permuted(size: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of a dense tensor whose dimensions lie in *order*, outermost first."""
+    return tuple(
+        int(np.prod([max(size[d], 1) for d in order[order.index(dim) + 1 :]]))
+        for dim in range(len(size))
+    )
+
+
 # -- numbers in a row -------------------------------------------------------------------------
 def _cut_arange(start: float, end: float, step: float = 1, **_: Any) -> Any:
     """As many as the numbers say, counted in the integers that they are cut to."""
@@ -201,6 +209,12 @@ OPS = [
         call=_seen(tensorbus.empty_strided),
         errors=[E("ranks", RuntimeError, r"dimensionality of sizes \(1\) must match "
                   r"dimensionality of strides \(2\)", (2,), (1, 1))]),
+    factory("empty_permuted", lambda size, order, **_: _plain(size, _permuted(size, order)),
+        [S("last-first", (2, 3, 4), (2, 0, 1), **HERE), S("inner", (2, 3, 4), (0, 2, 1), **HERE),
+         S("scalar", (), (), **HERE), S("empty", (0, 2), (0, 1), **HERE)],
+        call=_seen(tensorbus.empty_permuted),
+        errors=[E("twice", RuntimeError, r"physical_layout=\[0, 0\] must name each of "
+                  r"the 2 dimensions of size=\[2, 3\] once", (2, 3), (0, 0))]),
     factory("full", lambda size, value, **_: np.full(size, _number(value)),
         [S("plain", (2, 3), 3, **HERE), S("tensor", [2], T(data=2), **HERE),
          S("scalar", (), 1, **HERE), S("empty", (0, 2), 1, **HERE)],

@@ -32,6 +32,15 @@ def _measures(name: str) -> Callable[[Any, Any], bool]:
     return lambda x, d: bool(read(x) == d.itemsize)
 
 
+def _refused_pinning(x: Any) -> str:
+    """What pinning raises where no device allocates such memory."""
+    try:
+        x.pin_memory()
+    except RuntimeError as error:
+        return type(error).__name__ if "pinned memory" in str(error) else str(error)
+    return "a tensor"
+
+
 def _op(name: str, reference: Any, samples: list[Any] | None = None, **more: Any) -> Op:
     samples = samples or [S("plain", T(2, 3)), S("scalar", T()), S("empty", T(0, 2))]
     call = _reads(name.removeprefix("Tensor.")) if name.startswith("Tensor.") else None
@@ -168,8 +177,11 @@ OPS = [
         samples=[S("plain", T(2, 3))]),
     *(
         _op(f"Tensor.{name}", lambda x: False)
-        for name in ("is_sparse", "is_quantized")
+        for name in ("is_sparse", "is_quantized", "is_mkldnn")
     ),
+    _op("Tensor.layout", lambda x: "torch.strided", call=lambda x: str(x.layout)),
+    _op("Tensor.is_pinned", lambda x: False, call=lambda x: x.is_pinned()),
+    _op("Tensor.pin_memory", lambda x: "RuntimeError", call=_refused_pinning),
     _op("Tensor.is_cpu", lambda x: True, call=lambda x: x.is_cpu == (x.device.type == "cpu")),
     _op("Tensor.is_cuda", lambda x: True, call=lambda x: x.is_cuda == (x.device.type == "cuda")),
     _op("Tensor.get_device", lambda x: True, call=_device_is_known),
