@@ -127,7 +127,7 @@ def edge_of_before(x: Tensor) -> Any:
 
 
 def refuse_overlap(x: Tensor) -> None:
-    """Refuse to write where two elements share a place."""
+    """Refuse to write where two elements share an address."""
     if x._b is None:
         return
     strides = x._k.layout(x._a)[2]
