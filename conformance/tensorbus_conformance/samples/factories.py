@@ -213,8 +213,8 @@ OPS = [
         [S("last-first", (2, 3, 4), (2, 0, 1), **HERE), S("inner", (2, 3, 4), (0, 2, 1), **HERE),
          S("scalar", (), (), **HERE), S("empty", (0, 2), (0, 1), **HERE)],
         call=_seen(tensorbus.empty_permuted),
-        errors=[E("twice", RuntimeError, r"physical_layout=\[0, 0\] must name each of "
-                  r"the 2 dimensions of size=\[2, 3\] once", (2, 3), (0, 0))]),
+        errors=[E("twice", RuntimeError, r"empty_permuted: physical_layout=\[0, 0\] must name "
+                  r"each of the 2 dimensions of size=\[2, 3\] once", (2, 3), (0, 0))]),
     factory("full", lambda size, value, **_: np.full(size, _number(value)),
         [S("plain", (2, 3), 3, **HERE), S("tensor", [2], T(data=2), **HERE),
          S("scalar", (), 1, **HERE), S("empty", (0, 2), 1, **HERE)],
