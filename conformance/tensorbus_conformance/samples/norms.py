@@ -41,8 +41,10 @@ def _matrix_norm(
     rows, columns = (d % x.ndim for d in dim)
     summed, ranked = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = np.abs(x).sum(summed, keepdims=True)
-    none = {"initial": 0} if ord > 0 else {}  # the largest of no sums
-    found = (np.max if ord > 0 else np.min)(sums, axis=ranked, keepdims=True, **none)
+    if ord > 0:  # 0 where there are no sums
+        found = np.max(sums, axis=ranked, keepdims=True, initial=0)
+    else:
+        found = np.min(sums, axis=ranked, keepdims=True)
     return found if keepdim else found.squeeze((rows, columns))
 
 
