@@ -178,7 +178,9 @@ def test_a_killed_launcher_leaves_no_process_and_no_port(launcher):
 def test_restarts_start_all_ranks_afresh(launcher, tmp_path):
     script = launcher.script(
         RANK + "n = int(os.environ['TENSORBUS_RESTART_COUNT'])\n"
-        "print(n, os.environ['MASTER_PORT'], os.environ['TENSORBUS_JOB_SECRET'], flush=True)\n"
+        # One write: of what print writes piece by piece, a rank that is ended may leave a part.
+        "line = f\"{n} {os.environ['MASTER_PORT']} {os.environ['TENSORBUS_JOB_SECRET']}\\n\"\n"
+        "os.write(1, line.encode())\n"
         "if n < 2:\n    if rank == 1: sys.exit(5)\n    time.sleep(100)"
     )
     done = launcher.run("--nproc", "2", "--max-restarts", "3", script)
