@@ -7,6 +7,7 @@ would hide the few that a reader should see.
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import shutil
 from collections import Counter
@@ -23,11 +24,14 @@ LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 @functools.cache
 def why_not(need: str) -> str:
-    """Why this machine can't run tests of a device type, or of ``c``; empty where it can."""
+    """Why this machine lacks a device type, ``c`` or ``mpi``; empty where it has it."""
     if need in REQUIRED:
         return ""  # then the tests themselves fail, with the reason
     if need == "c":
         return "" if shutil.which("gcc") else "gcc is not installed: apt-get install gcc libc6-dev"
+    if need == "mpi":
+        found = importlib.util.find_spec("mpi4py") is not None
+        return "" if found else "mpi4py is not installed"
     from tensorbus import discovery
 
     try:
@@ -42,7 +46,9 @@ def needs(item: pytest.Item) -> set[str]:
     found = {str(params[name]) for name in DEVICE_FIXTURES if name in params}
     if "opencl" in getattr(item, "fixturenames", ()):
         found.add("opencl")
-    return found & {"opencl", "c"}
+    if "mpiexec" in getattr(item, "fixturenames", ()):
+        found.add("mpi")
+    return found & {"opencl", "c", "mpi"}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -9,6 +9,7 @@ WAYS = {
     "opencl": "pip install pyopencl (extra opencl), and a device: "
     "apt-get install --no-install-recommends pocl-opencl-icd ocl-icd-libopencl1",
     "c": "apt-get install gcc libc6-dev",
+    "mpi": "pip install 'tensorbus[mpi]'",
 }
 
 
