@@ -52,12 +52,12 @@ def backward(
         for t in given:
             if not t.requires_grad:
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        wanted = {_edge(t) for t in given}
+        wanted = {edge_of(t) for t in given}
     try:
         found = engine.run(_roots(outputs, grad_tensors, create_graph), keep, create_graph, wanted)
         if inputs is not None:
             for t in given:
-                edge = _edge(t)
+                edge = edge_of(t)
                 if not isinstance(edge, AccumulateGrad) and edge in found:
                     g = found.pop(edge)
                     g = (g if create_graph else wrap_like(g, edge.k, None)).clone()
@@ -114,7 +114,7 @@ def grad(
         if not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     keep = create_graph if retain_graph is None else retain_graph
-    edges = [_edge(t) for t in given]
+    edges = [edge_of(t) for t in given]
     roots = _roots(results, grad_outputs, create_graph)
     found = engine.run(roots, keep, create_graph, set(edges))
     gradients: list[Tensor | None] = []
@@ -161,10 +161,6 @@ def _inputs(tensors: Any, function: str) -> list[Tensor]:
     return found
 
 
-def _edge(t: Tensor) -> Any:
-    return edge_of(t)
-
-
 def _roots(outputs: list[Tensor], grads: Any, create_graph: bool) -> list[tuple[Any, Any]]:
     given: list[Any]
     if grads is None:
@@ -180,7 +176,7 @@ def _roots(outputs: list[Tensor], grads: Any, create_graph: bool) -> list[tuple[
         )
     roots = []
     for i, (t, g) in enumerate(zip(outputs, given, strict=True)):
-        edge = _edge(t)
+        edge = edge_of(t)
         if edge is None:
             raise RuntimeError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn"

@@ -354,8 +354,7 @@ def cdist(
     for name, x in (("X1", x1), ("X2", x2)):
         if not x._k.dtype.is_floating_point:
             raise RuntimeError(
-                f"cdist only supports floating-point dtypes, {name} got: "
-                f"{x._k.dtype.legacy.removesuffix('Tensor')}"
+                f"cdist only supports floating-point dtypes, {name} got: {scalar_name(x._k.dtype)}"
             )
         if len(x._s) < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {len(x._s)}D")

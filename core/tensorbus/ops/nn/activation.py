@@ -199,8 +199,7 @@ def over_dim(name: str, x: Tensor, dim: int, dtype: Any) -> Tensor:
     """A row that works along one dimension; 0-dim tensors count as vectors of one."""
     if dtype is None and x._k.dtype.category < dtypes.FLOAT:
         raise NotImplementedError(
-            f'"{name}_lastdim_kernel_impl" not implemented for '
-            f"'{x._k.dtype.legacy.removesuffix('Tensor')}'"
+            f"\"{name}_lastdim_kernel_impl\" not implemented for '{scalar_name(x._k.dtype)}'"
         )
     x = as_float(x, dtype)
     d = wrap_dim(dim, len(x._s))

@@ -188,7 +188,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """How often each non-negative integer occurs, or the sum of its weights."""
     if input._k.dtype.category >= dtypes.FLOAT:
         raise NotImplementedError(
-            f"\"bincount\" not implemented for '{input._k.dtype.legacy.removesuffix('Tensor')}'"
+            f"\"bincount\" not implemented for '{scalar_name(input._k.dtype)}'"
         )
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
@@ -217,7 +217,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
     if input._k.dtype.category < dtypes.FLOAT:
         raise NotImplementedError(
-            f"\"histogram\" not implemented for '{input._k.dtype.legacy.removesuffix('Tensor')}'"
+            f"\"histogram\" not implemented for '{scalar_name(input._k.dtype)}'"
         )
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")

@@ -8,6 +8,7 @@ from tensorbus._base.size import size_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, new
 from tensorbus.autograd.grad_mode import is_grad_enabled
 from tensorbus.op_engine.public import public
+from tensorbus.op_engine.scalars import scalar_name
 
 
 @public()
@@ -73,7 +74,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     if k.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
             "view_as_complex is only supported for float and double tensors, but got a tensor of "
-            f"scalar type: {k.dtype.legacy.removesuffix('Tensor')}"
+            f"scalar type: {scalar_name(k.dtype)}"
         )
     if not input._s:
         raise RuntimeError("Input tensor must have one or more dimensions")
