@@ -19,6 +19,10 @@ REQUIRED = {name for name in os.environ.get("TENSORBUS_REQUIRE", "").split(",") 
 
 MAX_SKIPS = os.environ.get("TENSORBUS_MAX_SKIPS")
 
+# Unbuffered, ``print(a, b)`` of two processes into one pipe mix in the middle of a line; and a line
+# that a process forgets to flush would be seen here alone.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A skip is not a pass: more of them than ``TENSORBUS_MAX_SKIPS`` fail the run."""

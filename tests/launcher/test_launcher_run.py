@@ -227,7 +227,7 @@ def test_the_examples_of_the_page(launcher):
     port = str(free_port())
     script = launcher.script(ranks.replace("29500", port), "ranks.py")
     out = subprocess.check_output([sys.executable, script], text=True, timeout=60)
-    assert sorted(out.splitlines()) == ["0 [2.0, 2.0]", "1 [2.0, 2.0]"]
+    assert sorted(out.splitlines()) == ["rank 0 has [2.0, 2.0]", "rank 1 has [2.0, 2.0]"]
 
 
 def test_a_reserved_port_is_given_to_nobody_else_and_taken_by_its_number():
