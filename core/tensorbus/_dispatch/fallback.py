@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base import registered
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.warning import warn_user
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
@@ -60,7 +61,7 @@ def fallback(kind: Kind, name: str) -> Callable[..., Any]:
     )
     if backend.name == "cpu":
         raise NotImplementedError(
-            f"\"{name}\" not implemented for '{kind.dtype.legacy.removesuffix('Tensor')}' "
+            f"\"{name}\" not implemented for '{scalar_name(kind.dtype)}' "
             f"on device {kind.device}. Convert the tensor with .to(dtype) first."
         )
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import device_error, type_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import as_int
 from tensorbus.op_engine.casting import to_kind
-from tensorbus.op_engine.scalars import scalar_name
 
 
 def check_tensors(function: str, first: int = 1, **arguments: Any) -> None:

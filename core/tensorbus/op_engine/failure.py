@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus import discovery
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.float_warnings import silence
 from tensorbus._base.size import MAX_RANK, check_rank
 from tensorbus._dispatch.resolve import WrongDomain
@@ -14,7 +15,6 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.mixed_operands import common_kind
-from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import Row

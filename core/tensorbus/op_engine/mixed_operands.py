@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import device_error
 from tensorbus._base.modes import RARE
 from tensorbus._device import defaults
@@ -18,7 +19,6 @@ from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.override import SUBCLASSES, ask, overriding, plain
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.rare import rare
-from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.rows.registry import DOMAINS, Row
 
 _NUMBERS = (bool, int, float, complex)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.dtypes import checked
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.float_warnings import silence
@@ -18,7 +19,6 @@ from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor, wrap_like
 from tensorbus.op_engine.out import write_out
 from tensorbus.op_engine.public import public, show_signature
-from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.rows.layouts import empty_in_layout, strides_in_format
 
 COMMON = ("dtype", "layout", "device", "requires_grad", "pin_memory")

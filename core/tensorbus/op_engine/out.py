@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import c_name
 from tensorbus._base.dtypes import can_cast
 from tensorbus._tensor.tensor import Tensor, bump, check_inference
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import refuse_overlap
-from tensorbus.op_engine.scalars import c_name, scalar_name_of
+from tensorbus.op_engine.scalars import scalar_name_of
 
 CAST = "cast"
 """The rule of an op whose result goes into any dtype of its category, or of one above."""

@@ -1,4 +1,4 @@
-"""A Python number beside a dtype: what fits, the number as the dtype takes it, and its names."""
+"""A Python number beside a dtype: what fits, and the number as the dtype takes it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._base.dtypes import dtype
 from tensorbus._dispatch.kinds import check_bits
 
@@ -67,19 +68,9 @@ def converted(value: Any, d: dtype) -> Any:
     return math.copysign(largest if rounds_down else math.inf, number)
 
 
-def scalar_name(d: dtype) -> str:
-    """A dtype as error texts call it: ``Float``, ``Long``."""
-    return d.legacy.removesuffix("Tensor")
-
-
 def scalar_name_of(x: Any) -> str:
     """``scalar_name`` of a tensor's dtype."""
     return scalar_name(x._k.dtype)
-
-
-def c_name(d: dtype) -> str:
-    """A dtype as error texts of kernels call it: ``float``, ``long int``."""
-    return _C_NAMES.get(d.name, d.name)
 
 
 def _beyond(number: Any, largest: float) -> bool:
@@ -99,10 +90,4 @@ _LIMITS = {
 _LARGEST = {d: dtypes.finfo(d).max for d in dtypes.ALL if d.is_floating_point}
 _FIXED_NAMES = {
     "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t",
-}  # fmt: skip
-_C_NAMES = {
-    "float32": "float", "float64": "double", "int64": "long int", "int32": "int",
-    "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "bool": "bool",
-    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
 }  # fmt: skip

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import refuse_complex, refuse_integers
@@ -14,7 +15,7 @@ from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.public import FUNCTIONS
-from tensorbus.op_engine.scalars import fitted, scalar_name, widened
+from tensorbus.op_engine.scalars import fitted, widened
 from tensorbus.ops.nn.activation import dropout as _dropout
 from tensorbus.ops.nn.activation import log_softmax as _log_softmax
 from tensorbus.ops.nn.activation import masked

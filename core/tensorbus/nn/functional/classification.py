@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import refuse_complex, refuse_integers
 from tensorbus.nn.functional.reduction import chosen, reduced
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.scalars import scalar_name
 
 
 def _class_rows(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor, tuple[int, ...]]:

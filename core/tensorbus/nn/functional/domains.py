@@ -6,11 +6,11 @@ Rows take operands of one kind: what differs is brought to one, or refused, befo
 from __future__ import annotations
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_device, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.mixed_operands import common_kind
-from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.rows.registry import ROWS
 
 _HALF_WIDTHS = (dtypes.float16, dtypes.bfloat16)

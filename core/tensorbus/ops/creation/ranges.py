@@ -7,13 +7,14 @@ import warnings
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.errors import type_error
 from tensorbus._dispatch.kinds import Kind, wrap_number
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import whole_number
 from tensorbus.op_engine.options import Options, factory
-from tensorbus.op_engine.scalars import c_name, fitted, scalar_name
+from tensorbus.op_engine.scalars import fitted
 from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.registry import row
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import c_name
 from tensorbus._base.errors import device_error
 from tensorbus._base.modes import RARE
 from tensorbus._dispatch.kinds import kind_of
@@ -18,7 +19,7 @@ from tensorbus.op_engine.mixed_operands import operand
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.scalars import c_name, converted, fitted, scalar_name_of
+from tensorbus.op_engine.scalars import converted, fitted, scalar_name_of
 from tensorbus.ops.indexing.index_tensors import true_indices, unravel
 from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.layouts import broadcast_shapes

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._base.errors import device_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
@@ -13,7 +14,7 @@ from tensorbus.op_engine.composed import composed, name_node
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import METHODS, Lazy, public
-from tensorbus.op_engine.scalars import c_name, fitted, scalar_name, widened
+from tensorbus.op_engine.scalars import fitted, widened
 from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import row

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
@@ -18,7 +19,6 @@ from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import FUNCTIONS, public
-from tensorbus.op_engine.scalars import c_name, scalar_name
 from tensorbus.ops.matmul.matmul import combined, dot, matmul, outer
 from tensorbus.rows.layouts import broadcast_shapes
 

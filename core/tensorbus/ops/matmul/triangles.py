@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, not_implemented, whole_number
 from tensorbus.op_engine.composed import composed
@@ -13,7 +14,6 @@ from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.options import Options, factory
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import METHODS, inplace_form, public
-from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.creation.factories import zeros
 from tensorbus.ops.creation.from_data import host_array
 from tensorbus.ops.views.strided import diagonal

@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.pointwise.declaring import unary
 from tensorbus.ops.random.random import draw_uniform
 from tensorbus.rows.registry import row

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import c_name
 from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
@@ -17,7 +18,7 @@ from tensorbus.op_engine.mixed_operands import binary, common_kind, operand
 from tensorbus.op_engine.operands import check_operands
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import Lazy, public
-from tensorbus.op_engine.scalars import c_name, fitted, widened
+from tensorbus.op_engine.scalars import fitted, widened
 from tensorbus.ops.pointwise.declaring import scaled
 from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS, refuse_bool
 from tensorbus.rows.layouts import broadcast_shapes

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import device_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, floating
@@ -14,7 +15,6 @@ from tensorbus.op_engine.in_place import assign, check_write
 from tensorbus.op_engine.operands import check_operands
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import METHODS, public
-from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.creation.factories import ones_like
 from tensorbus.ops.views.reinterpretation import view_as_real
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import METHODS, public
-from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.creation.factories import empty
 from tensorbus.ops.views.reinterpretation import refuse_recording, view_as_real
 from tensorbus.rows.layouts import broadcast_shapes

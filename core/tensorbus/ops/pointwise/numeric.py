@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
@@ -16,7 +17,6 @@ from tensorbus.op_engine.operands import NONE, OTHER
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import inplace_form, public
-from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.pointwise.declaring import binary, unary
 from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS
 from tensorbus.rows.layouts import contiguous_strides

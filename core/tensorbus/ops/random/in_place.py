@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._tensor.tensor import Tensor, bump
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.op_engine.in_place import check_write, rebase
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.scalars import c_name, scalar_name
 from tensorbus.ops.random.choices import draw_bernoulli
 from tensorbus.ops.random.random import (
     NORMAL,

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._base.errors import type_error
 from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor, from_array
@@ -14,7 +15,6 @@ from tensorbus.op_engine.argument_checks import takes
 from tensorbus.op_engine.arguments import check_tensors, whole_number
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.options import Options, factory
-from tensorbus.op_engine.scalars import c_name, scalar_name
 from tensorbus.ops.creation.factories import factory_shape
 from tensorbus.random import Generator, default_generator
 from tensorbus.rows.layouts import broadcast_shapes, contiguous_strides

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import device_error
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.casting import to_kind
@@ -14,7 +15,6 @@ from tensorbus.op_engine.dims import wrap_dim, wrap_dims
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.creation.from_data import tensor
 from tensorbus.ops.indexing.index_tensors import true_indices
 from tensorbus.rows.registry import row

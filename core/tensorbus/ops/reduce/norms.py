@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import as_number
@@ -16,7 +17,6 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import kept, wrap_dim, wrap_dims
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.rows.registry import row
 
 # fmt: off

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, floating, not_implemented
 from tensorbus.op_engine.casting import to_kind
@@ -15,7 +16,6 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.scalars import scalar_name
 from tensorbus.ops.pointwise.complex_numbers import complex as complex_of
 from tensorbus.ops.pointwise.special import widest
 from tensorbus.ops.reduce.reduction_rows import from_the_end

@@ -6,12 +6,12 @@ import warnings
 from typing import Any
 
 from tensorbus import storage as storages
+from tensorbus._base.dtype_names import c_name
 from tensorbus._base.formats import check_format
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump
 from tensorbus.op_engine import override
 from tensorbus.op_engine.dims import shape_argument
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.scalars import c_name
 from tensorbus.rows.layouts import contiguous_strides
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.size import size_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, new
 from tensorbus.autograd.grad_mode import is_grad_enabled
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.scalars import scalar_name
 
 
 @public()
