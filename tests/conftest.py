@@ -13,7 +13,7 @@ import pytest
 from tensorbus import discovery
 from tensorbus._dispatch import kinds
 
-pytest_plugins = ["pytester", "oracle", "lanes", "machine"]
+pytest_plugins = ["pytester", "checkout", "oracle", "lanes", "machine"]
 
 REQUIRED = {name for name in os.environ.get("TENSORBUS_REQUIRE", "").split(",") if name}
 
