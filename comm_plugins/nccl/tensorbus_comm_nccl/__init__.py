@@ -17,7 +17,10 @@ INSTALL = "pip install 'tensorbus[cuda12]' (or cuda13, as the driver asks for)"
 
 def _probe() -> None:
     if importlib.util.find_spec("cupy") is None:
-        raise RuntimeError(f"the comm nccl needs CuPy, which is not installed: {INSTALL}")
+        raise RuntimeError(
+            f"the comm nccl, which moves GPU memory alone, needs CuPy, which is not installed: "
+            f"{INSTALL}; without a GPU name 'gloo', 'tcp' or 'mpi'"
+        )
     try:
         import cupy
         from cupy.cuda import nccl
@@ -33,7 +36,7 @@ def _probe() -> None:
     except RuntimeError as e:
         raise RuntimeError(
             f"CuPy {cupy.__version__} finds no usable GPU ({e}), and NCCL moves nothing but GPU "
-            f"memory: use the comm 'tcp' or 'mpi' here"
+            f"memory: use the comm 'gloo', 'tcp' or 'mpi' here"
         ) from e
     if count == 0:
         raise RuntimeError(

@@ -21,4 +21,4 @@ def _load() -> Callable[[CommContext], Comm]:
 @hookimpl
 def tensorbus_comm() -> CommSpec:
     """The comm ``tcp``: what is taken where nothing faster is there."""
-    return CommSpec(name="tcp", load=_load, api=2)
+    return CommSpec(name="tcp", load=_load, api=2, aliases=("gloo",))

@@ -50,7 +50,7 @@ def plugged(comm: str | Callable[[CommContext], Comm]) -> Iterator[Plugged]:
         # Not loaded here: a library with a launcher would take this process for a rank.
         spec = discovery.comm_spec(comm)
         spec.probe()
-        yield Plugged(comm, _home(comm), spec)
+        yield Plugged(spec.name, _home(spec.name), spec)
         return
     module, attribute = comm.__module__, getattr(comm, "__qualname__", "")
     if "<" in attribute or not attribute or module == "__main__":

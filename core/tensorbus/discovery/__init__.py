@@ -101,7 +101,7 @@ def offered(backend: Backend, method: str) -> Callable[..., Any] | None:
 
 
 def comm(name: str) -> Callable[[CommContext], Comm]:
-    """What makes the comm of that name from a context, loaded on first use.
+    """What makes the comm of that name or alias from a context, loaded on first use.
 
     ``RuntimeError`` as ``backend``.
     """
@@ -110,7 +110,15 @@ def comm(name: str) -> Callable[[CommContext], Comm]:
 
 
 def comm_spec(name: str) -> CommSpec:
-    """What a comm says of itself, without its vendor library; ``RuntimeError`` as ``backend``."""
+    """What a comm says of itself, without its vendor library; ``RuntimeError`` as ``backend``.
+
+    A comm's own name comes before another's alias; of several that have an alias, the one with the
+    highest priority has it.
+
+    >>> from tensorbus import discovery
+    >>> discovery.comm_spec("gloo").name
+    'tcp'
+    """
     with _lock:
         return _get().comm_spec(name)
 
@@ -119,6 +127,12 @@ def comm_names() -> list[str]:
     """The comms that plugins here declare, usable or not, sorted; loads none of them."""
     with _lock:
         return _get().comm_names()
+
+
+def comm_aliases() -> list[str]:
+    """The further names under which users may ask for a comm, sorted; loads no vendor library."""
+    with _lock:
+        return sorted(_get().comm_aliases())
 
 
 def command(name: str) -> object:

@@ -83,9 +83,12 @@ class Loader:
         return self._names(COMMS)
 
     def comm_spec(self, name: str) -> CommSpec:
-        """The spec alone: no vendor library is imported."""
+        """The spec alone: no vendor library is imported. *name* may be an alias."""
         spec = self._comm_specs.get(name)
         if spec is None:
+            own = self._comm_name(name)
+            if own != name:
+                return self.comm_spec(own)
             record = self._sole(COMMS, name)
             if record.state != "failed":
                 try:
@@ -97,10 +100,39 @@ class Loader:
             self._comm_specs[name] = spec
         return spec
 
+    def comm_aliases(self) -> dict[str, list[CommSpec]]:
+        """The specs that have each alias, highest priority first."""
+        found: dict[str, list[CommSpec]] = {}
+        for name in self.comm_names():
+            try:
+                spec = self.comm_spec(name)
+            except RuntimeError:
+                continue  # broken: whoever names it hears why
+            for alias in spec.aliases:
+                found.setdefault(alias, []).append(spec)
+        for specs in found.values():
+            specs.sort(key=lambda spec: -spec.priority)
+        return found
+
+    def _comm_name(self, name: str) -> str:
+        """The own name of the comm that users call so."""
+        if any(record.name == name for record in self.list_records(COMMS)):
+            return name
+        specs = self.comm_aliases().get(name, [])
+        if len(specs) > 1 and specs[0].priority == specs[1].priority:
+            raise RuntimeError(
+                f"{name!r} is another name of both {specs[0].name!r} and {specs[1].name!r} in "
+                f"{COMMS}, which have the same priority: give the one you mean by its own name"
+            )
+        return specs[0].name if specs else name
+
     def comm(self, name: str) -> Callable[[CommContext], Comm]:
         loaded = self._comms.get(name)
         if loaded is None:
-            spec, record = self.comm_spec(name), self._sole(COMMS, name)
+            spec = self.comm_spec(name)
+            if spec.name != name:
+                return self.comm(spec.name)
+            record = self._sole(COMMS, name)
             if record.state != "failed":
                 try:
                     spec.probe()
@@ -181,6 +213,8 @@ class Loader:
                 f"{metadata.VARIABLE}={self._selection.text}: add it there, or unset the variable"
             )
         if group != BACKENDS:
+            if group == COMMS:
+                known = sorted({*known, *self.comm_aliases()})
             return f"no plugin declares {name!r} in {group}: {', '.join(known) or 'none'} exist"
         if not known:
             return (

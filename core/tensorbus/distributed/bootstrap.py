@@ -24,7 +24,8 @@ def suits(spec: CommSpec, table: dict[str, str]) -> bool:
 
     So other comms can be named under its launcher too, unless the environment leads elsewhere.
     """
-    wanted = not table or spec.name in table.values() or "MASTER_ADDR" not in os.environ
+    named = {discovery.comm_spec(name).name for name in table.values()}
+    wanted = not named or spec.name in named or "MASTER_ADDR" not in os.environ
     return not spec.needs_store and wanted
 
 

@@ -73,6 +73,30 @@ def for_host() -> str:
     return found
 
 
+def needed(table: dict[str, str]) -> list[str]:
+    """The own names of the comms in a table, each once; ``RuntimeError`` where one can't be used.
+
+    A program may name a comm for a type of device that is not here, as PyTorch's programs do in
+    ``"cpu:gloo,cuda:..."``. Nothing will travel over that one, so it need not work.
+    """
+    names: dict[str, None] = {}
+    for type, name in table.items():
+        spec = discovery.comm_spec(name)
+        if type in (ANY, HOST, "cpu") or _is_here(type) or _loads(spec):
+            discovery.comm(name)
+            names[spec.name] = None
+    if table and not names:
+        discovery.comm(next(iter(table.values())))
+    return list(names)
+
+
+def _is_here(type: str) -> bool:
+    try:
+        return discovery.backend(type).device_count() > 0
+    except RuntimeError:
+        return False
+
+
 def _loads(spec: CommSpec) -> bool:
     try:
         discovery.comm(spec.name)

@@ -83,8 +83,7 @@ def init_process_group(
         raise ValueError("Cannot specify both init_method and store.")
     limit = seconds(timeout, DEFAULT.total_seconds())
     table = choice.parse(backend)
-    for name in table.values():
-        discovery.comm(name)
+    choice.needed(table)
     launched = choice.launched()
     launch = launched[1] if launched else None
     if store is not None:
@@ -109,7 +108,7 @@ def _enter(
         )  # fmt: skip
         world.groups[_DEFAULT] = world.default = group
         world.monitor.tell(group)
-        for name in set(table.values()) or {group.backend_name()}:
+        for name in choice.needed(table) or [group.backend_name()]:
             group.comm(name)
     except BaseException:
         with contextlib.suppress(Exception):
@@ -300,7 +299,7 @@ def _make(
     world.groups[name] = group
     if world.monitor is not None:
         world.monitor.tell(group)
-    for comm in set(table.values()) or {group.backend_name()}:
+    for comm in choice.needed(table) or [group.backend_name()]:
         group.comm(comm)
     return group
 

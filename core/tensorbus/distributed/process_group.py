@@ -102,7 +102,9 @@ class ProcessGroup:
         return self.comm(self.backend_name(device_type))
 
     def comm(self, name: str) -> Comm:
-        """The group's comm of that name, connected on first use."""
+        """The group's comm of that name or alias, connected on first use."""
+        if name not in self._comms:
+            name = discovery.comm_spec(name).name
         with self._lock:
             found = self._comms.get(name)
             if found is None:

@@ -12,17 +12,21 @@ from tensorbus.distributed.process_group import ProcessGroup
 
 class _Names(type):
     def __getattr__(cls, name: str) -> str:
-        if name == "UNDEFINED" or (name.isupper() and name.lower() in discovery.comm_names()):
+        if name == "UNDEFINED" or (name.isupper() and _is_declared(name.lower())):
             return name.lower()
         raise AttributeError(f"type object 'Backend' has no attribute {name!r}")
 
 
+def _is_declared(name: str) -> bool:
+    return name in discovery.comm_names() or name in discovery.comm_aliases()
+
+
 class Backend(str, metaclass=_Names):
-    """A comm's name in lower case; those that plugins declare are attributes in upper case.
+    """A comm's name in lower case; names and aliases of comms are attributes in upper case.
 
     >>> from tensorbus.distributed import Backend
-    >>> Backend("TCP"), Backend.TCP, Backend.UNDEFINED
-    ('tcp', 'tcp', 'undefined')
+    >>> Backend("TCP"), Backend.TCP, Backend.GLOO, Backend.UNDEFINED
+    ('tcp', 'tcp', 'gloo', 'undefined')
     """
 
     __slots__ = ()

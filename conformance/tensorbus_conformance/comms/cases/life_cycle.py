@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -9,6 +10,7 @@ from functools import partial
 import numpy as np
 
 import tensorbus.distributed as dist
+from tensorbus import discovery
 from tensorbus.plugin import COMM_OPTIONAL, HOST, Comm, CommError, CommTimeout, dtype
 from tensorbus_conformance import formats
 from tensorbus_conformance.comms.case import CommCase
@@ -21,6 +23,7 @@ def cases() -> Iterator[CommCase]:
     """All of them."""
     for op, name, check, least in (
         ("init", "rank-and-size", _rank_and_size, 1),
+        ("init", "aliases", _aliases, 1),
         ("capabilities", "valid", _capabilities, 1),
         ("capabilities", "unclaimed-is-refused", _unclaimed, 1),
         ("close", "twice", _close_twice, 1),
@@ -52,6 +55,20 @@ def _rank_and_size(rank: Rank) -> None:
     rank.expect(found == (rank.rank, rank.size, rank.name), f"the job says {found}")
     context = rank.comm.context
     rank.expect((context.rank, context.size) == (rank.rank, rank.size), f"the comm: {context}")
+
+
+def _aliases(rank: Rank) -> None:
+    """A group that is made under another name of the comm is this comm's."""
+    for alias in discovery.comm_spec(rank.name).aliases:
+        name = re.fullmatch(r"[a-z0-9_-]+", alias)
+        rank.expect(name is not None, f"nobody can ask for the alias {alias!r}: lower case letters")
+        if discovery.comm_spec(alias).name != rank.name:
+            continue  # another comm has it here, by its own name or a higher priority
+        group = dist.new_group(backend=alias)
+        rank.expect(dist.get_backend(group) == alias, f"get_backend() of a group made as {alias}")
+        rank.expect(isinstance(group.comm(alias), type(rank.comm)), f"{alias} leads elsewhere")
+        dist.barrier(group)
+        dist.destroy_process_group(group)
 
 
 def _capabilities(rank: Rank) -> None:
