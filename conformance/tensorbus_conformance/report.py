@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from tensorbus_conformance.profile import PROFILES
+
 PASS, QUALITY, UNSUPPORTED, FALLBACK = "pass", "quality", "not supported", "fallback"
 BLOCKED, FAIL, CRASH = "blocked", "fail", "crash"
 OUTCOMES = (PASS, QUALITY, UNSUPPORTED, FALLBACK, BLOCKED, FAIL, CRASH)
@@ -121,8 +123,20 @@ class Report:
         return [r for r in self.results if r.bad]
 
     @property
+    def whole(self) -> bool:
+        """Whether all of the profile ran: what is said of a part is not said of the device."""
+        profile = PROFILES.get(self.profile)
+        return profile is not None and self.pattern is None and self.levels == profile.levels
+
+    @property
+    def gaps(self) -> list[Result]:
+        """The failures that the exceptions file excuses."""
+        return [r for r in self.results if r.gap]
+
+    @property
     def exit_code(self) -> int:
-        return 0 if self.ok else 1
+        """0 where nothing fails that is not excepted, 1 where something does, 2 if nothing ran."""
+        return 0 if self.ok else 1 if self.results else 2
 
     @property
     def target(self) -> str:

@@ -22,6 +22,7 @@ from tensorbus_conformance import (
     to_junit,
     to_markdown,
 )
+from tensorbus_conformance.case import LEVELS
 from tensorbus_conformance.report import (
     BLOCKED,
     CRASH,
@@ -153,8 +154,9 @@ def test_tables_have_headers_and_failures_their_commands(page: Page) -> None:
 
 
 def test_the_page_of_a_good_report_and_of_an_empty_one(only: Callable[..., Report]) -> None:
-    good = Page(to_html(only(Result("L1/add/int8/a", "pointwise", PASS))))
-    assert "npu:1 conforms to profile full (L0, L1, L4): 1 case in 1.5 s" in good.texts["p"][0]
+    good = Page(to_html(only(Result("L1/add/int8/a", "pointwise", PASS), levels=LEVELS)))
+    said = f"npu:1 conforms to profile full ({', '.join(LEVELS)}): 1 case in 1.5 s"
+    assert said in good.texts["p"][0]
     assert not good.all("article")
     empty = Page(to_html(only(pattern="nothing")))
     assert "no case of L0, L1, L4 matches 'nothing'" in empty.texts["p"][0]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import importlib
 import json
 import math
 import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +23,8 @@ from tensorbus_conformance import (
     ExceptionsError,
     KnownGap,
     Mismatch,
+    Report,
+    Result,
     all_cases,
     compare,
     exceptions,
@@ -30,9 +35,12 @@ from tensorbus_conformance import (
     values,
     worker,
 )
+from tensorbus_conformance.case import LEVELS
 from tensorbus_conformance.cases import creation, ordering, reductions, views
 from tensorbus_conformance.command import command
 from tensorbus_conformance.pointwise_reference import reference
+from tensorbus_conformance.report import FAIL, PASS
+from tensorbus_conformance.reporting.summary import verdict
 from tensorbus_conformance.samples import all_ops
 
 
@@ -197,15 +205,50 @@ def test_exceptions_file() -> None:
     ("text", "message"),
     [
         (GAP.format(expires="2020-01-01"), "expired on 2020-01-01"),
-        (GAP.format(expires="2999-01-01").replace("pow", "powder"), "matches no case"),
         (GAP.format(expires='"soon"'), "must be a date"),
         (GAP.format(expires="2999-01-01").replace("an example", ""), "lacks reason"),
         ("[[exception]\n", "not valid TOML"),
+        *(
+            (GAP.format(expires="2999-01-01").replace("L1/pow/float32/*", id), "not about one op")
+            for id in ("*", "L1/*", "L?/pow/float32/*", "L1", "L1/po*/float32/*", "*pow*", "L1//x")
+        ),
     ],
 )
 def test_unusable_exceptions_file(text: str, message: str) -> None:
     with pytest.raises(ExceptionsError, match=message):
         exceptions.parse(text)
+
+
+def test_an_exception_matches_a_case(tmp_path, monkeypatch) -> None:
+    package = tmp_path / "acme_powder"
+    package.mkdir()
+    (package / "__init__.py").write_text("class Acme: pass\n")
+    entries = GAP + GAP.replace("L1/pow/", "C1/barrier/")  # of a comm in the same package
+    monkeypatch.syspath_prepend(tmp_path)
+    backend = importlib.import_module("acme_powder").Acme()
+    (package / "conformance.toml").write_text(entries.format(expires="2999-01-01"))
+    assert [gap.id for gap in exceptions.load(backend)] == ["L1/pow/float32/*"]
+    (package / "conformance.toml").write_text(
+        entries.format(expires="2999-01-01").replace("pow", "powder")
+    )
+    with pytest.raises(ExceptionsError, match="acme_powder/conformance.toml: .* matches no case"):
+        exceptions.load(backend)
+
+
+def test_the_word_conforms_is_for_the_whole_profile(only: Callable[..., Report]) -> None:
+    whole = {"levels": LEVELS}
+    passed, gap = (
+        Result("L1/add/int8/a", "pointwise", PASS),
+        Result("L1/pow/int8/a", "pointwise", FAIL, excepted="a reason"),
+    )
+    for report, words in (
+        (only(passed, **whole), f"conforms to profile full ({', '.join(LEVELS)}): 1 case in"),
+        (only(passed, gap, **whole), "L5) except for 1 known gap: 2 cases in"),
+        (only(passed, **whole, pattern="add"), "passes a part of profile full"),
+        (only(passed, gap, levels=("L1",)), "passes a part of profile full (L1): 2 cases but 1"),
+        (only(passed, replace(gap, excepted=None), **whole), "does not conform: 1 of 2 cases"),
+    ):
+        assert words in verdict(report), verdict(report)
 
 
 def _broken(op: str) -> type:
@@ -288,7 +331,7 @@ def test_report_as_json(tmp_path) -> None:
 
 def test_nothing_ran_is_not_conformance() -> None:
     report = run("cpu", pattern="no such case")
-    assert not report.results and report.exit_code == 1
+    assert not report.results and report.exit_code == 2
 
 
 def _command(*words: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tensorbus_conformance.comms.case import LEVELS
 from tensorbus_conformance.report import Report, Result
 
 
@@ -23,6 +24,11 @@ class CommReport(Report):
     def target(self) -> str:
         """How reports name the comm."""
         return self.backend
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of the profile ran, and not a soak in its place."""
+        return self.pattern is None and self.levels == LEVELS and not self.seeds
 
     def repro(self, result: Result) -> str:
         """The command that runs the case of *result* again."""

@@ -48,10 +48,20 @@ def verdict(report: Report) -> str:
         return (
             f"{report.target} does not conform: {len(report.failures):,} of {cases} fail ({time})"
         )
-    part = "" if report.pattern is None else f" that match {report.pattern!r}"
     levels = ", ".join(report.levels)
+    gaps = plural(len(report.gaps), "known gap") if report.gaps else ""
+    if report.whole:
+        but = f" except for {gaps}" if gaps else ""
+        return (
+            f"{report.target} conforms to profile {report.profile} ({levels}){but}: "
+            f"{cases} in {time}"
+        )
+    # A part of the suite is no ground for the word.
+    part = "" if report.pattern is None else f" that match {report.pattern!r}"
+    but = f" but {gaps}" if gaps else ""
     return (
-        f"{report.target} conforms to profile {report.profile} ({levels}): {cases}{part} in {time}"
+        f"{report.target} passes a part of profile {report.profile} ({levels}): "
+        f"{cases}{part}{but} in {time}"
     )
 
 
