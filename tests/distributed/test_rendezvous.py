@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import datetime
 import os
+import socket
 import stat
 import threading
+from functools import partial
 
 import pytest
 
 import tensorbus as torch
 import tensorbus.distributed as dist
-from tensorbus.distributed import agreement, multicast, rendezvous, secret
+from tensorbus.distributed import agreement, first_come, multicast, rendezvous, secret
 from tensorbus.distributed.file_store import FileStore
 
 SUM = """
@@ -53,6 +55,42 @@ def test_by_file_ranks_are_agreed_and_the_file_is_gone(start_job, tmp_path):
     assert not path.exists()
 
 
+def test_by_address_ranks_are_agreed(start_job):
+    program = """
+dist.init_process_group("gloo", f"tcp://{HOST}:{PORT}", world_size=SIZE, timeout=60)
+from tensorbus.distributed.world import current
+assert current().owns_store == (dist.get_rank() == 0)
+"""
+    ended = start_job(program + SUM, 3).end(60)
+    outs = sorted(e.out.split() for e in ended)
+    assert outs == [[str(r), "3", "6.0", "gloo"] for r in range(3)], ended
+
+
+def test_at_an_address_of_another_machine_nobody_serves_unasked(monkeypatch):
+    monkeypatch.setattr(first_come, "is_here", lambda host: False)
+    with pytest.raises(dist.DistNetworkError, match="timed out after 300ms"):
+        first_come.store_at("127.0.0.1", 1, 0.3)
+    server = dist.TCPStore("127.0.0.1", 0, is_master=True)
+    found = first_come.store_at("127.0.0.1", server.port, 60.0)
+    assert not found.is_server
+    found.close()
+    server.close()
+
+
+def test_a_server_that_was_just_ending_is_replaced():
+    with socket.create_server(("127.0.0.1", 0)) as ending:
+        port = ending.getsockname()[1]
+
+        def end():
+            # The process has found the port in use, and asks who is there.
+            ending.accept()[0].close()
+            ending.close()
+
+        _, store = in_threads(end, lambda: first_come.store_at("127.0.0.1", port, 60.0))
+    assert store.is_server
+    store.close()
+
+
 def test_by_environment(start_job):
     program = f"""
 os.environ.update(RANK=str(RANK), WORLD_SIZE=str(SIZE), MASTER_ADDR="localhost",
@@ -81,7 +119,6 @@ def test_by_a_store_of_the_users_own(tmp_path):
     ("arguments", "text"),
     [
         ({"init_method": "tcp://127.0.0.1", "rank": 0, "world_size": 1}, "port number missing"),
-        ({"init_method": "tcp://127.0.0.1:1", "world_size": 1}, "rank parameter missing"),
         ({"init_method": "tcp://127.0.0.1:1", "rank": 0}, "world size parameter missing"),
         ({"init_method": "tcp://127.0.0.1:1", "rank": 2, "world_size": 2}, "ranks go from 0 to"),
         ({"init_method": "file://", "world_size": 1}, "path missing"),
@@ -90,7 +127,7 @@ def test_by_a_store_of_the_users_own(tmp_path):
         ({"init_method": "x", "store": dist.HashStore()}, "Cannot specify both"),
         ({"backend": "cpu:tcp,cpu:local"}, "Duplicate device type cpu"),
         ({"backend": "cpu:tcp:x"}, "custom backend string argument is invalid"),
-        ({"backend": "nothing"}, "no plugin declares 'nothing' in tensorbus.comms: local, "),
+        ({"backend": "nothing"}, "no plugin declares 'nothing' in tensorbus.comms: gloo, local"),
         ({"timeout": datetime.timedelta(seconds=-1)}, "a timeout must be positive"),
         ({"timeout": "1"}, "Expected timeout argument to be of type datetime.timedelta, got 1"),
     ],
@@ -141,6 +178,12 @@ def test_a_rank_that_is_taken_is_told_to_both():
     )
     for error in (first, second):
         assert "rank 1 was started twice, as process" in str(error) and "two jobs" in str(error)
+
+
+def test_ranks_that_are_given_out_are_none_that_somebody_named():
+    store = dist.HashStore()
+    named = in_threads(*[partial(agreement.agree, store, r, 4, 60.0) for r in (0, 2, -1, -1)])
+    assert named[:2] == [0, 2] and sorted(named[2:]) == [1, 3]
 
 
 @pytest.mark.parametrize("rank", [-1, 0])
@@ -228,16 +271,22 @@ def test_what_is_a_multicast_group():
 
 
 MEET = """
+import sys
 import tensorbus as torch, tensorbus.distributed as dist
-dist.init_process_group(None, "tcp://{host}:29700", world_size=3, timeout=10)
+dist.init_process_group(None, "tcp://{host}:29700", world_size=3, timeout=10{rank})
+from tensorbus.distributed.world import current
+assert current().owns_store == (dist.get_rank() == 0)
 dist.send(torch.ones(1), (dist.get_rank() + 1) % 3)
 dist.recv(torch.ones(1), (dist.get_rank() - 1) % 3)
 """
 
 
-@pytest.mark.parametrize("group", ["239.7.7.7", "[ff15::7:1]"])
-def test_by_multicast_between_hosts_of_their_own(on_hosts, group):
+@pytest.mark.parametrize(
+    ("group", "rank"),
+    [("239.7.7.7", ""), ("[ff15::7:1]", ""), ("239.7.7.7", ", rank=int(sys.argv[1])")],
+)
+def test_by_multicast_between_hosts_of_their_own(on_hosts, group, rank):
     """Nothing of this leaves the machine. Hosts meet by IPv6 with addresses of the link alone."""
-    ended = on_hosts(MEET.format(host=group) + SUM, size=3, seconds=30)
+    ended = on_hosts(MEET.format(host=group, rank=rank) + SUM, size=3, seconds=30)
     lines = sorted(one.out.split() for one in ended)
     assert lines == [[str(r), "3", "6.0", "tcp"] for r in range(3)], ended

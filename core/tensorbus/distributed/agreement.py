@@ -26,7 +26,7 @@ def agree(store: Store, rank: int, world_size: int, timeout: float, where: str =
             f"world_size {agreed}: start all ranks with the same number, or two jobs apart",
         )
     if rank < 0:
-        rank = store.add("next_rank", 1) - 1
+        rank = _next_free(store)
         if rank >= world_size:
             raise DistStoreError(_full(me, where, world_size))
     elif store.add(f"taken/{rank}", 1) > 1:
@@ -43,6 +43,14 @@ def agree(store: Store, rank: int, world_size: int, timeout: float, where: str =
         store.set("ready", "1")
     _await(store, rank, world_size, timeout)
     return rank
+
+
+def _next_free(store: Store) -> int:
+    """The lowest rank that nobody has, who named it or was given it."""
+    while True:
+        rank = store.add("next_rank", 1) - 1
+        if store.add(f"taken/{rank}", 1) == 1:
+            return rank
 
 
 def _full(me: str, where: str, world_size: int) -> str:

@@ -66,9 +66,9 @@ def init_process_group(
     way the process was started and the devices decide. *init_method* is ``tcp://HOST:PORT`` (rank
     0 listens), ``tcp://[GROUP]:PORT`` of IP multicast, ``file:///PATH`` or ``env://`` (the
     default: ``MASTER_ADDR``, ``MASTER_PORT``, ``RANK``, ``WORLD_SIZE``); *store* takes its place.
-    With a file or multicast *world_size* is enough. *timeout*, a timedelta or seconds, holds for
-    every operation (default: 30 minutes). ``ValueError`` for what is missing, ``DistStoreError``
-    and ``DistNetworkError`` where the ranks do not come together.
+    With an address, multicast or a file *world_size* is enough. *timeout*, a timedelta or seconds,
+    holds for every operation (default: 30 minutes). ``ValueError`` for what is missing,
+    ``DistStoreError`` and ``DistNetworkError`` where the ranks do not come together.
 
     >>> import tensorbus.distributed as dist
     >>> dist.init_process_group("tcp", store=dist.HashStore(), rank=0, world_size=1)

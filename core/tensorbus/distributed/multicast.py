@@ -38,10 +38,10 @@ def is_group(host: str) -> bool:
 class Announcements:
     """This process's announcements, repeated until it is closed, and those of the others."""
 
-    def __init__(self, host: str, port: int, secret: bytes):
+    def __init__(self, host: str, port: int, secret: bytes, rank: int):
         self._secret = secret
         self.own = os.urandom(16).hex()
-        self._said: dict[str, Any] = {"id": self.own}
+        self._said: dict[str, Any] = {"id": self.own, "rank": rank}
         self._closed = threading.Event()
         self._networks = [0]
         """The networks to announce on; 0 is the system's choice."""
@@ -129,10 +129,13 @@ class Announcements:
 
 
 def meet(
-    host: str, port: int, world_size: int, secret: bytes, timeout: float
+    host: str, port: int, rank: int, world_size: int, secret: bytes, timeout: float
 ) -> tuple[TCPStore, Announcements]:
-    """The store of the job that meets at a group; announce until all have taken their ranks."""
-    said = Announcements(host, port, secret)
+    """The store of the job that meets at a group; announce until all have taken their ranks.
+
+    Rank 0 serves it, where the ranks are known (else *rank* is -1).
+    """
+    said = Announcements(host, port, secret, rank if rank >= 0 else world_size)
     try:
         return _find_store(said, world_size, secret, timeout), said
     except BaseException:
@@ -149,7 +152,7 @@ def _find_store(said: Announcements, world_size: int, secret: bytes, timeout: fl
         if heard is None:
             continue
         found[heard[0]["id"]] = heard
-        leader = min(found)
+        leader = min(found, key=lambda id: (found[id][0]["rank"], id))
         if len(found) < world_size:
             continue
         if leader == said.own and served is None:

@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 from tensorbus.distributed import multicast
 from tensorbus.distributed.agreement import agree
 from tensorbus.distributed.file_store import FileStore
+from tensorbus.distributed.first_come import store_at
 from tensorbus.distributed.secret import job_secret
 from tensorbus.distributed.store import PrefixStore, Store
 from tensorbus.distributed.tcp_store import TCPStore
@@ -91,10 +92,13 @@ def _tcp(url: SplitResult, rank: int, world_size: int, timeout: float) -> Meetin
     if multicast.is_group(host):
         _check("tcp", rank, world_size, rank_needed=False)
         secret = job_secret(host)
-        store, announcements = multicast.meet(host, port, world_size, secret, timeout)
+        store, announcements = multicast.meet(host, port, rank, world_size, secret, timeout)
         with contextlib.closing(announcements):
             return _joined(store, rank, world_size, timeout, secret)
-    _check("tcp", rank, world_size)
+    _check("tcp", rank, world_size, rank_needed=False)
+    if rank < 0:
+        secret = job_secret(host)
+        return _joined(store_at(host, port, timeout, secret), rank, world_size, timeout, secret)
     return _served(host, port, rank, world_size, timeout, job_secret(host))
 
 
@@ -108,6 +112,8 @@ def _served(
 
 def _joined(store: TCPStore, rank: int, world_size: int, timeout: float, secret: bytes) -> Meeting:
     job = PrefixStore(_JOB, store)
+    if store.is_server and rank < 0:
+        rank = 0  # so that all know who serves
     try:
         rank = agree(job, rank, world_size, timeout, f"{store.host} port {store.port}")
     except BaseException:
