@@ -25,6 +25,7 @@ MODULES = (
     "tensorbus.distributed.algorithms",
     "tensorbus.distributed.optim",
     "tensorbus.distributed.run",
+    "tensorbus.futures",
     "tensorbus.linalg",
     "tensorbus.nn",
     "tensorbus.nn.functional",

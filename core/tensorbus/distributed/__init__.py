@@ -70,7 +70,7 @@ from tensorbus.distributed.subgroups import (
     new_subgroups_by_enumeration,
 )
 from tensorbus.distributed.tcp_store import TCPStore
-from tensorbus.distributed.work import Future, Work
+from tensorbus.distributed.work import Work
 
 
 def __getattr__(name: str) -> _Any:
@@ -89,7 +89,6 @@ __all__ = [
     "DistNetworkError",
     "DistStoreError",
     "FileStore",
-    "Future",
     "GroupMember",
     "HashStore",
     "P2POp",

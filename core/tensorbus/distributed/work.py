@@ -10,6 +10,7 @@ from typing import Any
 
 from tensorbus.distributed.durations import Duration, seconds
 from tensorbus.distributed.errors import DistBackendError
+from tensorbus.futures import Future
 
 _IDLE = 5.0
 """Seconds after which a thread that has nothing to do ends."""
@@ -35,7 +36,7 @@ class Work:
         self._title = title
         self._done = threading.Event()
         self._lock = threading.Lock()
-        self._callbacks: list[Callable[[], None]] = []
+        self._future: Future[list[Any]] | None = None
         self._value: Any = None
         self._error: BaseException | None = None
 
@@ -48,9 +49,17 @@ class Work:
         finally:
             with self._lock:
                 self._done.set()
-                callbacks, self._callbacks = self._callbacks, []
-            for callback in callbacks:
-                callback()
+                future = self._future
+            if future is not None:
+                self._complete(future)
+
+    def _complete(self, future: Future[list[Any]]) -> None:
+        if self._error is None:
+            future.set_result(self.result())
+        elif isinstance(self._error, Exception):
+            future.set_exception(self._error)
+        else:
+            future.set_exception(RuntimeError(f"{self._title}: {self._error!r}"))
 
     def wait(self, timeout: Duration = None) -> bool:
         """Wait until it is done and raise what went wrong; True.
@@ -80,6 +89,8 @@ class Work:
         """The tensors that hold the result, once it is done."""
         self.wait()
         value = self._value
+        if value is None:
+            return []
         return list(value) if isinstance(value, (list, tuple)) else [value]
 
     def source_rank(self) -> int:
@@ -93,40 +104,24 @@ class Work:
         """``wait()``."""
         self.wait()
 
-    def get_future(self) -> Future:
-        """The result as a future."""
-        return Future(self)
+    def get_future(self) -> Future[list[Any]]:
+        """A future of ``result()``.
 
-
-class Future:
-    """The result of a ``Work``: ``wait()``, ``value()``, ``then(f)``, ``done()``."""
-
-    def __init__(self, work: Work):
-        self._work = work
-
-    def wait(self) -> Any:
-        """The tensors, when the work is done."""
-        return self._work.result()
-
-    value = wait
-
-    def done(self) -> bool:
-        """Whether the work is done."""
-        return self._work.is_completed()
-
-    def then(self, callback: Callable[[Future], Any]) -> Future:
-        """A future of what *callback* returns, called with this one when it is done."""
-        following = Work(lambda: callback(self), "a callback")
-        self.add_done_callback(lambda _: following._execute())
-        return Future(following)
-
-    def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
-        """Call back when it is done, at once where it is."""
-        with self._work._lock:
-            if not self._work._done.is_set():
-                self._work._callbacks.append(lambda: callback(self))
-                return
-        callback(self)
+        >>> import tensorbus.distributed as dist
+        >>> def rank():
+        ...     work = dist.all_reduce(tensorbus.ones(2), async_op=True)
+        ...     return work.get_future().then(lambda f: f.value()[0].sum().item()).wait()
+        >>> dist.local.run(rank, 2)
+        [4.0, 4.0]
+        """
+        with self._lock:
+            future, made = self._future, self._future is None
+            if future is None:
+                future = self._future = Future()
+            done = self._done.is_set()
+        if made and done:
+            self._complete(future)
+        return future
 
 
 class _Workers:

@@ -8,16 +8,17 @@ from typing import Any, cast
 import tensorbus
 from tensorbus.distributed.collectives import all_reduce
 from tensorbus.distributed.lifecycle import group_or_default
-from tensorbus.distributed.work import Future, Work
+from tensorbus.distributed.work import Work
+from tensorbus.futures import Future
 from tensorbus.nn.parallel.comm_hook import GradBucket
 
 
-def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
+def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future[Any]:
     """Average the bucket over the ranks, as without a hook; *process_group* None means all."""
     return _averaged(process_group, bucket, bucket.buffer().dtype)
 
 
-def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
+def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future[Any]:
     """Average in float16: half the bytes, and gradients with some three digits.
 
     >>> import tensorbus.distributed as dist
@@ -34,7 +35,7 @@ def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
     return _averaged(process_group, bucket, tensorbus.float16)
 
 
-def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
+def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future[Any]:
     """Average in bfloat16: half the bytes, on devices that have it."""
     return _averaged(process_group, bucket, tensorbus.bfloat16)
 
@@ -52,7 +53,7 @@ def fp16_compress_wrapper(
     return wrapped
 
 
-def _averaged(process_group: Any, bucket: GradBucket, dtype: Any) -> Future:
+def _averaged(process_group: Any, bucket: GradBucket, dtype: Any) -> Future[Any]:
     group = group_or_default(process_group)
     own = bucket.buffer()
     # Divided before it is summed, so that float16 does not overflow.
@@ -61,6 +62,6 @@ def _averaged(process_group: Any, bucket: GradBucket, dtype: Any) -> Future:
     return work.get_future().then(lambda future: _result(future).to(own.dtype))
 
 
-def _result(future: Future) -> Any:
+def _result(future: Future[Any]) -> Any:
     value = future.value()
     return value[0] if isinstance(value, (list, tuple)) else value
