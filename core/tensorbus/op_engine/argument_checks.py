@@ -20,7 +20,10 @@ from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
 
 _UNSET = object()
-_SIZES = frozenset(["diagonal", "index", "k", "length", "m", "n", "output_size", "split_size"])
+_SIZES = frozenset(
+    ["diagonal", "groups", "index", "k", "length", "m", "n", "output_size", "padding_idx",
+     "split_size"]
+)  # fmt: skip
 """The ints that PyTorch also takes from tensors and arrays of one element, of any rank."""
 _TENSORS = frozenset(["matrices", "tensors"])
 """Any number of tensors: one by one, or as one sequence."""
@@ -195,11 +198,9 @@ def as_float(value: Any) -> Any:
 
 def as_number(value: Any) -> Any:
     """The number that a value stands for; None where PyTorch refuses it for one."""
-    if isinstance(value, (int, float, complex)):
-        return value
     if isinstance(value, (np.number, np.bool_)) or is_number(value):
         return value.item()
-    return None
+    return value if isinstance(value, (int, float, complex)) else None
 
 
 def tensor_or_number(function: str, argument: str, position: int, value: Any) -> Any:
@@ -231,6 +232,8 @@ def ints_of(value: Any, function: str, argument: str, position: int | None) -> t
     found = []
     for at, element in enumerate(value):
         n = element if type(element) is int else as_int(element, any_rank=True)
+        if at and element.__class__ is bool:  # PyTorch looks for truth values at the first only
+            n = int(element)
         if n is None:
             where = "" if position is None else f" (position {position})"
             raise TypeError(

@@ -7,6 +7,8 @@ from typing import Any
 from tensorbus._base.errors import type_error
 from tensorbus.op_engine.argument_checks import as_int, ints_of
 
+_LIMIT = 1 << 63
+
 
 def ints(function: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
     """An argument that is one int for all of *count* dimensions, or one for each.
@@ -19,12 +21,12 @@ def ints(function: str, argument: str, value: Any, count: int) -> tuple[int, ...
     RuntimeError: max_pool2d(): argument 'stride' must be an int or 2 ints, but got [1, 2, 3]
     """
     if type(value) is int:
-        return (value,) * count
+        return (_of_64_bits(function, argument, value),) * count
     if not isinstance(value, (tuple, list)):
-        fit = as_int(value)
+        fit = as_int(value, any_rank=True)
         if fit is None:
             raise type_error(function, argument, None, "tuple of ints", value)
-        return (fit,) * count
+        return (_of_64_bits(function, argument, fit),) * count
     found = int_tuple(function, argument, value)
     if len(found) == 1:
         return found * count
@@ -38,4 +40,20 @@ def ints(function: str, argument: str, value: Any, count: int) -> tuple[int, ...
 
 def int_tuple(function: str, argument: str, value: Any) -> tuple[int, ...]:
     """An argument that is any number of ints, in a sequence."""
-    return ints_of(value, function, argument, None)
+    found = ints_of(value, function, argument, None)
+    for at, n in enumerate(found, 1):
+        if not -_LIMIT <= n < _LIMIT:
+            raise TypeError(
+                f"{function}(): argument '{argument}' failed to unpack the object at pos {at}: "
+                f"{n} has more than 64 bits"
+            )
+    return found
+
+
+def _of_64_bits(function: str, argument: str, n: int) -> int:
+    if -_LIMIT <= n < _LIMIT:
+        return n
+    raise ValueError(
+        f"Overflow when unpacking long long: {function}(): argument '{argument}' is {n}, which "
+        "has more than 64 bits"
+    )
