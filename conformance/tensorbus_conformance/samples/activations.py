@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from tensorbus_conformance.compare import Mismatch
-from tensorbus_conformance.formats import COMPLEX64, FLOAT32, FLOAT64
+from tensorbus_conformance.formats import COMPLEX64, FLOAT32, FLOAT64, UINT8
 from tensorbus_conformance.op import FLOATING, REAL, E, Op, S, T
 
 _F = "nn.functional."
@@ -203,6 +203,15 @@ POINTWISE = [
         _threshold,
         [S("plain", T(3, 4), 1, 7), S("empty", T(0, 3), 1, 7)],
         dtypes=tuple(d for d in REAL if d not in FLOATING),
+        ulp=0,
+        call=lambda *args: functional("threshold")(*args),
+        family="nn",
+    ),
+    Op(
+        _F + "threshold-wrapped",
+        lambda x, at, value: np.where(x <= at % 256, value % 256, x),
+        [S("at", T(data=[0, 1, 200, 255]), -2, 3), S("value", T(data=[0, 1, 200, 255]), 1, -1)],
+        dtypes=(UINT8,),
         ulp=0,
         call=lambda *args: functional("threshold")(*args),
         family="nn",

@@ -324,7 +324,9 @@ OPS = [
         dtypes=(*FLOATING, *COMPLEX), ulp=2.0, scale=_ends, call=tensorbus.linspace),
     factory("logspace", _logspace,
         [S("base-two", 0, 4, 5, 2, **HERE), S("one", 2, 5, 1, 2, **HERE),
-         S("none", 2, 5, 0, **HERE)],
+         S("none", 2, 5, 0, **HERE),
+         S("ends", 1, 4, 4, **HERE).only(formats.INT16, formats.INT32, formats.INT64),
+         S("large", 0, 18, 4, **HERE).only(formats.INT64)],
         dtypes=REAL, ulp=4.0,
         errors=[
             E("negative", RuntimeError, _STEPS, 0, 1, -1),

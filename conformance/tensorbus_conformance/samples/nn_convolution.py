@@ -37,6 +37,8 @@ def convolution(
     x = np.pad(x, [(0, 0), (0, 0), *_borders(padding, w.shape[2:], dilation)], mode=mode)  # type: ignore[call-overload]
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
     size = [(a - r) // s + 1 for a, r, s in zip(x.shape[2:], reach, stride, strict=True)]
+    if not x.shape[1]:  # as PyTorch has it: the result has no channels either
+        return np.zeros((x.shape[0], 0, *size))
     out = np.zeros((x.shape[0], w.shape[0], *size))
     inputs, outputs = x.shape[1] // groups, w.shape[0] // groups
     for at in np.ndindex(*size):
@@ -137,6 +139,8 @@ OPS = [
             S("unbatched", T(2, 4, 4), T(3, 2, 3, 3), T(3), padding=1),
             S("no-batch", T(0, 2, 4, 4), T(3, 2, 3, 3), T(3)),
             S("whole", T(1, 2, 3, 4), T(2, 2, 3, 4), T(2)),
+            S("no-channels", T(2, 0, 5, 4), T(3, 0, 2, 2), T(3), (2, 1), (1, 0)),
+            S("long-stride", T(1, 2, 5, 4), T(2, 2, 2, 3), T(2), 2**62, (1, 0)),
         ],
         [
             E(
@@ -211,6 +215,8 @@ OPS = [
             S("groups", T(2, 4, 5), T(2, 2, 2), T(2), groups=2),
             S("unbatched", T(2, 5), T(3, 2, 3), T(3)),
             S("no-batch", T(0, 2, 5), T(3, 2, 3)),
+            S("no-channels", T(0, 5), T(3, 0, 2)),
+            S("long-stride", T(1, 2, 5), T(2, 2, 3), None, 2**62),
         ],
         [
             E(
@@ -236,6 +242,7 @@ OPS = [
             S("output-beyond-padding", T(1, 2, 2, 3), T(2, 1, 2, 3), None, 1, (2, 1), 2, 1, 3),
             S("unbatched", T(2, 3, 3), T(2, 1, 2, 2), T(1)),
             S("no-batch", T(0, 2, 3, 3), T(2, 1, 2, 2)),
+            S("long-stride", T(1, 2, 1, 1), T(2, 1, 3, 2), T(1), 2**40, 0, (2, 1)),
         ],
         [
             E(

@@ -163,6 +163,12 @@ def _max_pool2d(*args: Any) -> Any:
     return tensorbus.nn.functional.max_pool2d(*args)
 
 
+def _avg_pool2d(*args: Any, **kwargs: Any) -> Any:
+    import tensorbus.nn.functional
+
+    return tensorbus.nn.functional.avg_pool2d(*args, **kwargs)
+
+
 _SMALL = E(
     "small",
     RuntimeError,
@@ -173,7 +179,7 @@ _SMALL = E(
 _PAD = E(
     "padding",
     RuntimeError,
-    r"pad should be at most half of effective kernel size, but got pad=2, kernel_size=2 and "
+    r"pad should be at most half of kernel size, but got pad=2, kernel_size=2 and "
     r"dilation=1",
     T(1, 2, 4, 4),
     2,
@@ -189,6 +195,7 @@ MAXIMA = [
             S("plain", T(2, 3, 4, 6), 2),
             S("stride", T(1, 2, 5, 6), (3, 2), 1),
             S("strides", T(1, 2, 5, 7), 2, (2, 3)),
+            S("long-stride", T(1, 2, 5, 7), 2, 2**31 - 1, ceil_mode=True),
             S("padding", T(1, 1, 5, 4), 3, 2, (1, 0)),
             S("dilation", T(1, 1, 6, 7), 2, 1, 0, (2, 3)),
             S("ceil", T(1, 2, 6, 7), 3, 2, 1, ceil_mode=True),
@@ -262,6 +269,7 @@ MEANS = [
             S("plain", T(2, 3, 4, 6), 2),
             S("stride", T(1, 2, 5, 6), (3, 2), 1),
             S("strides", T(1, 2, 5, 7), 2, (2, 3)),
+            S("long-stride", T(1, 2, 5, 7), 2, 2**31 - 1, ceil_mode=True),
             S("padding", T(1, 2, 5, 4), 3, 2, (1, 0)),
             S("without-pad", T(1, 2, 5, 4), 3, 2, 1, count_include_pad=False),
             S("ceil", T(1, 2, 6, 7), 3, 2, 1, True),
@@ -319,6 +327,7 @@ MEANS = [
             S("plain", T(2, 3, 4, 6), (2, 3)),
             S("uneven", T(1, 2, 5, 7), (3, 4)),
             S("one", T(2, 2, 3, 4), 1),
+            S("no-channels", T(2, 0, 3, 4), (2, 3)),
             S("none", T(1, 2, 5, 4), (None, 3)),
             S("none-wide", T(1, 2, 5, 4), (3, None)),
             S("more", T(1, 1, 3, 2), (4, 3)),
@@ -344,6 +353,21 @@ MEANS = [
     ),
 ]
 
+WHOLE = Op(
+    f"{_F}avg_pool2d-whole",
+    lambda *args, **kwargs: np.trunc(_average(*args, n=2, **kwargs)).astype(np.int64),
+    [
+        S("plain", T(2, 2, 4, 4), 2),
+        S("without-pad", T(1, 2, 5, 4), 3, 2, 1, count_include_pad=False),
+        S("divisor", T(1, 2, 4, 4), 2, 1, 1, divisor_override=3),
+        S("negative-divisor", T(1, 2, 4, 4), 2, divisor_override=-2),
+    ],
+    dtypes=(INT64,),
+    ulp=0,
+    call=_avg_pool2d,
+    family="nn",
+)
+
 NAN = Op(
     f"{_F}max_pool2d-nan",
     _of(_max, 2),
@@ -354,4 +378,4 @@ NAN = Op(
     family="nn",
 )
 
-OPS = [*MAXIMA, NAN, *MEANS]
+OPS = [*MAXIMA, NAN, *MEANS, WHOLE]

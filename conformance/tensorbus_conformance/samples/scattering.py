@@ -79,6 +79,13 @@ def _reduce_samples(reduce: str) -> list[Any]:
     ]
 
 
+_ZEROS = [  # one among the factors, and several
+    S(variant, T(data=[0.0, 2.0, 3.0]), 0, I([0, 1, 1, 2, 2]), T(data=[3.0, 0.0, 2.0, 0.0, 0.0]),
+      "prod", include_self=include_self)
+    for variant, include_self in (("zeros", True), ("zeros-without-self", False))
+]  # fmt: skip
+
+
 def _op(name: str, reference: Any, samples: list[Any], errors: Any = (), **more: Any) -> Op:
     more = {"dtypes": ANY, "ulp": 0, **more}
     return Op(name, reference, samples, errors=errors, family="scattering", **more)
@@ -168,7 +175,7 @@ OPS = [
         _op(
             f"scatter_reduce-{reduce}",
             _reduced,
-            _reduce_samples(reduce),
+            _reduce_samples(reduce) + (_ZEROS if reduce == "prod" else []),
             dtypes=NUMBERS if reduce in ("prod", "mean") else REAL,
             call=lambda x, *args, **kwargs: x.scatter_reduce(*args, **kwargs),
             ulp={"prod": 3, "mean": 2}.get(reduce, 0),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.nn.functional.domains import refuse_complex
+from tensorbus.nn.functional.domains import refuse_complex, refuse_integers
 from tensorbus.nn.functional.windows import Ints, avg_pool2d, max_pool2d
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -13,8 +16,10 @@ from tensorbus.op_engine.int_arguments import int_tuple, ints
 from tensorbus.ops.creation.from_data import tensor
 
 
-def _bins(n: int, size: int) -> list[tuple[int, int]]:
-    return [(i * n // size, -(-(i + 1) * n // size)) for i in range(size)]
+def _bins(n: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the bins begin and end."""
+    at = np.arange(size, dtype=np.int64)
+    return at * n // size, -(-(at + 1) * n // size)
 
 
 def _adaptive_size(name: str, spatial: int, x: Tensor, output_size: Any) -> Ints:
@@ -36,7 +41,14 @@ def _adaptive_size(name: str, spatial: int, x: Tensor, output_size: Any) -> Ints
             f"{name}: elements of output_size must be greater than or equal to 0 but received "
             f"{list(size)}"
         )
+    if x._s[:-spatial].numel() * math.prod(size) >= 1 << 63:
+        raise RuntimeError(f"{name}: a result of {list(size)} has more elements than 64 bits count")
     return size
+
+
+def _nothing(x: Tensor, *size: int) -> Tensor:
+    """A result without elements, which records as any other does."""
+    return x.new_zeros((*x._s[: -len(size)], *size)) + x.sum()
 
 
 def _adaptive_node(input: Tensor, output_size: Any) -> str:
@@ -50,10 +62,11 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     refuse_complex("adaptive_avg_pool2d", input)
     oh, ow = _adaptive_size("adaptive_avg_pool2d", 2, input, output_size)
     h, w = input.shape[-2:]
-    if not oh or not ow:
-        return input.new_empty((*input.shape[:-2], oh, ow))
+    if not oh or not ow or not input._s.numel():
+        return _nothing(input, oh, ow)
     if oh == ow == 1:
         return input.mean((-2, -1), keepdim=True)
+    refuse_integers("adaptive_avg_pool2d", input)
     if h % oh == 0 and w % ow == 0:
         return avg_pool2d(input, (h // oh, w // ow))
     return _averaged(_averaged(input, h, oh, -2), w, ow, -1)
@@ -63,21 +76,23 @@ def _averaged(x: Tensor, n: int, size: int, dim: int) -> Tensor:
     """A dimension averaged over bins; what is in other bins, such as a NaN, has no say."""
     if n == size:
         return x
-    bins = _bins(n, size)
-    counts = tensor([end - start for start, end in bins], dtype=x.dtype, device=x.device)
-    most = max(end - start for start, end in bins)
-    beyond = tensor([[start + i >= end for i in range(most)] for start, end in bins])
+    starts, ends = bins = _bins(n, size)
+    lengths = ends - starts
+    most = int(lengths.max())
+    counts = tensor(lengths, dtype=x.dtype, device=x.device)
+    beyond = tensor(lengths[:, None] <= np.arange(most), device=x.device)
     shape = (size, most) if dim == -1 else (size, most, 1)
-    windows = _windows(x, bins, dim).masked_fill(beyond.to(x.device).view(shape), 0)
+    windows = _windows(x, bins, dim).masked_fill(beyond.view(shape), 0)
     return windows.sum(-1 if dim == -1 else -2) / (counts if dim == -1 else counts.view(size, 1))
 
 
-def _windows(x: Tensor, bins: list[tuple[int, int]], dim: int) -> Tensor:
+def _windows(x: Tensor, bins: tuple[np.ndarray, np.ndarray], dim: int) -> Tensor:
     """A dimension, the last or the one before, as (bin, element); short bins repeat their last."""
-    most = max(end - start for start, end in bins)
-    indices = [min(start + i, end - 1) for start, end in bins for i in range(most)]
-    index = tensor(indices, device=x.device)
-    return core("picked_along")(x, x.dim() + dim, index).unflatten(dim, (len(bins), most))
+    starts, ends = bins
+    most = int((ends - starts).max())
+    indices = np.minimum(starts[:, None] + np.arange(most), ends[:, None] - 1)
+    index = tensor(indices.reshape(-1), device=x.device)
+    return core("picked_along")(x, x.dim() + dim, index).unflatten(dim, (len(starts), most))
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
@@ -91,21 +106,20 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     """The maximum over windows chosen so that the result has a given size."""
     oh, ow = _adaptive_size("adaptive_max_pool2d", 2, input, output_size)
     h, w = input.shape[-2:]
-    if not oh or not ow:
-        y = input.new_empty((*input.shape[:-2], oh, ow))
+    if not oh or not ow or not input._s.numel():
+        y = _nothing(input, oh, ow)
         return (y, y.long()) if return_indices else y
     if h % oh == 0 and w % ow == 0:
         return max_pool2d(input, (h // oh, w // ow), return_indices=return_indices)
     rows, columns = _bins(h, oh), _bins(w, ow)
     windows = _windows(_windows(input, columns, -1).flatten(-2), rows, -2)
-    across = max(end - start for start, end in columns)
+    across = int((columns[1] - columns[0]).max())
     windows = windows.unflatten(-1, (ow, across)).transpose(-3, -2).flatten(-2)
     y, index = windows.max(-1)
     if not return_indices:
         return y
-    starts = [tensor([start for start, _ in bins], device=y.device) for bins in (rows, columns)]
-    row = index // across + starts[0].view(oh, 1)
-    return y, row * w + index % across + starts[1]
+    top, left = (tensor(starts, device=y.device) for starts, _ in (rows, columns))
+    return y, (index // across + top.view(oh, 1)) * w + index % across + left
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:

@@ -9,7 +9,7 @@ from tensorbus.nn.functional.domains import check_same_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.int_arguments import ints
-from tensorbus.ops.nn.convolution import out_size
+from tensorbus.ops.nn.convolution import clipped, out_size
 
 Ints = tuple[int, ...]
 
@@ -122,9 +122,18 @@ def _convolution(
                 f"Calculated padded input size per channel: ({wide}). Kernel size: ({reach}). "
                 "Kernel size can't be greater than actual input size"
             )
-    if not channels:  # a sum of nothing
-        x = x.new_zeros((*x._s[: -spatial - 1], groups, *sizes))
-        w = w.new_zeros((w._s[0], 1, *kernel))
+    stride = clipped(stride, sizes, padding)
+    dilation = tuple(d if k > 1 else 1 for d, k in zip(dilation, kernel, strict=True))
+    if not channels:
+        return _of_no_channels(x, w, b, [
+            out_size(sizes[d], kernel[d], stride[d], padding[d], dilation[d])
+            for d in range(spatial)
+        ])  # fmt: skip
+    if not sizes.numel():
+        raise RuntimeError(
+            f"Only zero batch or zero channel inputs are supported, but got input shape: "
+            f"{list(x._s)}"
+        )
     return _lifted(
         spatial, x, w, lambda batch, planes: core("convolution")(
             batch, planes, b, _pair(stride, 1), _pair(padding, 0), _pair(dilation, 1), groups
@@ -145,6 +154,8 @@ def _transpose(
     dilation: Any,
 ) -> Tensor:
     _check_operands(name, spatial, x, w, b)
+    if not w._s[1]:
+        raise RuntimeError(f"{name}: weight should have elements, but is of size {list(w._s)}")
     stride = ints(name, "stride", stride, spatial)
     dilation = ints(name, "dilation", dilation, spatial)
     padding = ints(name, "padding", padding, spatial)
@@ -188,6 +199,7 @@ def _transpose(
     planes = tuple(
         n + 2 * p - e if cut else n for n, p, e in zip(size, padding, extra, strict=True)
     )
+    stride = clipped(stride, planes, around)
     r = _lifted(
         spatial, x, w, lambda batch, kernels: core("conv2d_input")(
             batch, kernels, _pair(planes, 1), _pair(stride, 1), _pair(around, 0),
@@ -200,6 +212,13 @@ def _transpose(
         ends = zip(padding[::-1], extra[::-1], strict=True)
         r = padded(r, tuple(n for p, e in ends for n in (-p, e - p)), "constant", None)
     return r if b is None else r + b.view(-1, *(1,) * spatial)
+
+
+def _of_no_channels(x: Tensor, w: Tensor, b: Tensor | None, size: list[int]) -> Tensor:
+    """Planes without channels, as PyTorch has it; the operands get gradients of zeros."""
+    lead = x._s[: -len(size) - 1]
+    tied = x.sum() + w.sum()
+    return x.new_empty((*lead, 0, *size)) + (tied if b is None else tied + b.sum())
 
 
 def _lifted(spatial: int, x: Tensor, w: Tensor, f: Any) -> Tensor:
@@ -238,10 +257,10 @@ def _check_operands(name: str, spatial: int, x: Tensor, w: Tensor, b: Tensor | N
             f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {name}, but "
             f"got input of size: {list(x._s)}"
         )
-    if len(w._s) != spatial + 2 or not w._s[1:].numel():
+    if len(w._s) != spatial + 2 or not w._s[2:].numel():
         raise RuntimeError(
-            f"{name}: weight should have {spatial + 2} dimensions, all but the first greater than "
-            f"zero, but got weight of size {list(w._s)}"
+            f"{name}: weight should have {spatial + 2} dimensions, and kernels greater than zero, "
+            f"but got weight of size {list(w._s)}"
         )
     check_same_kind(x, w, b)
 
@@ -249,6 +268,10 @@ def _check_operands(name: str, spatial: int, x: Tensor, w: Tensor, b: Tensor | N
 def _check_settings(
     w: Tensor, stride: Ints, padding: Ints, extra: Ints, dilation: Ints, groups: int
 ) -> None:
+    if max(padding) >= 1 << 62:
+        raise RuntimeError(
+            f"padding is at most {(1 << 62) - 1}, for both sides count, but got {list(padding)}"
+        )
     if min(padding) < 0:
         raise RuntimeError(f"negative padding is not supported, but got padding={list(padding)}")
     if min(extra) < 0:

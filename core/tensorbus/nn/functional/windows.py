@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.nn.functional.domains import refuse_complex
+from tensorbus.nn.functional.domains import refuse_complex, refuse_integers
+from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.int_arguments import int_tuple, ints
+from tensorbus.ops.nn.convolution import clipped
 from tensorbus.ops.nn.pooling import pooled_size
 
 Ints = tuple[int, ...]
@@ -24,8 +27,12 @@ def _pool_settings(
     padding: Any,
     dilation: Any,
     ceil: bool,
+    of_lines: bool = False,
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """Kernel, stride, padding and dilation of planes, where the pool of *x* has a result."""
+    """Kernel, stride, padding and dilation of planes, where the pool of *x* has a result.
+
+    PyTorch has a kernel of its own for the maxima of lines, and other limits for it.
+    """
     _check_rank(name, spatial, x)
     kernel = ints(name, "kernel_size", kernel, spatial)
     omitted = stride is None or (isinstance(stride, (tuple, list)) and not stride)
@@ -39,10 +46,17 @@ def _pool_settings(
             )
     if min(padding) < 0:
         raise RuntimeError(f"{name}(): padding must be non-negative, but got {_text(padding)}")
-    if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(padding, kernel, dilation, strict=True)):
+    if not of_lines and max(*kernel, *stride, *padding, *dilation) >= 1 << 31:
         raise RuntimeError(
-            "pad should be at most half of effective kernel size, but got "
-            f"pad={_text(padding)}, kernel_size={_text(kernel)} and dilation={_text(dilation)}"
+            f"value cannot be converted to type int without overflow: {name}() takes numbers of "
+            "32 bits"
+        )
+    reach = [d * (k - 1) + 1 if of_lines else k for k, d in zip(kernel, dilation, strict=True)]
+    if any(2 * p > n for p, n in zip(padding, reach, strict=True)):
+        size = "effective kernel size" if of_lines else "kernel size"
+        raise RuntimeError(
+            f"pad should be at most half of {size}, but got pad={_text(padding)}, "
+            f"kernel_size={_text(kernel)} and dilation={_text(dilation)}"
         )
     own = x._s[-spatial:]
     sizes = [
@@ -55,6 +69,7 @@ def _pool_settings(
             f"Given input size: ({c}x{'x'.join(map(str, own))}). Calculated output size: "
             f"({c}x{'x'.join(map(str, sizes))}). Output size is too small"
         )
+    stride = clipped(stride, own, padding)
     if spatial == 1:
         return (1, *kernel), (1, *stride), (0, *padding), (1, *dilation)
     return kernel, stride, padding, dilation
@@ -98,7 +113,14 @@ def _max_pool(
     ceil_mode: bool,
     return_indices: bool,
 ) -> Any:
-    settings = _pool_settings(name, spatial, input, kernel, stride, padding, dilation, ceil_mode)
+    of_lines = spatial == 1 and not return_indices and input._e is None
+    if of_lines:
+        refuse_integers("max_pool1d_impl", input)
+    elif input._k.dtype.category == dtypes.BOOL:
+        raise not_implemented("max_pool2d", input)
+    settings = _pool_settings(
+        name, spatial, input, kernel, stride, padding, dilation, ceil_mode, of_lines
+    )
     x = _planes(input, spatial)
     y = _as_given(core("max_pool2d")(x, *settings, ceil_mode), input, spatial)
     if not return_indices:
@@ -185,6 +207,8 @@ def _avg_pool(
         name, spatial, input, kernel, stride, padding, 1, ceil_mode
     )
     refuse_complex("avg_pool2d", input)
+    if input._k.dtype is not dtypes.int64:
+        refuse_integers("avg_pool2d", input)
     y = core("avg_pool2d")(
         _planes(input, spatial), kernel, stride, padding, ceil_mode, count_include_pad, divisor
     )

@@ -55,6 +55,11 @@ def out_size(n: int, kernel: int, stride: int, padding: int, dilation: int) -> i
     return (n + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
 
 
+def clipped(stride: tuple[int, ...], sizes: Any, padding: Any) -> tuple[int, ...]:
+    """Strides with the same windows, none longer than what it steps over, for kernels to count."""
+    return tuple(min(s, max(n + 2 * p, 1)) for s, n, p in zip(stride, sizes, padding, strict=True))
+
+
 def _weight_gradient(F: Any, g: Any, x: Any, w_shape: Any, *setting: Any) -> Any:
     """Zeros where the batch is empty: no kernel is asked for a sum of nothing."""
     if 0 in g.shape or 0 in x.shape:

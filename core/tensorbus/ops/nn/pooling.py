@@ -162,7 +162,7 @@ def _divided(
 ) -> Any:
     oh, ow = total.shape[2:]
     if divisor is not None:
-        return F.div(total, float(divisor))
+        return _quotient(F, total, divisor)
     counts = []
     for d, n in enumerate((oh, ow)):
         limit = size[d] + padding[d]
@@ -173,15 +173,21 @@ def _divided(
             line.append(end - start if include else min(end, size[d]) - max(start, 0))
         counts.append(line)
     if len(set(counts[0])) == 1 and len(set(counts[1])) == 1:
-        return F.div(total, float(counts[0][0] * counts[1][0]))
+        return _quotient(F, total, counts[0][0] * counts[1][0])
     for d, line in enumerate(counts):
         along = F.empty((len(line),))
         for at, count in enumerate(line):
-            F.copy_(F.select(along, 0, at), float(count))
-        total = F.div(
-            total, F.view(along, (1, 1, len(line), 1) if d == 0 else (1, 1, 1, len(line)))
-        )
+            F.copy_(F.select(along, 0, at), float(count) if F.is_float else count)
+        shape = (1, 1, len(line), 1) if d == 0 else (1, 1, 1, len(line))
+        total = _quotient(F, total, F.view(along, shape))
     return total
+
+
+def _quotient(F: Any, total: Any, count: Any) -> Any:
+    """The mean; of integers rounded towards 0."""
+    if not F.is_float:
+        return F.floor_divide(F.sub(total, F.fmod(total, count)), count)
+    return F.div(total, float(count) if isinstance(count, int) else count)
 
 
 def _average_backward(
