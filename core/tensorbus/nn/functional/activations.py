@@ -8,6 +8,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.warning import warn_user
+from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import refuse_complex, refuse_integers
 from tensorbus.op_engine.arguments import not_implemented
@@ -55,7 +56,7 @@ def hardtanh(
     return _either(input, core("hardtanh"), inplace, min_val, max_val)
 
 
-def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+def leaky_relu(input: Tensor, negative_slope: complex = 0.01, inplace: bool = False) -> Tensor:
     """The values, those below 0 times *negative_slope*."""
     refuse_integers("leaky_relu_cpu", input)
     return _either(
@@ -63,7 +64,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     )
 
 
-def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+def elu(input: Tensor, alpha: complex = 1.0, inplace: bool = False) -> Tensor:
     """The values, those below 0 as ``alpha * (exp(x) - 1)``."""
     refuse_integers("elu_cpu", input)
     return _either(input, core("elu"), inplace, fitted(alpha, widened(input._k.dtype)), 1.0, 1.0)
@@ -79,7 +80,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @composed(node="CeluBackward0")
-def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+def celu(input: Tensor, alpha: complex = 1.0, inplace: bool = False) -> Tensor:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
     refuse_integers("elu_cpu", input)
     if alpha == 0:
@@ -94,6 +95,7 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     refuse_integers("GeluKernelImpl", input)
+    refuse_complex("GeluKernelImpl", input)
     return core("gelu_tanh" if approximate == "tanh" else "gelu")(input)
 
 
@@ -110,11 +112,11 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return _either(input, lambda x: x * softplus(x).tanh(), inplace)
 
 
-def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
+def softplus(input: Tensor, beta: complex = 1, threshold: complex = 20) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``, and ``x`` itself above the threshold."""
     refuse_integers("softplus_cpu", input)
     d = widened(input._k.dtype)
-    return core("softplus")(input, fitted(float(beta), d), fitted(float(threshold), d))
+    return core("softplus")(input, fitted(beta, d), fitted(threshold, d))
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -127,7 +129,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - input.tanh()
 
 
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def hardshrink(input: Tensor, lambd: complex = 0.5) -> Tensor:
     """The values outside [-lambd, lambd], else 0."""
     lambd = fitted(lambd, dtypes.float64 if input._k.dtype.category < dtypes.FLOAT else input.dtype)
     refuse_complex("hardshrink_cpu", input)
@@ -135,9 +137,10 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return core("hardshrink")(input, lambd)
 
 
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def softshrink(input: Tensor, lambd: complex = 0.5) -> Tensor:
     """The values moved by *lambd* towards 0, no further than 0."""
     refuse_integers("softshrink_check", input)
+    lambd = float(fitted(lambd, dtypes.float64))
     dtype = input.dtype
     if dtype.is_floating_point and not 0 <= lambd <= dtypes.finfo(dtype).max:
         name = scalar_name(dtype)
@@ -148,12 +151,12 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return core("softshrink")(input, lambd)
 
 
-def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+def threshold(input: Tensor, threshold: complex, value: complex, inplace: bool = False) -> Tensor:
     """The values above *threshold*, else *value*."""
     d = input._k.dtype
     if d.category == dtypes.BOOL:
         raise not_implemented("threshold_cpu", input)
-    threshold, value = fitted(threshold, d), fitted(value, d)
+    threshold, value = (wrap_number(fitted(n, d), d) for n in (threshold, value))
     return _either(input, core("threshold"), inplace, threshold, value)
 
 
@@ -199,14 +202,13 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         weight = weight.view(1, -1, *(1,) * (input.dim() - 2))
     elif not input.dim():
         weight = weight.view(())
+    refuse_integers("prelu_cpu", input)
     return core("prelu_kernel")(input, weight)
 
 
 @composed(node="GluBackward0", layout="order", operands=1)
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """One half times the sigmoid of the other half."""
-    refuse_complex("glu_cpu", input)
-    refuse_integers("glu_cpu", input)
     if not input._s:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     n = input.size(dim)
@@ -214,6 +216,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {dim % input.dim()} is size {n}"
         )
+    refuse_complex("glu_cpu", input)
+    refuse_integers("glu_cpu", input)
     a, b = input.chunk(2, dim)
     return a * b.sigmoid()
 

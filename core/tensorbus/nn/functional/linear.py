@@ -25,8 +25,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
                 f"{len(a)}D and {len(w)}D"
             )
         if len(w) == 1:
-            r = input @ weight
-            return r if bias is None else r + bias
+            if bias is not None:
+                raise RuntimeError("linear with a bias: weight must be a matrix, got 1-D tensor")
+            return input @ weight
         rows = a[:-1].numel() if a else 1
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a[-1] if a else 1} and "
@@ -73,7 +74,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     rows = lead.numel()
     a, b = input1.reshape(rows, m), input2.reshape(rows, n)
     left = (a @ weight.permute(1, 0, 2).reshape(m, o * n)).view(rows, o, n)
-    y = (left * b.unsqueeze(1)).sum(-1).reshape(*lead, o)
+    y = (left * b.unsqueeze(1)).sum(-1, dtype=left.dtype).reshape(*lead, o)
     return y if bias is None else y + bias
 
 
@@ -89,19 +90,6 @@ def _check_bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None)
             raise RuntimeError(
                 f"bilinear(): input batch dimensions do not match at dim {d}: got {a} and {b}"
             )
-    if len(weight._s) != 3:
-        raise IndexError(f"bilinear(): weight must have 3 dimensions, but got {len(weight._s)}")
-    for d, x in ((1, x1), (2, x2)):
-        if x._s[-1] != weight._s[d]:
-            raise RuntimeError(
-                f"bilinear(): input{d} size does not match weight size: got {x._s[-1]} but "
-                f"expected {weight._s[d]}"
-            )
-    if bias is not None and tuple(bias._s) != (weight._s[0],):
-        raise RuntimeError(
-            f"bilinear(): bias size does not match weight size: got {list(bias._s)} but expected "
-            f"[{weight._s[0]}]"
-        )
     operands = {"input1": x1, "input2": x2, "weight": weight, "bias": bias}
     for t in operands.values():
         if t is not None:
@@ -111,6 +99,22 @@ def _check_bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None)
                     f"{name}: {x._k.dtype.name}" for name, x in operands.items() if x is not None
                 )
                 raise RuntimeError(f"All tensors must have the same dtype, got {listed}")
+    for d, x in ((1, x1), (2, x2)):
+        if len(weight._s) <= d:
+            raise IndexError(f"bilinear(): weight must have 3 dimensions, but got {len(weight._s)}")
+        if x._s[-1] != weight._s[d]:
+            raise RuntimeError(
+                f"bilinear(): input{d} size does not match weight size: got {x._s[-1]} but "
+                f"expected {weight._s[d]}"
+            )
+    if len(weight._s) > 3:
+        raise RuntimeError(f"bilinear(): weight must have 3 dimensions, but got {len(weight._s)}")
+    if bias is not None and tuple(bias._s) != (weight._s[0],):
+        kind = RuntimeError if bias._s else IndexError
+        raise kind(
+            f"bilinear(): bias size does not match weight size: got {list(bias._s)} but expected "
+            f"[{weight._s[0]}]"
+        )
 
 
 @composed(node="EmbeddingBackward0")
@@ -162,7 +166,7 @@ def _renormalise(input: Tensor, weight: Tensor, max_norm: float, norm_type: floa
     from tensorbus.autograd.grad_mode import no_grad
 
     with no_grad():
-        used = input.reshape(-1).unique()
+        used = input.reshape(-1).long().unique()
         rows = weight.index_select(0, used)
         norms = rows.norm(norm_type, 1, keepdim=True)
         shorter = rows * (max_norm / (norms + 1e-7))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.errors import dim_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.nn.functional.domains import (
@@ -20,9 +21,9 @@ from tensorbus.op_engine.int_arguments import int_tuple
 
 def _check_channels(input: Tensor, **parameters: Tensor | None) -> None:
     """Raise unless what has one value for each channel has, in the input's dtype."""
-    if len(input._s) < 2:
-        raise RuntimeError(f"Expected at least 2 dimensions for input, but got {list(input._s)}")
-    channels = input._s[1]
+    if len(input._s) < 2 and not any(t is not None for t in parameters.values()):
+        raise dim_error(1, len(input._s))
+    channels = input._s[1] if len(input._s) > 1 else 0
     for name, t in parameters.items():
         if t is None:
             continue
@@ -103,6 +104,8 @@ def batch_norm(
         raise ValueError(f"batch_norm eps must be {when}, but got {eps}")
     if training:
         _check_both(running_mean, running_var)
+    if len(input._s) == 1 and not input._s.numel():
+        return input.clone()
     _check_channels(
         input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )

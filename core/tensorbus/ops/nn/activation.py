@@ -197,12 +197,14 @@ def as_float(x: Tensor, dtype: dtypes.dtype | None = None) -> Tensor:
 
 def over_dim(name: str, x: Tensor, dim: int, dtype: Any) -> Tensor:
     """A row that works along one dimension; 0-dim tensors count as vectors of one."""
+    d = wrap_dim(dim, len(x._s))
     if dtype is None and x._k.dtype.category < dtypes.FLOAT:
+        if not x._s.numel():
+            return x.clone()
         raise NotImplementedError(
             f"\"{name}_lastdim_kernel_impl\" not implemented for '{scalar_name(x._k.dtype)}'"
         )
     x = as_float(x, dtype)
-    d = wrap_dim(dim, len(x._s))
     if not x._s:
         return over_dim(name, x.reshape(1), 0, None).reshape(())
     if not x._s.numel():
@@ -236,6 +238,8 @@ def masked(input: Tensor, shape: tuple[int, ...], p: float) -> Tensor:
     """Dropout with one draw for each element of *shape*, which broadcasts to the input's."""
     k = input._k
     if k.dtype.category < dtypes.FLOAT:
+        if p == 1.0:
+            return input.new_zeros(tuple(input._s))
         raise RuntimeError(
             f"result type Float can't be cast to the desired "
             f"output type {scalar_name(k.dtype)}: dropout scales what it keeps"
