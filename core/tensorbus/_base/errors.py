@@ -18,7 +18,7 @@ def dim_error(dim: int, rank: int) -> IndexError | ValueError:
     rank = max(rank, 1)
     if not -(1 << 63) <= dim < 1 << 63:
         return ValueError(
-            f"Overflow when unpacking long long: dimension {dim} is not within [{-rank}, {rank - 1}]"
+            f"Overflow when unpacking long long: dimension {dim} has more than 64 bits"
         )
     return IndexError(
         f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})"
