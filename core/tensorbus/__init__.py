@@ -8,9 +8,9 @@ tensor([2., 4.])
 """
 
 import math as _math
-from typing import Any as _Any
 
 from tensorbus._base import dtypes as _dtypes
+from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.dtypes import (
     can_cast,
     dtype,
@@ -87,20 +87,7 @@ _LATER = {
 }
 
 
-def __getattr__(name: str) -> _Any:
-    import importlib
-
-    if name in _LATER:
-        found = getattr(importlib.import_module(f"tensorbus.{_LATER[name]}"), name)
-        globals()[name] = found
-        return found
-    if not name.startswith("_"):
-        try:
-            return importlib.import_module(f"tensorbus.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"tensorbus.{name}":
-                raise
-    raise AttributeError(f"module 'tensorbus' has no attribute {name!r}")
+__getattr__ = _attributes(__name__, _LATER)
 
 
 __all__ = [

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorbus import discovery
+from tensorbus._base.absent import attributes as _attributes
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import current_index, set_current_index
 from tensorbus.plugin.backend import Backend
@@ -72,3 +73,7 @@ def _found(device: Any) -> tuple[Backend, int]:
     d = Device(device)
     index = current_index(d.type) if d.index is None else d.index
     return discovery.backend(d.type), index
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _attributes(__name__)

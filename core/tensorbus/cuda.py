@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorbus import accelerator
+from tensorbus._base.absent import attributes as _attributes
 
 _TYPE = "cuda"
 
@@ -66,3 +67,7 @@ def manual_seed(seed: int) -> None:
 def manual_seed_all(seed: int) -> None:
     """Seed the stream, which all devices share."""
     manual_seed(seed)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _attributes(__name__)

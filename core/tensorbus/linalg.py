@@ -5,6 +5,9 @@
 tensor(5.)
 """
 
+from typing import TYPE_CHECKING
+
+from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.public_place import show_in as _show_in
 from tensorbus.op_engine.out import SAME as _SAME
 from tensorbus.op_engine.public import with_out as _with_out
@@ -21,6 +24,9 @@ multi_dot = _with_out(_products.multi_dot, "linalg_multi_dot", _SAME)
 norm = _with_out(_norms.linalg_norm, "linalg_norm", _SAME)
 vecdot = _with_out(_products.vecdot, "linalg_vecdot", _SAME)
 vector_norm = _with_out(_norms.vector_norm, "linalg_vector_norm", _SAME)
+
+if not TYPE_CHECKING:
+    __getattr__ = _attributes(__name__)
 
 __all__ = [
     "cross", "matmul", "matrix_norm", "matrix_power", "multi_dot", "norm", "vander", "vecdot",

@@ -9,11 +9,12 @@ from __future__ import annotations
 import operator
 import os
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorbus._base import dtypes
+from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.public_place import show_in
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import kind_of
@@ -147,3 +148,7 @@ def get_rng_state() -> Any:
 def set_rng_state(new_state: Any) -> None:
     """Go on from a state that ``get_rng_state`` gave."""
     default_generator.set_state(new_state)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _attributes(__name__)

@@ -1,7 +1,8 @@
 """Gradients: ``backward``, ``grad``, grad modes, ``Function``, checks."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tensorbus._base.absent import attributes as _attributes
 from tensorbus._tensor.tensor import Tensor as Variable
 from tensorbus.autograd.grad_mode import (
     enable_grad,
@@ -34,14 +35,7 @@ _LATER = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name in _LATER:
-        found = getattr(importlib.import_module(f"tensorbus.autograd.{_LATER[name]}"), name)
-        globals()[name] = found
-        return found
-    raise AttributeError(f"module 'tensorbus.autograd' has no attribute {name!r}")
+__getattr__ = _attributes(__name__, _LATER)
 
 
 __all__ = [

@@ -13,6 +13,7 @@ What moves the bytes is a plugin of the entry-point group ``tensorbus.comms``.
 
 from typing import Any as _Any
 
+from tensorbus._base.absent import attributes as _attributes
 from tensorbus.distributed import local
 from tensorbus.distributed.collectives import (
     all_gather,
@@ -78,7 +79,7 @@ def __getattr__(name: str) -> _Any:
     comm = name.removeprefix("is_").removesuffix("_available")
     if name == f"is_{comm}_available":
         return lambda: is_backend_available(comm)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _attributes(__name__)(name)
 
 
 __all__ = [

@@ -5,8 +5,9 @@ Example:
     >>> loss = nn.CrossEntropyLoss()(net(tensorbus.ones(32, 784)), tensorbus.zeros(32).long())
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tensorbus._base.absent import attributes as _attributes
 from tensorbus.nn import functional, init, modules, parameter, utils
 from tensorbus.nn.modules.activation import (
     CELU,
@@ -106,15 +107,7 @@ _LATER = {"DataParallel": "parallel"}
 
 
 if not TYPE_CHECKING:  # checkers would take it for a promise of any name
-
-    def __getattr__(name: str) -> Any:
-        import importlib
-
-        if name == "parallel":
-            return importlib.import_module("tensorbus.nn.parallel")
-        if name in _LATER:
-            return getattr(importlib.import_module(f"tensorbus.nn.{_LATER[name]}"), name)
-        raise AttributeError(f"module 'tensorbus.nn' has no attribute {name!r}")
+    __getattr__ = _attributes(__name__, _LATER)
 
 
 __all__ = [

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from tensorbus._base.absent import Absent, documented
 from tensorbus._base.dtypes import as_dtype
 from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor
@@ -166,6 +167,8 @@ def install(cls: type) -> None:
             method.__name__ = method.__qualname__ = name
         show_in("tensorbus", [(f"Tensor.{name}", method)])
         setattr(cls, name, Lazy(name, method.make) if isinstance(method, Lazy) else method)
+    for name in documented()["Tensor"].difference(dir(cls)):
+        setattr(cls, name, Absent(name))
 
 
 __all__ = ["FUNCTIONS", "METHODS", "Lazy", "install", "public", "show_signature", "with_out"]

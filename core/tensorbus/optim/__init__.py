@@ -1,5 +1,8 @@
 """Optimizers, and schedules of their learning rates in ``optim.lr_scheduler``."""
 
+from typing import TYPE_CHECKING
+
+from tensorbus._base.absent import attributes as _attributes
 from tensorbus.optim import lr_scheduler
 from tensorbus.optim.adadelta import Adadelta
 from tensorbus.optim.adagrad import Adagrad
@@ -14,6 +17,9 @@ from tensorbus.optim.radam import RAdam
 from tensorbus.optim.rmsprop import RMSprop
 from tensorbus.optim.rprop import Rprop
 from tensorbus.optim.sgd import SGD
+
+if not TYPE_CHECKING:
+    __getattr__ = _attributes(__name__)
 
 __all__ = [
     "ASGD",

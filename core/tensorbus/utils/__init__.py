@@ -1,14 +1,10 @@
 """Tools around tensors: data loading."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tensorbus._base.absent import attributes as _attributes
 
 if TYPE_CHECKING:
     from tensorbus.utils import data as data
 
-
-def __getattr__(name: str) -> Any:
-    # ``tensorbus.utils.data`` works without an import of its own, and costs nothing until used.
-    if name == "data":
-        return importlib.import_module("tensorbus.utils.data")
-    raise AttributeError(f"module 'tensorbus.utils' has no attribute {name!r}")
+__getattr__ = _attributes(__name__)

@@ -1,5 +1,8 @@
 """The functions behind the layers, by family: activations, losses, normalisation, windows."""
 
+from typing import TYPE_CHECKING
+
+from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.public_place import show_in as _show_in
 from tensorbus.nn.functional.activations import *  # noqa: F403
 from tensorbus.nn.functional.adaptive import (
@@ -37,6 +40,9 @@ from tensorbus.op_engine.override import publish as _publish
 
 _publish(globals())
 _show_in(__name__, [(n, f) for n, f in globals().items() if not n.startswith("_")])
+
+if not TYPE_CHECKING:
+    __getattr__ = _attributes(__name__)
 
 __all__ = [
     "adaptive_avg_pool1d",

@@ -1,5 +1,8 @@
 """Helpers for training: gradient clipping and flat views of parameters."""
 
+from typing import TYPE_CHECKING
+
+from tensorbus._base.absent import attributes as _attributes
 from tensorbus.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -8,6 +11,9 @@ from tensorbus.nn.utils.clip_grad import (
     get_total_norm,
 )
 from tensorbus.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
+
+if not TYPE_CHECKING:
+    __getattr__ = _attributes(__name__)
 
 __all__ = [
     "clip_grad_norm",

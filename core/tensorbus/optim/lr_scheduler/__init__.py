@@ -10,6 +10,9 @@ Example:
     [0.125]
 """
 
+from typing import TYPE_CHECKING
+
+from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.public_place import show_in as _show_in
 from tensorbus.optim.lr_scheduler.base import LRScheduler
 from tensorbus.optim.lr_scheduler.chainable import (
@@ -26,6 +29,9 @@ from tensorbus.optim.lr_scheduler.chainable import (
 from tensorbus.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
 from tensorbus.optim.lr_scheduler.cyclic import CosineAnnealingWarmRestarts, OneCycleLR
 from tensorbus.optim.lr_scheduler.plateau import ReduceLROnPlateau
+
+if not TYPE_CHECKING:
+    __getattr__ = _attributes(__name__)
 
 __all__ = [
     "ChainedScheduler",

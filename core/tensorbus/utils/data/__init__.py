@@ -1,5 +1,8 @@
 """Datasets, samplers and the DataLoader."""
 
+from typing import TYPE_CHECKING
+
+from tensorbus._base.absent import attributes as _attributes
 from tensorbus.utils.data.collate import default_collate, default_convert
 from tensorbus.utils.data.dataloader import DataLoader
 from tensorbus.utils.data.dataset import (
@@ -22,6 +25,9 @@ from tensorbus.utils.data.sampler import (
     WeightedRandomSampler,
 )
 from tensorbus.utils.data.worker import WorkerInfo, get_worker_info
+
+if not TYPE_CHECKING:
+    __getattr__ = _attributes(__name__)
 
 __all__ = [
     "BatchSampler",

@@ -1,0 +1,85 @@
+"""Names of PyTorch that tensorbus lacks: their AttributeError says so, and where the list is.
+
+``pytorch_names.txt`` holds PyTorch's documented public names, a namespace a line; ``scripts/
+coverage record`` writes it where PyTorch is installed.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+PYTORCH = "2.13"
+"""The version of PyTorch whose names these are."""
+
+NAMES = Path(__file__).with_name("pytorch_names.txt")
+
+
+@functools.cache
+def documented() -> dict[str, frozenset[str]]:
+    """The documented names of each namespace: ``torch``, ``Tensor``, ``nn``, ``nn.functional``."""
+    lines = (line.split() for line in NAMES.read_text("utf-8").splitlines())
+    return {space.removesuffix(":"): frozenset(names) for space, *names in lines}
+
+
+def why(space: str, name: str) -> str:
+    """What an AttributeError says beyond that a name is missing; empty if PyTorch lacks it."""
+    prefix = "" if space == "torch" else f"{space}."
+    if name not in documented().get(space, ()) and f"{prefix}{name}" not in documented():
+        return ""
+    return (
+        f": PyTorch {PYTORCH} has torch.{prefix}{name}, tensorbus does not yet; "
+        "docs/coverage.md lists what is there"
+    )
+
+
+def attributes(module: str, later: Mapping[str, str] | None = None) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a public module, for what is not there when it is imported.
+
+    *later* maps names to the submodules that define them. Submodules themselves are found as well:
+    what a program never touches is never imported.
+    """
+    space = module.removeprefix("tensorbus").removeprefix(".") or "torch"
+    later = later or {}
+
+    def __getattr__(name: str) -> Any:
+        if name in later:
+            home = importlib.import_module(f"{module}.{later[name]}")
+            found = getattr(home, name)
+            setattr(importlib.import_module(module), name, found)
+            return found
+        if not name.startswith("_"):
+            try:
+                return importlib.import_module(f"{module}.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"{module}.{name}":
+                    raise
+        raise AttributeError(
+            f"module {module!r} has no attribute {name!r}{why(space, name)}",
+            name=name,
+            obj=importlib.import_module(module),
+        )
+
+    return __getattr__
+
+
+class Absent:
+    """An attribute of PyTorch's tensors that tensorbus' lack: asking for it says so.
+
+    It stands on the class, since a class with ``__getattr__`` finds all its attributes more slowly.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        name = owner.__name__
+        whose = f"type object {name!r}" if instance is None else f"{name!r} object"
+        raise AttributeError(
+            f"{whose} has no attribute {self.name!r}{why('Tensor', self.name)}",
+            name=self.name,
+            obj=owner if instance is None else instance,
+        )
