@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 import pytest
+import pytorch_names
 
 import tensorbus
 from tensorbus._base import absent
@@ -21,11 +22,11 @@ def test_the_names_are_pytorchs(live_torch: Any) -> None:
     checked = 0
     for space, names in absent.documented().items():
         try:
-            assert names == set(coverage.pytorch_names(space)), f"{space}: scripts/coverage record"
+            assert names == set(pytorch_names.names(space)), f"{space}: scripts/coverage record"
             checked += 1
         except ModuleNotFoundError:
             assert space == "utils.tensorboard"  # it needs a package of its own
-    assert checked >= len(coverage.SPACES) - 1
+    assert checked >= len(pytorch_names.SPACES) - 1
 
 
 @pytest.fixture
