@@ -28,12 +28,14 @@ SPACES = (
 ).split()
 
 
-# Parts of PyTorch's C++ library and compiler that are importable, and no one's to call.
+# Parts of PyTorch's C++ library and compiler that are importable, and no one's to call; and
+# ``is_NAME_available``, which a comm brings under its own name.
 _INTERNAL = re.compile(
     r"_|(cudnn|miopen|mkldnn|fbgemm|quantized|sym|batch_norm|native|q)_|choose_qparams|fused_moving"
     r"|embedding_renorm|qscheme|u?int[1-7]$|quint|qint|bits|float[48]|norm_except|from_file"
     r"|is_(vulkan|ipu|xla|maia|mtia|hpu|mps|xpu|mkldnn)|unsafe_|cuda(Status|rt)|USE_|PRIVATE"
     r"|.*(_copy|_cuda)$|.*(autocast_(ipu|xla)|TunableOp)|.*_notes$|TYPE_CHECKING"
+    r"|is_(gloo|mpi|nccl|ucc|xccl)_available$"
 )
 _FOREIGN = {"typing", "typing_extensions", "collections", "enum", "abc", "contextlib", "functools"}
 
