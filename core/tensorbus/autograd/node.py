@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import weakref
 from collections.abc import Callable
@@ -59,7 +60,8 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes of the inputs, as PyTorch shows them."""
-        return tuple((edge, 0) for edge in self.edges()) + ((None, 0),) * self.numbers
+        made = (None if type(edge) is Untracked else edge for edge in self.edges())
+        return tuple((edge, 0) for edge in made) + ((None, 0),) * self.numbers
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -102,6 +104,31 @@ class AccumulateGrad(Node):
     def variable(self) -> Tensor | None:
         """The leaf, while it lives."""
         return self.leaf()
+
+
+class Untracked(Node):
+    """The edge of a view that requires gradients as its base does, and leads nowhere.
+
+    It was made while nothing recorded, or before its base required gradients.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, kind: Any):
+        self.k = kind
+        self.q = next_sequence()
+        self.h = None
+
+    def run(self, g: Any) -> tuple[Any, ...]:
+        return ()
+
+    def run_t(self, g: Any) -> tuple[Any, ...]:
+        return ()
+
+
+def is_leaf_edge(edge: Any) -> bool:
+    """Whether the tensor of an edge was not made by a recorded operation."""
+    return edge is None or type(edge) is AccumulateGrad or type(edge) is Untracked
 
 
 class FlatBackward0(Node):
@@ -179,6 +206,19 @@ class Retain:
         if t is not None:
             before = t.grad
             t._g = g.clone() if before is None else before + g
+
+
+def name_node(t: Tensor, name: str) -> None:
+    """Call the node that made a new tensor by another name."""
+    node = t._e
+    cls: Any = type(node)
+    if not is_leaf_edge(node) and cls.__name__ != name:
+        node.__class__ = _named(cls, name)
+
+
+@functools.cache
+def _named(cls: type, name: str) -> type:
+    return type(name, (cls,), {"__slots__": ()})
 
 
 def follow(t: Tensor, edge: Any) -> None:

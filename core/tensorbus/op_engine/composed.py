@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorbus._base.formats import contiguous_format
 from tensorbus._tensor.tensor import Tensor, order_mark
-from tensorbus.autograd.node import AccumulateGrad
+from tensorbus.autograd.node import name_node
 from tensorbus.rows.layouts import (
     channels_last_strides,
     contiguous_strides,
@@ -104,17 +104,3 @@ def lay_out(t: Tensor, strides: tuple[int, ...]) -> None:
     t._b = order_mark(k, t._a)
     if getattr(t._e, "r_out", None) is before:  # kept for the backward pass: one copy is enough
         t._e.r_out = t._a
-
-
-# -- names -----------------------------------------------------------------------------------
-def name_node(t: Tensor, name: str) -> None:
-    """Call the node that made a new tensor by another name."""
-    node = t._e
-    cls: Any = type(node)
-    if cls is not AccumulateGrad and cls.__name__ != name:
-        node.__class__ = _named(cls, name)
-
-
-@functools.cache
-def _named(cls: type, name: str) -> type:
-    return type(name, (cls,), {"__slots__": ()})

@@ -32,6 +32,7 @@ from tensorbus.op_engine.mixed_operands import binary, promoted
 from tensorbus.op_engine.parameter import Parameter
 from tensorbus.op_engine.rare import rare
 from tensorbus.op_engine.result_layouts import laid_out, pointwise
+from tensorbus.rows.recipes import UNRECORDED
 from tensorbus.rows.registry import ROWS, Row
 
 _RESULT_KINDS = {"same": "k", "bool": "k.bool", "int64": "k.i64"}
@@ -72,6 +73,7 @@ def _namespace(row: Row) -> dict[str, Any]:
         "__name__": f"tensorbus.ops.generated.{row.name}",
         "Tensor": Tensor, "Parameter": Parameter, "PERMUTED": PERMUTED, "make": _tensor.make,
         "GRAD": GRAD, "THREAD": THREAD, "RARE": RARE, "ROW": row, "SIZES": SIZES,
+        "UNRECORDED": UNRECORDED,
         "sequence": nodes.next_sequence, "Node": nodes.Node, "FREED": nodes.FREED,
         "flat": nodes.flat, "stale": nodes.stale, "stale_result": nodes.stale_result,
         "mixed": binary, "failed": failed, "rare": rare, "edge_of": edge_of,
@@ -262,7 +264,12 @@ def view_text(
             f"        e0 = {x}._e",
             "    else:",
             "        o._b = b",
-            f"        o._r = {x}._r and (ROW, {params}{x}._r)",
+            f"        how = {x}._r",
+            "        if how:",
+            f"            o._r = (ROW, {params}how)",
+            "        else:",
+            "            o._r = how",
+            "            o._v = cell[0] if type(cell) is list else 0",
             f"        e0 = edge_of({x})",
         ]
     lines += ["    o._a = r", "    o._k = k", f"    o._s = {size}", "    o._c = cell"]
@@ -270,15 +277,16 @@ def view_text(
         return [*lines, "    o._e = None", "    return o"]
     return [
         *lines,
-        "    if e0 is None:",
-        "        o._e = None",
-        "    elif GRAD.on or THREAD.on:",
-        *record_view_text(row),
-        "        o._v = cell[0]",
-        "    else:",
+        "    if not (GRAD.on or THREAD.on):",
         "        # A view made in no_grad is cut off from its base's history for good.",
         "        o._e = None",
-        "        o._r = None",
+        "        o._r = UNRECORDED",
+        "        o._v = cell[0] if type(cell) is list else 0",
+        "    elif e0 is None:",
+        "        o._e = None",
+        "    else:",
+        *record_view_text(row),
+        "        o._v = cell[0]",
         "    return o",
     ]
 

@@ -7,9 +7,11 @@ from typing import Any
 from tensorbus._base.size import size_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD, enable_grad
-from tensorbus.autograd.node import AccumulateGrad, Node, follow
+from tensorbus.autograd.node import AccumulateGrad, Node, Untracked, follow, name_node
 from tensorbus.op_engine.cores import core
-from tensorbus.rows.recipes import steps
+from tensorbus.rows.layouts import contiguous_strides
+from tensorbus.rows.recipes import forbids_writes, recipe, steps
+from tensorbus.rows.registry import ROWS
 
 
 def edge_of(t: Tensor) -> Any:
@@ -17,28 +19,59 @@ def edge_of(t: Tensor) -> Any:
     base = t._b
     if base is None or base is PERMUTED:
         return t._e
-    if not t._r:
-        recorded = (t._e is not None or base._e is not None) and (GRAD.on or THREAD.on)
-        if recorded and t._r is not None and t._v != version_of(t):
-            raise t._r.refusal("its base or another view of its base has been")
+    if base._e is None and (t._e is None or t._r):
         return t._e
-    if base._e is None:
-        return t._e
-    version = version_of(t)
-    if t._e is None:
-        if isinstance(base._e, AccumulateGrad):
-            return None
-    elif t._v == version:
+    edge = t._e
+    if t._r and (edge is None or type(edge) is Untracked):
+        current = isinstance(base._e, AccumulateGrad)
+    else:
+        current = t._v == version_of(t)
+    if current:
+        return Untracked(t._k) if edge is None else edge
+    cut = forbids_writes(t._r)
+    if cut is not None:
+        if GRAD.on or THREAD.on:
+            raise cut.refusal("its base or another view of its base has been")
         return t._e
     with enable_grad():
-        follow(t, replay(base, t._r)._e)
-    t._v = version
+        follow(t, replay(base, recipe_of(t))._e)
+    name_node(t, "AsStridedBackward0")
+    t._v = version_of(t)
     return t._e
 
 
-def replay(base: Tensor, recipe: Any) -> Tensor:
+def requires_grad(t: Tensor) -> bool:
+    """Whether operations on a tensor record: a view does where its base does."""
+    if t._e is not None:
+        return True
+    base = t._b
+    return base is not None and base is not PERMUTED and base._e is not None
+
+
+RESHAPED: Any = ("in place",)
+"""What ``_r`` says of a tensor that is no view and got another shape while it may have views."""
+
+
+def recipe_of(t: Tensor) -> Any:
+    """How a view is made from its base as that is now."""
+    base = t._b
+    if getattr(base, "_r", None) is not RESHAPED:
+        return t._r
+    _, offset, strides = t._k.layout(t._a)
+    return strided_recipe(base, tuple(t._s), tuple(strides), offset)
+
+
+def strided_recipe(base: Tensor, shape: Any, strides: Any, offset: int) -> Any:
+    """The recipe of a view by its shape, strides and offset in the storage of a base."""
+    start, laid = base._k.layout(base._a)[1:]
+    if not start and tuple(laid) == contiguous_strides(tuple(base._s)):
+        return recipe(ROWS["strided"], (shape, strides, offset), None)
+    return recipe(ROWS["restrided"], (shape, strides, offset, (start, tuple(laid))), None)
+
+
+def replay(base: Tensor, made: Any) -> Tensor:
     """The view of a base, made the way a recipe says."""
-    for row, params in steps(recipe):
+    for row, params in steps(made):
         base = core(row.name)(base, *params)
     return base
 

@@ -14,7 +14,7 @@ from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import AccumulateGrad, Node, follow, next_sequence
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.history import edge_of, replay
+from tensorbus.op_engine.history import edge_of, recipe_of, replay, requires_grad
 from tensorbus.op_engine.operands import NONE, check_operands
 from tensorbus.op_engine.parameter import Parameter
 from tensorbus.op_engine.scalars import scalar_name_of
@@ -52,25 +52,15 @@ def check_history(x: Tensor, *sources: Any) -> bool:
         return False
     if type(x._e) is AccumulateGrad:
         raise leaf_inplace_error()
-    recorded = edge_of(x) is not None or any(
-        isinstance(t, Tensor) and edge_of(t) is not None for t in sources
-    )
+    recorded = requires_grad(x) or any(isinstance(t, Tensor) and requires_grad(t) for t in sources)
     base = x._b
     if base is None or base is PERMUTED:
         return recorded
-    if x._r is None and base._e is not None:
-        raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode "
-            "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. "
-            "You can clarify your code by moving both the view and the inplace either both "
-            "inside the no_grad block (if you don't want the inplace to be tracked) or both "
-            "outside (if you want the inplace to be tracked)."
-        )
     if recorded:
         cut = forbids_writes(x._r)
         if cut is not None:
             raise cut.refusal("is being")
-        if type(base._e) is AccumulateGrad and x._e is not None:
+        if type(base._e) is AccumulateGrad:
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place "
                 "operation."
@@ -91,7 +81,7 @@ def _snapshot(x: Tensor) -> Tensor:
     # part of the storage beyond the tensor it was made of, or where hooks wait for the view.
     recipe = x._r if n is not None and isinstance(x._b, Tensor) else None
     if recipe and (n.h is not None or n.op != recipe[0].name):
-        t._e = replay(x._b, recipe)._e
+        t._e = replay(x._b, recipe_of(x))._e
     return t
 
 
@@ -158,7 +148,7 @@ def rebase(x: Tensor, edge: Any, lost: bool = False) -> None:
     n.h = None
     n.e0 = base._e
     n.e1 = edge
-    n.recipe = None if own else x._r
+    n.recipe = None if own else recipe_of(x)
     n.shape = base._s
     n.order = None if base._b is None else _memory_order(base)
     follow(base, n)

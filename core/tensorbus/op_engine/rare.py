@@ -24,10 +24,11 @@ _UNRECORDED = {"RARE": _Never, "GRAD": _Never, "THREAD": _Never}
 
 _CUT = Cut(
     "A view was created in inference mode",
-    "Given that this use case is ambiguous and error-prone, it is forbidden in normal mode. You "
-    "can clarify your code by moving both the view and the inplace either both inside the "
-    "inference_mode block (if you don't want the inplace to be tracked) or both outside (if you "
-    "want the inplace to be tracked).",
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+    "code by moving both the view and the inplace either both inside the inference_mode block (if "
+    "you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
+    "tracked).",
+    " in normal mode",
 )
 
 
@@ -43,6 +44,6 @@ def rare(row: Row, arguments: tuple[Any, ...]) -> Any:
     if inference and isinstance(made, Tensor):
         if made._c is None:
             made._c = InferenceCell()
-        elif isinstance(made._b, Tensor) and made._r and type(made._c) is list:
+        elif isinstance(made._b, Tensor) and type(made._c) is list:
             made._r, made._v = _CUT, made._c[0]
     return made

@@ -1,8 +1,9 @@
 """How a view was made from its base: what ``_r`` of a tensor holds.
 
 A recipe is one flat tuple, since every view pays for it: the row, its parameters, and then, for a
-view of a view, the recipe of that one. What is false, None or a ``Cut``, says that the view has no
-part in its base's history; then no write to it can be recorded.
+view of a view, the recipe of that one. A ``Cut`` instead, which is false, says that the view has no
+part in its base's history: no write to it can be recorded, and none to its base may come between
+its making and its use.
 """
 
 from __future__ import annotations
@@ -31,18 +32,30 @@ def steps(made: Any) -> list[tuple[Row, tuple[Any, ...]]]:
 class Cut:
     """Instead of a recipe: a view whose history is not its base's."""
 
-    __slots__ = ("what", "why")
+    __slots__ = ("what", "when", "why")
 
-    def __init__(self, what: str, why: str):
+    def __init__(self, what: str, why: str, when: str = ""):
         self.what = what
         self.why = why
+        self.when = when
 
     def __bool__(self) -> bool:
         return False
 
     def refusal(self, modified: str) -> RuntimeError:
         """The error for a recorded write; *modified* says to what."""
-        return RuntimeError(f"{self.what} and {modified} modified inplace. {self.why}")
+        return RuntimeError(f"{self.what} and {modified} modified inplace{self.when}. {self.why}")
+
+
+UNRECORDED = Cut(
+    "A view was created in no_grad mode",
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+    "code by moving both the view and the inplace either both inside the no_grad block (if you "
+    "don't want the inplace to be tracked) or both outside (if you want the inplace to be "
+    "tracked).",
+    " with grad mode enabled",
+)
+"""Instead of the recipe of a view that was made while nothing recorded."""
 
 
 class Piece(tuple[Any, ...]):
@@ -70,7 +83,7 @@ def piece(made: tuple[Any, ...], function: str, i: int) -> Piece:
 
 
 def forbids_writes(made: Any) -> Cut | None:
-    """Why a write to the view of a recipe can't be recorded; None where it can."""
+    """Why no write to the view or its base can be recorded for the view; None where it can."""
     while made:
         if type(made) is Piece:
             return made.cut

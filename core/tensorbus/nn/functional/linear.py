@@ -5,8 +5,9 @@ from __future__ import annotations
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.arguments import check_device
-from tensorbus.op_engine.composed import composed, name_node
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.ops.matmul.matmul import check_operands
 from tensorbus.rows.layouts import broadcast_shapes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.composed import has_channels_last, lay_out, name_node
+from tensorbus.autograd.node import name_node
+from tensorbus.op_engine.composed import has_channels_last, lay_out
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.scalars import fitted
 from tensorbus.rows.layouts import channels_last_strides

@@ -16,6 +16,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.modes import RARE
 from tensorbus._base.size import MAX_RANK, SIZES, size_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, make
+from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.generate import shortcut
 from tensorbus.op_engine.in_place import check_history, refuse_overlap
@@ -26,7 +27,7 @@ from tensorbus.ops.creation.from_data import tensor
 from tensorbus.ops.indexing.index_tensors import Indexed, as_indexed, assign_at, take_at
 from tensorbus.ops.indexing.setitem import write_values
 from tensorbus.ops.views.rows import SELECT, SLICE, UNSQUEEZE
-from tensorbus.rows.recipes import recipe
+from tensorbus.rows.recipes import UNRECORDED, recipe
 from tensorbus.rows.registry import ROWS, Row, row
 
 _INDEX_KINDS = (
@@ -106,10 +107,14 @@ def _make_other_getitem() -> Any:
         b = self._b
         if b is None or b is PERMUTED:
             o._b = self
-            o._r = (select_row, 0, at)
+            how: Any = (select_row, 0, at)
         else:
             o._b = b
-            o._r = self._r and (select_row, 0, at, self._r)
+            how = self._r and (select_row, 0, at, self._r)
+        if not (how and (GRAD.on or THREAD.on)):
+            how = how and UNRECORDED
+            o._v = c[0] if type(c) is list else 0
+        o._r = how
         o._a = r
         o._k = self._k
         o._s = sizes[r.shape]
@@ -140,6 +145,9 @@ def _chain(x: Tensor, index: tuple[Any, ...]) -> Tensor | None:
         x._c = [0]
     o._a, o._r = found
     o._k, o._s, o._c, o._e, o._b = x._k, size_of(found[0].shape), x._c, None, base
+    if not (GRAD.on or THREAD.on):
+        o._r = UNRECORDED
+        o._v = x._c[0] if type(x._c) is list else 0
     return o
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.errors import device_error
 from tensorbus._tensor.tensor import Tensor, bump, from_array
-from tensorbus.autograd.node import Node, next_sequence, stale
+from tensorbus.autograd.node import Node, name_node, next_sequence, stale
 from tensorbus.op_engine.casting import to_kind
-from tensorbus.op_engine.composed import lay_out, name_node
+from tensorbus.op_engine.composed import lay_out
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import check_write, rebase

@@ -10,9 +10,9 @@ from tensorbus._base.modes import RARE
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
-from tensorbus.autograd.node import Node, next_sequence
+from tensorbus.autograd.node import Node, name_node, next_sequence
 from tensorbus.op_engine.casting import to_kind
-from tensorbus.op_engine.composed import has_channels_last, lay_out, name_node
+from tensorbus.op_engine.composed import has_channels_last, lay_out
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.history import edge_of

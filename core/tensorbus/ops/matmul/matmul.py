@@ -9,8 +9,9 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._base.errors import device_error
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
-from tensorbus.op_engine.composed import composed, name_node
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import METHODS, Lazy, public

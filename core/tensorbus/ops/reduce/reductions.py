@@ -7,8 +7,9 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.casting import to_kind
-from tensorbus.op_engine.composed import composed, name_node
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import kept, wrap_dim, wrap_dims
 from tensorbus.op_engine.out import SAME, TRUTH

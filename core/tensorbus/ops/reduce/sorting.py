@@ -7,7 +7,8 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor, from_array
-from tensorbus.op_engine.composed import composed, name_node
+from tensorbus.autograd.node import name_node
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.out import SAME

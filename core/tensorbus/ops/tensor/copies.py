@@ -11,7 +11,7 @@ import numpy as np
 from tensorbus import storage as storages
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.formats import check_format, preserve_format
-from tensorbus._base.modes import InferenceCell
+from tensorbus._base.modes import InferenceCell, in_inference
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, new
@@ -82,6 +82,8 @@ def detach(input: Tensor) -> Tensor:
 @public(function=False)
 def detach_(self: Tensor) -> Tensor:
     """Forget the history."""
+    if type(self._c) is InferenceCell or in_inference():
+        return self
     if self._b is not None and self._b is not PERMUTED:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using "

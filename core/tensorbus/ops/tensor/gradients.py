@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.modes import InferenceCell
-from tensorbus._tensor.tensor import Tensor
+from tensorbus._tensor.tensor import Tensor, version_of
 from tensorbus.autograd.early import hear_early
-from tensorbus.autograd.node import AccumulateGrad, Node, Retain, hooks_of, refuse_inference
-from tensorbus.op_engine.history import edge_of
+from tensorbus.autograd.node import (
+    AccumulateGrad,
+    Node,
+    Retain,
+    hooks_of,
+    is_leaf_edge,
+    refuse_inference,
+)
+from tensorbus.op_engine.history import edge_of, requires_grad
 from tensorbus.op_engine.public import METHODS, public
 
 if TYPE_CHECKING:
@@ -27,12 +34,12 @@ OWN_ATTRIBUTES = (_RETAINS, _SWITCHED_OFF)
 
 def _requires_grad(self: Tensor) -> bool:
     """Whether operations on it record."""
-    return self._e is not None or edge_of(self) is not None
+    return requires_grad(self)
 
 
 def _is_leaf(self: Tensor) -> bool:
     """Whether it was made by the user, not by a recorded operation."""
-    return edge_of(self) is None or class_of(self._e) is AccumulateGrad
+    return is_leaf_edge(edge_of(self))
 
 
 def _retains_grad(self: Tensor) -> bool:
@@ -87,13 +94,13 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
 def _grad_fn(self: Tensor) -> Node | None:
     """The node that made it, or None for a leaf."""
     edge = edge_of(self)
-    return None if class_of(edge) is AccumulateGrad else edge
+    return None if is_leaf_edge(edge) else edge
 
 
 def _set_requires_grad(self: Tensor, value: bool) -> None:
     if class_of(value) is not bool:
         raise RuntimeError("requires_grad must be a bool")
-    if class_of(self._e) is not AccumulateGrad and edge_of(self) is not None:
+    if not is_leaf_edge(edge_of(self)):
         if value:
             return
         raise RuntimeError(
@@ -118,6 +125,8 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
         # The edge that it had before: graphs that lead there, and its hooks, are its own again.
         self._e = self.__dict__.pop(_SWITCHED_OFF, None) or AccumulateGrad(self)
         self._e.k = self._k
+        if isinstance(self._b, Tensor) and class_of(self._c) is not InferenceCell:
+            self._v = version_of(self)
 
 
 @public()

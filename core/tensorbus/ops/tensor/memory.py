@@ -8,7 +8,7 @@ from typing import Any
 from tensorbus import storage as storages
 from tensorbus._base.dtype_names import c_name
 from tensorbus._base.formats import check_format
-from tensorbus._tensor.tensor import PERMUTED, Tensor, bump
+from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference
 from tensorbus.op_engine import override
 from tensorbus.op_engine.dims import shape_argument
 from tensorbus.op_engine.public import public
@@ -77,6 +77,7 @@ def set_(
         shape = (n,) if size is None else tuple(size)
         strides = tuple(stride) if stride is not None else contiguous_strides(shape)
         made = storages.tensor_from_storage(source, self._k.dtype, storage_offset, shape, strides)
+    check_inference(self)
     self._a, self._k, self._s = made._a, made._k, made._s
     self._b = None if made._b is None else PERMUTED
     bump(self)

@@ -253,10 +253,15 @@ def tensor_str(t: Any) -> str:
         implied = t.dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool)
     if not implied:
         suffixes.append(f"dtype={t.dtype}")
-    if t.grad_fn is not None:
-        suffixes.append(f"grad_fn=<{type(t.grad_fn).__name__}>")
-    elif t.requires_grad:
-        suffixes.append("requires_grad=True")
+    try:
+        made = t.grad_fn
+    except RuntimeError:  # a view whose base was written to in a way that cuts its history
+        suffixes.append("grad_fn=<Invalid>")
+    else:
+        if made is not None:
+            suffixes.append(f"grad_fn=<{type(made).__name__}>")
+        elif t.requires_grad:
+            suffixes.append("requires_grad=True")
     text = _with_suffixes(prefix + contents, suffixes, len(prefix))
     return f"Parameter containing:\n{text}" if isinstance(t, Parameter) else text
 

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump
-from tensorbus.autograd.node import follow
+from tensorbus.autograd.grad_mode import inference_mode
+from tensorbus.autograd.node import AccumulateGrad, follow
+from tensorbus.op_engine.history import RESHAPED
 from tensorbus.op_engine.in_place import check_history
 from tensorbus.op_engine.public import FUNCTIONS, METHODS
 from tensorbus.ops.views.dimension_order import t, transpose
@@ -18,14 +20,17 @@ def _become(self: Tensor, view: Tensor) -> Tensor:
     """Give a tensor the shape, the layout and the history of a view of it."""
     own = self._b is None or self._b is PERMUTED
     self._a, self._s = view._a, view._s
-    follow(self, view._e)
+    if type(self._e) is not AccumulateGrad:
+        follow(self, view._e)
     if own:
         self._b = None if self._k.is_contiguous(self._a) else PERMUTED
+        if self._c is not None:
+            self._r = RESHAPED
     else:
         self._b, self._r = view._b, view._r
     bump(self)
     if not own:
-        self._v = view._v if view._e is not None else 0
+        self._v = getattr(view, "_v", 0)
     return self
 
 
@@ -36,7 +41,9 @@ def _in_place(view: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
             raise RuntimeError(
                 f"t_() expects a tensor with <= 2 dimensions, but self is {len(self._s)}D"
             )
-        return _become(self, view(self, *args, **kwargs))
+        with inference_mode(False):  # no element changes, so that the history holds in any mode
+            made = view(self, *args, **kwargs)
+        return _become(self, made)
 
     form.__name__ = form.__qualname__ = name
     form.__doc__ = f"In-place version of ``{name[:-1]}``: no element moves."

@@ -9,7 +9,8 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.size import Size, size_of
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.composed import composed, name_node
+from tensorbus.autograd.node import name_node
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import list_argument, shape_argument, wrap_dim, wrap_dims
 from tensorbus.op_engine.generate import shortcut

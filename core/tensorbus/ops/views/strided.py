@@ -11,10 +11,10 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import as_int
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.history import strided_recipe
 from tensorbus.op_engine.public import public
 from tensorbus.rows.layouts import contiguous_strides
-from tensorbus.rows.recipes import forbids_writes, recipe
-from tensorbus.rows.registry import ROWS
+from tensorbus.rows.recipes import forbids_writes
 
 
 @public()
@@ -105,11 +105,7 @@ def _of_base(made: Tensor, shape: Any, strides: Any, offset: int) -> Tensor:
     """The view as one of its base: it may reach elements that the view between them has not."""
     base, how = made._b, made._r
     if isinstance(base, Tensor) and how and not forbids_writes(how):
-        start, laid = base._k.layout(base._a)[1:]
-        if not start and tuple(laid) == contiguous_strides(tuple(base._s)):
-            made._r = recipe(ROWS["strided"], (shape, strides, offset), None)
-        else:
-            made._r = recipe(ROWS["restrided"], (shape, strides, offset, (start, laid)), None)
+        made._r = strided_recipe(base, shape, strides, offset)
     return made
 
 
