@@ -24,7 +24,7 @@ class Node:
     ``k`` is the result's kind, ``q`` the sequence number, ``h`` the hooks.
     """
 
-    __slots__ = ("__weakref__", "h", "k", "meta", "q")
+    __slots__ = ("__weakref__", "h", "k", "meta", "q", "title")
     arity = 0
     numbers = 0
     """How many inputs after those with edges were numbers, which hooks see, too."""
@@ -33,6 +33,8 @@ class Node:
     k: Any
     q: int
     h: Hooks | None
+    title: str
+    """Another name than the class has, if it was given one."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -55,12 +57,12 @@ class Node:
 
     def name(self) -> str:
         """The node's name, as errors give it."""
-        return type(self).__name__
+        return getattr(self, "title", type(self).__name__)
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes of the inputs, as PyTorch shows them."""
-        made = (None if type(edge) is Untracked else edge for edge in self.edges())
+        made = (None if type(edge) is Untracked else shown(edge) for edge in self.edges())
         return tuple((edge, 0) for edge in made) + ((None, 0),) * self.numbers
 
     @property
@@ -209,11 +211,18 @@ class Retain:
 
 
 def name_node(t: Tensor, name: str) -> None:
-    """Call the node that made a new tensor by another name."""
+    """Call the node that made a new tensor by another name, as ``shown`` does when it is read."""
     node = t._e
-    cls: Any = type(node)
-    if not is_leaf_edge(node) and cls.__name__ != name:
-        node.__class__ = _named(cls, name)
+    if not is_leaf_edge(node):
+        node.title = name
+
+
+def shown(node: Any) -> Any:
+    """A node as users see it: of a class that has its name."""
+    name = getattr(node, "title", None)
+    if name is not None and type(node).__name__ != name:
+        node.__class__ = _named(type(node), name)
+    return node
 
 
 @functools.cache

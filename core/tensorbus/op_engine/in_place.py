@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from tensorbus._base.dtypes import can_cast
 from tensorbus._base.errors import leaf_inplace_error
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD
-from tensorbus.autograd.node import AccumulateGrad, Node, follow, next_sequence
+from tensorbus.autograd.node import AccumulateGrad, Node, follow, name_node, next_sequence
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of, recipe_of, replay, requires_grad
@@ -156,6 +157,26 @@ def rebase(x: Tensor, edge: Any, lost: bool = False) -> None:
         edge_of(x)
 
 
+def record_as(x: Tensor, name: str) -> Tensor:
+    """Call the node of a write by its name, unless it was one into a view."""
+    if (x._b is None or x._b is PERMUTED) and x._e is not None and (GRAD.on or THREAD.on):
+        name_node(x, name)
+    return x
+
+
+def recorded_as(name: str) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
+    """Name the nodes of a function that writes into its first operand."""
+
+    def decorate(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        @functools.wraps(f)
+        def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+            return record_as(f(self, *args, **kwargs), name)
+
+        return call
+
+    return decorate
+
+
 def _memory_order(x: Tensor) -> tuple[int, ...]:
     """The dimensions from the one of the largest stride to the one of the smallest."""
     strides = x._k.layout(x._a)[2]
@@ -178,7 +199,7 @@ class CopySlices(Node):
     order: tuple[int, ...] | None
 
     def name(self) -> str:
-        return "torch::autograd::CopySlices"
+        return getattr(self, "title", "torch::autograd::CopySlices")
 
     def run(self, g: Any) -> tuple[Any, ...]:
         kept = written = None

@@ -13,6 +13,7 @@ from tensorbus._base.modes import RARE
 from tensorbus._device import defaults
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import METHODS
@@ -43,10 +44,13 @@ def promoted(row: Row, a: Any, b: Any) -> Any:
     if row.check is not None:
         row.check(a, b)
     kind = common_kind(row, a, b)
-    a, b = (operand(x, kind) for x in (a, b))
-    if type(b) is not Tensor:  # the generated text knows that class and Parameter
-        b = plain(b)
-    return core(row.name)(a, b)
+    left, right = operand(a, kind), operand(b, kind)
+    if type(right) is not Tensor:  # the generated text knows that class and Parameter
+        right = plain(right)
+    made = core(row.name)(left, right)
+    if made._e is not None and row.left_number_node_name and not isinstance(a, Tensor):
+        name_node(made, row.left_number_node_name)
+    return made
 
 
 def operand(x: Any, kind: Kind) -> Tensor:

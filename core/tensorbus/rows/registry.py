@@ -105,6 +105,8 @@ class Row:
     node_name: str = ""
     number_node_name: str = ""
     """The node's name where the second operand is a Python number, if it is another."""
+    left_number_node_name: str = ""
+    """The same where the first operand is one."""
     tensors: tuple[str, ...] = field(init=False)
     optional: tuple[str, ...] = field(init=False)
     arguments: tuple[str, ...] = field(init=False)

@@ -13,7 +13,7 @@ from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.history import edge_of
-from tensorbus.op_engine.in_place import check_write, in_place
+from tensorbus.op_engine.in_place import check_write, in_place, recorded_as
 from tensorbus.op_engine.mixed_operands import operand
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
@@ -176,6 +176,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 
 @public(function=False)
+@recorded_as("PutBackward0")
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Write *source* at indices of the flattened tensor; negative ones count from the end."""
     if index._k.dtype is not dtypes.int64:
@@ -293,6 +294,7 @@ def _write_slices(x: Tensor, d: int, i: Tensor, source: Any, op: str) -> Tensor:
 
 
 @public(function=False)
+@recorded_as("IndexAddBackward0")
 def index_add_(
     self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: complex = 1
 ) -> Tensor:
@@ -314,6 +316,7 @@ def index_add(
 
 
 @public(function=False)
+@recorded_as("IndexCopyBackward0")
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Write *source* into the slices at the indices."""
     d = wrap_dim(dim, len(self._s))

@@ -13,7 +13,7 @@ from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.history import edge_of
-from tensorbus.op_engine.in_place import check_write, in_place
+from tensorbus.op_engine.in_place import check_write, in_place, record_as
 from tensorbus.op_engine.mixed_operands import operand
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
@@ -235,9 +235,12 @@ def scatter_(
     reduce: str | None = None,
 ) -> Tensor:
     """In-place version of ``scatter``."""
+    given = src
     src, op = _scatter_op(self, src, value, reduce)
     d, i = _checked("scatter", self, dim, index, src)
-    return _nothing_written(self, src) if i is None else _write(self, d, i, src, op)
+    if i is None:
+        return _nothing_written(self, src)
+    return record_as(_write(self, d, i, src, op), _scatter_node(self, dim, index, given))
 
 
 @public(out=SAME)

@@ -10,14 +10,17 @@ from tensorbus.op_engine.argument_checks import tensor_or_number
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.in_place import check_history, check_write, rebase
+from tensorbus.op_engine.in_place import check_history, check_write, rebase, record_as
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import fitted
 from tensorbus.rows.layouts import broadcast_shapes
 
 
-def write_values(self: Tensor, src: Any) -> Tensor:
-    """Write another tensor's values, or a number, into elements that do not overlap."""
+def write_values(self: Tensor, src: Any, name: str = "CopyBackwards") -> Tensor:
+    """Write another tensor's values, or a number, into elements that do not overlap.
+
+    *name* is that of the node of the write.
+    """
     if not isinstance(src, Tensor):
         check_bits(src)
         src = from_array(self._k.full((), src), self._k)
@@ -34,6 +37,7 @@ def write_values(self: Tensor, src: Any) -> Tensor:
     bump(self)
     if recording:
         rebase(self, y._e, lost=True)
+        record_as(self, name)
     return self
 
 
@@ -59,10 +63,10 @@ def fill_(self: Tensor, value: Any) -> Tensor:
                 "fill_ only supports 0-dimension value tensor but got tensor with "
                 f"{len(value._s)} dimensions."
             )
-        return copy_(self, value)
+        return write_values(self, value, "FillBackward3")
     value = fitted(value, self._k.dtype)
     if check_history(self):
-        return copy_(self, value)
+        return write_values(self, value, "FillBackward2")
     self._k.copy_(self._a, value)
     bump(self)
     return self
@@ -83,4 +87,4 @@ def fill(input: Tensor, value: Any) -> Tensor:
 @public(function=False)
 def zero_(self: Tensor) -> Tensor:
     """Write zeros everywhere."""
-    return fill_(self, 0)
+    return record_as(fill_(self, 0), "ZeroBackward0")

@@ -116,6 +116,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 
 
 @public()
+@composed(node="StackBackward0")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of *r* elements of a vector, as rows, in the vector's order."""
     check_tensors("combinations", input=input)

@@ -193,8 +193,10 @@ def _contracted(operands: list[Tensor], names: list[list[int]], shown: list[int]
     if dims:
         a = a.sum(dims)
         labels = [n for n in labels if n in shown]
-    a = a.permute([labels.index(n) for n in shown])
-    return a.expand([sizes[n] for n in shown])
+    if labels != shown or (len(operands) == 1 and not dims):
+        a = a.permute([labels.index(n) for n in shown])
+    shape = tuple(sizes[n] for n in shown)
+    return a if a._s == shape else a.expand(shape)
 
 
 def _without_repeats(x: Tensor, labels: list[int]) -> tuple[Tensor, list[int]]:

@@ -30,6 +30,7 @@ def ger(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 @public(out=SAME)
+@composed(node="VdotBackward0")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """The inner product of two vectors, the first one conjugated."""
     check_tensors("vdot", input=input, other=other)
@@ -156,6 +157,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 
 @public(out=True)
+@composed(node="UnsafeViewBackward0")
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: every element of *input* times all of *other*."""
     check_tensors("kron", input=input, other=other)
@@ -209,6 +211,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 
 @public(method=False)
+@composed(node="ViewBackward0")
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices, in the order that costs least."""
     if not matrices:
@@ -220,6 +223,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 
 
 @public(name="linalg_multi_dot", function=False, method=False, out=SAME)
+@composed(node="ViewBackward0")
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of several matrices, in the order that costs least; the ends may be vectors."""
     given = list(tensors)

@@ -125,6 +125,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {len(input._s)}D")
 
 
+@composed(node="DiagonalBackward0_copy")
 def _diagonal_copy(x: Tensor, offset: int) -> Tensor:
     return core("clone")(diagonal(x, offset))
 

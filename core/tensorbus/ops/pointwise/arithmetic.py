@@ -13,7 +13,7 @@ from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.in_place import in_place
+from tensorbus.op_engine.in_place import in_place, recorded_as
 from tensorbus.op_engine.mixed_operands import binary, common_kind, operand
 from tensorbus.op_engine.operands import check_operands
 from tensorbus.op_engine.promotion import result_type
@@ -35,6 +35,7 @@ row(
     doc="``x / y`` rounded down; the operands broadcast.",
     domain="number",
     divides=True,
+    node_name="DivBackward2",
     composite=lambda F, x, y: F.floor_divide(x, y),
     x=lambda F, g: F.zeros(tuple(g.shape)),
     y=lambda F, g: F.zeros(tuple(g.shape)),
@@ -47,6 +48,7 @@ row(
     "binary",
     doc="``x / y`` rounded towards 0; the operands broadcast.",
     domain="ordered float",
+    node_name="DivBackward2",
     composite=lambda F, x, y: F.trunc(F.div(x, y)),
     x=lambda F, g: F.zeros(tuple(g.shape)),
     y=lambda F, g: F.zeros(tuple(g.shape)),
@@ -124,7 +126,7 @@ FUNCTIONS["subtract"] = FUNCTIONS["sub"]
 
 
 @public(method=False)
-@composed(node="RsubBackward1")
+@composed(node=lambda _, other, **__: f"RsubBackward{not isinstance(other, Tensor):d}")
 def rsub(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
     """``other - alpha * input``."""
     refuse_bool(other, input)
@@ -200,6 +202,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
 
 
 @public(function=False)
+@recorded_as("AddcmulBackward0")
 def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """In-place version of ``addcmul``."""
     return _added_in_place("addcmul_", self, tensor1, tensor2, value, _product)
@@ -216,6 +219,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
 
 
 @public(function=False)
+@recorded_as("AddcdivBackward0")
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """In-place version of ``addcdiv``."""
     return _added_in_place("addcdiv_", self, tensor1, tensor2, value, _quotient)

@@ -69,14 +69,14 @@ binary("add", doc="``input + other``", operator="add", alpha=True, commutes=True
        on_bool="bitwise_or",
        number_inputs=1, x=lambda F, g: g, y=lambda F, g: g)
 binary("sub", doc="``input - other``", operator="sub", domain="number", alpha=True,
-       check=refuse_bool,
+       check=refuse_bool, left_number_node_name="RsubBackward1",
        number_inputs=1, x=lambda F, g: g, y=lambda F, g: F.neg(g))
 binary("mul", doc="``input * other``", operator="mul", aliases=("multiply",), commutes=True,
        on_bool="bitwise_and",
        number_inputs=1,
        x=lambda F, g, y: F.mul(g, y), y=lambda F, g, x: F.mul(g, x))
 binary("div", doc="``input / other``, true division", operator="truediv", domain="float",
-       number_inputs=1, x=lambda F, g, y: F.div(g, y),
+       number_inputs=1, left_number_node_name="MulBackward0", x=lambda F, g, y: F.div(g, y),
        y=lambda F, g, y, out: F.neg(F.div(F.mul(g, out), y)))
 binary("floor_divide", doc="``input // other``, rounded towards minus infinity", divides=True,
        operator="floordiv", domain="ordered number", **no_derivative("floor_divide"))
@@ -93,7 +93,8 @@ binary("remainder", doc="The remainder of division with the sign of *other*",
        composite=lambda F, x, y: of.remainder(F, x, y),
        x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.div_floor(x, y))))
 binary("pow", doc="``input ** exponent``", node_name="PowBackward1",
-       number_node_name="PowBackward0", numbers=EITHER, operator="pow", domain="number",
+       number_node_name="PowBackward0", left_number_node_name="PowBackward2",
+       numbers=EITHER, operator="pow", domain="number",
        x=lambda F, g, x, y, y_number: of.pow_base(F, g, x, y, y_number),
        y=lambda F, g, x, y, out: of.pow_exponent(F, g, x, y, out))
 binary("atan2", doc="The angle of the point ``(other, input)``", numbers=NONE,

@@ -9,6 +9,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.operands import EITHER, NONE
 from tensorbus.op_engine.public import public
@@ -62,6 +63,7 @@ binary("logaddexp2", doc="``log2(2**input + 2**other)`` without overflow",
        y=lambda F, g, x, y: F.mul(g, F.sigmoid(F.mul(F.sub(y, x), math.log(2.0)))))
 binary("xlogy", doc="``input * log(other)``, 0 where *input* is 0",
        numbers=EITHER, domain="ordered float",
+       number_node_name="XlogyBackward2", left_number_node_name="XlogyBackward1",
        composite=lambda F, x, y: _xlogy(F, x, F.log(y), y),
        x=lambda F, g, x, y, y_number: _xlogy_left(F, g, x, y, y_number),
        y=lambda F, g, x, y: F.mul(g, F.div(x, y)))
@@ -374,6 +376,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 
 
 @public(out=True, inplace=True)
+@composed(node="MvlgammaBackward0")
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of *p* dimensions."""
     if p < 1:

@@ -8,7 +8,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._tensor.tensor import Tensor, bump
 from tensorbus.autograd.grad_mode import no_grad
-from tensorbus.op_engine.in_place import check_write, rebase
+from tensorbus.op_engine.in_place import check_write, rebase, record_as
 from tensorbus.op_engine.public import public
 from tensorbus.ops.random.choices import draw_bernoulli
 from tensorbus.ops.random.random import (
@@ -22,12 +22,13 @@ from tensorbus.ops.random.random import (
 from tensorbus.random import Generator
 
 
-def _write(t: Tensor, array: Any) -> Tensor:
+def _write(name: str, t: Tensor, array: Any) -> Tensor:
     recorded = check_write(t)
     t._k.copy_(t._a, array)
     bump(t)
     if recorded:
         rebase(t, None)
+        record_as(t, name)
     return t
 
 
@@ -67,7 +68,7 @@ def uniform_(
         u = k.where(k.lt(u, high), u, k.number(low))
     elif low:
         u = k.add(u, complex(low, low))
-    return _write(self, u)
+    return _write("UniformBackward0", self, u)
 
 
 @public(function=False)
@@ -79,7 +80,7 @@ def normal_(
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     k = checked(self._k, NORMAL)
     z = draw_normal(k, tuple(self._s), generator)
-    return _write(self, k.add(k.mul(z, float(std)), float(mean)))
+    return _write("NormalBackward0", self, k.add(k.mul(z, float(std)), float(mean)))
 
 
 @public(function=False)
@@ -99,7 +100,8 @@ def random_(
         d = self._k.dtype
         digits = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8}.get(d.name)
         to = 2 if d is dtypes.bool else 2**digits + 1 if digits else dtypes.iinfo(d).max + 1
-    return _write(self, draw_integers(self._k, tuple(self._s), int(low), int(to), generator))
+    drawn = draw_integers(self._k, tuple(self._s), int(low), int(to), generator)
+    return _write("RandomBackward0", self, drawn)
 
 
 @public(function=False)
@@ -112,7 +114,8 @@ def bernoulli_(
             f"\"bernoulli_scalar_cpu_\" not implemented for '{scalar_name(self._k.dtype)}'"
         )
     with no_grad():
-        return _write(self, draw_bernoulli(self._k, tuple(self._s), p, generator))
+        drawn = draw_bernoulli(self._k, tuple(self._s), p, generator)
+        return _write("BernoulliBackward2", self, drawn)
 
 
 @public(function=False)
@@ -127,4 +130,4 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
     if not lambd > 0.0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     u = draw_uniform(k, tuple(self._s), generator)
-    return _write(self, k.mul(k.log1p(k.neg(u)), -1.0 / lambd))
+    return _write("ExponentialBackward0", self, k.mul(k.log1p(k.neg(u)), -1.0 / lambd))

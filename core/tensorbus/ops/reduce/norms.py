@@ -9,6 +9,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.argument_checks import as_number
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
@@ -142,7 +143,11 @@ def vector_norm(
     if 0 in x._s and (order < 0 or order == math.inf):
         _refuse_empty(x, order, dim, dims)
     r = core("vector_norm")(x, order, dims)
-    return core("view")(r, kept(tuple(x._s), dims)) if keepdim else r
+    if keepdim:
+        r = core("view")(r, kept(tuple(x._s), dims))
+        if r._e is not None:
+            name_node(r, "LinalgVectorNormBackward0")
+    return r
 
 
 def _refuse_empty(x: Tensor, order: float, dim: Any, dims: tuple[int, ...]) -> None:

@@ -110,6 +110,7 @@ def _moments(name: str, input: Tensor, spread: Any, args: Any) -> tuple[Tensor, 
 
 
 @public(method=False)
+@composed(node="StdMeanBackward0")
 def std_mean(
     input: Tensor,
     dim: bool | int | Sequence[int] | None = None,
@@ -123,6 +124,7 @@ def std_mean(
 
 
 @public(method=False)
+@composed(node="VarMeanBackward0")
 def var_mean(
     input: Tensor,
     dim: bool | int | Sequence[int] | None = None,

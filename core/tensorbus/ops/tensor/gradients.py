@@ -19,6 +19,7 @@ from tensorbus.autograd.node import (
     hooks_of,
     is_leaf_edge,
     refuse_inference,
+    shown,
 )
 from tensorbus.op_engine.history import edge_of, requires_grad
 from tensorbus.op_engine.public import METHODS, public
@@ -94,7 +95,7 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
 def _grad_fn(self: Tensor) -> Node | None:
     """The node that made it, or None for a leaf."""
     edge = edge_of(self)
-    return None if is_leaf_edge(edge) else edge
+    return None if is_leaf_edge(edge) else shown(edge)
 
 
 def _set_requires_grad(self: Tensor, value: bool) -> None:

@@ -9,7 +9,7 @@ from tensorbus._tensor.tensor import PERMUTED, Tensor, bump
 from tensorbus.autograd.grad_mode import inference_mode
 from tensorbus.autograd.node import AccumulateGrad, follow
 from tensorbus.op_engine.history import RESHAPED
-from tensorbus.op_engine.in_place import check_history
+from tensorbus.op_engine.in_place import check_history, record_as
 from tensorbus.op_engine.public import FUNCTIONS, METHODS
 from tensorbus.ops.views.dimension_order import t, transpose
 from tensorbus.ops.views.shape import squeeze, unsqueeze
@@ -34,6 +34,13 @@ def _become(self: Tensor, view: Tensor) -> Tensor:
     return self
 
 
+_NODES = {
+    "t_": "TBackward1",
+    "transpose_": "TransposeBackward1",
+    "unsqueeze_": "UnsqueezeBackward1",
+}
+
+
 def _in_place(view: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     def form(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_history(self)
@@ -43,7 +50,8 @@ def _in_place(view: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
             )
         with inference_mode(False):  # no element changes, so that the history holds in any mode
             made = view(self, *args, **kwargs)
-        return _become(self, made)
+        _become(self, made)
+        return record_as(self, _NODES[name]) if name in _NODES else self
 
     form.__name__ = form.__qualname__ = name
     form.__doc__ = f"In-place version of ``{name[:-1]}``: no element moves."
