@@ -221,7 +221,8 @@ def shown(node: Any) -> Any:
     """A node as users see it: of a class that has its name."""
     name = getattr(node, "title", None)
     if name is not None and type(node).__name__ != name:
-        node.__class__ = _named(type(node), name)
+        cls: Any = type(node)
+        node.__class__ = _named(cls, name)
     return node
 
 
