@@ -6,13 +6,33 @@ from typing import TYPE_CHECKING, Any
 
 from tensorbus import discovery
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._device.defaults import accelerator_type
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import current_index, set_current_index
 from tensorbus.plugin.backend import Backend
 
 
-def is_available(type: str) -> bool:
-    """Whether a device of this type can be used here; never raises.
+def current_accelerator(check_available: bool = False) -> Device | None:
+    """The accelerator of this program, without an index; None where there is only the CPU.
+
+    That is the type of the default device, or ``cuda`` where such a device can be used.
+
+    >>> import tensorbus
+    >>> device = tensorbus.accelerator.current_accelerator() or tensorbus.device("cpu")
+    """
+    type = accelerator_type()
+    return None if type is None or (check_available and not device_count(type)) else Device(type)
+
+
+def _type(type: str | None) -> str:
+    found = type or accelerator_type()
+    if found is None:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return found
+
+
+def is_available(type: str | None = None) -> bool:
+    """Whether a device of this type can be used here, None: an accelerator; never raises.
 
     >>> import tensorbus
     >>> tensorbus.accelerator.is_available("cpu")
@@ -21,12 +41,29 @@ def is_available(type: str) -> bool:
     return device_count(type) > 0
 
 
-def device_count(type: str) -> int:
-    """How many devices of this type can be used here; 0 where plugin or library is missing."""
+def device_count(type: str | None = None) -> int:
+    """How many devices of this type can be used here; 0 where plugin or library is missing.
+
+    Without *type* the accelerator's devices are counted: 0 where there is none.
+    """
+    type = type or accelerator_type()
     try:
-        return discovery.backend(type).device_count()
+        return 0 if type is None else discovery.backend(type).device_count()
     except RuntimeError:
         return 0
+
+
+def current_device_index() -> int:
+    """The index of the accelerator that is current; ``RuntimeError`` where there is none."""
+    return current_index(_type(None))
+
+
+def set_device_index(device: Any) -> None:
+    """Make an accelerator current, by its index or as a device; RuntimeError for one not here."""
+    set_device(device)
+
+
+current_device_idx, set_device_idx = current_device_index, set_device_index
 
 
 def current_device(type: str) -> int:
@@ -46,9 +83,9 @@ def set_device(device: Any) -> None:
     set_current_index(d.type, index)
 
 
-def synchronize(device: Any) -> None:
-    """Wait for a device's work; raises what went wrong there."""
-    backend, index = _found(device)
+def synchronize(device: Any = None) -> None:
+    """Wait for a device's work, None: the current accelerator's; raises what went wrong there."""
+    backend, index = _found(_type(None) if device is None else device)
     backend.synchronize(index)
 
 

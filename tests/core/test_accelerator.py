@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tensorbus as tb
+from tensorbus import discovery
 
 
 def test_the_usual_line_of_programs_gives_a_device_that_works() -> None:
@@ -31,6 +32,33 @@ def test_current_device(device: str) -> None:
     assert tb.accelerator.memory_allocated(device) >= 0
     with pytest.raises(RuntimeError, match="invalid device .*:7"):
         tb.accelerator.set_device(f"{device}:7")
+
+
+def test_the_accelerator_is_the_default_device_or_cuda() -> None:
+    accelerator = tb.accelerator
+    if not tb.cuda.is_available():
+        assert accelerator.current_accelerator() is None
+        assert (accelerator.is_available(), accelerator.device_count()) == (False, 0)
+        for call in (accelerator.current_device_index, accelerator.synchronize):
+            with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is"):
+                call()
+        with pytest.raises(RuntimeError, match="Cannot access accelerator device 0 when none is"):
+            tb.ones(1).to(0)
+    with discovery.plugged(type(discovery.backend("cpu"))()) as name:
+        before = tb.get_default_device()
+        tb.set_default_device(name)
+        try:
+            assert accelerator.current_accelerator() == tb.device(name)
+            assert accelerator.current_accelerator(check_available=True) == tb.device(name)
+            assert accelerator.is_available() and accelerator.device_count() == 1
+            accelerator.set_device_index(0)
+            assert accelerator.current_device_index() == accelerator.current_device_idx() == 0
+            accelerator.synchronize()
+            assert tb.ones(1, device="cpu").to(0).device == tb.device(f"{name}:0")
+            with pytest.raises(RuntimeError, match="invalid device"):
+                accelerator.set_device_index(3)
+        finally:
+            tb.set_default_device(before)
 
 
 def test_constants() -> None:

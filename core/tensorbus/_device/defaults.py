@@ -6,6 +6,7 @@ import functools
 import threading
 from typing import Any
 
+from tensorbus import discovery
 from tensorbus._device.device import device as Device
 
 
@@ -30,6 +31,20 @@ def _cpu() -> Device:
 def set_default_device(device: Any) -> None:
     """Set the device of new tensors; None restores the CPU."""
     _local.device = None if device is None else Device(device)
+
+
+def accelerator_type() -> str | None:
+    """The type that is meant where none is named: the default device's, unless that is the CPU.
+
+    Else cuda, where it can be used, since programs count on that.
+    """
+    type = get_default_device().type
+    if type != "cpu":
+        return type
+    try:
+        return "cuda" if discovery.backend("cuda").device_count() else None
+    except RuntimeError:
+        return None
 
 
 def push_device(device: Device) -> None:

@@ -79,14 +79,14 @@ class device:
 
 
 def _accelerator(index: int) -> device:
-    """The device that an index alone means: one of the default device's type, if not the CPU."""
+    """The device that an index alone means: one of the accelerator's type."""
     from tensorbus._device import defaults
 
-    type = defaults.get_default_device().type
-    if type == "cpu":
+    type = defaults.accelerator_type()
+    if type is None:
         raise RuntimeError(
-            f"Cannot access accelerator device {index} when none is the default device: name its "
-            f"type too, as in device('TYPE:{index}')"
+            f"Cannot access accelerator device {index} when none is available: name its type too, "
+            f"as in device('TYPE:{index}'), or make one the default device"
         )
     return device(type, index)
 
