@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ports import own_port
 
 ROOM = Path(__file__).with_name("cable_room.py")
 PRELUDE = """
@@ -57,13 +58,6 @@ class Ended:
     out: str
     err: str
     seconds: float = 0.0
-
-
-def free_port() -> int:
-    """A port of loopback that was free a moment ago."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Zygote:
@@ -138,7 +132,7 @@ class Job:
     def __init__(
         self, zygote: Zygote, program: str, size: int, env: dict[str, str], ranks: Any = None
     ):
-        self.port, self.size = free_port(), size
+        self.port, self.size = own_port(), size
         self.started = time.monotonic()
         base = {k: v for k, v in os.environ.items() if not k.startswith("TENSORBUS_DIST")}
         base["TENSORBUS_JOB_SECRET"] = secrets.token_hex(8)

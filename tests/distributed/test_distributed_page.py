@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ports import own_port
+
 import tensorbus.distributed as dist
 from tensorbus.plugin import COMM_OPTIONAL, COMM_REQUIRED, Comm
 
@@ -16,10 +18,8 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
 
 
 def test_the_first_example_runs_on_two_ranks(tmp_path):
-    server = dist.TCPStore("127.0.0.1", 0, is_master=True)
-    server.close()  # a port that was free a moment ago
     program = tmp_path / "all_ranks.py"
-    program.write_text(BLOCKS[0].replace("29500", str(server.port)))
+    program.write_text(BLOCKS[0].replace("29500", str(own_port())))
     ranks = [
         subprocess.Popen([sys.executable, program, str(r)], stdout=subprocess.PIPE, text=True)
         for r in range(2)

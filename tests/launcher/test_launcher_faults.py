@@ -9,6 +9,7 @@ import socket
 import time
 
 import pytest
+from ports import own_port
 
 RANK = "import os, signal, subprocess, sys, time\nrank = int(os.environ['RANK'])\n"
 SLEEP = RANK + "print('runs', flush=True); time.sleep(100)\n"
@@ -214,14 +215,8 @@ def test_after_the_last_restart_the_status_is_the_ranks(launcher):
 
 
 # -- several nodes -----------------------------------------------------------------------------
-def free_port() -> str:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return str(s.getsockname()[1])
-
-
 def nodes(launcher, script: str, *more: str, counts: tuple[int, ...] = (1, 2)):
-    port = free_port()
+    port = own_port()
     return [
         launcher.start(
             "--nproc", str(count), "--nnodes", str(len(counts)), "--node-rank", str(node),
@@ -252,7 +247,7 @@ def test_a_node_waits_for_the_first(launcher):
         ["--nnodes", "2", "--node-rank", node, "--master-addr", "127.0.0.1", script]
         for node in ("0", "1")
     )
-    port = ["--master-port", free_port()]
+    port = ["--master-port", str(own_port())]
     waiting = launcher.start(*port, *second, TENSORBUS_JOB_SECRET="shared")
     assert "waiting for the launcher of node 0" in waiting.stderr.readline()
     assert launcher.run(*port, *first, TENSORBUS_JOB_SECRET="shared").stdout == "[rank 0] 0\n"

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ports import own_port
 
 from tensorbus import cli
 from tensorbus.distributed.run import main, ports
@@ -23,12 +24,6 @@ names = ("RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK MASTER_ADDR MAS
          "TORCHELASTIC_RUN_ID OMP_NUM_THREADS OPENBLAS_NUM_THREADS").split()
 print(json.dumps({n: os.environ.get(n) for n in names} | {"argv": sys.argv[1:]}))
 """
-
-
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def cards(out: str) -> list[dict]:
@@ -224,7 +219,7 @@ def test_the_examples_of_the_page(launcher):
     shown = re.search(r"^\$ tensorbus run (--nproc 2) train.py\n(.*?)^```", page, re.M | re.S)
     done = launcher.run(*shown[1].split(), launcher.script(train, "train.py"))
     assert sorted(done.stdout.splitlines()) == shown[2].splitlines(), done.stderr
-    port = str(free_port())
+    port = str(own_port())
     script = launcher.script(ranks.replace("29500", port), "ranks.py")
     out = subprocess.check_output([sys.executable, script], text=True, timeout=60)
     assert sorted(out.splitlines()) == ["rank 0 has [2.0, 2.0]", "rank 1 has [2.0, 2.0]"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ports import own_port
 
 import tensorbus as tb
 from tensorbus import nn
@@ -103,14 +103,11 @@ def assert_same(got: list[np.ndarray], want: list[np.ndarray], tolerance: float 
 
 def processes(command: list[Any], size: int, timeout: float = 40) -> list[tuple[int, str]]:
     """Run a program as the ranks of a job: how each ended and what it wrote."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
     env = {k: v for k, v in os.environ.items() if not k.startswith("TENSORBUS_DIST")}
     env |= {
         "TENSORBUS_JOB_SECRET": secrets.token_hex(8),
         "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
+        "MASTER_PORT": str(own_port()),
         "WORLD_SIZE": str(size),
     }
     ranks = [

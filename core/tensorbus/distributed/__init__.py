@@ -49,6 +49,7 @@ from tensorbus.distributed.lifecycle import (
     is_available,
     is_backend_available,
     is_initialized,
+    is_torchelastic_launched,
     new_group,
     split_group,
 )
@@ -128,6 +129,7 @@ __all__ = [
     "is_available",
     "is_backend_available",
     "is_initialized",
+    "is_torchelastic_launched",
     "isend",
     "local",
     "monitored_barrier",

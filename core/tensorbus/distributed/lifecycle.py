@@ -32,6 +32,11 @@ def is_initialized() -> bool:
     return current().default is not None
 
 
+def is_torchelastic_launched() -> bool:
+    """Whether the launcher started this process, as one that restarts ranks."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
+
+
 def is_backend_available(backend: str) -> bool:
     """Whether a comm of that name, or all of ``"cpu:tcp,cuda:other"``, can be loaded."""
     try:
