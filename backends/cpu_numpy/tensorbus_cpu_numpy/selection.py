@@ -12,6 +12,7 @@ from tensorbus.plugin.array_library.table import ALL, REAL
 
 TABLE = Table()
 
+_ONE = np.int8(1)
 _SMALL = 4096
 """Below so many elements ``np.where`` is faster even on a random mask."""
 
@@ -27,19 +28,31 @@ def _where(xp: Any, dtype: dtype) -> Kernel | None:
         if c.size < _SMALL:
             result = np.where(c, x, y)
         else:
-            # NumPy branches on each element; a random mask mispredicts half of them. All bits
-            # of -1 are set, so this takes the bits of x where c holds and of y elsewhere.
-            y = y.view(integer)
-            mask = np.negative(c.view(np.int8)).astype(integer, copy=False)
-            result = np.bitwise_and(mask, x.view(integer) ^ y)
-            result ^= y
-            result = result.view(own)
+            result = chosen(c.view(np.int8), x.view(integer), y.view(integer)).view(own)
         if out is None:
             return result
         out[...] = result
         return out
 
+    def chosen(c: Array, x: Array, y: Array) -> Array:
+        # NumPy branches on each element; a random mask mispredicts half of them. All bits of -1
+        # are set, so this takes the bits of x where c holds and of y elsewhere.
+        if not x.ndim and not x:
+            return _masked(np.subtract(c, _ONE), y)
+        if not y.ndim and not y:
+            return _masked(np.negative(c), x)
+        mask = np.negative(c).astype(integer, copy=False)
+        result = np.bitwise_and(mask, x ^ y)
+        result ^= y
+        return result
+
     return where
+
+
+def _masked(mask: Array, x: Array) -> Array:
+    """The bits of *x* where those of *mask* are set, and none elsewhere."""
+    mask = mask.astype(x.dtype, copy=False)
+    return np.bitwise_and(mask, x, mask if mask.shape == x.shape else None)
 
 
 @TABLE.row("relu", *REAL)
