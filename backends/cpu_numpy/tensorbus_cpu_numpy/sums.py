@@ -162,3 +162,14 @@ def _all(xp: Any, dtype: dtype) -> Kernel:
 # On bool the largest and the least are "any" and "all", which stop early and run vectorised.
 TABLE.add("amax", (BOOL,), _any)
 TABLE.add("amin", (BOOL,), _all)
+
+
+@TABLE.row("logcumsumexp", FLOAT)
+def _logcumsumexp(xp: Any, dtype: dtype) -> Kernel:
+    own = np.dtype(dtype.name)
+
+    def logcumsumexp(x: Array, dim: int) -> Array:
+        # One pass, each sum from the one before: in float64 none of the digits are lost.
+        return np.logaddexp.accumulate(x, dim, np.float64).astype(own, copy=False)
+
+    return quiet(logcumsumexp)
