@@ -139,3 +139,20 @@ def test_a_view_exists_where_pytorch_has_one(oracle: Any) -> None:
         else:
             assert found is not None, (shape, how, sizes)
             assert [s for s, n in zip(found, sizes, strict=True) if n > 1] == expected
+
+
+ONES = {
+    "torch.ones(1, 3).T + torch.ones(1)": (1, 3),
+    "torch.ones(3, 4).T[:, :1] + torch.ones(1)": (1, 4),
+    "torch.ones(2, 3)[:, :1].T * torch.ones(5, 1, 1)": (2, 1, 1),
+    "torch.ones(4, 1, 3).transpose(0, 1) - torch.ones(3)": (3, 3, 1),
+    "torch.ones(3)[:, None] + torch.ones(1, 1, 1)": (3, 1, 1),
+    "torch.ones(4, 2, 3)[:, :1] * torch.ones(3)": (3, 3, 1),
+    "torch.ones(4)[:, None] * torch.ones(3)": (3, 1),
+}
+"""Views with dimensions of size 1 that broadcast, and the strides of the result in PyTorch."""
+
+
+def test_broadcast_views_keep_the_strides_of_sizes_of_one() -> None:
+    found = {p: eval(p, {"torch": tb}).stride() for p in ONES}
+    assert found == ONES

@@ -25,11 +25,12 @@ def pointwise(row: Row, k: Kind, *operands: Any) -> tuple[Any, Size, Any]:
         if t._b is not None and t._b is not PERMUTED:
             t._e = edge_of(t)
     arrays = [o._a if isinstance(o, Tensor) else o for o in operands]
-    if all(t._b is None or k.is_contiguous(t._a) for t in tensors) and not (
-        any(t._b is not None and 1 in t._s for t in tensors) and _stretched(row, operands)
-    ):
+    if all(t._b is None or k.is_contiguous(t._a) for t in tensors):
         r = entry(*arrays)
-        return r, size_of(r.shape), None
+        base = None
+        if 1 in r.shape and _stretched(row, operands):
+            r, base = laid_out(row.result_kind(k), r, *tensors)
+        return r, size_of(r.shape), base
     shape = tuple(broadcast_shapes(*(t._s for t in tensors)))
     laid = [(tuple(t._s), tuple(t._k.layout(t._a)[2])) for t in tensors]
     strides = pointwise_strides(shape, *laid)
@@ -39,8 +40,10 @@ def pointwise(row: Row, k: Kind, *operands: Any) -> tuple[Any, Size, Any]:
 
 
 def _stretched(row: Row, operands: tuple[Any, ...]) -> bool:
-    """Whether operands differ in shape: then strides of dimensions of size 1 are kept too."""
+    """Whether views and operands of other shapes meet: strides of sizes of 1 are kept then."""
     if row.form != "binary":
+        return False
+    if not any(isinstance(o, Tensor) and o._b is not None and 1 in o._s for o in operands):
         return False
     shapes = [o._s if isinstance(o, Tensor) else () for o in operands]
     return any(s != shapes[0] for s in shapes)
