@@ -10,6 +10,9 @@ from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._base.dtypes import dtype
 from tensorbus._dispatch.kinds import check_bits
 
+ANY_HOLDS = 6e4
+"""Every floating point dtype has numbers as large as this."""
+
 
 def fitted(value: Any, d: dtype) -> Any:
     """A Python number as a dtype takes it: fractions are dropped for integers.
@@ -25,6 +28,9 @@ def fitted(value: Any, d: dtype) -> Any:
     ...
     RuntimeError: value cannot be converted to type int8_t without overflow
     """
+    t = type(value)
+    if (t is float or t is int) and d.is_floating_point and -ANY_HOLDS <= value <= ANY_HOLDS:
+        return value
     check_bits(value)
     if d.category == dtypes.BOOL:
         return bool(value)

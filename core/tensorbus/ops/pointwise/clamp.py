@@ -15,8 +15,7 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.mixed_operands import common_kind
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.scalars import fitted
-from tensorbus.ops.pointwise.declaring import ANY_HOLDS
+from tensorbus.op_engine.scalars import ANY_HOLDS, fitted
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import ROWS, row
 

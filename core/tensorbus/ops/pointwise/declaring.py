@@ -18,7 +18,7 @@ from tensorbus.op_engine.out import CAST, SAME, write_out
 from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import FUNCTIONS, METHODS, Lazy
-from tensorbus.op_engine.scalars import fitted
+from tensorbus.op_engine.scalars import ANY_HOLDS, fitted
 from tensorbus.rows.registry import ROWS, row
 
 
@@ -147,8 +147,6 @@ def binary(
 
 
 _ONE = 1
-ANY_HOLDS = 6e4
-"""Every floating point dtype has numbers as large as this."""
 
 
 def scaled(input: Any, other: Any, alpha: Any) -> Any:
