@@ -299,3 +299,15 @@ def test_a_named_node_differentiates(program: str) -> None:
     result = made(tensorbus, program)
     if not result.is_complex():
         result.sum().backward()
+
+
+def test_nodes_behind_another_are_named_too() -> None:
+    """A node takes its name when somebody looks at it, from wherever it is seen, and stays one."""
+    x = tensorbus.ones(3, requires_grad=True)
+    y = x.clamp(0, 2)
+    (seen, _), (none, _) = (y * 2).grad_fn.next_functions  # type: ignore[union-attr]
+    assert type(seen).__name__ == "ClampBackward1" and none is None
+    assert y.grad_fn is seen and repr(seen).startswith("<ClampBackward1 object at 0x")
+    assert seen.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
+    assert (x.clamp(0, 2).grad_fn).name() == "ClampBackward1"  # type: ignore[union-attr]
+    assert type(seen) is type(x.clamp(0, 2).grad_fn)

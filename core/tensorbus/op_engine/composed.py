@@ -33,11 +33,12 @@ def composed(
     arrange = layouts[layout] if layout else None
     by_operands = layout != "row_major"
 
-    def settled(result: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether the result and what decides on its layout are row-major."""
-        if result._b is not None:
-            return False
-        if by_operands:
+    def settled(results: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether no result has a history, and all that decides on the layout is row-major."""
+        for t in results:
+            if isinstance(t, Tensor) and (t._e is not None or (arrange and t._b is not None)):
+                return False
+        if arrange and by_operands:
             for x in (*args, *kwargs.values()) if kwargs else args:
                 if isinstance(x, Tensor) and x._b is not None:
                     return False
@@ -48,7 +49,11 @@ def composed(
         def call(*args: Any, **kwargs: Any) -> Any:
             result = f(*args, **kwargs)
             single = isinstance(result, Tensor)
-            if single and result._e is None and (arrange is None or settled(result, args, kwargs)):
+            if single and arrange is None:
+                if result._e is not None and id(result) not in map(id, (*args, *kwargs.values())):
+                    name_node(result, node if isinstance(node, str) else node(*args, **kwargs))
+                return result
+            if settled((result,) if single else result, args, kwargs):
                 return result
             given = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)]
             known, name = {id(x) for x in given}, ""
