@@ -1142,7 +1142,7 @@ class Tensor:
         """The variance, with Bessel's correction unless ``correction=0``."""
     def vdot(self, other: Tensor) -> Tensor:
         """The inner product of two vectors, the first one conjugated."""
-    def view(self, *given: Any, size: Any = None, dtype: Any = None) -> Any:
+    def view(self, size: Any = None, *more: Any, dtype: Any = None) -> Any:
         """The same elements in another shape, sharing memory; one size may be -1."""
     def view_as(self, other: Tensor) -> Tensor:
         """``view`` in the shape of another tensor."""

@@ -47,22 +47,21 @@ def _resolve_shape(x: Tensor, shape: Shape) -> Shape:
     return shape
 
 
-_shapes: dict[tuple[Any, Shape], tuple[Shape, Size]] = {}
+_shapes: dict[tuple[Any, int, Shape], tuple[Shape, Size]] = {}
 
 
-def _view_slowly(x: Tensor, given: tuple[Any, ...], size: Any, dtype: Any) -> Tensor:
+def _view_slowly(x: Tensor, size: Any, more: tuple[Any, ...], dtype: Any) -> Tensor:
     """``view`` with arguments seen for the first time, or of a tensor that is no plain one."""
-    if not given:
-        given = (size if dtype is None else dtype,)
-        if given == (None,):
-            raise TypeError('view() missing 1 required positional arguments: "size"')
-    if len(given) == 1 and isinstance(given[0], dtypes.dtype):
-        return view_dtype(x, given[0])
-    shape = _resolve_shape(x, shape_argument(given))
-    if given and type(given[0]) is int:
+    first = dtype if size is None else size
+    if first is None and not more:
+        raise TypeError('view() missing 1 required positional arguments: "size"')
+    if isinstance(first, dtypes.dtype) and not more:
+        return view_dtype(x, first)
+    shape = _resolve_shape(x, shape_argument((first, *more)))
+    if type(first) is int:
         if len(_shapes) > 10_000:
             _shapes.clear()
-        _shapes[x._s, given] = shape, size_of(shape)
+        _shapes[x._s, first, more] = shape, size_of(shape)
     if x._b is not None:
         _check_view(x, shape)
     return core("view")(x, shape)
@@ -71,15 +70,15 @@ def _view_slowly(x: Tensor, given: tuple[Any, ...], size: Any, dtype: Any) -> Te
 def _make_view() -> Any:
     first = [
         "    try:",
-        "        shape, s = SHAPES[x._s, given]",
+        "        shape, s = SHAPES[x._s, size, more]",
         "    except (KeyError, TypeError):",
-        "        return view_slowly(x, given, size, dtype)",
+        "        return view_slowly(x, size, more, dtype)",
         "    if x._b is not None:",
-        "        return view_slowly(x, given, size, dtype)",
+        "        return view_slowly(x, size, more, dtype)",
     ]
     view = shortcut(
         "view",
-        "x, *given, size=None, dtype=None",
+        "x, size=None, *more, dtype=None",
         first,
         "s",
         SHAPES=_shapes,
