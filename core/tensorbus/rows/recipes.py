@@ -59,14 +59,17 @@ UNRECORDED = Cut(
 
 
 class Piece(tuple[Any, ...]):
-    """The recipe of a view that is one of several outputs: no write to it can be recorded."""
+    """The recipe of a view that is one of several outputs: no write to it can be recorded.
 
-    output: tuple[int, str]
+    Behind the recipe stand the function and the number of the output.
+    """
+
+    __slots__ = ()
 
     @property
     def cut(self) -> Cut:
         """Why no write to the view can be recorded: made when it is asked for, as few are."""
-        i, function = self.output
+        function, i = self[-2:]
         return Cut(
             f"Output {i} of {function} is a view",
             "This view is the output of a function that returns multiple views. Such functions do "
@@ -77,9 +80,9 @@ class Piece(tuple[Any, ...]):
 
 def piece(made: tuple[Any, ...], function: str, i: int) -> Piece:
     """The recipe of output *i* of a function that returns several views."""
-    marked = Piece(made)
-    marked.output = (i, function)
-    return marked
+    if len(made) > len(made[0].arguments):
+        return Piece((*made, function, i))
+    return Piece((*made, None, function, i))
 
 
 def forbids_writes(made: Any) -> Cut | None:
