@@ -139,7 +139,8 @@ def rsub(input: Tensor, other: Any, *, alpha: complex = 1) -> Tensor:
 # -- products added --------------------------------------------------------------------------
 def _wide(k: Kind) -> Kind:
     """The kind in which several steps are computed: float32 for half precision, rounded once."""
-    return k.of(widened(k.dtype))
+    d = k.dtype
+    return k if d.bits >= 32 else k.of(widened(d))
 
 
 def _product(a: Tensor, b: Tensor, value: Any) -> Tensor:
@@ -178,6 +179,9 @@ def _prepared(
 
 
 def _added(name: str, input: Tensor, a: Tensor, b: Tensor, value: Any, combine: Any) -> Tensor:
+    k = input._k
+    if a._k is k and b._k is k and k.is_float and _wide(k) is k:
+        return core("add")(input, combine(a, b, fitted(value, k.dtype)))
     k, a, b, value = _prepared(name, input, a, b, value)
     return to_kind(core("add")(operand(input, a._k), combine(a, b, value)), k)
 
@@ -185,8 +189,11 @@ def _added(name: str, input: Tensor, a: Tensor, b: Tensor, value: Any, combine: 
 def _added_in_place(
     name: str, self: Tensor, a: Tensor, b: Tensor, value: Any, combine: Any
 ) -> Tensor:
-    k, left, right, number = _prepared(name, self, a, b, value)
-    if k is self._k and left._k is k:
+    k = self._k
+    if a._k is k and b._k is k and k.is_float and _wide(k) is k:
+        return self.add_(combine(a, b, fitted(value, k.dtype)))
+    kind, left, right, number = _prepared(name, self, a, b, value)
+    if kind is k and left._k is k:
         return self.add_(combine(left, right, number))
     return in_place(self, lambda x: _added(name, x, a, b, value, combine), ())
 
