@@ -34,7 +34,7 @@ class Size(tuple[int, ...]):
 
     def __getitem__(self, index: Any) -> Any:
         found = tuple.__getitem__(self, index)
-        return Size(found) if type(index) is slice else found
+        return tuple.__new__(Size, found) if type(index) is slice else found
 
     def __add__(self, other: Any) -> Size:
         return Size(tuple.__add__(self, other))

@@ -245,6 +245,8 @@ def ints_of(value: Any, function: str, argument: str, position: int | None) -> t
 
 
 def _int_or_ints(value: Any, function: str, argument: str, position: int | None) -> Any:
+    if isinstance(value, (tuple, list)):
+        return ints_of(value, function, argument, position)
     found = as_int(value, any_rank=True)
     return ints_of(value, function, argument, position) if found is None else found
 

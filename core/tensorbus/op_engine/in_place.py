@@ -204,9 +204,12 @@ class CopySlices(Node):
     def run(self, g: Any) -> tuple[Any, ...]:
         kept = written = None
         if self.e1 is not None:
-            laid = self._copy(self.k, g)
-            written = self.k.clone(_view_array(self.k, laid, self.recipe))
-        if self.e0 is not None:
+            written = self._copy(self.k, g)
+            if self.recipe is not None:
+                written = self.k.clone(_view_array(self.k, written, self.recipe))
+        if self.e0 is not None and self.recipe is None:
+            kept = self.k.zeros(tuple(g.shape))
+        elif self.e0 is not None:
             kept = self._copy(self.k, g)
             self.k.copy_(_view_array(self.k, kept, self.recipe), 0)
         return self.e0, kept, self.e1, written

@@ -264,9 +264,15 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -
     return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
 
 
-@composed(node="MulBackward0", layout="order", operands=1)
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero elements with probability *p* while training, and scale the others."""
+    if not training and 0.0 <= p <= 1.0:
+        return input
+    return _dropped(input, p, training, inplace)
+
+
+@composed(node="MulBackward0", layout="order", operands=1)
+def _dropped(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
     return _either(input, _dropout, inplace, p, training)
 
 

@@ -223,6 +223,8 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 @public(method=False)
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """The data as a tensor, sharing memory where nothing has to change."""
+    if dtype is None and device is None and isinstance(data, Tensor):
+        return data
     options = Options("as_tensor", {"dtype": dtype, "device": device}, ("dtype", "device"))
     if isinstance(data, np.ndarray):
         data = from_numpy(data)

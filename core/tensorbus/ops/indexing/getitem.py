@@ -27,7 +27,7 @@ from tensorbus.ops.creation.from_data import tensor
 from tensorbus.ops.indexing.index_tensors import Indexed, as_indexed, assign_at, take_at
 from tensorbus.ops.indexing.setitem import write_values
 from tensorbus.ops.views.rows import SELECT, SLICE, UNSQUEEZE
-from tensorbus.rows.recipes import UNRECORDED, recipe
+from tensorbus.rows.recipes import UNRECORDED
 from tensorbus.rows.registry import ROWS, Row, row
 
 _INDEX_KINDS = (
@@ -161,7 +161,7 @@ def _walk(x: Tensor, index: tuple[Any, ...], how: Any) -> tuple[Any, Any] | None
         if view_row is UNSQUEEZE and len(a.shape) == MAX_RANK:
             return None  # the long way has the error
         a = getattr(k, fast)(a, *params)
-        how = recipe(view_row, params, how)
+        how = (view_row, *params) if how is None else (view_row, *params, how)
     return a, how
 
 
@@ -286,9 +286,12 @@ def _plan(shape: Any, items: Sequence[Any]) -> Plan | None:
                 raise _too_many(items, shape)
             if item.start is not None or item.stop is not None or item.step is not None:
                 n = shape[own]
-                bounds = _bounds(item, n)
-                if bounds != (0, n, 1):
-                    steps.append((SLICE, "fast_slice", (dim, *bounds)))
+                start, stop, step = item.indices(n)
+                if step < 0:
+                    raise ValueError("step must be greater than zero")
+                if start or stop != n or step != 1:
+                    stop = stop if stop > start else start
+                    steps.append((SLICE, "fast_slice", (dim, start, stop, step)))
             dim, own = dim + 1, own + 1
         elif item is None:
             steps.append((UNSQUEEZE, "fast_unsqueeze", (dim,)))
@@ -323,14 +326,6 @@ def _too_many(items: Sequence[Any], shape: Any) -> IndexError:
     if len(items) == 1 and not shape and type(items[0]) is slice:
         return IndexError("slice() cannot be applied to a 0-dim tensor.")
     return IndexError(f"too many indices for tensor of dimension {len(shape)}")
-
-
-def _bounds(item: slice, n: int) -> tuple[int, int, int]:
-    """A slice's start, stop and step within ``0..n``; the step is positive."""
-    start, stop, step = item.indices(n)
-    if step < 0:
-        raise ValueError("step must be greater than zero")
-    return start, max(start, stop), step
 
 
 def _items(index: Any) -> list[Any]:

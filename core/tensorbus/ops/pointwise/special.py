@@ -53,9 +53,7 @@ row("logit", "x:T", "unary",
     doc="``log(x / (1 - x))``, element by element.",
     domain="ordered float",
     composite=lambda F, x: in_single(F, _logit, x),
-    x=lambda F, g, x: F.where(
-        F.bool.bitwise_or(F.lt(x, 0.0), F.gt(x, 1.0)), F.number(math.nan),
-        F.div(g, F.mul(x, F.sub(F.number(1.0), x)))))
+    x=lambda F, g, x: _logit_backward(F, g, F.mul(x, F.sub(F.number(1.0), x))))
 binary("logaddexp2", doc="``log2(2**input + 2**other)`` without overflow",
        numbers=NONE, domain="ordered float",
        inplace=False, composite=lambda F, x, y: in_single(F, _logaddexp2, x, y),
@@ -325,6 +323,11 @@ def _sinc_slope(F: Any, x: Any) -> Any:
 
 def _logit(F: Any, x: Any) -> Any:
     return F.log(F.div(x, F.sub(F.number(1.0), x)))
+
+
+def _logit_backward(F: Any, g: Any, product: Any) -> Any:
+    """``g / product``; *product* is ``x * (1 - x)``, below 0 where x is outside [0, 1]."""
+    return F.where(F.lt(product, 0.0), F.number(math.nan), F.div(g, product))
 
 
 def _logaddexp2(F: Any, x: Any, y: Any) -> Any:

@@ -74,7 +74,8 @@ def _vector_norm_backward(
         return F.mul(F.mul(F.sign(x), hit), share)
     none = F.eq(norm, 0.0)
     if order == 2:
-        return F.mul(F.div(x, F.where(none, F.number(math.inf), norm)), g)
+        unit = F.div(x, F.where(none, F.number(math.inf), norm))
+        return F.mul(unit, g) if F.records else F.mul(unit, g, out=unit)
     one, zero = F.number(1), F.eq(x, 0.0)  # powers of 0 may have no derivative
     power = F.mul(F.sign(x), F.pow(F.where(zero, one, F.abs(x)), order - 1.0))
     total = F.pow(F.where(none, one, norm), order - 1.0)

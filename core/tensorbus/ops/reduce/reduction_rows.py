@@ -42,10 +42,11 @@ for _op, _word in (("max", "largest"), ("min", "smallest")):
         node_name=f"{_op.capitalize()}Backward1",
         composite=lambda F, x, dims, op=f"a{_op}": getattr(F, op)(x, dims),
         x=lambda F, g, x, out: _shared(F, g, x, out))
-row("valued", "x:T, value:T",
-    doc="A copy of *value*, whose gradient the elements of *x* that equal it share.",
-    composite=lambda F, x, value: F.clone(value),
-    x=lambda F, g, x, out: _shared(F, g, x, out, skips_nan=True))
+row("valued", "x:T, value:T, skips_nan",
+    doc="A copy of *value*, whose gradient the elements of *x* that equal it share, NaN beside "
+        "others too unless *skips_nan*.",
+    composite=lambda F, x, value, skips_nan: F.clone(value),
+    x=lambda F, g, x, out, skips_nan: _shared(F, g, x, out, skips_nan))
 row("argmax", "x:T, dim",
     doc="The index of the largest element of *x* along *dim*, the first among equals.",
     result="int64", shape=shapes.reduced, identities=(None, None))
@@ -111,10 +112,12 @@ def _extreme_backward(F: Any, g: Any, x: Any, out: Any, dims: tuple[int, ...]) -
 
 def _shared(F: Any, g: Any, x: Any, out: Any, skips_nan: bool = False) -> Any:
     """Equal shares to all elements that hold the one value; NaN, unless skipped, is the value."""
-    nan = F.ne(x, x)
+    nan, hit = F.ne(x, x), F.eq(x, out)
     if skips_nan:
-        nan = F.bool.bitwise_and(nan, F.ne(out, out))
-    hit = F.cast(F.bool.bitwise_or(F.eq(x, out), nan), F.bool)
+        nan = F.mul(F.cast(nan, F.bool), F.cast(F.ne(out, out), F.bool))
+        hit = F.add(F.cast(hit, F.bool), nan)
+    else:
+        hit = F.cast(F.bool.bitwise_or(hit, nan), F.bool)
     return F.mul(hit, F.div(g, F.sum(hit, tuple(range(len(x.shape))))))
 
 

@@ -62,9 +62,16 @@ def _lined(x: Tensor, dim: int) -> tuple[Tensor, int]:
 def _shaped(made: Any, x: Tensor, d: int, i: Tensor, shape: Any) -> Any:
     """(values, indices) of indices along a dimension."""
     values = core("gather")(x, d, i)
+    if i._b is not None:
+        i = core("clone")(i)
     if tuple(values._s) != tuple(shape):
-        values, i = core("view")(values, tuple(shape)), core("view")(i, tuple(shape))
-    return made(values, i if i._b is None else core("clone")(i))
+        values, i = core("view")(values, tuple(shape)), _reshaped(i, tuple(shape))
+    return made(values, i)
+
+
+def _reshaped(i: Tensor, shape: Shape) -> Tensor:
+    """Indices that nobody else has, in another shape: a view would remember the first."""
+    return from_array(i._k.view(i._a, shape), i._k)
 
 
 def _refuse_complex(name: str, x: Tensor) -> None:
@@ -179,7 +186,7 @@ def _middle(name: str, made: Any, input: Tensor, dim: Any, keepdim: bool) -> Any
         if not input._s.numel():
             return from_array(input._k.full((), _of_nothing(input._k.dtype)), input._k)
         value, _ = _middle(name, made, input.detach().reshape(-1), 0, False)
-        result = core("valued")(input, value)
+        result = core("valued")(input, value, name == "nanmedian")
         if result._e is not None:
             name_node(result, f"{name.capitalize()}Backward0")
         return result
@@ -248,7 +255,7 @@ def _extreme(name: str, made: Any, input: Tensor, dim: Any, keepdim: Any, other:
     x, d = _reducible(name, input, dim)
     no_complex(name, x)
     i = core("argmax" if name == "max" else "argmin")(x, d)
-    i = core("view")(i, (*i._s[:d], 1, *i._s[d:]))
+    i = _reshaped(i, (*i._s[:d], 1, *i._s[d:]))
     return _one_index(made, x, d, i, bool(keepdim), not input._s)
 
 

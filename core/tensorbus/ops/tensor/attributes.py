@@ -181,9 +181,10 @@ def element_size(self: Tensor) -> int:
 @public(function=False)
 def is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
     """Whether its elements lie in a memory format without gaps; row-major if none is given."""
-    check_format("is_contiguous", memory_format)
-    if channels_last_rank(memory_format):
-        return in_format(memory_format, tuple(self._s), tuple(self._k.layout(self._a)[2]))
+    if memory_format is not None:
+        check_format("is_contiguous", memory_format)
+        if channels_last_rank(memory_format):
+            return in_format(memory_format, tuple(self._s), tuple(self._k.layout(self._a)[2]))
     return self._b is None or self._k.is_contiguous(self._a)
 
 

@@ -66,8 +66,12 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
     ``to(dtype)``, ``to(device, dtype=None)``, ``to(other)``; ``copy=True`` always copies.
     """
-    if len(args) == 1 and not kwargs and class_of(args[0]) is Dtype:
-        return to_kind(self, kind_of(self._k.device, args[0]))
+    if len(args) == 1 and not kwargs:
+        first = args[0]
+        if class_of(first) is Dtype:
+            return to_kind(self, kind_of(self._k.device, first))
+        if first.__class__ is str or class_of(first) is Device:
+            return to_kind(self, kind_of(Device(first), self._k.dtype))
     wanted = parse_to("to", args, kwargs)
     d, where = wanted["dtype"], wanted["device"]
     k = kind_of(self._k.device if where is None else where, self._k.dtype if d is None else d)

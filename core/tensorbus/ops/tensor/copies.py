@@ -37,7 +37,7 @@ def contiguous(self: Tensor, *, memory_format: Any = None) -> Tensor:
     (60, 1, 15, 3)
     """
     if memory_format is None:
-        return self if is_contiguous(self) else core("clone")(self)
+        return self if self._b is None or self._k.is_contiguous(self._a) else core("clone")(self)
     if is_contiguous(self, memory_format=memory_format):
         return self
     if memory_format is preserve_format:
