@@ -398,24 +398,3 @@ def test_python_kernels_survive_warnings_as_errors(op):
         strict = kernel(op, "float16")(*arguments.get(op, (x,)))
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(strict, kernel(op, "float16")(*arguments.get(op, (x,))))
-
-
-@pytest.mark.parametrize("name", ["bool", "uint8", "int16", "float32", "int64", "float64"])
-@pytest.mark.parametrize("n", [5, 5000])
-def test_where_beside_a_zero_keeps_every_bit(name, n):
-    """A zero beside many elements has a shorter way: not -0, not where it would lose a bit."""
-    m = np.random.default_rng(0).random(n) > 0.5
-    bits = np.resize(np.arange(-128, 128, dtype=np.int8), n * np.dtype(name).itemsize)
-    x = (bits > 0) if name == "bool" else bits.view(name)
-    zeros = [np.zeros((), name), *([np.array(-0.0, name)] if "float" in name else [])]
-    for zero in zeros:
-        for a, b in ((zero, x), (x, zero)):
-            got = kernel("where", name)(m, a, b)
-            expected = [(a if c else b)[() if (a if c else b).ndim == 0 else i].tobytes()
-                        for i, c in enumerate(m)]  # fmt: skip
-            assert [v.tobytes() for v in got] == expected
-            assert got.dtype == name
-    rows = kernel("where", name)(m, zeros[0], np.stack([x, x]))
-    assert rows.shape == (2, n) and not rows[:, m].any()
-    turned = np.stack([x, x]).T
-    assert not kernel("where", name)(np.stack([m, m]).T, zeros[0], turned)[m].any()
