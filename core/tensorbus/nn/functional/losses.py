@@ -95,7 +95,7 @@ def smooth_l1_loss(
     return reduced(core("smooth_l1")(a, b, float(beta)), reduction)
 
 
-@composed(node="HuberLossBackward0")
+@composed(node="HuberLossBackward0", layout="order", operands=2)
 def huber_loss(
     input: Tensor,
     target: Tensor,

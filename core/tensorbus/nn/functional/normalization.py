@@ -162,6 +162,7 @@ def layer_norm(
     return core("normalize")(input, mean, var, weight, bias, dims, dims, eps)
 
 
+@composed(layout="row_major")
 def rms_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base import dtypes
@@ -9,7 +10,7 @@ from tensorbus._base.dtype_names import c_name
 from tensorbus._base.errors import device_error
 from tensorbus._base.modes import RARE
 from tensorbus._dispatch.kinds import kind_of
-from tensorbus._tensor.tensor import Tensor, bump, from_array
+from tensorbus._tensor.tensor import Tensor, bump, from_array, wrap_like
 from tensorbus.op_engine.argument_checks import tensor_or_number
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
@@ -195,15 +196,16 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     if not as_tuple:
         if not shape:
             return from_array(flat._k.empty((flat._s[0], 0)), flat._k)
-        columns = [core("unsqueeze")(c, 1) for c in unravel(flat, shape)]
-        return columns[0].clone() if len(columns) == 1 else _joined(columns)
+        return _as_columns(unravel(flat, shape))
     return tuple(unravel(flat, shape)) if shape else (flat,)
 
 
-def _joined(columns: list[Tensor]) -> Tensor:
-    from tensorbus.ops.joining.joining import cat
+def _as_columns(vectors: Sequence[Tensor]) -> Tensor:
+    """A matrix of vectors as columns, each of which lies in one piece, as PyTorch's do."""
+    from tensorbus.ops.joining.joining import stack
 
-    return cat(columns, 1)
+    rows = stack(vectors)
+    return wrap_like(rows._k.permute(rows._a, (1, 0)), rows._k, None)
 
 
 @public()

@@ -163,7 +163,7 @@ def _one_or_more(ints: Any) -> tuple[Any, ...]:
 
 
 @public()
-@composed(node="RollBackward0", layout="order", operands=1)
+@composed(node="RollBackward0")
 def roll(
     input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = ()
 ) -> Tensor:

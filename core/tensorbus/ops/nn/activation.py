@@ -9,6 +9,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.out import SAME
@@ -225,6 +226,7 @@ def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> T
 
 
 @public(name="dropout", method=False)
+@composed(node="MulBackward0", layout="order", operands=1)
 def dropout(input: Tensor, p: float = 0.5, train: bool = True) -> Tensor:
     """Zero elements with probability *p* and scale the others by ``1 / (1 - p)``."""
     if not 0.0 <= p <= 1.0:

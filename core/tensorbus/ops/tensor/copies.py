@@ -17,11 +17,13 @@ from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, new
 from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.op_engine.casting import clone_in_format
+from tensorbus.op_engine.composed import lay_out
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.public import METHODS, public
 from tensorbus.ops.tensor.attributes import is_contiguous
 from tensorbus.ops.tensor.gradients import OWN_ATTRIBUTES, requires_grad_
 from tensorbus.ops.tensor.host_values import host_read
+from tensorbus.rows.layouts import contiguous_strides, is_dense
 
 
 @public(function=False)
@@ -57,7 +59,8 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     if memory_format is not None:
         check_format("clone", memory_format)
         return clone_in_format(input, memory_format)
-    if input._b is None or (input._b is not PERMUTED and input._k.is_contiguous(input._a)):
+    b = input._b
+    if b is None or (b is not PERMUTED and 1 not in input._s and input._k.is_contiguous(input._a)):
         return core("clone")(input)
     return clone_in_format(input, None)
 
@@ -166,14 +169,20 @@ METHODS["__copy__"] = _copy
 
 
 def _reduce(self: Tensor, protocol: Any) -> Any:
-    return _unpickle, (
-        host_read(self), self._k.dtype, self._k.device, self.requires_grad and self.is_leaf
-    )  # fmt: skip
+    wanted = self.requires_grad and self.is_leaf
+    shape, strides = tuple(self._s), tuple(self._k.layout(self._a)[2])
+    if self._b is None or not is_dense(shape, strides):
+        strides = contiguous_strides(shape)
+    return _unpickle, (host_read(self), self._k.dtype, self._k.device, wanted, strides)
 
 
-def _unpickle(host: np.ndarray, d: Dtype, device: Device, requires_grad: bool) -> Tensor:
+def _unpickle(
+    host: np.ndarray, d: Dtype, device: Device, requires_grad: bool, strides: Any = None
+) -> Tensor:
     k = kind_of(device, d)
     t = from_array(k.backend.from_host(host, d, k.index), k)
+    if strides is not None:
+        lay_out(t, strides)
     return requires_grad_(t) if requires_grad else t
 
 

@@ -158,6 +158,9 @@ def expand(self: Tensor, *args: Any, size: Any = None) -> Tensor:
                 f"at non-singleton dimension {d}.  Target sizes: {list(wanted)}.  "
                 f"Tensor sizes: {list(own)}"
             )
+    if 1 in filled[:lead]:  # a new dimension that repeats nothing steps over all inner ones
+        for _ in range(lead):
+            self = core("unsqueeze")(self, 0)
     return core("expand")(self, tuple(filled))
 
 
