@@ -21,8 +21,8 @@ from tensorbus._tensor.tensor import Tensor
 
 _UNSET = object()
 _SIZES = frozenset(
-    ["diagonal", "groups", "index", "k", "length", "m", "n", "output_size", "padding_idx",
-     "split_size"]
+    ["diagonal", "groups", "ignore_index", "index", "k", "length", "m", "n", "output_size",
+     "padding_idx", "split_size"]
 )  # fmt: skip
 """The ints that PyTorch also takes from tensors and arrays of one element, of any rank."""
 _TENSORS = frozenset(["matrices", "tensors"])

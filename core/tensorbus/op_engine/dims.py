@@ -39,7 +39,7 @@ def shape_argument(shape: tuple[Any, ...]) -> tuple[int, ...]:
     """A shape given as ints or as one sequence."""
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
-    return check_rank(tuple(n if type(n) is int else _size(n) for n in shape))
+    return check_rank(tuple(n if type(n) is int else _size(n, shape[0]) for n in shape))
 
 
 def list_argument(
@@ -60,8 +60,10 @@ def list_argument(
     return shape_argument(given)
 
 
-def _size(n: Any) -> int:
+def _size(n: Any, first: Any) -> int:
     found = as_int(n, any_rank=True)
+    if n.__class__ is bool and first.__class__ is not bool:  # only the first is looked at
+        found = int(n)
     if found is None:
         raise TypeError(f"a shape is made of ints, not of {type(n).__name__}")
     return found

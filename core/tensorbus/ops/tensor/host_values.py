@@ -132,7 +132,9 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
 
 
 def _format(self: Tensor, spec: str) -> str:
-    return format(item(self), spec) if spec and not self._s else format(repr(self), spec)
+    if not self._s and type(self) is Tensor:
+        return format(item(self), spec)
+    return object.__format__(self, spec)
 
 
 METHODS.update(
