@@ -139,7 +139,7 @@ def takes_number(op: Op) -> bool:
     )
 
 
-_REFUSE_BOOL = ("sub", "subtract", "rsub")
+_REFUSE_BOOL = ("sub", "subtract", "rsub", "nn.functional.l1_loss")
 """They refuse truth values beside whatever dtype; others bring them to the common dtype."""
 
 

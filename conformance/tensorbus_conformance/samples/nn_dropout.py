@@ -32,7 +32,7 @@ def _dropout(name: str, shape: tuple[int, ...], *more: Any) -> Op:
         errors=[
             E(
                 "p",
-                ValueError,
+                RuntimeError if name == "dropout" else ValueError,
                 r"dropout probability has to be between 0 and 1, but got 1\.5",
                 T(*shape),
                 1.5,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus_conformance.op import ANY, COMPLEX, FLOATING, E, I, Op, S, T
+from tensorbus_conformance.op import ANY, COMPLEX, FLOATING, NUMBERS, E, I, Op, S, T
 
 _F = "nn.functional."
 
@@ -302,10 +302,10 @@ REARRANGED = [
             S("three", T(2, 3, 2), [1, 0, 0, 2, 1, 1], value=1),
             S("none", T(3, 4), (0, 0)),
             S("empty", T(0, 4), (1, 1, 1, 1)),
-            S("reflect1", T(2, 3, 4), (2, 3), "reflect"),
-            S("reflect2", T(1, 2, 3, 4), (1, 2, 2, 0), mode="reflect"),
-            S("replicate1", T(2, 3, 4), (2, 5), "replicate"),
-            S("replicate2", T(1, 2, 3, 4), (1, 0, 2, 3), "replicate"),
+            S("reflect1", T(2, 3, 4), (2, 3), "reflect").only(*NUMBERS),
+            S("reflect2", T(1, 2, 3, 4), (1, 2, 2, 0), mode="reflect").only(*NUMBERS),
+            S("replicate1", T(2, 3, 4), (2, 5), "replicate").only(*NUMBERS),
+            S("replicate2", T(1, 2, 3, 4), (1, 0, 2, 3), "replicate").only(*NUMBERS),
             S("circular1", T(2, 3, 4), (4, 3), "circular"),
             S("circular2", T(1, 2, 3, 4), (1, 2, 3, 0), "circular"),
             S("circular-negative", T(1, 2, 5), (-1, 2), "circular"),

@@ -254,20 +254,23 @@ def _chosen_dim(name: str, input: Tensor, dim: int | None) -> int:
     return 0 if len(input._s) in (0, 1, 3) else 1
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Tensor:
+def normalize(
+    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
     """The values divided by their norm along a dimension or several, at least *eps*."""
     if input._k.dtype.category < dtypes.FLOAT:
         raise RuntimeError(
             "normalize: Expected a floating point or complex tensor as input. Got "
             f"{scalar_name(input._k.dtype)}"
         )
-    return input / input.norm(p, dim, keepdim=True).clamp(min=eps)
+    return FUNCTIONS["div"](input, input.norm(p, dim, keepdim=True).clamp(min=eps), out=out)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero elements with probability *p* while training, and scale the others."""
-    if not training and 0.0 <= p <= 1.0:
+    if 0.0 <= p <= 1.0 and (p == 0.0 or not training):
         return input
+    _check_probability(p)
     return _dropped(input, p, training, inplace)
 
 
@@ -276,10 +279,16 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
     return _either(input, _dropout, inplace, p, training)
 
 
+def _check_probability(p: float) -> None:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if p != p:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
 def _channels(input: Tensor, p: float, training: bool, inplace: bool, lead: int) -> Tensor:
     """Dropout with one draw for each index into the *lead* first dimensions."""
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    _check_probability(p)
     if not training or p == 0.0:
         return input
     rank = len(input._s)
@@ -339,8 +348,7 @@ def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """Dropout that keeps the mean and the variance of SELU's outputs (arXiv:1706.02515)."""
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    _check_probability(p)
     if not training or p == 0.0:
         return input
     if p == 1.0:

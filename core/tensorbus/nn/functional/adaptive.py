@@ -106,6 +106,12 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     """The maximum over windows chosen so that the result has a given size."""
     oh, ow = _adaptive_size("adaptive_max_pool2d", 2, input, output_size)
     h, w = input.shape[-2:]
+    if not input._s[-3:].numel():
+        raise RuntimeError(
+            "adaptive_max_pool2d(): Expected input to have non-zero size for non-batch dimensions, "
+            f"but input has sizes {list(input._s)}"
+        )
+    refuse_integers("adaptive_max_pool2d", input)
     if not oh or not ow or not input._s.numel():
         y = _nothing(input, oh, ow)
         return (y, y.long()) if return_indices else y

@@ -7,7 +7,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.nn.functional.domains import refuse_complex, refuse_integers
+from tensorbus.nn.functional.domains import refuse_complex, refuse_gradient, refuse_integers
 from tensorbus.nn.functional.reduction import chosen, reduced
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
@@ -67,12 +67,13 @@ def _class_loss(
     ignore_index: int,
     reduction: str,
 ) -> Tensor:
+    refuse_gradient("nll_loss_forward", weight=weight)
     refuse_complex("nll_loss_out_frame", input)
     refuse_integers("nll_loss_out_frame", input)
     check_device(input, target)
     rows, classes, shape = _class_rows(name, input, target)
     if target.dtype is not dtypes.int64:
-        if target.dtype is not dtypes.uint8:
+        if target.dtype is not dtypes.uint8 or len(input._s) > 2:
             raise RuntimeError(
                 f"expected target dtype to be Long or Byte, but got {scalar_name(target._k.dtype)}"
             )
@@ -84,7 +85,7 @@ def _class_loss(
     counted = classes != ignore_index
     loss = _checked(classes, row, rows, classes, counted)
     if weight is not None:
-        each = weight.index_select(0, classes * counted.long()) * counted.to(weight.dtype)
+        each = _weights(weight, classes, counted)
         loss = loss * each
     if reduction == "none":
         return loss.reshape(shape)
@@ -93,6 +94,11 @@ def _class_loss(
         return total
     count = counted.to(loss.dtype).sum() if weight is None else each.sum()
     return total / count
+
+
+def _weights(weight: Tensor, classes: Tensor, counted: Tensor) -> Tensor:
+    """The weight of each row's class, 0 for rows that do not count, be it NaN or infinite."""
+    return weight.index_select(0, classes * counted.long()).masked_fill(~counted, 0)
 
 
 def _checked(classes: Tensor, row: str, *operands: Any) -> Tensor:
@@ -165,13 +171,13 @@ def _soft_cross_entropy(
     dim = 0 if input.dim() == 1 else 1
     _check_class_weight(weight, input, input.shape[dim])
     if smoothing:
-        target = target * (1 - smoothing) + smoothing / input.shape[dim]
+        target = target * (1 - smoothing) + smoothing / max(input.shape[dim], 1)
     log_p = input.log_softmax(dim)
     if weight is not None:
         log_p = log_p * weight.view(-1, *(1,) * (input.dim() - dim - 1))
     loss = -(log_p * target).sum(dim)
     if reduction == "mean":
-        return loss.sum() / max(input.numel() // input.shape[dim], 1)
+        return loss.sum() / (loss.numel() if input.shape[dim] else 0)
     return reduced(loss, reduction)
 
 
@@ -187,8 +193,9 @@ def _smoothed(
     nll = nll_loss(log_p, target, weight, None, ignore, None, reduction)
     rows, classes, shape = _class_rows("cross_entropy", log_p, target)
     c = rows.shape[1]
-    counted = (classes != ignore).to(rows.dtype)
-    spread = -(rows if weight is None else rows * weight).sum(1) * counted
+    counts = classes != ignore
+    counted = counts.to(rows.dtype)
+    spread = -(rows if weight is None else rows * weight).sum(1).masked_fill(~counts, 0)
     if reduction == "none":
         smooth = spread.reshape(shape)
     elif reduction == "sum":
@@ -196,6 +203,5 @@ def _smoothed(
     elif weight is None:
         smooth = spread.sum() / counted.sum()
     else:
-        each = weight.index_select(0, classes * counted.long()) * counted
-        smooth = spread.sum() / each.sum()
+        smooth = spread.sum() / _weights(weight, classes, counts).sum()
     return nll * (1 - smoothing) + smooth * (smoothing / c)

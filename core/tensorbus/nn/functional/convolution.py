@@ -122,7 +122,7 @@ def _convolution(
                 f"Calculated padded input size per channel: ({wide}). Kernel size: ({reach}). "
                 "Kernel size can't be greater than actual input size"
             )
-    stride = clipped(stride, sizes, padding)
+    stride = clipped(stride, sizes, padding, kernel)
     dilation = tuple(d if k > 1 else 1 for d, k in zip(dilation, kernel, strict=True))
     if not channels:
         return _of_no_channels(x, w, b, [
@@ -199,7 +199,7 @@ def _transpose(
     planes = tuple(
         n + 2 * p - e if cut else n for n, p, e in zip(size, padding, extra, strict=True)
     )
-    stride = clipped(stride, planes, around)
+    stride = clipped(stride, planes, around, kernel)
     r = _lifted(
         spatial, x, w, lambda batch, kernels: core("conv2d_input")(
             batch, kernels, _pair(planes, 1), _pair(stride, 1), _pair(around, 0),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.arguments import check_device, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.mixed_operands import common_kind
@@ -26,6 +27,16 @@ def refuse_integers(kernel: str, input: Tensor) -> None:
     """NotImplementedError, under PyTorch's name of the kernel, for integers and truth values."""
     if input._k.dtype.category < dtypes.FLOAT:
         raise not_implemented(kernel, input)
+
+
+def refuse_gradient(function: str, **operands: Tensor | None) -> None:
+    """RuntimeError for an operand that wants a gradient, which the function has none for."""
+    for name, t in operands.items():
+        if t is not None and t._e is not None and (GRAD.on or THREAD.on):
+            raise RuntimeError(
+                f"The function '{function}' is not differentiable with respect to argument "
+                f"'{name}'. This input cannot have requires_grad True."
+            )
 
 
 def promoted(row: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:

@@ -10,9 +10,15 @@ from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import no_grad
-from tensorbus.nn.functional.domains import promoted, refuse_complex, refuse_integers
+from tensorbus.nn.functional.domains import (
+    promoted,
+    refuse_complex,
+    refuse_gradient,
+    refuse_integers,
+)
 from tensorbus.nn.functional.reduction import check_weight, chosen, reduced, weighted
 from tensorbus.op_engine.arguments import check_device
+from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.rows.layouts import broadcast_shapes
@@ -28,6 +34,11 @@ def _pair(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         )
         return _broadcast(input, target)
     return input, target
+
+
+def _difference(input: Tensor, target: Tensor) -> Tensor:
+    _pair(input, target)
+    return input - target
 
 
 def _broadcast(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
@@ -59,9 +70,12 @@ def mse_loss(
 ) -> Tensor:
     """The mean of squared differences."""
     reduction = chosen(reduction, size_average, reduce)
+    if weight is not None:
+        return weighted(_difference(input, target).square(), weight, input, reduction)
     a, b = _pair(*promoted("sub", input, target))
     refuse_complex("mse_cpu", a)
-    return weighted((a - b).square(), weight, input, reduction)
+    refuse_integers("mse_cpu", a)
+    return reduced((a - b).square(), reduction)
 
 
 def l1_loss(
@@ -74,8 +88,7 @@ def l1_loss(
 ) -> Tensor:
     """The mean of absolute differences."""
     reduction = chosen(reduction, size_average, reduce)
-    a, b = _pair(*promoted("sub", input, target))
-    return weighted((a - b).abs(), weight, input, reduction)
+    return weighted(_difference(input, target).abs(), weight, input, reduction)
 
 
 @composed(node="SmoothL1LossBackward0", layout="order", operands=2)
@@ -91,7 +104,10 @@ def smooth_l1_loss(
     reduction = chosen(reduction, size_average, reduce)
     if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return reduced(_difference(input, target).abs(), reduction)
     a, b = _pair(*promoted("smooth_l1", input, target))
+    refuse_integers("smooth_l1_cpu", a)
     return reduced(core("smooth_l1")(a, b, float(beta)), reduction)
 
 
@@ -113,7 +129,13 @@ def huber_loss(
             f"{scalar_name(input._k.dtype)}"
         )
     a, b = _pair(*promoted("smooth_l1", input, target))
-    loss = core("smooth_l1")(a, b, float(delta)) * delta
+    refuse_integers("huber_cpu", a)
+    delta = float(delta)
+    if delta > dtypes.finfo(a._k.dtype.to_real()).max:  # no difference is beyond it
+        loss = (a - b).square() * 0.5
+    else:
+        loss = core("smooth_l1")(a, b, delta) * delta
+    loss = to_kind(loss, input._k)
     if weight is not None:
         check_weight(weight, input)
     return reduced(loss if weight is None else loss * weight, reduction)
@@ -145,10 +167,22 @@ def binary_cross_entropy(
             f"Found dtype {scalar_name(target._k.dtype)} but expected "
             f"{scalar_name(input._k.dtype)}: input and target must have one dtype"
         )
+    refuse_gradient("binary_cross_entropy", weight=weight)
     _check_fits(weight, input)
     _check_probabilities(input=input, target=target)
-    loss = core("bce")(input, target)
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return reduced(_scaled(core("bce")(input, target), weight), reduction)
+
+
+def _scaled(loss: Tensor, weight: Tensor | None) -> Tensor:
+    """The loss times weights that are converted to its dtype."""
+    if weight is None:
+        return loss
+    if weight._k.dtype.category > loss._k.dtype.category:
+        raise RuntimeError(
+            f"result type {scalar_name(weight._k.dtype)} can't be cast to the desired output type "
+            f"{scalar_name(loss._k.dtype)}"
+        )
+    return to_kind(loss * weight, loss._k)
 
 
 def _check_probabilities(**operands: Tensor) -> None:
@@ -184,14 +218,16 @@ def binary_cross_entropy_with_logits(
             f"result type {scalar_name(input._k.dtype)} can't be cast to the desired output type "
             f"{found}: targets must be floating point"
         )
+    name = "binary_cross_entropy_with_logits"
+    refuse_gradient(name, weight=weight, pos_weight=pos_weight)
     _check_fits(weight, input)
     _check_fits(pos_weight, input)
     if pos_weight is None:
         loss = core("bce_logits")(*promoted("bce_logits", input, target))
     else:
         log_weight = (pos_weight - 1) * target + 1
-        loss = (1 - target) * input - log_weight * core("log_sigmoid")(input)
-    return reduced(loss if weight is None else loss * weight, reduction)
+        loss = (1 - target) * input - _scaled(core("log_sigmoid")(input), log_weight)
+    return reduced(_scaled(to_kind(loss, target._k), weight), reduction)
 
 
 def kl_div(
@@ -203,7 +239,7 @@ def kl_div(
     log_target: bool = False,
 ) -> Tensor:
     """The Kullback-Leibler divergence of log-probabilities *input* from *target*."""
-    reduction = chosen(reduction, size_average, reduce, "batchmean")
+    named, reduction = reduction, chosen(reduction, size_average, reduce, "batchmean")
     for t in (input, target):
         if t._k.dtype.category != dtypes.FLOAT:
             kind = "Complex" if t._k.dtype.is_complex else "Integral"
@@ -216,9 +252,9 @@ def kl_div(
             "release.",
         )
     loss = target.exp() * (target - input) if log_target else target.xlogy(target) - target * input
-    if reduction == "batchmean":
-        return loss.sum() / input.shape[0]
-    return reduced(loss, reduction)
+    total = reduced(loss, "sum" if reduction == "batchmean" else reduction)
+    # By its name it is divided, whatever the older flags say: so PyTorch has it.
+    return total / input._s[0] if named == "batchmean" and input._s else total
 
 
 def poisson_nll_loss(
@@ -285,6 +321,7 @@ def soft_margin_loss(
 ) -> Tensor:
     """``log(1 + exp(-target * input))``."""
     reduction = chosen(reduction, size_average, reduce)
+    refuse_gradient("soft_margin_loss", target=target)
     _check_fits(target, input)
     if target._k.dtype.category > input._k.dtype.category:
         raise RuntimeError(

@@ -12,6 +12,7 @@ from tensorbus.nn.functional.domains import (
     as_input,
     check_parameter,
     refuse_complex,
+    refuse_gradient,
     refuse_integers,
 )
 from tensorbus.op_engine.composed import composed
@@ -104,8 +105,12 @@ def batch_norm(
         raise ValueError(f"batch_norm eps must be {when}, but got {eps}")
     if training:
         _check_both(running_mean, running_var)
-    if len(input._s) == 1 and not input._s.numel():
-        return input.clone()
+    refuse_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
+    if not input._s.numel():  # PyTorch looks at nothing else, and leaves the statistics alone
+        y = input.clone()
+        if weight is not None:
+            y = y * weight[0]
+        return y if bias is None else y + bias[0]
     _check_channels(
         input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
@@ -238,12 +243,15 @@ def instance_norm(
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     _check_both(running_mean, running_var)
+    refuse_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
     refuse_complex("batch_norm", input)
     refuse_integers("batch_norm", input)
     _check_channels(
         input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
     c = input.shape[1]
+    if not c:
+        return input.clone()
     if running_mean is not None and running_var is not None:
         dims = tuple(range(2, input.dim()))
         with no_grad():

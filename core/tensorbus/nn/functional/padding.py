@@ -5,6 +5,7 @@ from __future__ import annotations
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
+from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.composed import has_channels_last, lay_out
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.scalars import fitted
@@ -16,6 +17,7 @@ _NODES = {
     "replicate": "ReplicationPad{}DBackward0",
     "circular": "CopySlices",
 }
+_MODES = {"reflect": "reflection", "replicate": "replication"}
 
 
 def padded(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None) -> Tensor:
@@ -67,6 +69,8 @@ def _bordered(input: Tensor, pad: tuple[int, ...], mode: str, value: float | Non
             f"Padding size {len(pad)} is not supported for {rank}D input tensor: mode '{mode}' "
             "pads the last 1 to 3 dimensions of an input with one or two dimensions more"
         )
+    if mode != "circular" and input._k.dtype.category == dtypes.BOOL:
+        raise not_implemented(f"{_MODES[mode]}_pad{dims}d", input)
     if mode != "circular" and not input._s[rank - dims - 1 :].numel():
         raise RuntimeError(
             f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size "

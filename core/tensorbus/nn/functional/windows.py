@@ -51,8 +51,9 @@ def _pool_settings(
             f"value cannot be converted to type int without overflow: {name}() takes numbers of "
             "32 bits"
         )
-    reach = [d * (k - 1) + 1 if of_lines else k for k, d in zip(kernel, dilation, strict=True)]
-    if any(2 * p > n for p, n in zip(padding, reach, strict=True)):
+    reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+    widest = reach if of_lines else kernel
+    if any(2 * p > n for p, n in zip(padding, widest, strict=True)):
         size = "effective kernel size" if of_lines else "kernel size"
         raise RuntimeError(
             f"pad should be at most half of {size}, but got pad={_text(padding)}, "
@@ -69,7 +70,7 @@ def _pool_settings(
             f"Given input size: ({c}x{'x'.join(map(str, own))}). Calculated output size: "
             f"({c}x{'x'.join(map(str, sizes))}). Output size is too small"
         )
-    stride = clipped(stride, own, padding)
+    stride = clipped(stride, own, padding, reach)
     if spatial == 1:
         return (1, *kernel), (1, *stride), (0, *padding), (1, *dilation)
     return kernel, stride, padding, dilation

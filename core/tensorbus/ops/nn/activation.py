@@ -227,10 +227,10 @@ def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> T
 
 @public(name="dropout", method=False)
 @composed(node="MulBackward0", layout="order", operands=1)
-def dropout(input: Tensor, p: float = 0.5, train: bool = True) -> Tensor:
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Zero elements with probability *p* and scale the others by ``1 / (1 - p)``."""
     if not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not train or p == 0.0 or not input._s.numel():
         return input
     return masked(input, tuple(input._s), p)

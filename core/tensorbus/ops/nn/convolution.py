@@ -55,9 +55,13 @@ def out_size(n: int, kernel: int, stride: int, padding: int, dilation: int) -> i
     return (n + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
 
 
-def clipped(stride: tuple[int, ...], sizes: Any, padding: Any) -> tuple[int, ...]:
-    """Strides with the same windows, none longer than what it steps over, for kernels to count."""
-    return tuple(min(s, max(n + 2 * p, 1)) for s, n, p in zip(stride, sizes, padding, strict=True))
+def clipped(stride: Any, sizes: Any, padding: Any, reach: Any) -> tuple[int, ...]:
+    """Strides that give the same windows, and are no longer than a kernel can count with.
+
+    Beyond the padded size and a window's own *reach* there is one window, with *ceil* too.
+    """
+    along = zip(stride, sizes, padding, reach, strict=True)
+    return tuple(min(s, n + 2 * p + r) for s, n, p, r in along)
 
 
 def _weight_gradient(F: Any, g: Any, x: Any, w_shape: Any, *setting: Any) -> Any:
