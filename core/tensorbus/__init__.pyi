@@ -381,7 +381,7 @@ def divide(input: _Operand, other: _Operand, *, rounding_mode: str | None = None
     """``input / other``; the operands broadcast."""
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors."""
-def dropout(input: Tensor, p: _float = 0.5, train: _bool = True) -> Tensor:
+def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """Zero elements with probability *p* and scale the others by ``1 / (1 - p)``."""
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
