@@ -29,6 +29,7 @@ from tensorbus.nn.functional.normalization import (
     layer_norm,
     rms_norm,
 )
+from tensorbus.nn.functional.probabilities import *  # noqa: F403
 from tensorbus.nn.functional.windows import (
     avg_pool1d,
     avg_pool2d,

@@ -12,6 +12,7 @@ from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.arguments import check_device, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.mixed_operands import common_kind
+from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import ROWS
 
 _HALF_WIDTHS = (dtypes.float16, dtypes.bfloat16)
@@ -72,3 +73,14 @@ def check_same_kind(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
             raise RuntimeError(
                 f"Input type ({input.type()}) and {name} type ({t.type()}) should be the same"
             )
+
+
+def check_fits(t: Tensor | None, input: Tensor) -> None:
+    """Raise unless a weight or target broadcasts to the input's shape."""
+    if t is None or t._s is input._s:
+        return
+    shape = broadcast_shapes(tuple(input._s), tuple(t._s))
+    if shape != tuple(input._s):
+        raise RuntimeError(
+            f"output with shape {list(input._s)} doesn't match the broadcast shape {list(shape)}"
+        )
