@@ -199,9 +199,9 @@ def test_a_rank_killed_in_rendezvous_leaves_no_one_waiting(start_job):
 from tensorbus.distributed import agreement
 if RANK == 1:
     agreement._await = lambda *a: os.kill(os.getpid(), signal.SIGKILL)
-dist.init_process_group("tcp", f"tcp://{HOST}:{PORT}", rank=RANK, world_size=SIZE, timeout=30)
-dist.group.WORLD.timeout = 1
 try:
+    dist.init_process_group("tcp", f"tcp://{HOST}:{PORT}", rank=RANK, world_size=SIZE, timeout=30)
+    dist.group.WORLD.timeout = 1
     dist.all_reduce(torch.ones(1))
     sys.exit("nothing was raised")
 except dist.DistError as e:
@@ -210,6 +210,7 @@ except dist.DistError as e:
     ended = start_job(program, size=2).end()
     assert ended[0].code == 0 and ended[1].code == -signal.SIGKILL, ended[0].err
     assert "rank 1" in ended[0].out or "did not come: 1" in ended[0].out
+    assert ended[0].seconds < 29  # it was told, and did not wait for the time-out
 
 
 def test_nothing_is_left_behind(run_job):
@@ -292,7 +293,7 @@ def test_a_group_that_is_made_after_a_death_knows_of_it():
         while 1 not in world.monitor._dead:
             time.sleep(0.01)
         ranks = tuple(range(2))
-        group = ProcessGroup(world, "late", ranks, 0, {"*": "tcp"}, 30.0, world.store)
+        group = ProcessGroup(world, "late", ranks, 0, {"*": "tcp"}, 30.0, world.store, b"s")
         world.monitor.tell(group)
         with pytest.raises(dist.DistBackendError, match="rank 1 died") as caught:
             dist.barrier(group)

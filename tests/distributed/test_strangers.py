@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 
 import tensorbus as torch
 import tensorbus.distributed as dist
-from tensorbus.plugin import CommContext, CommError, float64, wire
-from tensorbus_comm_tcp import frames, links
+from tensorbus.plugin import CommContext, CommError, door, float64, wire
+from tensorbus.plugin.calls import Call
+from tensorbus.plugin.seal import Seal
+from tensorbus_comm_tcp import frames
 from tensorbus_comm_tcp.comm import TcpComm
 
 
@@ -30,7 +32,7 @@ def noise(seed):
         rng.randbytes(rng.randrange(1, 5000)),
         wire.MAGIC + rng.randbytes(32),
         struct.pack("!Q", 2**63) * 40,
-        frames.Header(1, 1, 2**62).pack() * 3,
+        frames.Header(Call.of("broadcast", 2**62), 1).pack(Seal(b"another")) * 3,
         b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
     ]
     return choices[seed % len(choices)]
@@ -53,11 +55,18 @@ def visit(port, seed):
     return heard
 
 
+def tells_nothing(heard):
+    """Whether it is the fixed word, a random number, and zeros for a wrong proof."""
+    return not heard or (heard.startswith(wire.MAGIC) and heard[len(wire.MAGIC) + 32 :] in REFUSALS)
+
+
+REFUSALS = b"", bytes(32)
+
+
 @pytest.fixture
 def quick(monkeypatch):
     """Strangers that say too little are cut off sooner than in earnest."""
-    monkeypatch.setattr("tensorbus.distributed.tcp_store._PROOF_TIME", 1.0)
-    monkeypatch.setattr(links, "_PROOF_TIME", 1.0)
+    monkeypatch.setattr(door, "PROOF_TIME", 1.0)
 
 
 def test_strangers_at_the_store(quick):
@@ -65,8 +74,7 @@ def test_strangers_at_the_store(quick):
     server.set("key", "hidden")
     with ThreadPoolExecutor(10) as pool:
         answers = list(pool.map(lambda seed: visit(server.port, seed), range(30)))
-    for heard in answers:
-        assert heard == b"" or (heard.startswith(wire.MAGIC) and len(heard) == len(wire.MAGIC) + 32)
+    assert all(map(tells_nothing, answers))
     assert len(set(answers)) > 20  # a fresh number each time
     friend = dist.TCPStore("127.0.0.1", server.port, secret=b"a secret", timeout=30)
     assert friend.get("key") == b"hidden"
@@ -80,7 +88,7 @@ def test_strangers_at_the_ports_of_a_running_job(quick):
     def rank():
         me = dist.get_rank()
         comm = dist.group.WORLD.comm_for("cpu")
-        ports[me] = comm._links._listener.getsockname()[1]
+        ports[me] = comm._links._door.port
         barrier.wait()
         strangers = [
             threading.Thread(target=visit, args=(port, seed)) for port in ports for seed in range(8)
@@ -107,7 +115,7 @@ BYTES = st.one_of(
         lambda t: struct.pack("!BHI", *t)
     ),
     st.tuples(st.integers(0, 255), st.integers(-(2**63), 2**63 - 1), st.integers(0, 2**40)).map(
-        lambda t: struct.pack("!4sBBHqqI", b"TBCM", 1, t[0], 0, t[1], t[2], 0)
+        lambda t: frames.Header(Call(t[0], t[2]), t[1]).pack(Seal(b"another"))
     ),
 )
 
@@ -144,7 +152,7 @@ def two_ranks():
             job.result(30)
         return all((a == 3).all() for a in arrays) and server.add("count", 0) == 0
 
-    ports = [server.port, *(c._links._listener.getsockname()[1] for c in comms)]
+    ports = [server.port, *(c._links._door.port for c in comms)]
     yield ports, works
     for comm in comms:
         comm.close()
@@ -162,7 +170,7 @@ def test_any_bytes_of_strangers_are_refused(two_ranks, data):
     for port in ports:
         with socket.create_connection(("127.0.0.1", port), timeout=20) as s:
             heard = say(s, data)
-        assert heard[:5] in (b"", wire.MAGIC) and len(heard) in (0, len(wire.MAGIC) + 32)
+        assert tells_nothing(heard)
     assert works()
 
 
@@ -182,8 +190,10 @@ def test_a_frame_of_any_size_takes_no_memory_before_its_bytes_come(two_ranks):
     ports, works = two_ranks
     hello = frames.HELLO.pack(hashlib.sha256(b"g").digest()[:16], 0, frames.MESSAGES)
     for nbytes in (2**62, 2**40, 2**33):
-        with wire.connect("127.0.0.1", ports[2], b"s", wire.Deadline(20)) as s:
-            assert say(s, hello + frames.Header(0, 1, nbytes).pack() + b"few") == b""
+        s, seals = wire.connect_sealed("127.0.0.1", ports[2], b"s", wire.Deadline(20))
+        with s:
+            header = frames.Header(Call.of("message", nbytes), 1).pack(seals.outgoing)
+            assert say(s, hello + header + b"few") == b""
     assert works()
 
 
@@ -209,7 +219,7 @@ def pair(connecting, listening):
         try:
             f(s)
             outcomes[i] = "proven"
-        except OSError as e:
+        except (OSError, ValueError) as e:
             outcomes[i] = type(e).__name__
             s.close()
 
@@ -234,9 +244,9 @@ def test_both_sides_prove_the_secret():
         return lambda s: wire.welcome(s, secret, wire.Deadline(2))
 
     assert pair(introduce(b"k"), welcome(b"k")) == ["proven", "proven"]
-    assert pair(introduce(b""), welcome(b"")) == ["proven", "proven"]
     assert pair(introduce(b"k"), welcome(b"l")) == ["Refused", "Refused"]
-    assert pair(introduce(b""), welcome(b"l")) == ["Refused", "Refused"]
+    for nothing in (introduce(b""), welcome(b"k")), (introduce(b"k"), welcome(b"")):
+        assert "proven" not in pair(*nothing)
 
     def impostor(s):
         """Listens without the secret, and plays the other's own proof back."""
@@ -249,19 +259,21 @@ def test_both_sides_prove_the_secret():
 def test_a_member_that_speaks_nonsense_is_a_broken_connection_for_others_only():
     """Proven, but with lengths that lie: its connection ends, the store lives."""
     server = dist.TCPStore("127.0.0.1", 0, is_master=True, secret=b"s")
-    for body in (
-        b"\xff" * 7,
-        struct.pack("!BHI", 0, 9, 2**31),
-        struct.pack("!BHI", 0, 2, 4) + b"\xff" * 4,
+    for body, signed in (
+        (b"\xff" * 7, False),
+        (struct.pack("!BHI", 0, 9, 2**31), False),
+        (struct.pack("!BHI", 0, 2, 4) + b"\xff" * 4, True),
+        (struct.pack("!BHI", 0, 2, 4) + bytes(4) + bytes(16), False),
     ):
-        s = wire.connect("127.0.0.1", server.port, b"s", wire.Deadline(3))
-        s.sendall(body)
+        s, seals = wire.connect_sealed("127.0.0.1", server.port, b"s", wire.Deadline(3))
+        s.sendall(body + (seals.outgoing.sign(body) if signed else b""))
         s.shutdown(socket.SHUT_WR)
         s.settimeout(3)
         assert s.recv(100) == b""
         s.close()
-    s = wire.connect("127.0.0.1", server.port, b"s", wire.Deadline(3))
-    s.sendall(struct.pack("!BHI", 99, 0, 0))
+    s, seals = wire.connect_sealed("127.0.0.1", server.port, b"s", wire.Deadline(3))
+    nonsense = struct.pack("!BHI", 99, 0, 0)
+    s.sendall(nonsense + seals.outgoing.sign(nonsense))
     assert s.recv(100)[0] == 1  # an error in words
     s.close()
     server.set("alive", "yes")
@@ -269,18 +281,36 @@ def test_a_member_that_speaks_nonsense_is_a_broken_connection_for_others_only():
 
 
 @pytest.mark.parametrize(
-    "data", [b"\0" * frames.SIZE, b"TBCM" + b"\xff" * (frames.SIZE - 4)], ids=["zeros", "ones"]
+    "data", [b"\0" * frames.SIZE, b"TBC2" + b"\xff" * (frames.SIZE - 4)], ids=["zeros", "ones"]
 )
 def test_bytes_that_are_no_header(data):
     with pytest.raises(RuntimeError, match="no header: the stream is out of step"):
-        frames.unpack(data)
-    header = frames.Header(3, -7, 12)
-    assert frames.unpack(header.pack()) == header and len(header.pack()) == frames.SIZE
+        frames.unpack(data, Seal(b"k"))
+
+
+def test_frames_that_were_changed_repeated_or_left_out():
+    here, headers = Seal(b"k"), [frames.Header(Call.of("barrier"), n) for n in range(3)]
+    first, second, third = (header.pack(here) for header in headers)
+    assert len(first) == frames.SIZE
+    there = Seal(b"k")
+    assert [frames.unpack(data, there) for data in (first, second)] == headers[:2]
+    for wrong in (
+        [first, first],
+        [first, third],
+        [first[:12] + b"\1" + first[13:]],
+        [first[:-1] + bytes([first[-1] ^ 1])],
+    ):
+        there = Seal(b"k")
+        with pytest.raises(CommError, match="changed, repeated or left out"):
+            for data in wrong:
+                frames.unpack(data, there)
+    with pytest.raises(CommError, match="changed, repeated or left out"):
+        frames.unpack(first, Seal(b"of another connection"))
 
 
 def test_machines_of_another_byte_order_are_told():
     store = dist.HashStore()
-    context = CommContext("g", 1, (0, 1), 3.0, store)
+    context = CommContext("g", 1, (0, 1), 3.0, store, b"s")
     store.set("tcp/0", "1 middle 127.0.0.1")
     comm = TcpComm(context)
     with pytest.raises(CommError, match="rank 0 runs on a middle-endian machine") as caught:

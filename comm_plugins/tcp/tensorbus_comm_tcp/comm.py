@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from tensorbus.plugin import HOST, Comm, CommContext, CommError, dtype, reduce_into
+from tensorbus.plugin.calls import Call
 from tensorbus.plugin.wire import Deadline
-from tensorbus_comm_tcp.frames import KINDS, Header
+from tensorbus_comm_tcp.frames import Header
 from tensorbus_comm_tcp.links import Links
 from tensorbus_comm_tcp.messages import Messages
 from tensorbus_comm_tcp.pump import CHUNK, In, Out, Sink, pump
@@ -16,10 +18,6 @@ from tensorbus_comm_tcp.tables import DTYPES
 
 SMALL = 128 << 10
 """Bytes up to which an array is combined whole with one partner after the other."""
-
-BROADCAST, ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BARRIER = (
-    KINDS.index(k) for k in KINDS if k != "message"
-)
 
 
 class TcpComm(Comm):
@@ -30,8 +28,9 @@ class TcpComm(Comm):
     def __init__(self, context: CommContext):
         super().__init__(context)
         self.rank, self.size = context.rank, context.size
-        self._messages = Messages(context)
-        self._links = Links(context, self._messages.listen_to)
+        changed = threading.Condition()
+        self._messages = Messages(context, changed)
+        self._links = Links(context, changed, self._messages.connected, self._messages.listen_to)
         self._messages.links = self._links
         self._count = 0
         self._chunk = bytearray(CHUNK)
@@ -41,16 +40,19 @@ class TcpComm(Comm):
 
     # -- point to point ----------------------------------------------------------------------
     def send(self, array: np.ndarray, dtype: dtype, dst: int, tag: int, timeout: float) -> None:
-        self._messages.send(_bytes(array), dst, tag, Deadline(timeout))
+        self._messages.send(_bytes(array), dtype, dst, tag, Deadline(timeout))
 
     def recv(
         self, array: np.ndarray, dtype: dtype, src: int | None, tag: int, timeout: float
     ) -> int:
-        return self._messages.recv(_bytes(array), src, tag, Deadline(timeout))
+        return self._messages.recv(_bytes(array), dtype, src, tag, Deadline(timeout))
 
     # -- collectives -------------------------------------------------------------------------
     def broadcast(self, array: np.ndarray, dtype: dtype, src: int, timeout: float) -> None:
-        header, deadline = self._begin(BROADCAST, array.nbytes), Deadline(timeout)
+        header, deadline = (
+            self._begin("broadcast", array.nbytes, dtype, root=src),
+            Deadline(timeout),
+        )
         view = _bytes(array)
         if view.nbytes <= SMALL:
             self._broadcast_tree(view, src, header, deadline)
@@ -79,7 +81,7 @@ class TcpComm(Comm):
             step *= 2
 
     def all_reduce(self, array: np.ndarray, dtype: dtype, op: str, timeout: float) -> None:
-        header, deadline = self._begin(ALL_REDUCE, array.nbytes), Deadline(timeout)
+        header, deadline = self._begin("all_reduce", array.nbytes, dtype, op), Deadline(timeout)
         if array.nbytes <= SMALL:
             self._double(array, dtype, op, header, deadline)
             return
@@ -125,7 +127,7 @@ class TcpComm(Comm):
             self._pump(self._out(r + power, header, [view], deadline), None, 0, deadline)
 
     def all_gather(self, out: np.ndarray, array: np.ndarray, dtype: dtype, timeout: float) -> None:
-        header, deadline = self._begin(ALL_GATHER, array.nbytes), Deadline(timeout)
+        header, deadline = self._begin("all_gather", array.nbytes, dtype), Deadline(timeout)
         n, r = self.size, self.rank
         blocks = _blocks(out, n)
         blocks[r][...] = array
@@ -136,7 +138,7 @@ class TcpComm(Comm):
     def reduce_scatter(
         self, out: np.ndarray, array: np.ndarray, dtype: dtype, op: str, timeout: float
     ) -> None:
-        header, deadline = self._begin(REDUCE_SCATTER, array.nbytes), Deadline(timeout)
+        header, deadline = self._begin("reduce_scatter", array.nbytes, dtype, op), Deadline(timeout)
         n, r = self.size, self.rank
         blocks = _blocks(array.copy(), n)
         sent = [_bytes(blocks[(r - 1 - k) % n]) for k in range(n - 1)]
@@ -146,7 +148,7 @@ class TcpComm(Comm):
         out[...] = blocks[r]
 
     def barrier(self, timeout: float) -> None:
-        header, deadline = self._begin(BARRIER, 0), Deadline(timeout)
+        header, deadline = self._begin("barrier"), Deadline(timeout)
         step = 1
         while step < self.size:
             out = self._out((self.rank + step) % self.size, header, [], deadline)
@@ -155,9 +157,11 @@ class TcpComm(Comm):
             step *= 2
 
     # -- streams -----------------------------------------------------------------------------
-    def _begin(self, kind: int, nbytes: int) -> Header:
+    def _begin(
+        self, kind: str, nbytes: int = 0, dtype: dtype | None = None, op: str = "", root: int = -1
+    ) -> Header:
         self._count += 1
-        return Header(kind, self._count, nbytes)
+        return Header(Call.of(kind, nbytes, dtype, op, root), self._count)
 
     def _ring(
         self, sent: list[memoryview], sinks: list[Sink], header: Header, dtype: dtype,
@@ -174,20 +178,28 @@ class TcpComm(Comm):
         self._pump(out, into, sent[0].nbytes, deadline)
 
     def _out(self, peer: int, header: Header, parts: list[memoryview], deadline: Deadline) -> Out:
-        return Out(self._links.collective(peer, deadline), peer, header.pack(), parts)
+        return Out(self._links.collective(peer, deadline), peer, header, parts)
 
     def _in(
         self, peer: int, header: Header, sinks: list[Sink], deadline: Deadline, itemsize: int = 1
     ) -> In:
-        sock = self._links.collective(peer, deadline)
-        return In(sock, peer, header, sinks, lambda size: self._chunk, itemsize)
+        link = self._links.collective(peer, deadline)
+        scratch = self._chunk
+        return In(link, peer, header, sinks, lambda size: scratch, self.context, itemsize)
 
     def _pump(self, out: Out | None, into: In | None, ahead: int, deadline: Deadline) -> None:
         pump(self._links, out, into, ahead, deadline)
 
     # -- end ---------------------------------------------------------------------------------
+    def prepare(self, timeout: float) -> None:
+        self._links.prepare(timeout)
+
+    def peer_died(self, rank: int) -> bool:
+        self._links.gone(rank)
+        return True
+
     def peer_left(self, rank: int) -> None:
-        self._messages.has_left(rank)
+        self._links.gone(rank)
 
     def abort(self, error: CommError) -> None:
         self._links.error = self._links.error or error

@@ -8,21 +8,19 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-import time
 from collections import deque
 
-from tensorbus.plugin import CommContext, CommError, CommTimeout, PeerLost
+from tensorbus.plugin import CommContext, CommError, CommTimeout, PeerLost, dtype
+from tensorbus.plugin.calls import Call
 from tensorbus.plugin.wire import Deadline
 from tensorbus_comm_tcp import frames
-from tensorbus_comm_tcp.links import Links
+from tensorbus_comm_tcp.links import Link, Links
 from tensorbus_comm_tcp.polling import wait_ready
 
 KEPT_LIMIT = 256 << 20
 """Bytes of one sender's messages that are kept unasked; then it has to wait."""
 _PIECE = 64 << 20
 """The most bytes that are made room for before they have come: a length may be a lie."""
-_LAST_WORDS = 0.5
-"""Seconds for the connection of a rank that has left to come out of the proof of the secret."""
 _SMALL = 2048
 """Bytes up to which a message goes out with its header in one call."""
 
@@ -30,12 +28,17 @@ _SMALL = 2048
 class _Wanted:
     """A receive that waits for its message."""
 
-    def __init__(self, view: memoryview, src: int | None, tag: int):
-        self.view, self.src, self.tag = view, src, tag
+    def __init__(self, view: memoryview, call: Call, src: int | None, tag: int):
+        self.view, self.call, self.src, self.tag = view, call, src, tag
         self.sender = -1
         self.taken = False
         self.done = False
         self.error: CommError | None = None
+
+    def takes(self, header: frames.Header) -> bool:
+        """Whether such a message fits. A user may send bytes and receive numbers: the dtype counts
+        in the frontend's own messages, those of a collective."""
+        return header.call == self.call if self.tag < 0 else header.call.nbytes == self.call.nbytes
 
 
 class Messages:
@@ -43,30 +46,30 @@ class Messages:
 
     links: Links
 
-    def __init__(self, context: CommContext):
+    def __init__(self, context: CommContext, changed: threading.Condition):
         self.context = context
-        self._changed = threading.Condition()
+        self._changed = changed
         self._wanted: list[_Wanted] = []
-        self._kept: deque[tuple[int, int, bytearray]] = deque()
+        self._kept: deque[tuple[int, frames.Header, bytearray]] = deque()
         self._kept_bytes = dict.fromkeys(range(context.size), 0)
         self._ended: dict[int, CommError] = {}
         self._connected: set[int] = set()
-        self._left: dict[int, float] = {}
         self._locks = [threading.Lock() for _ in context.ranks]
         self._closed = False
 
     # -- sending -----------------------------------------------------------------------------
-    def send(self, view: memoryview, dst: int, tag: int, deadline: Deadline) -> None:
+    def send(self, view: memoryview, dtype: dtype, dst: int, tag: int, deadline: Deadline) -> None:
         """Send a message; it counts as sent when the system has taken all of it."""
-        header = frames.Header(0, tag, view.nbytes).pack()
+        header = frames.Header(Call.of("message", view.nbytes, dtype), tag)
         lock = self._locks[dst]
         if not lock.acquire(timeout=deadline.left()):
             raise self._late(dst, "takes nothing")
         try:
-            sock = self.links.outgoing(dst, deadline)
+            link = self.links.outgoing(dst, deadline)
+            sock, head = link.sock, header.pack(link.outgoing)
             sock.setblocking(False)
             small = view.nbytes <= _SMALL
-            for part in [memoryview(header + view)] if small else [memoryview(header), view]:
+            for part in [memoryview(head + view)] if small else [memoryview(head), view]:
                 while part.nbytes:
                     try:
                         part = part[sock.send(part) :]
@@ -89,19 +92,21 @@ class Messages:
         return CommTimeout(f"{self.context.peer(peer)} {what} in time", [self.context.ranks[peer]])
 
     # -- receiving ---------------------------------------------------------------------------
-    def recv(self, view: memoryview, src: int | None, tag: int, deadline: Deadline) -> int:
+    def recv(
+        self, view: memoryview, dtype: dtype, src: int | None, tag: int, deadline: Deadline
+    ) -> int:
         """Fill *view* with the next message of that sender and tag; its sender."""
+        wanted = _Wanted(view, Call.of("message", view.nbytes, dtype), src, tag)
         with self._changed:
-            for i, (sender, its_tag, data) in enumerate(self._kept):
-                if its_tag == tag and src in (None, sender):
+            for i, (sender, header, data) in enumerate(self._kept):
+                if header.number == tag and src in (None, sender):
                     del self._kept[i]
                     self._kept_bytes[sender] -= len(data)
                     self._changed.notify_all()
-                    if len(data) != view.nbytes:
-                        raise self._wrong_size(sender, len(data), view.nbytes)
+                    if not wanted.takes(header):
+                        raise self._unlike(sender, header, wanted)
                     view[:] = data
                     return sender
-            wanted = _Wanted(view, src, tag)
             self._wanted.append(wanted)
             try:
                 self._await(wanted, deadline)
@@ -112,11 +117,9 @@ class Messages:
             raise wanted.error
         return wanted.sender
 
-    def has_left(self, rank: int) -> None:
-        """That rank has left. Where it never connected, nothing is there that could end."""
-        with self._changed:
-            self._left[rank] = time.monotonic() + _LAST_WORDS
-            self._changed.notify_all()
+    def connected(self, rank: int) -> None:
+        """That rank has made the connection over which its messages will come."""
+        self._connected.add(rank)
 
     def _await(self, wanted: _Wanted, deadline: Deadline) -> None:
         while not wanted.done:
@@ -127,16 +130,15 @@ class Messages:
             if not wanted.taken:
                 self._check_senders(wanted)
             try:
-                left = deadline.left()
-                self._changed.wait(min(left, _LAST_WORDS) if self._left else left)
+                self._changed.wait(deadline.left())
             except TimeoutError:
                 if wanted.src is None:
                     raise CommTimeout("no rank sent a message in time") from None
                 raise self._late(wanted.src, "sent no message") from None
 
     def _check_senders(self, wanted: _Wanted) -> None:
-        for rank, when in self._left.items():
-            if rank not in self._connected and time.monotonic() > when:
+        for rank in range(self.context.size):
+            if rank not in self._connected and self.links.is_over(rank):
                 own = self.context.ranks[rank]
                 self._ended[rank] = PeerLost(f"{self.context.peer(rank)} has left the job", [own])
         if wanted.src is not None:
@@ -145,22 +147,20 @@ class Messages:
         elif len(self._ended) == self.context.size - 1:
             raise next(iter(self._ended.values()))
 
-    def _wrong_size(self, sender: int, sent: int, wanted: int) -> CommError:
+    def _unlike(self, sender: int, sent: frames.Header, wanted: _Wanted) -> CommError:
         return CommError(
-            f"{self.context.peer(sender)} sent a message of {sent} bytes, but the tensor given to "
-            f"recv has {wanted}: shapes and dtypes must agree on both sides",
+            f"{self.context.peer(sender)} sent a {sent.call}, but the tensor given to recv takes a "
+            f"{wanted.call}: shapes and dtypes must agree on both sides",
             [self.context.ranks[sender]],
         )
 
     # -- the reading thread ------------------------------------------------------------------
-    def listen_to(self, rank: int, connection: socket.socket) -> None:
+    def listen_to(self, rank: int, link: Link) -> None:
         """Read a peer's messages until it ends; runs in the thread that accepted it."""
         ended: CommError
-        with self._changed:
-            self._connected.add(rank)
         try:
             while True:
-                self._read_one(rank, connection)
+                self._read_one(rank, link)
         except OSError:
             peer = self.context.peer(rank)
             ended = PeerLost(f"{peer} closed the connection", [self.context.ranks[rank]])
@@ -173,19 +173,20 @@ class Messages:
             self._ended[rank] = self.links.error or ended
             self._changed.notify_all()
         with contextlib.suppress(OSError):
-            connection.close()
+            link.sock.close()
 
-    def _read_one(self, rank: int, connection: socket.socket) -> None:
-        header = frames.unpack(_read_header(connection))
-        wanted, size = None, header.nbytes
-        if header.kind:
+    def _read_one(self, rank: int, link: Link) -> None:
+        connection = link.sock
+        header = frames.unpack(_read_header(connection), link.incoming)
+        wanted, size = None, header.call.nbytes
+        if header.call.kind != "message":
             raise CommError(f"{self.context.peer(rank)} sent {header} where messages belong")
         with self._changed:
             wanted = self._claim(rank, header.number)
             while wanted is None and self._kept_bytes[rank] > KEPT_LIMIT and not self._closed:
                 self._changed.wait(1.0)
                 wanted = self._claim(rank, header.number)
-        if wanted is not None and size == wanted.view.nbytes:
+        if wanted is not None and wanted.takes(header):
             view = wanted.view
             while view.nbytes:
                 count = connection.recv_into(view)
@@ -197,9 +198,9 @@ class Messages:
             connection.settimeout(None)
             data = _read(connection, size)
             if wanted is None:
-                self._keep(rank, header.number, data)
+                self._keep(rank, header, data)
                 return
-            wanted.error = self._wrong_size(rank, size, wanted.view.nbytes)
+            wanted.error = self._unlike(rank, header, wanted)
         with self._changed:
             wanted.sender, wanted.done = rank, True
             self._changed.notify_all()
@@ -212,17 +213,17 @@ class Messages:
                 return wanted
         return None
 
-    def _keep(self, rank: int, tag: int, data: bytearray) -> None:
+    def _keep(self, rank: int, header: frames.Header, data: bytearray) -> None:
         with self._changed:
-            wanted = self._claim(rank, tag)
+            wanted = self._claim(rank, header.number)
             if wanted is None:
-                self._kept.append((rank, tag, data))
+                self._kept.append((rank, header, data))
                 self._kept_bytes[rank] += len(data)
                 return
-            if len(data) == wanted.view.nbytes:
+            if wanted.takes(header):
                 wanted.view[:] = data
             else:
-                wanted.error = self._wrong_size(rank, len(data), wanted.view.nbytes)
+                wanted.error = self._unlike(rank, header, wanted)
             wanted.sender, wanted.done = rank, True
             self._changed.notify_all()
 

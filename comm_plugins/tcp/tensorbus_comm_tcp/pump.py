@@ -6,15 +6,15 @@ outgoing stream may run ahead of the incoming one by a fixed number of bytes and
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
 
 import numpy as np
 
-from tensorbus.plugin import CommError, CommTimeout
+from tensorbus.plugin import CommContext, CommError, CommTimeout
+from tensorbus.plugin.calls import disagreement
 from tensorbus.plugin.wire import Deadline
 from tensorbus_comm_tcp import frames
-from tensorbus_comm_tcp.links import Links
+from tensorbus_comm_tcp.links import Link, Links
 from tensorbus_comm_tcp.polling import wait_ready
 
 CHUNK = 256 << 10
@@ -30,8 +30,9 @@ Sink = tuple[memoryview, Callable[[int, np.ndarray], None] | None]
 class Out:
     """A stream of bytes to a peer: a header, then the parts one after the other."""
 
-    def __init__(self, sock: socket.socket, peer: int, header: bytes, parts: list[memoryview]):
-        self.sock, self.peer = sock, peer
+    def __init__(self, link: Link, peer: int, head: frames.Header, parts: list[memoryview]):
+        self.sock, self.peer = link.sock, peer
+        header = head.pack(link.outgoing)
         self.sent = -len(header)
         self.total = sum(p.nbytes for p in parts)
         parts = [p for p in parts if p.nbytes]
@@ -62,10 +63,12 @@ class In:
     """A stream of bytes from a peer, into sinks one after the other."""
 
     def __init__(
-        self, sock: socket.socket, peer: int, expected: frames.Header, sinks: list[Sink],
-        scratch: Callable[[int], bytearray], itemsize: int = 1,
+        self, link: Link, peer: int, expected: frames.Header, sinks: list[Sink],
+        scratch: Callable[[int], bytearray], context: CommContext, itemsize: int = 1,
     ):  # fmt: skip
-        self.sock, self.peer, self._expected = sock, peer, expected
+        self._context = context
+        self.sock, self.peer, self._expected = link.sock, peer, expected
+        self._seal = link.incoming
         self.total = sum(view.nbytes for view, _ in sinks)
         self.got = 0
         self._header = bytearray(frames.SIZE)
@@ -105,13 +108,9 @@ class In:
     def _pull_header(self) -> bool:
         self._missing -= self._receive(memoryview(self._header)[-self._missing :])
         if not self._missing:
-            found = frames.unpack(self._header)
+            found = frames.unpack(self._header, self._seal)
             if found != self._expected:
-                raise CommError(
-                    f"it is in {found} while this rank is in {self._expected}: the ranks call "
-                    f"different operations, or with tensors of different sizes "
-                    f"(TENSORBUS_DISTRIBUTED_DEBUG=1 shows both sides)"
-                )
+                raise disagreement(self._context, self.peer, found, self._expected)
         return True
 
     def _receive(self, view: memoryview) -> int:

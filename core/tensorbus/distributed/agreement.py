@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import time
+from collections.abc import Callable
 
-from tensorbus.distributed.errors import DistStoreError
+from tensorbus.distributed.errors import DistError, DistStoreError
+from tensorbus.distributed.monitor import last_will
 from tensorbus.distributed.store import Store
+
+_SLICE = 0.25
+"""Seconds after which one who waits looks whether others have failed."""
 
 
 def agree(store: Store, rank: int, world_size: int, timeout: float, where: str = "") -> int:
@@ -39,6 +45,7 @@ def agree(store: Store, rank: int, world_size: int, timeout: float, where: str =
             f"each process a rank of its own, and each job an address of its own",
         )
     store.set(f"who/{rank}", me)
+    last_will(store, rank)
     if store.add("joined", 1) == world_size:
         store.set("ready", "1")
     _await(store, rank, world_size, timeout)
@@ -51,6 +58,39 @@ def _next_free(store: Store) -> int:
         rank = store.add("next_rank", 1) - 1
         if store.add(f"taken/{rank}", 1) == 1:
             return rank
+
+
+def all_made(
+    store: Store, name: str, count: int, timeout: float, check: Callable[[], object]
+) -> None:
+    """Wait until *count* ranks have made what *name* stands for; *check* raises for one that died.
+
+    None needs the store for it any more when the process that serves the store goes on.
+    """
+    end = time.monotonic() + timeout
+    if store.add(f"{name}/here", 1) == count:
+        store.set(f"{name}/all", "1")
+    if not _wait(store, f"{name}/all", end, check):
+        raise DistStoreError(
+            f"of {count} ranks {store.add(f'{name}/here', 0)} came within {timeout:g} seconds to "
+            f"make {name}: all must call init_process_group, new_group and split_group alike"
+        )
+    if store.is_server:
+        with contextlib.suppress(DistError):
+            _wait(store, f"{name}/seen", end, check)
+    else:
+        # Who served it may have ended since.
+        with contextlib.suppress(DistError):
+            if store.add(f"{name}/saw", 1) == count - 1:
+                store.set(f"{name}/seen", "1")
+
+
+def _wait(store: Store, key: str, end: float, check: Callable[[], object]) -> bool:
+    while not store._wait([key], max(0.001, min(_SLICE, end - time.monotonic()))):
+        check()
+        if time.monotonic() >= end:
+            return False
+    return True
 
 
 def _full(me: str, where: str, world_size: int) -> str:
@@ -69,7 +109,7 @@ def _refuse(store: Store, text: str) -> None:
 
 def _await(store: Store, rank: int, world_size: int, timeout: float) -> None:
     end = time.monotonic() + timeout
-    while not store._wait(["ready"], max(0.001, min(0.25, end - time.monotonic()))):
+    while not store._wait(["ready"], max(0.001, min(_SLICE, end - time.monotonic()))):
         if store.check(["refused"]):
             raise DistStoreError(f"rank {rank} stops: {store.get('refused').decode()}")
         if time.monotonic() >= end:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tensorbus import discovery
 from tensorbus.distributed import bootstrap, choice, rendezvous
+from tensorbus.distributed.agreement import all_made
 from tensorbus.distributed.durations import DEFAULT, Duration, seconds
 from tensorbus.distributed.monitor import Monitor
 from tensorbus.distributed.process_group import GroupMember, ProcessGroup
@@ -113,8 +114,7 @@ def _enter(
         )  # fmt: skip
         world.groups[_DEFAULT] = world.default = group
         world.monitor.tell(group)
-        for name in choice.needed(table) or [group.backend_name()]:
-            group.comm(name)
+        _prepare(world, group, meeting.store, group.ranks, limit)
     except BaseException:
         with contextlib.suppress(Exception):
             _leave_all(world)
@@ -123,6 +123,21 @@ def _enter(
     if not _exit_registered:
         _exit_registered = True
         atexit.register(_at_exit)
+
+
+def _prepare(
+    world: World, group: ProcessGroup | None, store: Store, everyone: Sequence[int], limit: float,
+    name: str = "",
+) -> None:  # fmt: skip
+    """Open a new group's comms, and return when all who make it have.
+
+    Then none of them needs the store for that any more, which ends with the rank that serves it.
+    """
+    if group is not None:
+        group.prepare(limit)
+        name = group.group_name
+    check = world.monitor.check if world.monitor is not None else lambda ranks: None
+    all_made(store, f"made/{name}", len(everyone), limit, lambda: check(everyone))
 
 
 def destroy_process_group(group: Any = None) -> None:
@@ -286,14 +301,19 @@ def new_group(
         name = str(world.made)
         world.made += 1
     limit = seconds(timeout, default.timeout)
-    return _make(world, default, name, members, backend, limit, group_desc)
+    callers = members if use_local_synchronization else default.ranks
+    return _make(world, default, name, members, callers, backend, limit, group_desc)
 
 
 def _make(
-    world: World, parent: ProcessGroup, name: str, members: list[int], backend: str | None,
-    limit: float, description: str | None,
+    world: World, parent: ProcessGroup, name: str, members: list[int], callers: Sequence[int],
+    backend: str | None, limit: float, description: str | None,
 ) -> Any:  # fmt: skip
+    """Make a group of *members* of *parent*; all *callers* are here."""
+    patience, store = max(limit, parent.timeout), parent._store
     if parent.me not in members:
+        if store is not None and parent.me in callers:
+            _prepare(world, None, store, callers, patience, name)
         return GroupMember.NON_GROUP_MEMBER
     parent.check()
     table = choice.parse(backend) or parent._backends
@@ -304,8 +324,15 @@ def _make(
     world.groups[name] = group
     if world.monitor is not None:
         world.monitor.tell(group)
-    for comm in choice.needed(table) or [group.backend_name()]:
-        group.comm(comm)
+    try:
+        if store is not None:
+            _prepare(world, group, store, callers, patience)
+        else:
+            group.prepare(patience)
+    except BaseException:
+        world.groups.pop(name, None)
+        group.close()
+        raise
     return group
 
 
@@ -340,6 +367,8 @@ def split_group(
             members = [parent.ranks[r] for r in sorted(part)]
             name = f"{parent.group_name}-split{parent.splits}-{number}"
             limit = seconds(timeout, parent.timeout)
-            made: ProcessGroup = _make(world, parent, name, members, backend, limit, group_desc)
+            made: ProcessGroup = _make(
+                world, parent, name, members, members, backend, limit, group_desc
+            )
             return made
     return None

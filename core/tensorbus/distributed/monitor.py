@@ -12,9 +12,10 @@ import json
 import threading
 import time
 import uuid
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tensorbus.distributed.errors import DistError, DistNetworkError
+from tensorbus.distributed.errors import DistBackendError, DistError, DistNetworkError
 from tensorbus.distributed.store import Store
 from tensorbus.plugin.comm import CommError, CommTimeout, PeerLost
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tensorbus.distributed.world import World
 
 _EVENTS = "events"
+_SERVER_LOST = "rank 0, which serves the store, died, hangs or was cut off"
 _PATIENCE = 2.0
 """Seconds for other ranks to answer, and for better news than a broken connection."""
 
@@ -35,16 +37,18 @@ class Monitor:
         self._store, self._asking, self._alive = store.clone(), store.clone(), store.clone()
         self._slice = self._store.wait_long()
         self._asking.set_patience(_PATIENCE)
+        # From here on it is another connection that stands for this rank: nobody else uses it.
+        last_will(self._alive, rank)
+        store.last_will(_EVENTS, "")
         self._closed = False
+        self._changed = threading.Condition()
         self._left: dict[int, dict[str, int]] = {}
         """What ranks that have left had done, by group."""
         self._dead: dict[int, str] = {}
-        self._alive.last_will(_EVENTS, self._event("dead"))
+        self._lost = False
+        """Whether the store is gone, so that nothing more will be heard."""
         self._thread = threading.Thread(target=self._listen, name="tensorbus-events", daemon=True)
         self._thread.start()
-
-    def _event(self, kind: str, **more: Any) -> str:
-        return json.dumps({"kind": kind, "rank": self._rank, **more})
 
     # -- listening ---------------------------------------------------------------------------
     def _listen(self) -> None:
@@ -58,19 +62,24 @@ class Monitor:
             except DistNetworkError:
                 if not self._closed:
                     self._server_lost()
-                return
+                break
             except DistError:
-                return  # the store was closed
+                break  # the store was closed
+            with self._changed:
+                self._changed.notify_all()
+        with self._changed:
+            self._lost = True
+            self._changed.notify_all()
 
     def _server_lost(self) -> None:
         if 0 not in self._left:
-            self._died(0, "rank 0, which serves the store, died, hangs or was cut off")
+            self._died(0, _SERVER_LOST)
 
     def _handle(self, event: dict[str, Any]) -> None:
         kind, rank = event["kind"], event["rank"]
         if kind == "dead":
             self._died(rank, f"rank {rank} died or was cut off: it ended without leaving the job")
-        elif kind == "left":
+        elif kind == "left" and rank not in self._dead:
             self._left[rank] = event["done"]
             for each in list(self._world.groups.values()):
                 self.tell(each)
@@ -89,7 +98,7 @@ class Monitor:
                 group.has_left(rank, done[group.group_name])
         for rank, text in list(self._dead.items()):
             if rank in group.ranks:
-                group.fail(text, (rank,))
+                group.has_died(rank, text)
 
     def _died(self, rank: int, text: str) -> None:
         if rank == self._rank or rank in self._left:
@@ -97,6 +106,14 @@ class Monitor:
         self._dead[rank] = text
         for group in list(self._world.groups.values()):
             self.tell(group)
+
+    def check(self, ranks: Collection[int]) -> None:
+        """``DistBackendError`` where one of these ranks has died or left."""
+        for rank in ranks:
+            if rank in self._dead:
+                raise DistBackendError(f"[rank {self._rank}] {self._dead[rank]}", (rank,))
+            if rank in self._left and rank != self._rank:
+                raise DistBackendError(f"[rank {self._rank}] rank {rank} has left the job", (rank,))
 
     def _state(self, name: str) -> list[Any]:
         group = self._world.groups.get(name)
@@ -109,22 +126,60 @@ class Monitor:
         """Find who is at fault and tell all; ``group.failure`` is set after it."""
         text, ranks = str(error), error.ranks
         try:
-            if isinstance(error, PeerLost) and group.failed.wait(_PATIENCE):
-                return
-            if isinstance(error, CommTimeout):
+            if isinstance(error, PeerLost):
+                text, ranks = self._await_news(group, error) or (text, ranks)
+            elif isinstance(error, CommTimeout):
                 text, ranks = self._ask_all(group, error, number, call)
-            if group.failure is None:
-                event = self._event("verdict", group=group.group_name, text=text, ranks=ranks)
-                self._asking.publish(_EVENTS, event)
+            self._tell_all(group, text, ranks)
         except DistError:
-            text, ranks = "rank 0, which serves the store, died, hangs or was cut off", (0,)
+            text, ranks = _SERVER_LOST, (0,)
         group.fail(text, tuple(ranks))
+
+    def explain(self, group: ProcessGroup, error: PeerLost) -> None:
+        """A message could not be sent or received: that ends the group where its peer has died.
+
+        Nothing comes of it where the peer has left in order.
+        """
+        found = self._await_news(group, error)
+        if found is not None:
+            with contextlib.suppress(DistError):
+                self._tell_all(group, *found)
+            group.fail(*found)
+
+    def _tell_all(self, group: ProcessGroup, text: str, ranks: Sequence[int]) -> None:
+        if group.failure is None:
+            event = _event("verdict", self._rank, group=group.group_name, text=text, ranks=ranks)
+            self._asking.publish(_EVENTS, event)
+
+    def _await_news(
+        self, group: ProcessGroup, error: PeerLost
+    ) -> tuple[str, tuple[int, ...]] | None:
+        """Who died, where it was that which broke a connection.
+
+        The rank at its other end may have closed it because of a third one. Then that rank's
+        verdict comes, and ``group.failure`` has it.
+        """
+        with self._changed:
+            self._changed.wait_for(
+                lambda: (
+                    group.failure is not None
+                    or self._lost
+                    or any(r in self._dead or r in self._left for r in error.ranks)
+                ),
+                _PATIENCE,
+            )
+            suspects = [r for r in error.ranks if r in self._dead]
+            if self._lost and not suspects and not any(r in self._left for r in error.ranks):
+                suspects = [r for r in self._dead if r in group.ranks]
+            for rank in suspects:
+                return self._dead[rank], (rank,)
+        return None
 
     def _ask_all(
         self, group: ProcessGroup, error: CommError, number: int, call: str
     ) -> tuple[str, tuple[int, ...]]:
         ask = uuid.uuid4().hex
-        self._asking.publish(_EVENTS, self._event("ask", group=group.group_name, id=ask))
+        self._asking.publish(_EVENTS, _event("ask", self._rank, group=group.group_name, id=ask))
         end = time.monotonic() + _PATIENCE
         silent, late = [], []
         for rank in group.ranks:
@@ -152,7 +207,7 @@ class Monitor:
     def publish_death(self) -> None:
         """Say that this rank is dead: for threads, whose end breaks no connection."""
         with contextlib.suppress(DistError):
-            self._asking.publish(_EVENTS, self._event("dead"))
+            self._asking.publish(_EVENTS, _event("dead", self._rank))
 
     def leave(self, orderly: bool = True) -> None:
         """Say that this rank leaves, and stop listening."""
@@ -160,7 +215,7 @@ class Monitor:
         self._closed = True
         with contextlib.suppress(DistError):
             if orderly:
-                self._asking.publish(_EVENTS, self._event("left", done=done))
+                self._asking.publish(_EVENTS, _event("left", self._rank, done=done))
                 self._alive.last_will(_EVENTS, "")
                 self._asking.add("gone", 1)
         for own in (self._store, self._asking, self._alive):
@@ -175,6 +230,15 @@ class Monitor:
                 if int(self._world.store.add("gone", 0)) + len(self._dead) >= self._size:
                     return
                 time.sleep(0.005)
+
+
+def _event(kind: str, rank: int, **more: Any) -> str:
+    return json.dumps({"kind": kind, "rank": rank, **more})
+
+
+def last_will(store: Store, rank: int) -> None:
+    """Let *store* tell the others when the connection of this rank breaks: from now on."""
+    store.last_will(_EVENTS, _event("dead", rank))
 
 
 def _names(ranks: list[int]) -> str:

@@ -1,11 +1,14 @@
 """Python objects between ranks: pickled, so they go only between ranks of one job.
 
-Unpickling runs code that the sender chose. Comms deliver only what ranks sent that have proven the
-job's secret; do not join jobs whose other ranks you would not let run code here.
+Unpickling runs code that the sender chose. So every pickle is signed with the job's secret and
+nothing else is unpickled, whatever the comm; do not join jobs whose other ranks you would not let
+run code here.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import pickle
 from typing import Any
 
@@ -14,18 +17,32 @@ import numpy as np
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.distributed import checks
 from tensorbus.distributed.collectives import all_gather, broadcast
+from tensorbus.distributed.errors import DistBackendError
 from tensorbus.distributed.point_to_point import recv, send
 from tensorbus.distributed.process_group import ProcessGroup
 from tensorbus.distributed.rooted import gather, scatter
 from tensorbus.ops.creation.from_data import from_numpy
 
-
-def _pack(obj: Any) -> Tensor:
-    return from_numpy(np.frombuffer(bytearray(pickle.dumps(obj)), np.uint8))
+_SIGNATURE = hashlib.sha256().digest_size
 
 
-def _unpack(data: Tensor, size: int) -> Any:
-    return pickle.loads(data.numpy()[:size].tobytes())
+def _sign(pg: ProcessGroup, data: bytes) -> bytes:
+    return hmac.digest(pg.object_key(), data, hashlib.sha256)
+
+
+def _pack(pg: ProcessGroup, obj: Any) -> Tensor:
+    data = pickle.dumps(obj)
+    return from_numpy(np.frombuffer(bytearray(_sign(pg, data) + data), np.uint8))
+
+
+def _unpack(pg: ProcessGroup, data: np.ndarray) -> Any:
+    signature, pickled = data[:_SIGNATURE].tobytes(), data[_SIGNATURE:].tobytes()
+    if not hmac.compare_digest(signature, _sign(pg, pickled)):
+        raise DistBackendError(
+            f"[rank {pg.me}] an object does not carry the signature of this job, so it was not "
+            f"unpickled: a rank of another group sent it, or it was changed on its way"
+        )
+    return pickle.loads(pickled)
 
 
 def _zeros(count: int, kind: type = np.uint8) -> Tensor:
@@ -59,11 +76,11 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     if pg is None:
         return
     checks.check_count(object_list, pg, "all_gather_object", "object_list")
-    data = _pack(obj)
+    data = _pack(pg, obj)
     sizes = _sizes(pg, data._s.numel())
     out = [_zeros(n) for n in sizes]
     all_gather(out, data, pg)
-    object_list[:] = [_unpack(t, n) for t, n in zip(out, sizes, strict=True)]
+    object_list[:] = [_unpack(pg, t.numpy()) for t in out]
 
 
 def gather_object(
@@ -84,12 +101,13 @@ def gather_object(
         checks.check_count(object_gather_list, pg, "gather_object", "object_gather_list")
     elif object_gather_list:
         raise ValueError("Argument ``gather_list`` must NOT be specified on non-destination ranks.")
-    data = _pack(obj)
+    data = _pack(pg, obj)
     sizes = _sizes(pg, data._s.numel())
     out = [_zeros(max(sizes)) for _ in sizes] if pg.rank() == root else None
     gather(_padded(data, max(sizes)), out, group=pg, group_dst=root)
     if out is not None and object_gather_list is not None:
-        object_gather_list[:] = [_unpack(t, n) for t, n in zip(out, sizes, strict=True)]
+        pairs = zip(out, sizes, strict=True)
+        object_gather_list[:] = [_unpack(pg, t.numpy()[:n]) for t, n in pairs]
 
 
 def broadcast_object_list(
@@ -114,7 +132,7 @@ def broadcast_object_list(
         return
     root = checks.peer_rank(pg, 0 if src is None and group_src is None else src, group_src)
     here = pg.rank() == root
-    data = [_pack(o) for o in object_list] if here else []
+    data = [_pack(pg, o) for o in object_list] if here else []
     sizes = _zeros(len(object_list), np.int64)
     if here:
         sizes.numpy()[:] = [t._s.numel() for t in data]
@@ -127,7 +145,7 @@ def broadcast_object_list(
     if not here:
         at = 0
         for i, n in enumerate(counts):
-            object_list[i] = pickle.loads(whole.numpy()[at : at + n].tobytes())
+            object_list[i] = _unpack(pg, whole.numpy()[at : at + n])
             at += n
 
 
@@ -152,14 +170,14 @@ def scatter_object_list(
     if pg.rank() == root:
         inputs = scatter_object_input_list or []
         checks.check_count(inputs, pg, "scatter_object_list", "scatter_object_input_list")
-        data = [_pack(o) for o in inputs]
+        data = [_pack(pg, o) for o in inputs]
         sizes.numpy()[:] = [t._s.numel() for t in data]
     broadcast(sizes, group=pg, group_src=root)
     counts = sizes.tolist()
     largest = max(counts)
     out = _zeros(largest)
     scatter(out, data and [_padded(t, largest) for t in data], group=pg, group_src=root)
-    scatter_object_output_list[0] = _unpack(out, counts[pg.rank()])
+    scatter_object_output_list[0] = _unpack(pg, out.numpy()[: counts[pg.rank()]])
 
 
 def send_object_list(
@@ -170,7 +188,10 @@ def send_object_list(
     group_dst: int | None = None,
 ) -> None:
     """Send the objects of a list to one rank."""
-    data = [_pack(o) for o in object_list]
+    pg = checks.member(group, "send_object_list")
+    if pg is None:
+        return
+    data = [_pack(pg, o) for o in object_list]
     sizes = from_numpy(np.array([t._s.numel() for t in data], np.int64))
     send(sizes, dst, group, group_dst=group_dst)
     whole = from_numpy(np.concatenate([t.numpy() for t in data]))
@@ -185,14 +206,16 @@ def recv_object_list(
     group_src: int | None = None,
 ) -> int:
     """Fill a list with the objects that a rank sent, by default any; the sender's global rank."""
+    pg = checks.member(group, "recv_object_list")
+    if pg is None:
+        return -1
     sizes = _zeros(len(object_list), np.int64)
     sender = recv(sizes, src, group, group_src=group_src)
     counts = sizes.tolist()
     whole = _zeros(sum(counts))
-    if sender >= 0:
-        recv(whole, sender, group)
-        at = 0
-        for i, n in enumerate(counts):
-            object_list[i] = pickle.loads(whole.numpy()[at : at + n].tobytes())
-            at += n
+    recv(whole, sender, group)
+    at = 0
+    for i, n in enumerate(counts):
+        object_list[i] = _unpack(pg, whole.numpy()[at : at + n])
+        at += n
     return sender

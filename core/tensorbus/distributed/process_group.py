@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import threading
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from tensorbus.distributed.errors import DistBackendError
 from tensorbus.distributed.store import PrefixStore, Store
 from tensorbus.distributed.work import Lane, Work
 from tensorbus.distributed.world import World, current
-from tensorbus.plugin.comm import HOST, Comm, CommContext, CommError
+from tensorbus.plugin.comm import HOST, Comm, CommContext, CommError, PeerLost
 
 _LANES = 256
 """Lanes of messages beyond which those that are idle are forgotten."""
@@ -52,6 +53,7 @@ class ProcessGroup:
         self.failure: DistBackendError | None = None
         self.failed = threading.Event()
         self._left: dict[int, int] = {}
+        self._dead: dict[int, str] = {}
         self.splits = 0
         """How often it was split, the same on all its ranks."""
         self._destroyed = False
@@ -112,7 +114,18 @@ class ProcessGroup:
                 found = self._comms[name] = self._open(name)
                 for rank in list(self._left):
                     found.peer_left(self.ranks.index(rank))
+                for rank, text in list(self._dead.items()):
+                    self._tell_death(found, rank, text)
             return found
+
+    def prepare(self, timeout: float) -> None:
+        """Open the comms that were named: all ranks of the group do, within *timeout* seconds."""
+        for name in choice.needed(self._backends) or [self.backend_name()]:
+            try:
+                self.comm(name).prepare(timeout)
+            except CommError as e:
+                self._explain(e)
+                raise self.told(e) from e
 
     def _open(self, name: str) -> Comm:
         make = discovery.comm(name)
@@ -135,7 +148,7 @@ class ProcessGroup:
         try:
             return make(context)
         except CommError as e:
-            raise DistBackendError(f"[rank {self.me}] {e}", e.ranks) from e
+            raise self.told(e) from e
 
     # -- running operations ------------------------------------------------------------------
     def check(self) -> None:
@@ -192,6 +205,15 @@ class ProcessGroup:
         """An error that does not end the group."""
         return DistBackendError(text, ranks)
 
+    def object_key(self) -> bytes:
+        """What signs the objects that this group's ranks send to each other."""
+        if not self._secret:
+            raise RuntimeError(
+                "this group has no secret that its ranks could sign objects with: join it by "
+                "init_process_group"
+            )
+        return hmac.digest(self._secret, f"objects of {self._name}".encode(), "sha256")
+
     def share(self, key: str, value: bytes) -> list[bytes]:
         """Each rank's value, through the store: for comms that cannot move host memory."""
         if self._store is None:
@@ -216,8 +238,7 @@ class ProcessGroup:
             try:
                 return body(self.timeout)
             except CommError as e:
-                if self.failed.wait(0.0):
-                    self.check()
+                self._explain(e)
                 raise DistBackendError(f"[rank {self.me}] {call} failed: {e}", e.ranks) from e
 
         title = f"[rank {self.me}] {call}"
@@ -226,6 +247,12 @@ class ProcessGroup:
         return lane.run(run, title)
 
     # -- failure -----------------------------------------------------------------------------
+    def _explain(self, error: CommError) -> None:
+        """Raise why the group is over, where that is behind the error of a comm."""
+        if isinstance(error, PeerLost) and self._world.monitor is not None:
+            self._world.monitor.explain(self, error)
+        self.check()
+
     def _diagnose(self, error: CommError, number: int, call: str) -> DistBackendError:
         monitor = self._world.monitor
         if self.failure is None and monitor is not None:
@@ -248,6 +275,26 @@ class ProcessGroup:
         self.failed.set()
         for comm in comms:
             comm.abort(CommError(text, ranks))
+
+    def told(self, error: CommError) -> DistBackendError:
+        """The error of a comm as users get it."""
+        return DistBackendError(f"[rank {self.me}] {error}", error.ranks)
+
+    def has_died(self, rank: int, text: str) -> None:
+        """The member of that global rank ended without a word.
+
+        It may have done all it had to do, and then what it sent is there for those who have not
+        yet: a call that needs more of it fails by itself.
+        """
+        if rank in self._dead:
+            return
+        self._dead[rank] = text
+        for comm in list(self._comms.values()):
+            self._tell_death(comm, rank, text)
+
+    def _tell_death(self, comm: Comm, rank: int, text: str) -> None:
+        if not comm.peer_died(self.ranks.index(rank)):
+            self.fail(text, (rank,))
 
     def has_left(self, rank: int, done: int) -> None:
         """The member of that global rank left after its collective number *done*."""

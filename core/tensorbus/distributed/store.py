@@ -129,6 +129,11 @@ class Store:
         return "127.0.0.1"
 
     @property
+    def is_server(self) -> bool:
+        """Whether the keys are gone for the others when this object's process ends."""
+        return False
+
+    @property
     def connected(self) -> bool:
         """Whether this object has a connection of its own, which ``close`` ends."""
         return False
@@ -282,6 +287,10 @@ class PrefixStore(Store):
     @property
     def connected(self) -> bool:
         return self._store.connected
+
+    @property
+    def is_server(self) -> bool:
+        return self._store.is_server
 
     def wait_long(self) -> float:
         return self._store.wait_long()

@@ -11,16 +11,16 @@ from tensorbus.distributed.durations import Duration
 from tensorbus.distributed.errors import DistNetworkError, DistStoreError
 from tensorbus.distributed.secret import job_secret
 from tensorbus.distributed.store import HashStore, Store, Value, as_bytes
+from tensorbus.plugin import seal
+from tensorbus.plugin.door import Door
+from tensorbus.plugin.seal import Seals
 from tensorbus.plugin.wire import (
     Deadline,
     Refused,
-    accept_each,
-    connect,
+    connect_sealed,
     host_of,
     keep_alive,
-    listen,
     read_exactly,
-    welcome,
     write_all,
 )
 
@@ -30,9 +30,6 @@ _REPLY = struct.Struct("!BI")  # 0 done, 1 an error text; bytes
 _LENGTH = struct.Struct("!I")
 LIMIT = 64 << 20
 """The most bytes of one request."""
-_PROOF_TIME = 5.0
-_STRANGERS = 32
-"""How many connections may be proving themselves at once; more are cut off."""
 _ENDLESS = 1e8
 ANSWER_TIME = 10.0
 """How long the server may take to answer, beyond what a call waits for."""
@@ -41,26 +38,16 @@ ANSWER_TIME = 10.0
 class _Server:
     def __init__(self, host: str, port: int, secret: bytes):
         self._table = HashStore()
-        self._secret = secret
-        self._listener = listen(host, port)
-        self.port: int = self._listener.getsockname()[1]
-        self._proving = threading.BoundedSemaphore(_STRANGERS)
         self._connections: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._closed = False
-        threading.Thread(target=self._accept, name="tensorbus-store", daemon=True).start()
+        self._door = Door(host, port, secret, self._serve, "tensorbus-store")
+        self.port = self._door.port
 
-    def _accept(self) -> None:
-        accept_each(self._listener, self._proving, lambda: self._closed, self._serve)
-
-    def _serve(self, connection: socket.socket) -> None:
+    def _serve(self, connection: socket.socket, seals: Seals) -> None:
         will: list[bytes] = []
         try:
-            try:
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                welcome(connection, self._secret, Deadline(_PROOF_TIME))
-            finally:
-                self._proving.release()
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self._lock:
                 if self._closed:
                     return
@@ -68,9 +55,10 @@ class _Server:
             connection.settimeout(None)
             keep_alive(connection)
             while True:
-                connection.sendall(self._answer(connection, will))
+                answer = self._answer(connection, seals, will)
+                connection.sendall(answer + seals.outgoing.sign(answer))
         except (OSError, ValueError, struct.error):
-            pass  # it went away, is a stranger, or speaks nonsense: nobody else is concerned
+            pass  # it went away or speaks nonsense: nobody else is concerned
         finally:
             with self._lock:
                 self._connections.discard(connection)
@@ -78,11 +66,14 @@ class _Server:
             if will:
                 self._table.publish(will[0].decode(), will[1])
 
-    def _answer(self, connection: socket.socket, will: list[bytes]) -> bytes:
-        call, count, size = _REQUEST.unpack(_read(connection, _REQUEST.size))
+    def _answer(self, connection: socket.socket, seals: Seals, will: list[bytes]) -> bytes:
+        head = _read(connection, _REQUEST.size)
+        call, count, size = _REQUEST.unpack(head)
         if size > LIMIT:
             raise ValueError("the request is too large")
         body = _read(connection, size)
+        if not seals.incoming.fits(_read(connection, seal.SIZE), head + body):
+            raise ValueError("the request was changed on its way")
         arguments, at = [], 0
         for _ in range(count):
             (length,) = _LENGTH.unpack_from(body, at)
@@ -132,9 +123,7 @@ class _Server:
         with self._lock:
             self._closed = True
             connections = list(self._connections)
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)  # wakes accept
-        self._listener.close()
+        self._door.close()
         for connection in connections:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
@@ -199,7 +188,7 @@ class TCPStore(Store):
             self.port = self._server.port
         self._lock = threading.Lock()
         try:
-            self._connection = self._connect()
+            self._connection, self._seals = self._connect()
             if world_size and world_size > 0 and wait_for_workers:
                 here = self.add("&workers", 1)
                 if is_master and not here >= world_size:
@@ -220,9 +209,9 @@ class TCPStore(Store):
                 ) from None
             self._wait(["&never"], 0.02)
 
-    def _connect(self) -> socket.socket:
+    def _connect(self) -> tuple[socket.socket, Seals]:
         try:
-            return connect(self.host, self.port, self._secret, Deadline(self._timeout))
+            return connect_sealed(self.host, self.port, self._secret, Deadline(self._timeout))
         except (Refused, TimeoutError) as e:
             raise DistNetworkError(
                 f"The client socket has timed out after {self._timeout * 1000:.0f}ms while trying "
@@ -233,7 +222,6 @@ class TCPStore(Store):
 
     @property
     def is_server(self) -> bool:
-        """Whether this object serves the keys to the others."""
         return self._server is not None
 
     @property
@@ -256,18 +244,18 @@ class TCPStore(Store):
         body = b"".join(_LENGTH.pack(len(a)) + a for a in arguments)
         if len(body) > LIMIT:
             raise ValueError(f"a store takes at most {LIMIT} bytes at once, not {len(body)}")
-        # Who waits for little wants to know soon that the server hangs.
-        patience = min(self._patience, waits + 1.0) if waits else self._patience
-        deadline = Deadline(waits + (_ENDLESS if self._endless else patience))
+        deadline = Deadline(waits + (_ENDLESS if self._endless else self._patience))
+        request = _REQUEST.pack(call, len(arguments), len(body)) + body
         with self._lock:
             try:
-                write_all(
-                    self._connection,
-                    _REQUEST.pack(call, len(arguments), len(body)) + body,
-                    deadline,
-                )
-                status, size = _REPLY.unpack(read_exactly(self._connection, _REPLY.size, deadline))
+                request += self._seals.outgoing.sign(request)
+                write_all(self._connection, request, deadline)
+                head = read_exactly(self._connection, _REPLY.size, deadline)
+                status, size = _REPLY.unpack(head)
                 value = read_exactly(self._connection, size, deadline)
+                signature = read_exactly(self._connection, seal.SIZE, deadline)
+                if not self._seals.incoming.fits(signature, head + value):
+                    raise ConnectionError("an answer was changed on its way")
             except OSError as e:
                 # Whatever comes later on this connection would be taken for another answer.
                 self._connection.close()
@@ -275,6 +263,9 @@ class TCPStore(Store):
                     f"the store at {self.host} port {self.port} is gone, so the process that "
                     f"serves it (rank 0, as a rule) has ended, hangs or was cut off: {e}"
                 ) from e
+            except BaseException:
+                self._connection.close()  # for the same reason, where this thread is interrupted
+                raise
         if status:
             raise DistStoreError(value.decode())
         return value

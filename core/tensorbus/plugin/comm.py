@@ -59,6 +59,9 @@ class CommStore(Protocol):
     def wait(self, keys: list[str], timeout: float | None = None) -> None:
         """Wait until all keys are set."""
 
+    def check(self, keys: list[str]) -> bool:
+        """Whether all keys are set."""
+
     def compare_set(self, key: str, expected: str | bytes, desired: str | bytes) -> bytes:
         """Write *desired* where the key has *expected* (empty: is not set); the value after it."""
 
@@ -209,6 +212,22 @@ class Comm:
         return getattr(type(self), call) is not getattr(Comm, call)
 
     # -- life cycle --------------------------------------------------------------------------
+    def prepare(self, timeout: float) -> None:
+        """All ranks of the group are making their comm: take from the store what later calls need.
+
+        The process that serves the store may end before this one. Called once, before the first
+        call, where the frontend knows that all ranks come.
+        """
+
+    def peer_died(self, rank: int) -> bool:
+        """That rank's process ended, without a word: what it sent before may still come.
+
+        It may have ended well, after its last call. True where this comm delivers what has come,
+        goes on among the other ranks, and raises ``PeerLost`` in a call that needs more of that
+        one. False, the default, has the frontend call ``abort``. Called from any thread.
+        """
+        return False
+
     def peer_left(self, rank: int) -> None:
         """That rank has left the group in order: what it sent before may still come, nothing more.
 

@@ -2,7 +2,8 @@
 
 Both sides prove that they know the secret without sending it: HMAC-SHA256 over both sides' fresh
 nonces, with a word for each side, so that no answer can be played back to its author. A
-stranger sees a fixed word and a random number, and is cut off.
+stranger sees a fixed word, a random number and perhaps zeros, and is cut off. The proof leaves both
+sides with keys that nobody else has, not even who passed it on between them: ``Seals``.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ import ipaddress
 import os
 import select
 import socket
-import threading
 import time
 import weakref
 from collections.abc import Callable
 from typing import Any
 
-MAGIC = b"TBUS\x01"
+from tensorbus.plugin.seal import Seal, Seals
+
+MAGIC = b"TBUS\x02"
 _NONCE = 32
+_REFUSAL = bytes(32)
+"""What a wrong proof is answered with: silence could be a listener that is just closing."""
 _open: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
 
@@ -95,41 +99,64 @@ def write_all(sock: socket.socket, data: bytes | memoryview, deadline: Deadline)
     sock.sendall(data)
 
 
-def _proof(secret: bytes, side: bytes, first: bytes, second: bytes) -> bytes:
-    return hmac.digest(secret or b"\0", side + first + second, hashlib.sha256)
+def _hmac(secret: bytes, word: bytes, first: bytes, second: bytes) -> bytes:
+    if not secret:
+        raise ValueError("an empty secret proves nothing: give all processes of the job the same")
+    return hmac.digest(secret, word + first + second, hashlib.sha256)
 
 
-def welcome(sock: socket.socket, secret: bytes, deadline: Deadline) -> None:
-    """The listening side's half of the proof; ``Refused`` where the other does not know it."""
+def welcome(
+    sock: socket.socket,
+    secret: bytes,
+    deadline: Deadline,
+    believed: Callable[[], object] = lambda: None,
+) -> Seals:
+    """The listening side's half of the proof; ``Refused`` where the other does not know it.
+
+    *believed* is called when the other side has proven itself, before it knows that. ``ValueError``
+    for an empty secret.
+    """
     own(sock)
     mine = os.urandom(_NONCE)
     write_all(sock, MAGIC + mine, deadline)
     answer = read_exactly(sock, 2 * _NONCE, deadline)
     theirs, proof = answer[:_NONCE], answer[_NONCE:]
-    if not hmac.compare_digest(proof, _proof(secret, b"connects", mine, theirs)):
+    if not hmac.compare_digest(proof, _hmac(secret, b"connects", mine, theirs)):
+        write_all(sock, _REFUSAL, deadline)
         raise Refused("a stranger connected: it does not know the job's secret")
-    write_all(sock, _proof(secret, b"listens", theirs, mine), deadline)
+    believed()
+    write_all(sock, _hmac(secret, b"listens", theirs, mine), deadline)
+    return Seals(
+        Seal(_hmac(secret, b"from the listener", mine, theirs)),
+        Seal(_hmac(secret, b"to the listener", mine, theirs)),
+    )
 
 
-def introduce(sock: socket.socket, secret: bytes, deadline: Deadline) -> None:
-    """The connecting side's half of the proof; ``Refused`` where the other does not know it."""
+def introduce(sock: socket.socket, secret: bytes, deadline: Deadline) -> Seals:
+    """The connecting side's half of the proof; ``Refused`` where the other does not know it.
+
+    ``ValueError`` for an empty secret.
+    """
     greeting = read_exactly(sock, len(MAGIC) + _NONCE, deadline)
     if not greeting.startswith(MAGIC):
         raise Refused("what listens there is no tensorbus job of this version")
     theirs, mine = greeting[len(MAGIC) :], os.urandom(_NONCE)
-    write_all(sock, mine + _proof(secret, b"connects", theirs, mine), deadline)
-    try:
-        proof = read_exactly(sock, _NONCE, deadline)
-    except ConnectionError as e:
+    write_all(sock, mine + _hmac(secret, b"connects", theirs, mine), deadline)
+    proof = read_exactly(sock, _NONCE, deadline)
+    if proof == _REFUSAL:
         raise Refused(
             "the job there refused this process: its secret is another one (set "
             "TENSORBUS_JOB_SECRET to the same value on all ranks)"
-        ) from e
-    if not hmac.compare_digest(proof, _proof(secret, b"listens", mine, theirs)):
+        )
+    if not hmac.compare_digest(proof, _hmac(secret, b"listens", mine, theirs)):
         raise Refused(
             "what listens there does not know this job's secret (set TENSORBUS_JOB_SECRET to "
             "the same value on all ranks)"
         )
+    return Seals(
+        Seal(_hmac(secret, b"to the listener", theirs, mine)),
+        Seal(_hmac(secret, b"from the listener", theirs, mine)),
+    )
 
 
 def is_loopback(host: str) -> bool:
@@ -156,30 +183,6 @@ def host_of(address: Any) -> str:
     if len(address) < 4 or not address[3]:
         return host
     return f"{host}%{socket.if_indextoname(address[3])}"
-
-
-def accept_each(
-    listener: socket.socket,
-    proving: threading.Semaphore,
-    closed: Callable[[], bool],
-    serve: Callable[[socket.socket], None],
-) -> None:
-    """Give each connection that comes to *serve*, in a thread of its own, until it is *closed*.
-
-    Those beyond the number that *proving* admits are cut off; *serve* releases it when the other
-    side has proved who it is, or failed to.
-    """
-    while True:
-        try:
-            connection, _ = listener.accept()
-        except OSError:
-            if closed():
-                return
-            continue
-        if not proving.acquire(blocking=False):
-            connection.close()
-            continue
-        threading.Thread(target=serve, args=(connection,), daemon=True).start()
 
 
 def listen(host: str, port: int = 0, backlog: int = 128) -> socket.socket:
@@ -210,13 +213,26 @@ def listen(host: str, port: int = 0, backlog: int = 128) -> socket.socket:
     return sock
 
 
-def connect(host: str, port: int, secret: bytes, deadline: Deadline) -> socket.socket:
+def connect(
+    host: str, port: int, secret: bytes, deadline: Deadline,
+    check: Callable[[], object] = lambda: None,
+) -> socket.socket:  # fmt: skip
     """A connection to a listener of this job, proven on both sides; tries until the deadline.
 
     A refused proof is final (``Refused``); an absent listener is waited for (``TimeoutError``).
+    What *check* raises between two tries ends them.
     """
+    return connect_sealed(host, port, secret, deadline, check)[0]
+
+
+def connect_sealed(
+    host: str, port: int, secret: bytes, deadline: Deadline,
+    check: Callable[[], object] = lambda: None,
+) -> tuple[socket.socket, Seals]:  # fmt: skip
+    """As ``connect``, with what signs what goes over the connection."""
     last: Exception | None = None
     while True:
+        check()
         try:
             # One attempt may be lost where the listener comes up meanwhile, so none takes long.
             sock = own(socket.create_connection((host, port), timeout=min(deadline.left(), 5.0)))
@@ -227,10 +243,10 @@ def connect(host: str, port: int, secret: bytes, deadline: Deadline) -> socket.s
         else:
             try:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                introduce(sock, secret, deadline)
+                seals = introduce(sock, secret, deadline)
                 keep_alive(sock)
-                return sock
-            except Refused:
+                return sock, seals
+            except (Refused, ValueError):
                 sock.close()
                 raise
             except OSError as e:
