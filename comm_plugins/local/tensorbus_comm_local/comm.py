@@ -17,8 +17,9 @@ from tensorbus.plugin import (
     dtype,
     reduce_into,
 )
+from tensorbus.plugin.calls import Call, disagreement
 from tensorbus.plugin.wire import Deadline
-from tensorbus_comm_local.hub import hub_of
+from tensorbus_comm_local.hub import Message, hub_of
 
 DTYPES = frozenset(
     getattr(plugin, name)
@@ -49,7 +50,7 @@ class LocalComm(Comm):
             if dst in hub.left:
                 raise self._lost(dst)
             box = hub.messages.setdefault((dst, tag), deque())
-            box.append((self.context.rank, array.copy()))
+            box.append((self.context.rank, dtype, array.copy()))
             hub.changed.notify_all()
 
     def recv(
@@ -71,17 +72,21 @@ class LocalComm(Comm):
                 except CommError:
                     self._check()
                     raise
-        sender, sent = found
-        if sent.nbytes != array.nbytes:
+        sender, its_dtype, sent = found
+        # A user may send bytes and receive numbers: the dtype counts in the frontend's messages.
+        if sent.nbytes != array.nbytes or (tag < 0 and its_dtype is not dtype):
+            theirs, mine = (
+                Call.of("message", a.nbytes, d) for a, d in ((sent, its_dtype), (array, dtype))
+            )
             raise CommError(
-                f"{self.context.peer(sender)} sent a message of {sent.nbytes} bytes, but the "
-                f"tensor given to recv has {array.nbytes}: shapes and dtypes must agree",
+                f"{self.context.peer(sender)} sent a {theirs}, but the tensor given to recv takes "
+                f"a {mine}: shapes and dtypes must agree on both sides",
                 [self.context.ranks[sender]],
             )
         array[...] = sent.view(array.dtype)
         return sender
 
-    def _take(self, tag: int, found: tuple[int, np.ndarray]) -> None:
+    def _take(self, tag: int, found: Message) -> None:
         key = (self.context.rank, tag)
         rest = deque(m for m in self._hub.messages[key] if m is not found)
         if rest:
@@ -91,57 +96,51 @@ class LocalComm(Comm):
 
     # -- collectives -------------------------------------------------------------------------
     def broadcast(self, array: np.ndarray, dtype: dtype, src: int, timeout: float) -> None:
-        shown = self._meet("broadcast", array, timeout)
+        call = Call.of("broadcast", array.nbytes, dtype, root=src)
+        shown = self._meet(call, array, timeout)
         array[...] = shown[src]
-        self._meet("broadcast", None, timeout)
+        self._meet(call, None, timeout)
 
     def all_reduce(self, array: np.ndarray, dtype: dtype, op: str, timeout: float) -> None:
-        total = self._combined("all_reduce", array, dtype, op, timeout)
-        self._meet("all_reduce", None, timeout)
-        array[...] = total
+        array[...] = self._combined("all_reduce", array, dtype, op, timeout)
 
     def all_gather(self, out: np.ndarray, array: np.ndarray, dtype: dtype, timeout: float) -> None:
-        shown = self._meet("all_gather", array.copy(), timeout)
+        shown = self._meet(Call.of("all_gather", array.nbytes, dtype), array.copy(), timeout)
         out.reshape(self.context.size, -1)[...] = shown
 
     def reduce_scatter(
         self, out: np.ndarray, array: np.ndarray, dtype: dtype, op: str, timeout: float
     ) -> None:
         total = self._combined("reduce_scatter", array, dtype, op, timeout)
-        self._meet("reduce_scatter", None, timeout)
         out[...] = total.reshape(self.context.size, -1)[self.context.rank]
 
     def barrier(self, timeout: float) -> None:
-        self._meet("barrier", None, timeout)
+        self._meet(Call.of("barrier"), None, timeout)
 
     def _combined(
-        self, call: str, array: np.ndarray, dtype: dtype, op: str, timeout: float
+        self, kind: str, array: np.ndarray, dtype: dtype, op: str, timeout: float
     ) -> np.ndarray:
+        call = Call.of(kind, array.nbytes, dtype, op)
         shown = self._meet(call, array, timeout)
         total = shown[0].copy()
         for other in shown[1:]:
             reduce_into(op, dtype, total, other)
+        self._meet(call, None, timeout)
         return total
 
-    def _meet(self, call: str, array: np.ndarray | None, timeout: float) -> list[np.ndarray]:
+    def _meet(self, call: Call, array: np.ndarray | None, timeout: float) -> list[np.ndarray]:
         """The arrays of all ranks, after a check that all are in the same call."""
         self._check()
         context = self.context
-        size = None if array is None else array.nbytes
         try:
-            shown = self._hub.meet(context, (call, size, array), Deadline(timeout))
+            shown = self._hub.meet(context, (call, array), Deadline(timeout))
         except CommError:
             self._check()
             raise
-        for rank, (other, its_size, _) in enumerate(shown):
-            if (other, its_size) != (call, size):
-                raise CommError(
-                    f"{context.peer(rank)}: it is in {other} of {its_size} bytes while this rank "
-                    f"is in {call} of {size}: the ranks call different operations, or with "
-                    f"tensors of different sizes",
-                    [context.ranks[rank]],
-                )
-        return [array for _, _, array in shown]
+        for rank, (other, _) in enumerate(shown):
+            if other != call:
+                raise disagreement(context, rank, other, call)
+        return [array for _, array in shown]
 
     # -- end ---------------------------------------------------------------------------------
     def _check(self) -> None:
@@ -150,6 +149,9 @@ class LocalComm(Comm):
 
     def _lost(self, rank: int) -> PeerLost:
         return PeerLost(f"{self.context.peer(rank)} has left", [self.context.ranks[rank]])
+
+    def peer_died(self, rank: int) -> bool:
+        return True  # its thread closes its comm, which says the rest
 
     def abort(self, error: CommError) -> None:
         self._error = self._error or error

@@ -7,8 +7,13 @@ import uuid
 from collections import deque
 from typing import Any
 
-from tensorbus.plugin import CommContext, CommError, CommTimeout, PeerLost
+import numpy as np
+
+from tensorbus.plugin import CommContext, CommError, CommTimeout, PeerLost, dtype
 from tensorbus.plugin.wire import Deadline
+
+Message = tuple[int, dtype, np.ndarray]
+"""Its sender, its dtype, its elements."""
 
 _gathering: dict[str, Hub] = {}
 """Hubs to which not all ranks have come: one may send and leave before another comes."""
@@ -20,7 +25,7 @@ class Hub:
 
     def __init__(self, size: int):
         self.changed = threading.Condition()
-        self.messages: dict[tuple[int, int], deque[tuple[int, Any]]] = {}
+        self.messages: dict[tuple[int, int], deque[Message]] = {}
         self.left: set[int] = set()
         self.came = 0
         self._rounds: dict[int, list[Any]] = {}
