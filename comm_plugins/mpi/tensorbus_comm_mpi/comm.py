@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from mpi4py import MPI
 
 from tensorbus.plugin import HOST, Array, Comm, CommContext, CommError, bfloat16, dtype
+from tensorbus.plugin.calls import Call
 from tensorbus.plugin.wire import Deadline
 from tensorbus_comm_mpi import device, groups, runtime
+from tensorbus_comm_mpi.agreement import Agreement
 from tensorbus_comm_mpi.messages import Messages
 from tensorbus_comm_mpi.progress import Progress, spread
 from tensorbus_comm_mpi.reductions import SEGMENT, Reductions
@@ -32,7 +34,8 @@ class MpiComm(Comm):
         self.world_ranks = groups.world_ranks(context)
         self._comm = groups.make(context, self.world_ranks, self._progress)
         self._messages = Messages(context, self._comm, self._progress)
-        self._progress.idle = self._messages.make_room
+        self._agreement = Agreement(context, self._comm, self._progress)
+        self._progress.idle = self._idle
         self._reductions = Reductions(context, self._comm, self._progress)
         self._closed = False
         if context.size > 1:
@@ -52,7 +55,7 @@ class MpiComm(Comm):
 
     # -- collectives -------------------------------------------------------------------------
     def broadcast(self, array: Array, dtype: dtype, src: int, timeout: float) -> None:
-        self._begin(array)
+        self._begin(array, Call.of("broadcast", array.nbytes, dtype, root=src))
         deadline = Deadline(timeout)
         step = max(SEGMENT // dtype.itemsize, 1)
         with self._progress.calling("broadcast"):
@@ -62,32 +65,35 @@ class MpiComm(Comm):
             self._wait(request, "broadcast", deadline, SEGMENT, requests[number:])
 
     def all_reduce(self, array: Array, dtype: dtype, op: str, timeout: float) -> None:
-        self._begin(array)
+        deadline = Deadline(timeout)
+        self._begin(array, Call.of("all_reduce", array.nbytes, dtype, op), deadline)
         if self.context.size > 1:
-            self._reductions.all_reduce(array, dtype, op, timeout)
+            self._reductions.all_reduce(array, dtype, op, deadline)
 
     def reduce(self, array: Array, dtype: dtype, op: str, dst: int, timeout: float) -> None:
-        self._begin(array)
+        self._begin(array, Call.of("reduce", array.nbytes, dtype, op, dst))
         if self.context.size > 1:
-            self._reductions.reduce(array, dtype, op, dst, timeout)
+            self._reductions.reduce(array, dtype, op, dst, Deadline(timeout))
 
     def reduce_scatter(
         self, out: Array, array: Array, dtype: dtype, op: str, timeout: float
     ) -> None:
-        self._begin(array)
-        self._reductions.reduce_scatter(out, array, dtype, op, timeout)
+        deadline = Deadline(timeout)
+        self._begin(array, Call.of("reduce_scatter", array.nbytes, dtype, op), deadline)
+        self._reductions.reduce_scatter(out, array, dtype, op, deadline)
 
     def all_gather(self, out: Array, array: Array, dtype: dtype, timeout: float) -> None:
-        self._begin(array)
+        deadline = Deadline(timeout)
+        self._begin(array, Call.of("all_gather", array.nbytes, dtype), deadline)
         part = spread(array.nbytes)
         with self._progress.calling("all_gather"):
             request = self._comm.Iallgather([array, *part], [out, *part])
-        self._wait(request, "all_gather", Deadline(timeout), out.nbytes)
+        self._wait(request, "all_gather", deadline, out.nbytes)
 
     def gather(
         self, out: Array | None, array: Array, dtype: dtype, dst: int, timeout: float
     ) -> None:
-        self._begin(array)
+        self._begin(array, Call.of("gather", array.nbytes, dtype, root=dst))
         part = spread(array.nbytes)
         with self._progress.calling("gather"):
             target = None if out is None else [out, *part]
@@ -97,7 +103,7 @@ class MpiComm(Comm):
     def scatter(
         self, out: Array, array: Array | None, dtype: dtype, src: int, timeout: float
     ) -> None:
-        self._begin(out)
+        self._begin(out, Call.of("scatter", out.nbytes, dtype, root=src))
         part = spread(out.nbytes)
         with self._progress.calling("scatter"):
             source = None if array is None else [array, *part]
@@ -108,7 +114,8 @@ class MpiComm(Comm):
         self, out: Array, array: Array, dtype: dtype, out_counts: Sequence[int],
         counts: Sequence[int], timeout: float,
     ) -> None:  # fmt: skip
-        self._begin(array)
+        deadline = Deadline(timeout)
+        self._begin(array, Call.of("all_to_all", 0, dtype), deadline)
         requests: list[MPI.Request] = []
         at = out_at = 0
         with self._progress.calling("all_to_all"):
@@ -117,17 +124,34 @@ class MpiComm(Comm):
                 at, out_at = at + count, out_at + out_count
                 requests.append(self._comm.Irecv([into, *spread(into.nbytes)], rank, _PARTS))
                 requests.append(self._comm.Isend([part, *spread(part.nbytes)], rank, _PARTS))
-        self._progress.wait(requests, "all_to_all", Deadline(timeout), array.nbytes + out.nbytes)
+        self._progress.wait(requests, "all_to_all", deadline, array.nbytes + out.nbytes)
 
     def barrier(self, timeout: float) -> None:
-        self._progress.check()
+        deadline = Deadline(timeout)
+        self._begin(None, Call.of("barrier"), deadline)
         with self._progress.calling("barrier"):
             request = self._comm.Ibarrier()
-        self._wait(request, "barrier", Deadline(timeout))
+        self._wait(request, "barrier", deadline)
 
-    def _begin(self, array: Array) -> None:
+    def _begin(self, array: Array | None, call: Call, together: Deadline | None = None) -> None:
+        """Begin a collective. *together*: it ends on no rank before all have begun it, so what
+        they call is compared before anything is sent; else as soon as it is known."""
         self._progress.check()
-        device.settle(array)
+        if array is not None:
+            device.settle(array)
+        try:
+            self._agreement.begin(call)
+            if together is not None:
+                self._agreement.settle(call.kind, together)
+            else:
+                self._agreement.check()
+        except CommError as e:
+            self._progress.fail(e)
+            raise
+
+    def _idle(self) -> None:
+        self._messages.make_room()
+        self._agreement.check()
 
     def _wait(
         self, request: MPI.Request, call: str, deadline: Deadline, nbytes: int = 0,
@@ -151,5 +175,6 @@ class MpiComm(Comm):
         runtime.unwatch(self)
         if healthy:
             # Where a transfer is open the library would wait for its end.
+            self._agreement.close()
             with guard:
                 self._comm.Free()

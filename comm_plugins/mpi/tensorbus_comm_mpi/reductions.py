@@ -26,9 +26,9 @@ class Reductions:
         self._size, self._rank = context.size, context.rank
         self._comm, self._progress = comm, progress
 
-    def all_reduce(self, array: Array, dtype: dtype, op: str, timeout: float) -> None:
+    def all_reduce(self, array: Array, dtype: dtype, op: str, deadline: Deadline) -> None:
         """Combine in place, on all ranks."""
-        deadline, found = Deadline(timeout), None if device.holds(array) else native(op, dtype)
+        found = None if device.holds(array) else native(op, dtype)
         if found is None:
             for start, stop in _spans(array.size, SEGMENT // dtype.itemsize):
                 self._exchange_all(array[start:stop], dtype, op, deadline)
@@ -40,11 +40,11 @@ class Reductions:
             view, "all_reduce", deadline,
         )  # fmt: skip
 
-    def reduce(self, array: Array, dtype: dtype, op: str, dst: int, timeout: float) -> None:
+    def reduce(self, array: Array, dtype: dtype, op: str, dst: int, deadline: Deadline) -> None:
         """Combine in place, on *dst*."""
         found = None if device.holds(array) else native(op, dtype)
         if found is None:
-            self.all_reduce(array, dtype, op, timeout)
+            self.all_reduce(array, dtype, op, deadline)
             return
         seen, kind, operation = found
         view, comm, here = array.view(seen), self._comm, self._rank == dst
@@ -55,13 +55,13 @@ class Reductions:
                 return comm.Ireduce(MPI.IN_PLACE, part, operation, dst)
             return comm.Ireduce(part, None, operation, dst)
 
-        self._stream(start, view, "reduce", Deadline(timeout))
+        self._stream(start, view, "reduce", deadline)
 
     def reduce_scatter(
-        self, out: Array, array: Array, dtype: dtype, op: str, timeout: float
+        self, out: Array, array: Array, dtype: dtype, op: str, deadline: Deadline
     ) -> None:
         """Combine and keep this rank's part."""
-        deadline, found = Deadline(timeout), None if device.holds(array) else native(op, dtype)
+        found = None if device.holds(array) else native(op, dtype)
         rows = array.reshape(self._size, out.size)
         for start, stop in _spans(out.size, SEGMENT // dtype.itemsize // self._size):
             # A copy: MPI wants the ranks' parts one after the other.
