@@ -5,6 +5,7 @@ Where not all ranks of a ring do, two at least stand beside one that differs.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 
 import numpy as np
@@ -18,6 +19,9 @@ from tensorbus_comm_mpi.runtime import guard
 
 _TAG = 4
 """The tag of these words, beside those of messages and parts."""
+
+_PATIENCE = 1.0
+"""Seconds for the word of the rank before, where MPI failed first."""
 
 
 class Agreement:
@@ -56,6 +60,12 @@ class Agreement:
                 f"{call} did not begin in time: it waited for {self._context.peer(self._before)}",
                 [self._context.ranks[self._before]],
             )
+
+    def explain(self) -> None:
+        """MPI failed: ``CommError`` where the rank before called something else."""
+        end = time.monotonic() + _PATIENCE
+        while not self.check() and time.monotonic() < end:
+            time.sleep(0.001)
 
     def close(self) -> None:
         """Take back what nobody has answered."""

@@ -13,7 +13,7 @@ from tensorbus.plugin.wire import Deadline
 from tensorbus_comm_mpi import device, groups, runtime
 from tensorbus_comm_mpi.agreement import Agreement
 from tensorbus_comm_mpi.messages import Messages
-from tensorbus_comm_mpi.progress import Progress, spread
+from tensorbus_comm_mpi.progress import Failed, Progress, spread
 from tensorbus_comm_mpi.reductions import SEGMENT, Reductions
 from tensorbus_comm_mpi.runtime import guard
 from tensorbus_comm_mpi.tables import DTYPES
@@ -157,7 +157,11 @@ class MpiComm(Comm):
         self, request: MPI.Request, call: str, deadline: Deadline, nbytes: int = 0,
         kept: object = None,
     ) -> None:  # fmt: skip
-        self._progress.wait([request], call, deadline, nbytes, kept=kept)
+        try:
+            self._progress.wait([request], call, deadline, nbytes, kept=kept)
+        except Failed:
+            self._agreement.explain()
+            raise
 
     # -- end ---------------------------------------------------------------------------------
     def abort(self, error: CommError) -> None:

@@ -117,8 +117,12 @@ class _Calling:
             raise error from value
 
 
+class Failed(CommError):
+    """MPI itself raised: not a time-out, nor what the comm was told."""
+
+
 def _failure(call: str, e: MPI.Exception) -> CommError:
-    return CommError(f"{call} failed in MPI: {e}; do all ranks give tensors of one size and dtype?")
+    return Failed(f"{call} failed in MPI: {e}; do all ranks give tensors of one size and dtype?")
 
 
 def test(requests: list[MPI.Request]) -> bool:
