@@ -79,7 +79,7 @@ except CommError as e:
 def test_sizes_that_differ_are_told(mpirun):
     ended = mpirun("TIMEOUT = 5" + BEGIN + MISMATCH, 2, timeout=40)
     assert ended.code != 0
-    said = "rank 0 is in broadcast of 2000 bytes of uint8, root 0 while rank 1 is in broadcast of 1000"
+    said = "rank 0 is in broadcast of 2000 bytes of uint8, root 0 while rank 1 is in broadcast of"
     assert f"told 1 {said}" in ended.text, ended.text
 
 
