@@ -172,7 +172,7 @@ class SendsWhatComesLater(LocalComm):
         hub = self._hub
         with hub.changed:
             box = hub.messages.setdefault((dst, tag), deque())
-            box.append((self.context.rank, array))
+            box.append((self.context.rank, dtype, array))
             hub.changed.notify_all()
 
 

@@ -102,7 +102,10 @@ class LocalComm(Comm):
         self._meet(call, None, timeout)
 
     def all_reduce(self, array: np.ndarray, dtype: dtype, op: str, timeout: float) -> None:
-        array[...] = self._combined("all_reduce", array, dtype, op, timeout)
+        call = Call.of("all_reduce", array.nbytes, dtype, op)
+        total = self._combined(call, array, dtype, op, timeout)
+        self._meet(call, None, timeout)
+        array[...] = total
 
     def all_gather(self, out: np.ndarray, array: np.ndarray, dtype: dtype, timeout: float) -> None:
         shown = self._meet(Call.of("all_gather", array.nbytes, dtype), array.copy(), timeout)
@@ -111,21 +114,21 @@ class LocalComm(Comm):
     def reduce_scatter(
         self, out: np.ndarray, array: np.ndarray, dtype: dtype, op: str, timeout: float
     ) -> None:
-        total = self._combined("reduce_scatter", array, dtype, op, timeout)
+        call = Call.of("reduce_scatter", array.nbytes, dtype, op)
+        total = self._combined(call, array, dtype, op, timeout)
+        self._meet(call, None, timeout)
         out[...] = total.reshape(self.context.size, -1)[self.context.rank]
 
     def barrier(self, timeout: float) -> None:
         self._meet(Call.of("barrier"), None, timeout)
 
     def _combined(
-        self, kind: str, array: np.ndarray, dtype: dtype, op: str, timeout: float
+        self, call: Call, array: np.ndarray, dtype: dtype, op: str, timeout: float
     ) -> np.ndarray:
-        call = Call.of(kind, array.nbytes, dtype, op)
         shown = self._meet(call, array, timeout)
         total = shown[0].copy()
         for other in shown[1:]:
             reduce_into(op, dtype, total, other)
-        self._meet(call, None, timeout)
         return total
 
     def _meet(self, call: Call, array: np.ndarray | None, timeout: float) -> list[np.ndarray]:
