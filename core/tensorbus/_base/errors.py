@@ -35,6 +35,14 @@ def type_error(
     return TypeError(f"{function}(): argument '{argument}'{where} must be {expected}, not {name}")
 
 
+def no_tensor(method: str, value: Any) -> TypeError:
+    """A method of tensors was called on something else: ``Tensor.abs(3)``."""
+    return TypeError(
+        f"Tensor.{method}() is a method of tensors and doesn't apply to a "
+        f"'{type(value).__name__}' object"
+    )
+
+
 def device_error(a: Any, b: Any) -> RuntimeError:
     """Operands on two devices."""
     return RuntimeError(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base import dtypes
-from tensorbus._base.errors import type_error
+from tensorbus._base.errors import no_tensor, type_error
 from tensorbus._tensor.tensor import Tensor
 
 _UNSET = object()
@@ -86,7 +86,8 @@ def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., An
     positional: list[str] = []
     keywords: list[str] = []
     passed: list[str] = []
-    lines: list[str] = []
+    factors, without_factors = getattr(f, "older_form", ((), None))
+    lines = _unfactored(parameters, factors, name, method)
     namespace: dict[str, Any] = {"function": f, "Tensor": Tensor, "unset": _UNSET}
     namespace["dtype"] = dtypes.dtype
     late = False  # whether what follows has a default value, so that this has to have one
@@ -117,15 +118,44 @@ def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., An
         if position:  # the tensor of a method is one
             lines += _check_text(p, name, None if named else position)
     keywords += [f"{_NUMPY_NAMES[n]}=unset" for n, both in renamed.items() if both]
-    star = [f"*{p.name}" for p in stars] or ["*"] * bool(keywords)
+    star = [f"*{p.name}" for p in stars] or ["*more"] * bool(factors) or ["*"] * bool(keywords)
     rest = [f"**{p.name}" for p in parameters if p.kind is p.VAR_KEYWORD]
     head = ", ".join([*positional, *star, *keywords, *rest])
-    source = "\n".join([f"def made({head}):", *lines, f"    return function({', '.join(passed)})"])
+    lines += _call_text(", ".join(passed), parameters[0].name if method else "", name)
+    source = "\n".join([f"def made({head}):", *lines])
     namespace.update({f"check_{k}": v for k, v in _CHECKERS.items()})
     namespace.update(missing=_missing, twice=_twice, check_many=check_many)
+    namespace.update(without_factors=without_factors, no_tensor=no_tensor)
     exec(compile(source, f"<arguments of {name}>", "exec"), namespace)
     made: Callable[..., Any] = functools.wraps(f)(namespace["made"])
     return made
+
+
+def _unfactored(
+    parameters: list[inspect.Parameter], factors: tuple[str, ...], function: str, method: bool
+) -> list[str]:
+    """The lines that take a call in PyTorch's older order."""
+    if not factors:
+        return []
+    tensors = [p.name for p in parameters if p.name not in factors]
+    given, values = ", ".join(tensors), ", ".join(factors)
+    return [
+        "    if more:",
+        f"        {given}, {values} = without_factors(",
+        f"            {function!r}, {len(tensors)}, ({given}, *more), ({values},), {method})",
+    ]
+
+
+def _call_text(passed: str, tensor: str, name: str) -> list[str]:
+    """The lines that call the function; what a method raises may come of what is no *tensor*."""
+    if not tensor:
+        return [f"    return function({passed})"]
+    return [
+        f"    try: return function({passed})",
+        "    except Exception:",
+        f"        if isinstance({tensor}, Tensor): raise",
+        f"        raise no_tensor({name!r}, {tensor}) from None",
+    ]
 
 
 def _check_text(p: inspect.Parameter, function: str, position: int | None) -> list[str]:

@@ -11,6 +11,7 @@ import linecache
 from collections.abc import Callable
 from typing import Any
 
+from tensorbus._base.errors import no_tensor
 from tensorbus._base.modes import RARE
 from tensorbus._base.registered import make_core
 from tensorbus._base.size import SIZES
@@ -76,10 +77,18 @@ def _namespace(row: Row) -> dict[str, Any]:
         "UNRECORDED": UNRECORDED,
         "sequence": nodes.next_sequence, "Node": nodes.Node, "FREED": nodes.FREED,
         "flat": nodes.flat, "stale": nodes.stale, "stale_result": nodes.stale_result,
-        "mixed": binary, "failed": failed, "rare": rare, "edge_of": edge_of,
+        "mixed": binary, "failed": failed, "no_tensor": no_tensor, "rare": rare, "edge_of": edge_of,
         "pointwise": pointwise, "laid_out": laid_out, "finish": saved_result,
         **{f"rule_{name}": rule for name, rule in row.rules.items()},
     }  # fmt: skip
+
+
+def _kind_of(x: str) -> list[str]:
+    """Lines that look at the kind; a ``try`` costs nothing where nothing is raised."""
+    return [
+        f"    try: k = {x}._k",
+        f"    except AttributeError: raise no_tensor(ROW.name, {x}) from None",
+    ]
 
 
 # -- the call --------------------------------------------------------------------------------
@@ -88,9 +97,9 @@ def _binary(row: Row) -> list[str]:
     kind = _RESULT_KINDS[row.result]
     lines = [
         f"def {name}({a}, {b}):",
+        *_kind_of(a),
         f"    t = type({b})",
         "    if t is Tensor or t is Parameter:",
-        f"        k = {a}._k",
         f"        if k is not {b}._k or RARE.on:",
         f"            return mixed(ROW, {a}, {b})",
         f"        s = {a}._s",
@@ -102,8 +111,7 @@ def _binary(row: Row) -> list[str]:
         f"                r, s, base = pointwise(ROW, k, {a}, {b})",
         "        except Exception as error:",
         f"            return failed(ROW, ({a}, {b}), error)",
-        f"    elif t in {a}._k.number_types and not RARE.on:",
-        f"        k = {a}._k",
+        "    elif t in k.number_types and not RARE.on:",
         f"        s = {a}._s",
         f"        w = k.consts.get({b})",
         "        if w is None:",
@@ -159,7 +167,7 @@ def _unary(row: Row) -> list[str]:
     kind = _RESULT_KINDS[row.result]
     lines = [
         f"def {name}({x}{rest}):",
-        f"    k = {x}._k",
+        *_kind_of(x),
         "    if RARE.on:",
         f"        return rare(ROW, ({x}{rest or ','}))",
         "    try:",
@@ -240,7 +248,7 @@ def view_text(
     lines = [
         f"def {name}({parameters}):",
         *first,
-        f"    k = {x}._k",
+        *_kind_of(x),
         "    if RARE.on:",
         f"        return rare(ROW, ({x}{values or ','}))",
         "    try:",

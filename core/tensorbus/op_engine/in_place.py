@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base.dtypes import can_cast
-from tensorbus._base.errors import leaf_inplace_error
+from tensorbus._base.errors import leaf_inplace_error, no_tensor
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import AccumulateGrad, Node, follow, name_node, next_sequence
@@ -255,11 +255,14 @@ def fast_binary(name: str, numbers: str = "") -> Callable[..., Any]:
 
     def slowly(self: Tensor, other: Any) -> Any:
         if numbers:
-            check_operands(name + "_", name, self, other)
+            check_operands(name + "_", name, self, other, method=True)
         return in_place(self, function, (other,))
 
     def form(self: Tensor, other: Any) -> Any:
-        k = self._k
+        try:
+            k = self._k
+        except AttributeError:
+            raise no_tensor(name + "_", self) from None
         c = self._c
         if c is not None and type(c) is not list:
             return slowly(self, other)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from tensorbus._base.errors import type_error
+from tensorbus._base.errors import no_tensor, type_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import as_number
 
@@ -16,19 +14,18 @@ NUMBERS: dict[str, str] = {}
 """For each pointwise op of two operands: which of them may be numbers."""
 
 
-def check_operands(function: str, op: str, input: Any, other: Any) -> None:
-    """TypeError for an operand that is neither a tensor nor a number where one may stand."""
+def check_operands(function: str, op: str, input: Any, other: Any, method: bool = False) -> None:
+    """TypeError for an operand that is neither a tensor nor a number where one may stand.
+
+    The first of a *method* is a tensor, and positions are counted after it.
+    """
     numbers = NUMBERS[op]
     tensors = isinstance(input, Tensor), isinstance(other, Tensor)
-    if not tensors[0] and (numbers in (OTHER, NONE) or not _is_number(input)):
+    if method and not tensors[0]:
+        raise no_tensor(function, input)
+    if not tensors[0] and (numbers in (OTHER, NONE) or as_number(input) is None):
         raise type_error(function, "input", 1, "Tensor", input)
-    if not tensors[1] and (numbers == NONE or not _is_number(other)):
-        raise type_error(function, "other", 2, "Tensor", other)
+    if not tensors[1] and (numbers == NONE or as_number(other) is None):
+        raise type_error(function, "other", 2 - method, "Tensor", other)
     if numbers == EITHER and not any(tensors):
         raise type_error(function, "input", 1, "Tensor", input)
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, np.ndarray):
-        return value.shape == ()
-    return as_number(value) is not None

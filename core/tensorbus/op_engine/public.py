@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorbus._base.absent import Absent, documented
 from tensorbus._base.dtypes import as_dtype
+from tensorbus._base.errors import no_tensor
 from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import asks, checked
@@ -114,7 +115,12 @@ def inplace_form(f: Callable[..., Any], name: str) -> Callable[..., Any]:
                 f"{name}(): the result of dtype {d} can't be written into a tensor of "
                 f"{self._k.dtype}: in place, dtype must be the tensor's own"
             )
-        return in_place(self, late.call, args, kwargs)
+        try:
+            return in_place(self, late.call, args, kwargs)
+        except AttributeError:
+            if isinstance(self, Tensor):
+                raise
+            raise no_tensor(name, self) from None
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"In-place version of ``{name[:-1]}``."

@@ -13,6 +13,7 @@ from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.older_forms import older_form
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import METHODS, Lazy, public
 from tensorbus.op_engine.scalars import fitted, widened
@@ -289,6 +290,7 @@ def _same_dtypes(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
 
 
 @public(out=SAME, inplace=True)
+@older_form("beta", "alpha")
 @composed(node="AddmmBackward0")
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
@@ -307,6 +309,7 @@ def addmm(
 
 
 @public(out=SAME, inplace=True)
+@older_form("beta", "alpha")
 @composed(node="AddmvBackward0")
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1
@@ -332,6 +335,7 @@ def addmv(
 
 
 @public(out=SAME, inplace=True)
+@older_form("beta", "alpha")
 @composed(node="BaddbmmBackward0")
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1

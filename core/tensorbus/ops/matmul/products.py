@@ -16,6 +16,7 @@ from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.older_forms import older_form
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import FUNCTIONS, public
@@ -52,6 +53,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 
 @public(out=True, inplace=True)
+@older_form("beta", "alpha")
 @composed(node="AddrBackward0")
 def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1
@@ -79,6 +81,7 @@ def addr(
 
 
 @public(out=SAME, inplace=True)
+@older_form("beta", "alpha")
 @composed(node="AddbmmBackward0")
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1

@@ -15,6 +15,7 @@ from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place, recorded_as
 from tensorbus.op_engine.mixed_operands import binary, common_kind, operand
+from tensorbus.op_engine.older_forms import older_form
 from tensorbus.op_engine.operands import check_operands
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import Lazy, public
@@ -119,10 +120,12 @@ def true_divide(input: Any, other: Any) -> Tensor:
 
 METHODS["true_divide_"] = Lazy("true_divide_", _make_plain_div_)
 
+
 # -- addition and subtraction ----------------------------------------------------------------
-for _name in ("subtract", "subtract_"):
-    METHODS[_name] = METHODS[_name.replace("subtract", "sub")]
-FUNCTIONS["subtract"] = FUNCTIONS["sub"]
+@public(out=True, inplace=True)
+def subtract(input: Any, other: Any, *, alpha: complex = 1) -> Tensor:
+    """``sub`` under its longer name."""
+    return FUNCTIONS["sub"](input, other, alpha=alpha)  # type: ignore[no-any-return]
 
 
 @public(method=False)
@@ -199,6 +202,7 @@ def _added_in_place(
 
 
 @public(out=True)
+@older_form("value")
 @composed(node="AddcmulBackward0")
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """``input + value * tensor1 * tensor2`` in the dtype of the result; the operands broadcast.
@@ -209,6 +213,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
 
 
 @public(function=False)
+@older_form("value")
 @recorded_as("AddcmulBackward0")
 def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """In-place version of ``addcmul``."""
@@ -216,6 +221,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
 
 
 @public(out=True)
+@older_form("value")
 @composed(node="AddcdivBackward0")
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """``input + value * tensor1 / tensor2`` in the dtype of the result; the operands broadcast.
@@ -226,6 +232,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
 
 
 @public(function=False)
+@older_form("value")
 @recorded_as("AddcdivBackward0")
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """In-place version of ``addcdiv``."""

@@ -7,12 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.errors import no_tensor, type_error
 from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.op_engine.argument_checks import as_number
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import fast_binary, in_place
 from tensorbus.op_engine.mixed_operands import binary as mixed
+from tensorbus.op_engine.older_forms import without_factors
 from tensorbus.op_engine.operands import BOTH, NUMBERS, check_operands
 from tensorbus.op_engine.out import CAST, SAME, write_out
 from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding
@@ -77,7 +80,12 @@ def unary(
         return function(input)
 
     def inplace(self: Tensor) -> Tensor:
-        return in_place(self, core(name), ())
+        try:
+            return in_place(self, core(name), ())
+        except AttributeError:
+            if isinstance(self, Tensor):
+                raise
+            raise no_tensor(name + "_", self) from None
 
     shown: Callable[..., Any] = function
     if out is None:
@@ -128,13 +136,22 @@ def binary(
         )
         return result if out is None else write_out(result, out, name)
 
+    def method(self: Tensor, other: Any) -> Tensor:
+        if SUBCLASSES.on and (classes := overriding((self, other))):
+            return dispatch(method, classes, (self, other), {})
+        if type(other) is not Tensor or type(self) is not Tensor:
+            check_operands(name, name, self, other, method=True)
+        return core(name)(self, other)
+
     if alpha:
-        function = _scaled(name, function)
-    function.__name__ = function.__qualname__ = name
+        function, method = _scaled(name, function), _scaled_method(name, method)
     function.__doc__ = f"{doc}. *out* receives the result where given."
+    method.__doc__ = f"{doc}."
+    for f in (function, method):
+        f.__name__ = f.__qualname__ = name
     for n in (name, *aliases):
         FUNCTIONS[n] = function
-        METHODS[n] = function
+        METHODS[n] = method
         if inplace and alpha:
             METHODS[n + "_"] = Lazy(n + "_", lambda: _scaled_in_place(name))
         elif inplace:
@@ -171,26 +188,66 @@ def scaled(input: Any, other: Any, alpha: Any) -> Any:
     return core("mul")(to_kind(other, other._k.of(d)), alpha)
 
 
+def _with_factor(
+    function: str, op: str, given: tuple[Any, ...], alpha: Any, method: bool = False
+) -> tuple[Any, Any]:
+    """The two operands of a sum or difference, the second one scaled."""
+    if len(given) > 2:
+        *given, alpha = without_factors(function, 2, given, (alpha,), method)  # type: ignore
+    factor = as_number(alpha)
+    if factor is None:
+        raise type_error(function, "alpha", None, "Number", alpha)
+    check_operands(function, op, *given, method=method)
+    input, other = (x if isinstance(x, Tensor) else as_number(x) for x in given)
+    return input, scaled(input, other, factor)
+
+
+def _function(
+    input: Any, other: Any, *, alpha: complex = 1, out: Tensor | None = None
+) -> Tensor: ...  # type: ignore[empty-body]
+
+
+def _method(self: Tensor, other: Any, *, alpha: complex = 1) -> Tensor: ...  # type: ignore[empty-body]
+
+
 def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     def function(
-        input: Any, other: Any, *, alpha: complex = 1, out: Tensor | None = None
+        input: Any, other: Any, *more: Any, alpha: complex = 1, out: Tensor | None = None
     ) -> Tensor:
-        if alpha is not _ONE:
-            if SUBCLASSES.on and (classes := overriding((input, other, out))):
-                return dispatch(function, classes, (input, other), _given(out, alpha=alpha))
-            other = scaled(input, other, alpha)
+        if alpha is not _ONE or more:
+            operands = input, other, *more
+            if SUBCLASSES.on and (classes := overriding((*operands, out))):
+                return dispatch(function, classes, operands, _given(out, alpha=alpha))
+            input, other = _with_factor(name, name, operands, alpha)
         return plain(input, other, out=out)
 
+    function.__wrapped__ = _function  # type: ignore[attr-defined]
     return function
+
+
+def _scaled_method(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Tensor, other: Any, *more: Any, alpha: complex = 1) -> Tensor:
+        if alpha is not _ONE or more:
+            operands = self, other, *more
+            if SUBCLASSES.on and (classes := overriding(operands)):
+                return dispatch(method, classes, operands, {"alpha": alpha})
+            self, other = _with_factor(name, name, operands, alpha, method=True)
+        return plain(self, other)
+
+    method.__wrapped__ = _method  # type: ignore[attr-defined]
+    return method
 
 
 def _scaled_in_place(name: str) -> Callable[..., Any]:
     plain = fast_binary(name, BOTH)
 
-    def form(self: Tensor, other: Any, *, alpha: complex = 1) -> Any:
-        if alpha is _ONE:
+    def form(self: Tensor, other: Any, *more: Any, alpha: complex = 1) -> Any:
+        if alpha is _ONE and not more:
             return plain(self, other)
-        k = self._k
+        try:
+            k = self._k
+        except AttributeError:
+            raise no_tensor(name + "_", self) from None
         if (
             type(other) is Tensor
             and other._k is k
@@ -199,11 +256,15 @@ def _scaled_in_place(name: str) -> Callable[..., Any]:
             and k.is_float
             and type(alpha) is float
             and -ANY_HOLDS < alpha < ANY_HOLDS
+            and not more
         ):
             # A tensor for the product that skips the records of one: optimizers call this most.
             product = from_array(k.mul(other._a, k.const(alpha)), k)
-            return plain(self, product) if product._s else plain(self, scaled(self, other, alpha))
-        return plain(self, scaled(self, other, alpha))
+            if product._s:
+                return plain(self, product)
+        return plain(*_with_factor(name + "_", name, (self, other, *more), alpha, method=True))
+
+    form.__wrapped__ = _method  # type: ignore[attr-defined]
 
     form.__name__ = form.__qualname__ = name + "_"
     form.__doc__ = f"In-place version of ``{name}``."

@@ -124,7 +124,7 @@ def _checked_heaviside(plain: Any) -> Any:
 
 
 FUNCTIONS["heaviside"] = _checked_heaviside(FUNCTIONS["heaviside"])
-METHODS["heaviside"] = FUNCTIONS["heaviside"]
+METHODS["heaviside"] = _checked_heaviside(METHODS["heaviside"])
 
 
 def _checked_nextafter(plain: Any) -> Any:
@@ -138,7 +138,8 @@ def _checked_nextafter(plain: Any) -> Any:
     return nextafter
 
 
-FUNCTIONS["nextafter"] = METHODS["nextafter"] = _checked_nextafter(FUNCTIONS["nextafter"])
+FUNCTIONS["nextafter"] = _checked_nextafter(FUNCTIONS["nextafter"])
+METHODS["nextafter"] = _checked_nextafter(METHODS["nextafter"])
 METHODS["nextafter_"] = inplace_form(FUNCTIONS["nextafter"], "nextafter_")
 
 
