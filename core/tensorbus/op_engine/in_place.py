@@ -121,12 +121,17 @@ def refuse_overlap(x: Tensor) -> None:
     """Refuse to write where two elements share an address."""
     if x._b is None:
         return
-    strides = x._k.layout(x._a)[2]
-    if any(s == 0 and n > 1 for s, n in zip(strides, x._s, strict=True)):
+    if repeated_dims(x):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location. Please clone() the tensor before performing the operation."
         )
+
+
+def repeated_dims(x: Tensor) -> list[int]:
+    """The dimensions along which a tensor is expanded: all their elements share an address."""
+    strides = x._k.layout(x._a)[2]
+    return [d for d, (s, n) in enumerate(zip(strides, x._s, strict=True)) if s == 0 and n > 1]
 
 
 def rebase(x: Tensor, edge: Any, lost: bool = False) -> None:

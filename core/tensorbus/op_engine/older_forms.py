@@ -8,7 +8,6 @@ from typing import Any
 
 from tensorbus.op_engine.argument_checks import as_number
 
-
 _ONE = 1
 """What a factor is that is not given."""
 

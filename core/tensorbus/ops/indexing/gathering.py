@@ -13,12 +13,13 @@ from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.history import edge_of
-from tensorbus.op_engine.in_place import check_write, in_place, recorded_as
+from tensorbus.op_engine.in_place import check_write, in_place, recorded_as, repeated_dims
 from tensorbus.op_engine.mixed_operands import operand
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import fitted, scalar_name_of
-from tensorbus.ops.indexing.index_tensors import Indexed, assign_at, put_into
+from tensorbus.ops.indexing.index_tensors import Indexed, assign_at
+from tensorbus.ops.indexing.put_slices import put_into
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.rows.layouts import broadcast_shapes
 
@@ -353,6 +354,10 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     if index._k.dtype is dtypes.int32:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     i = _vector(_index("index_fill_", index, self))
+    if self._b is not None and repeated_dims(self):
+        _filled(self, d, i)
+        assign_at(Indexed(self, [(d, d, i)]), value)
+        return self
     if isinstance(value, Tensor):
         if (GRAD.on or THREAD.on) and edge_of(value) is not None:
             return in_place(self, _slices_replaced, (d, i, value))

@@ -7,14 +7,16 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.errors import device_error
-from tensorbus._tensor.tensor import Tensor, bump, from_array
-from tensorbus.autograd.node import Node, name_node, next_sequence, stale
+from tensorbus._base.warning import warn_user
+from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import lay_out
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
-from tensorbus.op_engine.in_place import check_write, rebase
+from tensorbus.op_engine.in_place import check_write, repeated_dims
 from tensorbus.op_engine.scalars import scalar_name_of
+from tensorbus.ops.indexing.put_slices import put_into
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.rows.layouts import broadcast_shapes, pointwise_strides, view_strides
 from tensorbus.rows.registry import row
@@ -240,6 +242,8 @@ def assign_at(at: Indexed, value: Any, op: str = "set") -> None:
         value = _same_kind(x, value, converts=at.mask is not None)
         if not value._s and edge_of(value) is None and op == "set" and x._k.device.type == "cpu":
             value = value.item()
+    if x._b is not None and (repeated := repeated_dims(x)):
+        at, value = _once(at, value, repeated)
     if at.mask is not None and op == "set" and not (isinstance(value, Tensor) and value._s):
         _fill_mask(at, value)
         return
@@ -264,6 +268,40 @@ def assign_at(at: Indexed, value: Any, op: str = "set") -> None:
             view.copy_(whole)
     except IndexError as error:
         raise at.fault(error) from None
+
+
+def _once(at: Indexed, value: Any, repeated: list[int]) -> tuple[Indexed, Any]:
+    """The write to an expanded tensor as one to the elements it has, which lie there once."""
+    warn_user(
+        "Writes by index to an expanded tensor are deprecated, as several of its elements are "
+        "one. Write to a clone() of it."
+    )
+    x, k = at.given, at.given._k.i64
+    if at.mask is not None:
+        first, mask = at.mask
+        found = unravel(true_indices(mask), tuple(mask._s))
+        at = Indexed(x, [(first + d, first + d, i) for d, i in enumerate(found)])
+    rest = [d for d in range(len(x._s)) if d not in at.dims]
+    start = at.arrangement()[1]
+    sizes = tuple(x._s[d] for d in rest)
+    result = (*sizes[:start], *at.shape, *sizes[start:])
+    if isinstance(value, Tensor):
+        value = _source(value, result, result)
+    for d in repeated:
+        x = core("slice")(x, d, 0, 1, 1)
+        if d in rest and isinstance(value, Tensor):  # the last one written stays
+            position = rest.index(d)
+            position += len(at.shape) * (position >= start)
+            value = core("slice")(value, position, at.given._s[d] - 1, at.given._s[d], 1)
+    later = not k.backend.traits.host_sync
+    index = []
+    for dim, own, item in at.index:
+        if dim in repeated:
+            zeros = k.full((at.given._s[dim],), 0)
+            flat = _looked_up(k, zeros, item.reshape(-1)._a, own, later)
+            item = core("view")(from_array(flat, k), tuple(item._s))
+        index.append((dim, own, item))
+    return Indexed(x, index), value
 
 
 def _same_kind(x: Tensor, value: Tensor, converts: bool) -> Tensor:
@@ -304,71 +342,3 @@ def _source(value: Any, result: Shape, merged: Shape) -> Any:
             f"indexing result of shape {list(result)}"
         )
     return value.expand(result).reshape(merged)
-
-
-class IndexPutBackward0(Node):
-    """What was overwritten gets no gradient; the values get that of their elements."""
-
-    __slots__ = ("dim", "e0", "e1", "i", "op_name", "version", "wrap")
-    arity = 2
-    op = "index_put_"
-    e0: Any
-    e1: Any
-    i: Tensor
-    dim: int
-    op_name: str
-    wrap: bool
-    version: int
-
-    def _index(self) -> Tensor:
-        cell = self.i._c
-        if cell is not None and cell[0] != self.version:
-            raise stale(self.i, self.version)
-        return self.i
-
-    def run(self, g: Any) -> tuple[Any, ...]:
-        F, i = self.k, self._index()._a
-        kept = written = None
-        if self.e0 is not None:
-            kept = F.index_clear(g, self.dim, i, self.wrap) if self.op_name == "set" else g
-        if self.e1 is not None:
-            written = F.take(g, self.dim, i, self.wrap)
-        return self.e0, kept, self.e1, written
-
-    def run_t(self, g: Any) -> tuple[Any, ...]:
-        F, i = self.k.T, self._index()
-        kept = written = None
-        if self.e0 is not None:
-            kept = F.index_clear(g, self.dim, i, self.wrap) if self.op_name == "set" else g
-        if self.e1 is not None:
-            written = F.take(g, self.dim, i, self.wrap)
-        return self.e0, kept, self.e1, written
-
-
-def apart(source: Tensor, x: Tensor) -> Tensor:
-    """A source of a write into *x*; a copy where both share a storage."""
-    shared = source._c is not None and source._c is x._c
-    return core("clone")(source) if shared else source
-
-
-def put_into(x: Tensor, dim: int, i: Tensor, src: Any, op: str, wrap: bool) -> None:
-    """Write *src* (a number, or a tensor with size ``len(i)`` in *dim*) into whole slices."""
-    k = x._k
-    given = isinstance(src, Tensor)
-    if given:
-        src = apart(src, x)
-    i = apart(i, x)
-    recording = check_write(x, src)
-    if recording:
-        n = IndexPutBackward0()
-        n.e0 = edge_of(x)
-        n.e1 = edge_of(src) if given else None
-    k.put(x._a, dim, i._a, src._a if given else k.full((), src), op, wrap)
-    bump(x)
-    if recording:
-        n.q = next_sequence()
-        n.k = k
-        n.h = None
-        n.dim, n.i, n.op_name, n.wrap = dim, i, op, wrap
-        n.version = 0 if i._c is None else i._c[0]
-        rebase(x, n)

@@ -15,13 +15,13 @@ from tensorbus.op_engine.argument_checks import tensor_or_number
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.in_place import check_history, in_place, refuse_overlap
+from tensorbus.op_engine.in_place import check_history, in_place, repeated_dims
 from tensorbus.op_engine.mixed_operands import operand
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.scalars import converted, fitted, scalar_name_of
-from tensorbus.ops.indexing.index_tensors import true_indices, unravel
+from tensorbus.op_engine.scalars import c_name, converted, fitted, scalar_name_of
+from tensorbus.ops.indexing.index_tensors import Indexed, assign_at, true_indices, unravel
 from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import row
@@ -116,9 +116,11 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
         raise RuntimeError(
             f"output with shape {list(self._s)} doesn't match the broadcast shape {list(shape)}"
         )
+    if self._b is not None and repeated_dims(self):
+        assign_at(Indexed(self, [(0, 0, _on(mask, self).expand(shape))]), value)
+        return self
     if isinstance(value, Tensor) or RARE.on or check_history(self):
         return in_place(self, masked_fill, (mask, value))
-    refuse_overlap(self)
     k = self._k
     k.copy_(self._a, k.where(_on(mask, self)._a, k.full((), value), self._a))
     bump(self)

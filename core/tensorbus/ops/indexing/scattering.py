@@ -18,7 +18,7 @@ from tensorbus.op_engine.mixed_operands import operand
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import fitted
-from tensorbus.ops.indexing.index_tensors import apart
+from tensorbus.ops.indexing.put_slices import apart
 from tensorbus.ops.indexing.rows import narrowed, narrowed_but
 from tensorbus.rows.registry import row
 

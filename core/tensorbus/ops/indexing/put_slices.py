@@ -1,0 +1,79 @@
+"""Whole slices written by index: what all assignments to indices end in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._tensor.tensor import Tensor, bump
+from tensorbus.autograd.node import Node, next_sequence, stale
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.history import edge_of
+from tensorbus.op_engine.in_place import check_write, rebase
+
+
+class IndexPutBackward0(Node):
+    """What was overwritten gets no gradient; the values get that of their elements."""
+
+    __slots__ = ("dim", "e0", "e1", "i", "op_name", "version", "wrap")
+    arity = 2
+    op = "index_put_"
+    e0: Any
+    e1: Any
+    i: Tensor
+    dim: int
+    op_name: str
+    wrap: bool
+    version: int
+
+    def _index(self) -> Tensor:
+        cell = self.i._c
+        if cell is not None and cell[0] != self.version:
+            raise stale(self.i, self.version)
+        return self.i
+
+    def run(self, g: Any) -> tuple[Any, ...]:
+        F, i = self.k, self._index()._a
+        kept = written = None
+        if self.e0 is not None:
+            kept = F.index_clear(g, self.dim, i, self.wrap) if self.op_name == "set" else g
+        if self.e1 is not None:
+            written = F.take(g, self.dim, i, self.wrap)
+        return self.e0, kept, self.e1, written
+
+    def run_t(self, g: Any) -> tuple[Any, ...]:
+        F, i = self.k.T, self._index()
+        kept = written = None
+        if self.e0 is not None:
+            kept = F.index_clear(g, self.dim, i, self.wrap) if self.op_name == "set" else g
+        if self.e1 is not None:
+            written = F.take(g, self.dim, i, self.wrap)
+        return self.e0, kept, self.e1, written
+
+
+def apart(source: Tensor, x: Tensor) -> Tensor:
+    """A source of a write into *x*; a copy where both share a storage."""
+    shared = source._c is not None and source._c is x._c
+    return core("clone")(source) if shared else source
+
+
+def put_into(x: Tensor, dim: int, i: Tensor, src: Any, op: str, wrap: bool) -> None:
+    """Write *src* (a number, or a tensor with size ``len(i)`` in *dim*) into whole slices."""
+    k = x._k
+    given = isinstance(src, Tensor)
+    if given:
+        src = apart(src, x)
+    i = apart(i, x)
+    recording = check_write(x, src)
+    if recording:
+        n = IndexPutBackward0()
+        n.e0 = edge_of(x)
+        n.e1 = edge_of(src) if given else None
+    k.put(x._a, dim, i._a, src._a if given else k.full((), src), op, wrap)
+    bump(x)
+    if recording:
+        n.q = next_sequence()
+        n.k = k
+        n.h = None
+        n.dim, n.i, n.op_name, n.wrap = dim, i, op, wrap
+        n.version = 0 if i._c is None else i._c[0]
+        rebase(x, n)
