@@ -63,6 +63,7 @@ MAX_RANK = 64
 """How many dimensions a tensor may have, on every device."""
 
 _LIMIT = 10_000
+_MOST = (1 << 63) - 1
 
 
 def check_rank(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -74,13 +75,22 @@ def check_rank(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
+def check_numel(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape; RuntimeError where it has more elements than 64 bits count."""
+    if shape and max(shape) > _MOST:
+        raise TypeError(f"sizes must be ints of 64 bits, but the shape has {max(shape)}")
+    if math.prod(shape) > _MOST:
+        raise RuntimeError(f"numel: integer multiplication overflow in the shape {list(shape)}")
+    return shape
+
+
 class _Sizes(dict[tuple[int, ...], Size]):
     """The Sizes in use; looking one up makes it."""
 
     def __missing__(self, shape: tuple[int, ...]) -> Size:
         if len(self) >= _LIMIT:
             self.clear()
-        size = Size(check_rank(shape))
+        size = Size(check_numel(check_rank(shape)))
         return self.setdefault(size, size)
 
 

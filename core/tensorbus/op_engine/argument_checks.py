@@ -29,8 +29,8 @@ _TENSORS = frozenset(["matrices", "tensors"])
 """Any number of tensors: one by one, or as one sequence."""
 _NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 """NumPy's argument names, which PyTorch takes too."""
-
-
+_INTS = frozenset(["int", "Sequence[int]", "int | Sequence[int]", "int | Tensor"])
+"""The annotations of integers, of which none may have more than 64 bits."""
 _OWN = frozenset(["inplace", "return_indices", "size_average", "reduce", "reduction"])
 """Arguments that a function looks at itself: flags of which the truth counts, names it lists."""
 
@@ -121,11 +121,11 @@ def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., An
     star = [f"*{p.name}" for p in stars] or ["*more"] * bool(factors) or ["*"] * bool(keywords)
     rest = [f"**{p.name}" for p in parameters if p.kind is p.VAR_KEYWORD]
     head = ", ".join([*positional, *star, *keywords, *rest])
-    lines += _call_text(", ".join(passed), parameters[0].name if method else "", name)
+    lines += _call_text(", ".join(passed), parameters, name, method)
     source = "\n".join([f"def made({head}):", *lines])
     namespace.update({f"check_{k}": v for k, v in _CHECKERS.items()})
     namespace.update(missing=_missing, twice=_twice, check_many=check_many)
-    namespace.update(without_factors=without_factors, no_tensor=no_tensor)
+    namespace.update(without_factors=without_factors, explain=explain)
     exec(compile(source, f"<arguments of {name}>", "exec"), namespace)
     made: Callable[..., Any] = functools.wraps(f)(namespace["made"])
     return made
@@ -146,16 +146,42 @@ def _unfactored(
     ]
 
 
-def _call_text(passed: str, tensor: str, name: str) -> list[str]:
-    """The lines that call the function; what a method raises may come of what is no *tensor*."""
-    if not tensor:
+def _call_text(
+    passed: str, parameters: list[inspect.Parameter], function: str, method: bool
+) -> list[str]:
+    """The lines that call the function; what it raises may come of arguments not yet looked at."""
+    ints = [p.name for p in parameters if _parts(str(p.annotation))[0] in _INTS]
+    if not ints and not method:
         return [f"    return function({passed})"]
+    tensor = parameters[0].name if method else "unset"
+    given = "".join(f"({n!r}, {n}), " for n in ints)
     return [
         f"    try: return function({passed})",
         "    except Exception:",
-        f"        if isinstance({tensor}, Tensor): raise",
-        f"        raise no_tensor({name!r}, {tensor}) from None",
+        f"        explain({function!r}, {tensor}, ({given}))",
+        "        raise",
     ]
+
+
+def explain(function: str, tensor: Any, ints: tuple[tuple[str, Any], ...]) -> None:
+    """The user's error where a method was called on no tensor, or an int is beyond 64 bits."""
+    if tensor is not _UNSET and not isinstance(tensor, Tensor):
+        raise no_tensor(function, tensor) from None
+    for argument, value in ints:
+        if isinstance(value, (tuple, list)):
+            check_words(function, argument, value)
+        elif type(value) is int and not -(1 << 63) <= value < 1 << 63:
+            raise ValueError("Overflow when unpacking long long") from None
+
+
+def check_words(function: str, argument: str, values: Any) -> None:
+    """TypeError for an integer in a sequence that has more than 64 bits."""
+    for at, value in enumerate(values):
+        if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+            raise TypeError(
+                f"{function}(): argument '{argument}' must be tuple of ints of 64 bits, but it has "
+                f"{value} at pos {at}"
+            ) from None
 
 
 def _check_text(p: inspect.Parameter, function: str, position: int | None) -> list[str]:

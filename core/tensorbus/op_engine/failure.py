@@ -9,7 +9,7 @@ import numpy as np
 from tensorbus import discovery
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.float_warnings import silence
-from tensorbus._base.size import MAX_RANK, check_rank
+from tensorbus._base.size import MAX_RANK, check_numel, check_rank
 from tensorbus._dispatch.resolve import WrongDomain
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.casting import to_kind
@@ -56,7 +56,7 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
     if row.form == "binary":
         broadcast_shapes(*(x._s for x in arguments if isinstance(x, Tensor)))
     if row.form == "view":
-        _check_ranks(arguments)
+        _check_shapes(row, arguments, error)
     device = next((x.device for x in arguments if isinstance(x, Tensor)), None)
     if device is not None:
         discovery.note_origin(error, row.name, device)
@@ -66,10 +66,14 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
         del error
 
 
-def _check_ranks(arguments: tuple[Any, ...]) -> None:
-    """RuntimeError where a view failed for it has more dimensions than a tensor may have."""
+def _check_shapes(row: Row, arguments: tuple[Any, ...], error: Exception) -> None:
+    """RuntimeError where a view failed for it has more dimensions or elements than may be."""
     for x in arguments:
         if isinstance(x, tuple):
-            check_rank(x)
+            check_numel(check_rank(x))
         elif isinstance(x, Tensor) and len(x._s) == MAX_RANK:
             check_rank((*x._s, 1))
+    if isinstance(error, (ValueError, OverflowError)):
+        raise RuntimeError(
+            f"{row.name}: no tensor may have such sizes or strides: {arguments[1:]}"
+        ) from None

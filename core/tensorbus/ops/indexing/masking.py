@@ -20,7 +20,7 @@ from tensorbus.op_engine.mixed_operands import operand
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.scalars import c_name, converted, fitted, scalar_name_of
+from tensorbus.op_engine.scalars import converted, fitted, scalar_name_of
 from tensorbus.ops.indexing.index_tensors import Indexed, assign_at, true_indices, unravel
 from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.layouts import broadcast_shapes

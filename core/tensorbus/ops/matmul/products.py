@@ -11,6 +11,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_checks import ints_of
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
@@ -130,12 +131,19 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 "tensordot expects dims < ndim_a or ndim_b, but got dims=" + str(dims)
             )
         left, right = list(range(-dims, 0)), list(range(dims))
+    elif isinstance(dims, (tuple, list)):
+        in_a, in_b = dims
+        left = list(ints_of(in_a, "tensordot", "dims_self", 3))
+        right = list(ints_of(in_b, "tensordot", "dims_other", 4))
     else:
-        left, right = (list(d) if isinstance(d, (tuple, list)) else [d] for d in dims)
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] "
+            f"containing two lists, but got dims={dims}"
+        )
     if len(left) != len(right):
         raise RuntimeError("both dimension lists should have same length")
-    in_a, in_b = ([wrap_dim(d, len(t._s)) for d in ds] for t, ds in ((a, left), (b, right)))
-    for x, y, shown_x, shown_y in zip(in_a, in_b, left, right, strict=True):
+    own, others = ([wrap_dim(d, len(t._s)) for d in ds] for t, ds in ((a, left), (b, right)))
+    for x, y, shown_x, shown_y in zip(own, others, left, right, strict=True):
         if a._s[x] == 1:
             b = b.sum(y, keepdim=True, dtype=b._k.dtype)
         elif b._s[y] == 1:
@@ -145,7 +153,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 f"contracted dimensions need to match, but first has size {a._s[x]} in dim "
                 f"{shown_x} and second has size {b._s[y]} in dim {shown_y}"
             )
-    left, right = in_a, in_b
+    left, right = own, others
     for contracted in (left, right):
         for d in contracted:
             if contracted.count(d) > 1:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from typing import Any
 
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
@@ -99,6 +101,19 @@ def angle(input: Tensor) -> Tensor:
 def abs_of_complex(x: Tensor) -> Tensor:
     """The absolute values of complex numbers, in the dtype of their parts."""
     return core("hypot")(real(x), imag(x))
+
+
+def _abs_in_place(plain: Any) -> Any:
+    @functools.wraps(plain)
+    def call(self: Tensor) -> Tensor:
+        if isinstance(self, Tensor) and self._k.dtype.is_complex:
+            raise RuntimeError("In-place abs is not supported for complex tensors.")
+        return plain(self)  # type: ignore[no-any-return]
+
+    return call
+
+
+METHODS["abs_"] = METHODS["absolute_"] = _abs_in_place(METHODS["abs_"])
 
 
 @public(out=SAME, inplace=True)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base import dtypes
+from tensorbus._base.errors import no_tensor
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.in_place import fast_binary
+from tensorbus.op_engine.in_place import fast_binary, in_place
 from tensorbus.op_engine.operands import EITHER
 from tensorbus.op_engine.public import Lazy, public
 from tensorbus.ops.creation.from_data import tensor
@@ -25,6 +26,15 @@ def _check_power(base: Any, exponent: Any) -> None:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
 
 
+def _of_truths(base: Any, exponent: Any) -> bool:
+    """Whether it is a power of truth values: only ``x ** True`` and ``x ** False`` are any."""
+    return type(exponent) is bool and isinstance(base, Tensor) and base._k.dtype is dtypes.bool
+
+
+def _power_of_truths(base: Tensor, exponent: bool) -> Tensor:
+    return core("bitwise_or")(base, not exponent)
+
+
 @public(out=True)
 def pow(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent``; the operands broadcast, and one of them may be a number.
@@ -33,6 +43,8 @@ def pow(input: Any, exponent: Any) -> Tensor:
     """
     if isinstance(input, Tensor):
         _check_power(input, exponent)
+        if _of_truths(input, exponent):
+            return _power_of_truths(input, exponent)
     return _plain_pow(input, exponent)
 
 
@@ -40,8 +52,12 @@ def _power_operator() -> Any:
     power = core("pow")
 
     def operator(self: Tensor, exponent: Any) -> Any:
-        if type(exponent) is int and exponent < 0:
-            _check_power(self, exponent)
+        t = type(exponent)
+        if t is not float:
+            if t is int and exponent < 0:
+                _check_power(self, exponent)
+            elif t is bool and _of_truths(self, exponent):
+                return _power_of_truths(self, exponent)
         return power(self, exponent)
 
     return operator
@@ -52,7 +68,11 @@ def _power_in_place(numbers: str = "") -> Any:
 
     def form(self: Tensor, exponent: Any) -> Any:
         """In-place version of ``pow``."""
+        if not isinstance(self, Tensor):
+            raise no_tensor("pow_", self)
         _check_power(self, exponent)
+        if _of_truths(self, exponent):
+            return in_place(self, _power_of_truths, (exponent,))
         return power(self, exponent)
 
     return form

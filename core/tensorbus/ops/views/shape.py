@@ -10,6 +10,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.size import Size, size_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
+from tensorbus.op_engine.argument_checks import check_words
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import list_argument, shape_argument, wrap_dim, wrap_dims
@@ -38,6 +39,7 @@ def _resolve_shape(x: Tensor, shape: Shape) -> Shape:
         if n % known == 0:
             return tuple(n // known if size == -1 else size for size in shape)
     if any(size < 0 for size in shape) or math.prod(shape) != n:
+        check_words("view", "size", shape)
         if any(size < -1 for size in shape):
             raise RuntimeError(
                 f"invalid shape dimension {min(shape)} at index {shape.index(min(shape))} "
