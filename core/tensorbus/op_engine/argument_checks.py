@@ -247,8 +247,8 @@ def as_float(value: Any) -> Any:
     found = as_number(value)
     if isinstance(found, complex) and isinstance(value, Tensor):
         raise RuntimeError("value cannot be converted to type double without overflow")
-    if isinstance(found, bool):
-        return int(found)
+    if isinstance(found, int):
+        return int(found) if -(1 << 63) <= found < 1 << 63 else float(found)
     return None if isinstance(found, complex) else found
 
 
@@ -264,6 +264,14 @@ def tensor_or_number(function: str, argument: str, position: int, value: Any) ->
     found = value if isinstance(value, Tensor) else as_number(value)
     if found is None:
         raise type_error(function, argument, position, "Tensor", value)
+    return found
+
+
+def number_of(function: str, argument: str, position: int, value: Any) -> Any:
+    """The number that a value stands for; TypeError."""
+    found = as_number(value)
+    if found is None:
+        raise type_error(function, argument, position, "Number", value)
     return found
 
 

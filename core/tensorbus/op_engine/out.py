@@ -46,7 +46,8 @@ def _check(y: Tensor, out: Any, name: str, rule: str) -> None:
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     check_inference(out)
-    if (GRAD.on or THREAD.on) and (edge_of(y) is not None or edge_of(out) is not None):
+    recorded = (GRAD.on or THREAD.on) and y._k.dtype is not dtypes.bool
+    if recorded and (edge_of(y) is not None or edge_of(out) is not None):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
             "but one of the arguments requires grad."

@@ -144,22 +144,22 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 @public(function=False)
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """``self[indices] = values``, or ``+=`` with every duplicate applied where *accumulate*."""
+    if not isinstance(indices, (tuple, list)):
+        raise type_error("index_put_", "indices", 1, "tuple of Tensors", indices)
     found, dim = [], 0
     for i, item in enumerate(indices):
-        if item is not None and not isinstance(item, Tensor):
+        if not isinstance(item, Tensor):
             raise TypeError(
                 f"expected Tensor as element {i} in argument 1, but got {type(item).__name__}"
             )
-        if item is None:
-            dim += 1
-            continue
         found.append((dim, dim, item))
         dim += len(item._s) if item._k.dtype in (dtypes.bool, dtypes.uint8) else 1
     if dim > len(self._s):
         raise IndexError(
             f"too many indices for tensor of dimension {len(self._s)} (got {len(indices)})"
         )
-    if isinstance(values, Tensor) and values._k.dtype is not self._k.dtype:
+    filled = not accumulate and len(found) == 1 and found[0][2]._k.dtype is dtypes.bool
+    if values._k.dtype is not self._k.dtype and not (filled and values._s.numel() == 1):
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{scalar_name_of(self)} for the destination and {scalar_name_of(values)} for the "

@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorbus._dispatch.kinds import check_bits
 from tensorbus._tensor.tensor import Tensor, bump, from_array
-from tensorbus.op_engine.argument_checks import tensor_or_number
+from tensorbus.op_engine.argument_checks import number_of, tensor_or_number
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
@@ -64,7 +64,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
                 f"{len(value._s)} dimensions."
             )
         return write_values(self, value, "FillBackward3")
-    value = fitted(value, self._k.dtype)
+    value = fitted(number_of("fill_", "value", 1, value), self._k.dtype)
     if check_history(self):
         return write_values(self, value, "FillBackward2")
     self._k.copy_(self._a, value)
@@ -72,7 +72,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return self
 
 
-@public(method=False, out=True)
+@public(method=False)
 def fill(input: Tensor, value: Any) -> Tensor:
     """One value everywhere, in a copy: a number, or a 0-dim tensor.
 

@@ -7,7 +7,9 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name
-from tensorbus._dispatch.kinds import Kind
+from tensorbus._base.errors import type_error
+from tensorbus._device import defaults
+from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
@@ -79,6 +81,9 @@ def _rounded(input: Any, other: Any, mode: str) -> Tensor:
             to_kind(x, x._k.of(d)) if isinstance(x, Tensor) and x._k.dtype is dtypes.bool else x
             for x in (input, other)
         )
+    if not isinstance(input, Tensor):
+        device = other._k.device if isinstance(other, Tensor) else defaults.get_default_device()
+        input = operand(input, kind_of(device, d))
     whole = FUNCTIONS["sub"](input, FUNCTIONS["fmod"](input, other))
     return FUNCTIONS["floor_divide"](whole, other)
 
@@ -104,6 +109,8 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
 
 def _div_in_place(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """In-place version of ``div``."""
+    if rounding_mode is not None and not isinstance(rounding_mode, str):
+        raise type_error("div_", "rounding_mode", None, "str", rounding_mode)
     if rounding_mode is None:
         return _make_plain_div_()(self, other)
     return in_place(self, _rounded, (other, rounding_mode))

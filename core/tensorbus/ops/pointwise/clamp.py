@@ -7,7 +7,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.argument_checks import tensor_or_number
+from tensorbus.op_engine.argument_checks import as_number, tensor_or_number
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
@@ -106,7 +106,12 @@ def clamp(
             return _between(input, min, max)
         if isinstance(min, Tensor) or isinstance(max, Tensor):
             if min is not None and max is not None:
-                raise TypeError("clamp(): 'min' and 'max' must both be numbers, or both tensors")
+                low, high = as_number(min), as_number(max)
+                if low is None or high is None:
+                    raise TypeError(
+                        "clamp(): 'min' and 'max' must both be numbers, or both tensors"
+                    )
+                return clamp(input, low, high)
             if min is not None:
                 input = clamp_min(input, min)
             return input if max is None else clamp_max(input, max)

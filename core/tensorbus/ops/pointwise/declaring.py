@@ -11,6 +11,7 @@ from tensorbus._base.errors import no_tensor, type_error
 from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.argument_checks import as_number
+from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import fast_binary, in_place
@@ -163,6 +164,16 @@ def binary(
             METHODS[f"__i{operator}__"] = Lazy(f"__i{operator}__", lambda: fast_binary(name))
 
 
+def refuse_whole(name: str) -> Callable[..., None]:
+    """A check that the result of an op of two operands is in floating point by their dtypes."""
+
+    def check(x: Any, y: Any) -> None:
+        if result_type(x, y).category < dtypes.FLOAT:
+            raise not_implemented(f"{name}_cpu", x)
+
+    return check
+
+
 _ONE = 1
 
 
@@ -199,6 +210,8 @@ def _with_factor(
         raise type_error(function, "alpha", None, "Number", alpha)
     check_operands(function, op, *given, method=method)
     input, other = (x if isinstance(x, Tensor) else as_number(x) for x in given)
+    if check := ROWS[op].check:
+        check(input, other)
     return input, scaled(input, other, factor)
 
 

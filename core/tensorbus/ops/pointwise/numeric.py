@@ -9,6 +9,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_checks import tensor_or_number
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
@@ -111,20 +112,21 @@ def _takes_first(F: Any, wins: Any, y: Any) -> Any:
 
 
 def _checked_heaviside(plain: Any) -> Any:
-    def heaviside(input: Tensor, values: Tensor, *more: Any, **keywords: Any) -> Tensor:
+    def heaviside(input: Tensor, values: Tensor, **keywords: Any) -> Tensor:
         """0 below 0, 1 above, *values* at 0; both of one dtype."""
         check_tensors("heaviside", input=input, values=values)
         if input._k.dtype is not values._k.dtype:
             raise RuntimeError(
                 "heaviside is not yet implemented for tensors with different dtypes."
             )
-        return plain(input, values, *more, **keywords)
+        return plain(input, values, **keywords)
 
     return heaviside
 
 
 FUNCTIONS["heaviside"] = _checked_heaviside(FUNCTIONS["heaviside"])
 METHODS["heaviside"] = _checked_heaviside(METHODS["heaviside"])
+METHODS["heaviside_"] = inplace_form(METHODS["heaviside"], "heaviside_")
 
 
 def _checked_nextafter(plain: Any) -> Any:
@@ -140,7 +142,7 @@ def _checked_nextafter(plain: Any) -> Any:
 
 FUNCTIONS["nextafter"] = _checked_nextafter(FUNCTIONS["nextafter"])
 METHODS["nextafter"] = _checked_nextafter(METHODS["nextafter"])
-METHODS["nextafter_"] = inplace_form(FUNCTIONS["nextafter"], "nextafter_")
+METHODS["nextafter_"] = inplace_form(METHODS["nextafter"], "nextafter_")
 
 
 @public()
@@ -202,6 +204,8 @@ def float_power(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent`` computed in float64, or complex128."""
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
         raise type_error("float_power", "input", 1, "Tensor", input)
+    input = tensor_or_number("float_power", "input", 1, input)
+    exponent = tensor_or_number("float_power", "exponent", 2, exponent)
     d = _widest(result_type(input, exponent))
     return FUNCTIONS["pow"](_as(input, d), _as(exponent, d))
 
@@ -220,6 +224,7 @@ def _as(x: Any, d: dtypes.dtype) -> Any:
 @public(function=False)
 def float_power_(self: Tensor, exponent: Any) -> Tensor:
     """In-place version of ``float_power``: for float64 and complex128 only."""
+    exponent = tensor_or_number("float_power_", "exponent", 1, exponent)
     d = _widest(result_type(self, exponent))
     if self._k.dtype is not d:
         raise RuntimeError(

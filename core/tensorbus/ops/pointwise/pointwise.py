@@ -14,7 +14,7 @@ from tensorbus.op_engine.operands import EITHER, NONE, OTHER
 from tensorbus.op_engine.out import CAST
 from tensorbus.op_engine.public import FUNCTIONS, METHODS
 from tensorbus.ops.pointwise import compositions as of
-from tensorbus.ops.pointwise.declaring import binary, unary
+from tensorbus.ops.pointwise.declaring import binary, refuse_whole, unary
 from tensorbus.rows.registry import no_derivative
 
 
@@ -29,6 +29,11 @@ def _refuse_relu(x: Tensor) -> Any:
     if x._k.dtype is dtypes.bool:
         raise RuntimeError("Boolean inputs not supported for relu")
     raise not_implemented("relu", x)
+
+
+def _refuse_frac(x: Tensor) -> None:
+    if x._k.dtype.category < dtypes.FLOAT:
+        raise not_implemented("frac_cpu", x)
 
 
 def _complex(name: str, x: Tensor) -> Any:
@@ -113,12 +118,12 @@ binary("minimum", doc="The smaller of both, NaN where either is",
        x=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y),
        y=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y))
 binary("hypot", doc="``sqrt(input**2 + other**2)`` without overflow",
-       numbers=NONE, domain="ordered float",
+       numbers=NONE, check=refuse_whole("hypot"), domain="ordered float",
        composite=lambda F, x, y: of.in_single(F, of.hypot, x, y),
        x=lambda F, g, x, out: F.mul(g, F.div(x, out)),
        y=lambda F, g, y, out: F.mul(g, F.div(y, out)))
 binary("logaddexp", doc="``log(exp(input) + exp(other))`` without overflow",
-       numbers=NONE, inplace=False, domain="ordered float",
+       numbers=NONE, check=refuse_whole("logaddexp"), inplace=False, domain="ordered float",
        composite=lambda F, x, y: of.in_single(F, of.logaddexp, x, y),
        x=lambda F, g, x, y: F.mul(g, F.sigmoid(F.sub(x, y))),
        y=lambda F, g, x, y: F.mul(g, F.sigmoid(F.sub(y, x))))
@@ -179,7 +184,8 @@ unary("round", doc="The nearest integer, halves to even", domain="rounding",
 unary("trunc", doc="The integer part", domain="rounding", aliases=("fix",),
       composite=lambda F, x: F.where(F.lt(x, 0), F.ceil(x), F.floor(x)),
       x=lambda F, g: F.zeros(tuple(g.shape)))
-unary("frac", doc="The part behind the point", domain="ordered number",
+unary("frac", doc="The part behind the point", domain="ordered float",
+      check=lambda x: _refuse_frac(x),
       composite=lambda F, x: F.sub(x, F.trunc(x)),
       x=lambda F, g: g)
 

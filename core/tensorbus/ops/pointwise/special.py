@@ -14,7 +14,7 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.operands import EITHER, NONE
 from tensorbus.op_engine.public import public
 from tensorbus.ops.pointwise.compositions import in_single
-from tensorbus.ops.pointwise.declaring import binary, unary
+from tensorbus.ops.pointwise.declaring import binary, refuse_whole, unary
 from tensorbus.rows.registry import row
 
 _ROOT_PI = math.sqrt(math.pi)
@@ -55,7 +55,7 @@ row("logit", "x:T", "unary",
     composite=lambda F, x: in_single(F, _logit, x),
     x=lambda F, g, x: _logit_backward(F, g, F.mul(x, F.sub(F.number(1.0), x))))
 binary("logaddexp2", doc="``log2(2**input + 2**other)`` without overflow",
-       numbers=NONE, domain="ordered float",
+       numbers=NONE, check=refuse_whole("logaddexp2"), domain="ordered float",
        inplace=False, composite=lambda F, x, y: in_single(F, _logaddexp2, x, y),
        x=lambda F, g, x, y: F.mul(g, F.sigmoid(F.mul(F.sub(x, y), math.log(2.0)))),
        y=lambda F, g, x, y: F.mul(g, F.sigmoid(F.mul(F.sub(y, x), math.log(2.0)))))
@@ -357,7 +357,10 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """``log(input / (1 - input))``; *input* is cut to [eps, 1 - eps] where *eps* is given."""
     check_tensors("logit", input=input)
     if eps is not None:
-        input = input.clamp(eps, 1.0 - eps)
+        if eps <= 0.5:
+            input = input.clamp(eps, 1.0 - eps)
+        else:  # the bounds cross: the lower one is looked at first; NaN bounds nothing
+            input = input.masked_fill(input > 1.0 - eps, 1.0 - eps).masked_fill(input < eps, eps)
     return core("logit")(input)
 
 

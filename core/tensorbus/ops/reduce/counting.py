@@ -8,7 +8,9 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import device_error
+from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim, wrap_dims
@@ -96,6 +98,10 @@ def searchsorted(
         raise TypeError('searchsorted() missing 1 required positional arguments: "input"')
     x = sorted_sequence.detach()
     scalar = not isinstance(given, Tensor)
+    if x._k.dtype is dtypes.bool:
+        raise not_implemented("searchsorted_out_cpu", x)
+    if type(given) is int:  # it wraps around in the dtype
+        given = wrap_number(given, x._k.dtype)
     v = given if isinstance(given, Tensor) else tensor(given, device=x._k.device)
     if v._k.device is not x._k.device:
         raise device_error(x._k.device, v._k.device)

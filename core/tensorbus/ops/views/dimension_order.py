@@ -16,7 +16,13 @@ from tensorbus.rows.registry import row
 Shape = tuple[int, ...]
 
 
-@public()
+@public(name="permute", method=False)
+def _permute_function(input: Tensor, dims: Sequence[int]) -> Tensor:
+    """The dimensions in another order, without a copy."""
+    return permute(input, dims)
+
+
+@public(function=False)
 def permute(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """The dimensions in another order, without a copy."""
     given = list_argument("permute", "dims", args, dims)
@@ -97,6 +103,8 @@ def t(input: Tensor) -> Tensor:
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """Dimensions moved to other positions, the rest in their order."""
     rank = len(input._s)
+    if isinstance(source, int) is not isinstance(destination, int):
+        raise TypeError("movedim(): 'source' and 'destination' must both be ints or both be tuples")
     src = [wrap_dim(d, rank) for d in (source if isinstance(source, (tuple, list)) else (source,))]
     dst = [
         wrap_dim(d, rank)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tensorbus._base.errors import no_tensor
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump
 from tensorbus.autograd.grad_mode import inference_mode
 from tensorbus.autograd.node import AccumulateGrad, follow
+from tensorbus.op_engine.argument_checks import checked
 from tensorbus.op_engine.history import RESHAPED
 from tensorbus.op_engine.in_place import check_history, record_as
 from tensorbus.op_engine.public import FUNCTIONS, METHODS
@@ -42,14 +44,18 @@ _NODES = {
 
 
 def _in_place(view: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
+    late = checked(view, name, method=True)
+
     def form(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if not isinstance(self, Tensor):
+            raise no_tensor(name, self)
         check_history(self)
         if name == "t_" and len(self._s) > 2:
             raise RuntimeError(
                 f"t_() expects a tensor with <= 2 dimensions, but self is {len(self._s)}D"
             )
         with inference_mode(False):  # no element changes, so that the history holds in any mode
-            made = view(self, *args, **kwargs)
+            made = late.call(self, *args, **kwargs)
         _become(self, made)
         return record_as(self, _NODES[name]) if name in _NODES else self
 

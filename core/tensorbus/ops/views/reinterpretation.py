@@ -11,7 +11,7 @@ from tensorbus.autograd.grad_mode import is_grad_enabled
 from tensorbus.op_engine.public import public
 
 
-@public()
+@public(method=False)
 def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor's real and imaginary parts, in a new last dimension of 2."""
     if not input._k.dtype.is_complex:
@@ -66,7 +66,7 @@ def refuse_recording(name: str, *tensors: Tensor) -> None:
         )
 
 
-@public()
+@public(method=False)
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs in the last dimension as complex numbers, sharing memory."""
     refuse_recording("view_as_complex", input)

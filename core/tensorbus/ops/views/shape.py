@@ -57,8 +57,8 @@ def _view_slowly(x: Tensor, size: Any, more: tuple[Any, ...], dtype: Any) -> Ten
     first = dtype if size is None else size
     if first is None and not more:
         raise TypeError('view() missing 1 required positional arguments: "size"')
-    if isinstance(first, dtypes.dtype) and not more:
-        return view_dtype(x, first)
+    if not more and (d := dtypes.as_dtype(first)) is not None:
+        return view_dtype(x, d)
     shape = _resolve_shape(x, shape_argument((first, *more)))
     if type(first) is int:
         if len(_shapes) > 10_000:
@@ -106,7 +106,13 @@ def _check_view(x: Tensor, shape: Shape) -> None:
         )
 
 
-@public()
+@public(name="reshape", method=False)
+def _reshape_function(input: Tensor, shape: Sequence[int]) -> Tensor:
+    """The same elements in another shape: a view where the layout allows it, else a copy."""
+    return reshape(input, shape)
+
+
+@public(function=False)
 def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
     """The same elements in another shape: a view where the layout allows it, else a copy."""
     wanted = _resolve_shape(input, shape_argument(args if shape is None else (shape,)))

@@ -154,6 +154,8 @@ def _split_along(name: str, rank: int, dim_of: Any) -> None:
                 f"with {len(input._s)} dimensions!"
             )
         d, sections = dim_of(input), indices_or_sections
+        if isinstance(sections, Tensor) and as_int(sections) is None:
+            raise type_error(name, "sections", 2, "int", sections)
         if (
             isinstance(sections, int)
             and not isinstance(sections, bool)
