@@ -115,6 +115,9 @@ def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., An
             ]
         if late and required:
             lines += [f"    if {p.name} is unset:", f"        missing({name!r}, {p.name!r})"]
+        if not position and str(p.annotation) == "Any":  # takes numbers too, but not as a method
+            lines += [f"    if not isinstance({p.name}, Tensor):"]
+            lines += [f"        explain({name!r}, {p.name}, ())"]
         if position:  # the tensor of a method is one
             lines += _check_text(p, name, None if named else position)
     keywords += [f"{_NUMPY_NAMES[n]}=unset" for n, both in renamed.items() if both]
@@ -187,7 +190,8 @@ def check_words(function: str, argument: str, values: Any) -> None:
 def _check_text(p: inspect.Parameter, function: str, position: int | None) -> list[str]:
     """The lines that test one argument; what is not the common case is looked at once more."""
     note, none = _parts(str(p.annotation))
-    if note not in _CHECKS or p.name in _OWN or p.name[0] == "_":
+    own = p.name in _OWN and (p.name, note) != ("reduce", "str")
+    if note not in _CHECKS or own or p.name[0] == "_":
         return []
     common, check = _CHECKS[note]
     if note == "int" and p.name in _SIZES:

@@ -16,7 +16,7 @@ from tensorbus.autograd.node import AccumulateGrad, Node, follow, name_node, nex
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of, recipe_of, replay, requires_grad
-from tensorbus.op_engine.operands import NONE, check_operands
+from tensorbus.op_engine.operands import NONE, check_operands, is_foreign
 from tensorbus.op_engine.parameter import Parameter
 from tensorbus.op_engine.scalars import scalar_name_of
 from tensorbus.rows.recipes import forbids_writes, steps
@@ -261,6 +261,8 @@ def fast_binary(name: str, numbers: str = "") -> Callable[..., Any]:
     def slowly(self: Tensor, other: Any) -> Any:
         if numbers:
             check_operands(name + "_", name, self, other, method=True)
+        elif not isinstance(other, Tensor) and is_foreign(other):
+            return NotImplemented
         return in_place(self, function, (other,))
 
     def form(self: Tensor, other: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tensorbus._base.errors import no_tensor, type_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import as_number
@@ -29,3 +31,8 @@ def check_operands(function: str, op: str, input: Any, other: Any, method: bool 
         raise type_error(function, "other", 2 - method, "Tensor", other)
     if numbers == EITHER and not any(tensors):
         raise type_error(function, "input", 1, "Tensor", input)
+
+
+def is_foreign(value: Any) -> bool:
+    """Whether an operator declines an operand: it is neither a tensor nor a number."""
+    return not isinstance(value, np.ndarray) and as_number(value) is None

@@ -28,7 +28,9 @@ def _index(name: str, index: Any, x: Tensor) -> Tensor:
     """An int64 index on the tensor's device."""
     if not isinstance(index, Tensor):
         raise type_error(name, "index", 2, "Tensor", index)
-    if index._k.dtype not in (dtypes.int64, dtypes.int32):
+    if index._k.dtype not in (dtypes.int64, dtypes.int32) and (
+        index._s.numel() or name != "gather"
+    ):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     check_device(x, index)
     return index if index._k.dtype is dtypes.int64 else index.to(dtypes.int64)
@@ -256,18 +258,18 @@ def _copy_index(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
     if index._k.dtype is dtypes.int32:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got Int")
     i = _vector_index(name, x, index, f"Index should have dimension 1 or 0 (got {len(index._s)})")
-    if source._k.dtype is not x._k.dtype:
-        raise RuntimeError(
-            f"{name}(): self and source expected to have the same dtype, but got (self) "
-            f"{scalar_name_of(x)} and (source) {scalar_name_of(source)}"
-        )
-    check_device(x, source)
     if x._s and source._s and len(x._s) != len(source._s):
         raise IndexError(
             f"{name}(): When source and destination are not scalars, their dimensionality must "
             f"match. Source dimensionality ({len(source._s)}), destination dimensionality "
             f"({len(x._s)})"
         )
+    if source._k.dtype is not x._k.dtype:
+        raise RuntimeError(
+            f"{name}(): self and source expected to have the same dtype, but got (self) "
+            f"{scalar_name_of(x)} and (source) {scalar_name_of(source)}"
+        )
+    check_device(x, source)
     ours, theirs = (*x._s[:d], *x._s[d + 1 :]), (*source._s[:d], *source._s[d + 1 :])
     if ours != theirs:
         raise RuntimeError(
@@ -283,14 +285,14 @@ def _copy_index(x: Tensor, d: int, index: Tensor, source: Tensor) -> Tensor:
     return i
 
 
-def _write_slices(x: Tensor, d: int, i: Tensor, source: Any, op: str) -> Tensor:
+def _write_slices(x: Tensor, d: int, i: Tensor, source: Any, op: str, wrap: bool = False) -> Tensor:
     target = _vector(x)
     _filled(target, d, i)
     if (not i._s[0] or not x._s.numel()) and not check_write(x, source):
         return x
     if isinstance(source, Tensor):
         source = _vector(source)
-    put_into(target, d, i, source, op, False)
+    put_into(target, d, i, source, op, wrap)
     return x
 
 
@@ -348,11 +350,11 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
                 "index_fill_(): Converting complex Scalar to non-complex type is not supported"
             )
         value = fitted(value, self._k.dtype)
+    if index._k.dtype is not dtypes.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if len(index._s) > 1:
         raise RuntimeError("Index has to be a vector/scalar")
     d = wrap_dim(dim, len(self._s))
-    if index._k.dtype is dtypes.int32:
-        raise IndexError("index_fill_(): Expected dtype int64 for index.")
     i = _vector(_index("index_fill_", index, self))
     if self._b is not None and repeated_dims(self):
         _filled(self, d, i)
@@ -362,7 +364,7 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         if (GRAD.on or THREAD.on) and edge_of(value) is not None:
             return in_place(self, _slices_replaced, (d, i, value))
         value = value.expand((*self._s[:d], i._s[0], *self._s[d + 1 :])) if self._s else value
-    return _write_slices(self, d, i, value, "set")
+    return _write_slices(self, d, i, value, "set", wrap=True)
 
 
 def _slices_replaced(x: Tensor, d: int, i: Tensor, value: Tensor) -> Tensor:
@@ -370,7 +372,7 @@ def _slices_replaced(x: Tensor, d: int, i: Tensor, value: Tensor) -> Tensor:
     target = _vector(x)
     _filled(target, d, i)
     chosen = from_array(x._k.bool.full((target._s[d],), False), x._k.bool)
-    put_into(chosen, 0, i, True, "set", False)
+    put_into(chosen, 0, i, True, "set", True)
     shape = tuple(n if at == d else 1 for at, n in enumerate(target._s))
     r = core("where")(core("view")(chosen, shape), value, target)
     return r if x._s else core("view")(r, ())

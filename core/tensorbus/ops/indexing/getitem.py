@@ -231,15 +231,13 @@ def without_leading_ones(value: Tensor, rank: int) -> Tensor:
 
 
 def _assigned(x: Tensor, value: Any) -> Any:
-    """A Python number that the dtype can hold, for a number given in any way."""
-    if not isinstance(value, (bool, int, float, complex)):
-        item = getattr(value, "item", None)
-        if isinstance(value, np.ndarray):
-            return tensor(value, device=x._k.device)
-        number = item() if callable(item) else None
-        if not isinstance(number, (bool, int, float, complex)):
-            raise TypeError(f"can't assign a {type(value).__name__} to a torch.{x._k.dtype.legacy}")
-        value = number
+    """A Python number that the dtype can hold, for one of Python's or an integer of NumPy's."""
+    if isinstance(value, np.integer):
+        value = int(value)
+    elif not isinstance(value, (bool, int, float, complex)):
+        t = type(value)
+        name = f"numpy.{t.__name__}" if t.__module__ == "numpy" else t.__name__
+        raise TypeError(f"can't assign a {name} to a torch.{x._k.dtype.legacy}")
     if type(value) is int and not -(1 << 63) <= value < 1 << 63:
         raise ValueError("Overflow when unpacking long long")
     return converted(value, x._k.dtype)
@@ -248,8 +246,12 @@ def _assigned(x: Tensor, value: Any) -> Any:
 # -- from the written index to views and tensors ---------------------------------------------
 def _resolve(x: Tensor, index: Any) -> tuple[Tensor, Indexed | None]:
     """The view that ints and slices make of *x*, and what index tensors are left for it."""
-    items = _items(index)
-    planned = _plan(x._s, items)
+    try:
+        items = _items(index)
+        planned = _plan(x._s, items)
+    except Exception:
+        _explain(x._s, index)
+        raise
     assert planned is not None  # ``_items`` leaves nothing else
     steps, found = planned
     view = x
@@ -317,6 +319,15 @@ def _plan(shape: Any, items: Sequence[Any]) -> Plan | None:
     return steps, found
 
 
+def _explain(shape: Any, index: Any) -> None:
+    """What PyTorch finds first in an index that is none: too many parts, or an endless int."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if len(parts) > 1 and sum(map(_dims_used, parts)) > len(shape):
+        raise _too_many(parts, shape) from None
+    if any(type(part) is int and not -(1 << 63) <= part < 1 << 63 for part in parts):
+        raise ValueError("Overflow when unpacking long long") from None
+
+
 def _too_many(items: Sequence[Any], shape: Any) -> IndexError:
     if len(items) == 1 and not shape and type(items[0]) is int:
         return IndexError(
@@ -358,8 +369,10 @@ def _item(part: Any) -> Any:
         return part
     if kind is bool:
         return tensor(part)
-    if isinstance(part, (Sequence, np.ndarray)) and not isinstance(part, (str, bytes)):
-        made = tensor(part)
+    if isinstance(part, (str, bytes)):
+        raise TypeError(_INDEX_KINDS.format(kind.__name__))
+    if isinstance(part, (Sequence, np.ndarray)):
+        made = _index_tensor(part)
         if made._k.dtype not in (dtypes.bool, dtypes.uint8):
             made = made.to(dtypes.int64)
         return _item(made) if made._s.numel() else made
@@ -369,11 +382,23 @@ def _item(part: Any) -> Any:
         raise IndexError(_INDEX_KINDS.format(kind.__name__)) from None
 
 
+def _index_tensor(part: Any) -> Tensor:
+    """The tensor of a sequence, in which tensors of one element stand for integers."""
+    if not isinstance(part, np.ndarray) and any(isinstance(at, Tensor) for at in part):
+        part = [operator.index(at) if isinstance(at, Tensor) else at for at in part]
+    try:
+        return tensor(part)
+    except ValueError as error:  # of strings
+        raise TypeError(
+            f"only sequences of integers or truth values are indices: {error}"
+        ) from None
+
+
 def _dims_used(item: Any) -> int:
     """How many of the tensor's dimensions an item is for."""
     if type(item) is int or type(item) is slice:
         return 1
-    if item is None or item is Ellipsis:
+    if item is None or item is Ellipsis or item is True or item is False:
         return 0
     if isinstance(item, Tensor) and item._k.dtype in (dtypes.bool, dtypes.uint8):
         return len(item._s)

@@ -79,6 +79,7 @@ class Indexed:
     def __init__(self, view: Tensor, found: list[tuple[int, int, Tensor]]):
         self.given = view
         self.mask: tuple[int, Tensor] | None = None
+        self.of_bytes = False
         prepared: list[tuple[int, int, Tensor]] = []
         for position, (dim, own, item) in enumerate(found):
             prepared += self._prepared(view, position, dim, own, item, len(found) == 1)
@@ -103,10 +104,11 @@ class Indexed:
                         f"The shape of the mask {list(item._s)} at index {d_mask} does not match "
                         f"the shape of the indexed tensor {list(view._s)} at index {dim + d_mask}"
                     )
-            item = to_kind(item, k.bool)
             if single:
-                self.mask = dim, item
+                self.mask = dim, to_kind(item, k.bool)
+                self.of_bytes = d is dtypes.uint8
                 return []
+            item = to_kind(item, k.bool)
             return [
                 (dim + i, own + i, at) for i, at in enumerate(unravel(true_indices(item), item._s))
             ]
@@ -320,6 +322,10 @@ def _same_kind(x: Tensor, value: Tensor, converts: bool) -> Tensor:
 
 def _fill_mask(at: Indexed, value: Any) -> None:
     """One value where the mask is true: no indices are needed."""
+    if at.of_bytes:
+        raise RuntimeError(
+            "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char"
+        )
     dim, mask = at.mask  # type: ignore[misc]
     rest = len(at.given._s) - dim - len(mask._s)
     at.given.masked_fill_(core("view")(mask.contiguous(), (*mask._s, *(1,) * rest)), value)

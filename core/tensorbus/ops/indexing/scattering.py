@@ -115,7 +115,7 @@ def _checked(name: str, x: Tensor, dim: int, index: Tensor, src: Any) -> tuple[i
     d = wrap_dim(dim, len(x._s))
     if not isinstance(index, Tensor):
         raise type_error(name, "index", 2, "Tensor", index)
-    if index._k.dtype not in (dtypes.int64, dtypes.int32):
+    if index._s.numel() and index._k.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     given = isinstance(src, Tensor)
     check_device(x, index, *([src] if given else ()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import check_many
 from tensorbus.op_engine.public import public
@@ -40,6 +41,8 @@ def _parsed(args: tuple[Any, ...]) -> tuple[list[list[int]], list[int] | None, l
             "einsum(): must specify the equation string and at least one operand, or at least one "
             "operand and its subscripts list"
         )
+    if not isinstance(args[0], (str, Tensor)):
+        raise type_error("einsum", "equation", 1, "str", args[0])
     if isinstance(args[0], str):
         operands = (
             list(args[1])

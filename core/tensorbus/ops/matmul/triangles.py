@@ -138,7 +138,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 
 @public(function=False)
-def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+def fill_diagonal_(self: Tensor, fill_value: complex, wrap: bool = False) -> Tensor:
     """Write one value to the main diagonal; *wrap* begins it anew below a tall matrix.
 
     RuntimeError for fewer than two dimensions, or sizes that differ where there are more.

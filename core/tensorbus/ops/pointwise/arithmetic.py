@@ -27,7 +27,7 @@ from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS, refuse_bool
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import ROWS, row
 
-_plain_div = FUNCTIONS["div"]
+_plain_div, _plain_div_method = FUNCTIONS["div"], METHODS["div"]
 _make_plain_div_ = functools.cache(METHODS["div_"].make)
 
 
@@ -119,12 +119,13 @@ def _div_in_place(self: Tensor, other: Any, *, rounding_mode: str | None = None)
 METHODS["div_"] = METHODS["divide_"] = _div_in_place
 
 
-@public(out=True)
+@public(out=True, method=False)
 def true_divide(input: Any, other: Any) -> Tensor:
     """``input / other``; integers give floats."""
     return _plain_div(input, other)
 
 
+METHODS["true_divide"] = _plain_div_method
 METHODS["true_divide_"] = Lazy("true_divide_", _make_plain_div_)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
-from tensorbus._base.errors import device_error
+from tensorbus._base.errors import device_error, no_tensor
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, floating
 from tensorbus.op_engine.cores import core
@@ -136,8 +136,10 @@ def _comparison_in_place(name: str, row: str) -> Any:
     """The method that overwrites a tensor with truth values, as 0 and 1 of its own dtype."""
 
     def form(self: Tensor, *other: Any) -> Tensor:
+        if not isinstance(self, Tensor):
+            raise no_tensor(name + "_", self)
         for value in other:
-            check_operands(name + "_", row, self, value)
+            check_operands(name + "_", row, self, value, method=True)
         check_write(self, *other)
         return assign(self, core(row)(self.detach(), *other).to(self._k.dtype))
 

@@ -166,6 +166,11 @@ def _refuse_empty(x: Tensor, order: float, dim: Any, dims: tuple[int, ...]) -> N
             )
 
 
+def _check_order(function: str, ord: Any) -> None:
+    if not isinstance(ord, str) and as_number(ord) is None:
+        raise type_error(function, "ord", 2, "Number or str", ord)
+
+
 @public(name="linalg_matrix_norm", function=False, method=False, out=SAME)
 def matrix_norm(
     A: Tensor,
@@ -180,6 +185,7 @@ def matrix_norm(
     NotImplementedError for the orders that need singular values ("nuc", 2, -2).
     """
     check_tensors("linalg_matrix_norm", A=A)
+    _check_order("linalg_matrix_norm", ord)
     x = _prepared("linalg.matrix_norm", A, dtype)
     if isinstance(ord, str) and ord not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
@@ -230,6 +236,8 @@ def linalg_norm(
 ) -> Tensor:
     """A vector's norm; a matrix's where *ord* is given and two dimensions are meant."""
     check_tensors("linalg_norm", A=A)
+    if ord is not None:
+        _check_order("linalg_norm", ord)
     if dim is None:
         if ord is None:
             return vector_norm(A, 2, None, keepdim, dtype=dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tensorbus._base.errors import no_tensor
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -26,7 +27,10 @@ def _permute_function(input: Tensor, dims: Sequence[int]) -> Tensor:
 def permute(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """The dimensions in another order, without a copy."""
     given = list_argument("permute", "dims", args, dims)
-    rank = len(input._s)
+    try:
+        rank = len(input._s)
+    except AttributeError:
+        raise no_tensor("permute", input) from None
     if len(given) != rank:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the "

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.errors import no_tensor
 from tensorbus._base.size import Size, size_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
@@ -115,7 +116,10 @@ def _reshape_function(input: Tensor, shape: Sequence[int]) -> Tensor:
 @public(function=False)
 def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
     """The same elements in another shape: a view where the layout allows it, else a copy."""
-    wanted = _resolve_shape(input, shape_argument(args if shape is None else (shape,)))
+    try:
+        wanted = _resolve_shape(input, shape_argument(args if shape is None else (shape,)))
+    except AttributeError:
+        raise no_tensor("reshape", input) from None
     if input._b is None or input._k.is_contiguous(input._a):
         return core("view")(input, wanted)
     if view_strides(tuple(input._s), tuple(input._k.layout(input._a)[2]), wanted) is not None:
@@ -142,7 +146,10 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 def expand(self: Tensor, *args: Any, size: Any = None) -> Tensor:
     """Sizes of 1 repeated without a copy; -1 keeps a size; new dimensions come in front."""
     wanted = list_argument("expand", "size", args, size)
-    own = tuple(self._s)
+    try:
+        own = tuple(self._s)
+    except AttributeError:
+        raise no_tensor("expand", self) from None
     lead = len(wanted) - len(own)
     if lead < 0:
         raise RuntimeError(
