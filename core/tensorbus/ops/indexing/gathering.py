@@ -8,6 +8,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.op_engine.argument_checks import number_of
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -345,6 +346,7 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
             )
         value = operand(value, self._k)
     else:
+        value = number_of("index_fill_", "value", 3, value)
         if isinstance(value, complex) and not self._k.dtype.is_complex:
             raise RuntimeError(
                 "index_fill_(): Converting complex Scalar to non-complex type is not supported"

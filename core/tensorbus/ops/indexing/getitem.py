@@ -280,6 +280,8 @@ def _plan(shape: Any, items: Sequence[Any]) -> Plan | None:
             if not -n <= item < n:
                 if sum(map(_dims_used, items)) > rank:
                     raise _too_many(items, shape)
+                if not -(1 << 63) <= item < 1 << 63:
+                    raise ValueError("Overflow when unpacking long long")
                 raise IndexError(f"index {item} is out of bounds for dimension {own} with size {n}")
             steps.append((SELECT, "fast_select", (dim, item % n)))
             own += 1
@@ -389,9 +391,7 @@ def _index_tensor(part: Any) -> Tensor:
     try:
         return tensor(part)
     except ValueError as error:  # of strings
-        raise TypeError(
-            f"only sequences of integers or truth values are indices: {error}"
-        ) from None
+        raise TypeError(f"an index sequence holds integers or truth values: {error}") from None
 
 
 def _dims_used(item: Any) -> int:

@@ -11,7 +11,7 @@ from tensorbus._base.errors import device_error
 from tensorbus._base.modes import RARE
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import Tensor, bump, from_array, wrap_like
-from tensorbus.op_engine.argument_checks import tensor_or_number
+from tensorbus.op_engine.argument_checks import number_of, tensor_or_number
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -139,7 +139,7 @@ def _fill_value(x: Tensor, mask: Tensor, value: Any) -> Any:
             + c_name(mask._k.dtype)
         )
     if not isinstance(value, Tensor):
-        return fitted(value, x._k.dtype)
+        return fitted(number_of("masked_fill", "value", 2, value), x._k.dtype)
     if value._s:
         raise RuntimeError(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "

@@ -11,7 +11,7 @@ from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.operands import EITHER, NONE, OTHER
-from tensorbus.op_engine.out import CAST
+from tensorbus.op_engine.out import CAST, SAME
 from tensorbus.op_engine.public import FUNCTIONS, METHODS
 from tensorbus.ops.pointwise import compositions as of
 from tensorbus.ops.pointwise.declaring import binary, refuse_whole, unary
@@ -184,7 +184,7 @@ unary("round", doc="The nearest integer, halves to even", domain="rounding",
 unary("trunc", doc="The integer part", domain="rounding", aliases=("fix",),
       composite=lambda F, x: F.where(F.lt(x, 0), F.ceil(x), F.floor(x)),
       x=lambda F, g: F.zeros(tuple(g.shape)))
-unary("frac", doc="The part behind the point", domain="ordered float",
+unary("frac", doc="The part behind the point", domain="ordered float", out=SAME,
       check=lambda x: _refuse_frac(x),
       composite=lambda F, x: F.sub(x, F.trunc(x)),
       x=lambda F, g: g)
