@@ -41,7 +41,6 @@ OTHERWISE: dict[tuple[str, str], str] = {
     ("nn.functional.pixel_unshuffle", "empty"): "PyTorch leaves an empty tensor's shape as it was",
     ("nn.functional.pad", "re*"): "truth values are padded in every mode",
     ("view_as_complex", "empty"): "an empty tensor has no strides to refuse",
-    ("index_put", "skipped"): "None stands for a whole dimension, as in x[None, i]",
     ("logsumexp", "no-dims"): "an empty list of dimensions means all, as in the other reductions",
     ("searchsorted", "values-keyword"): "the argument has its documented name",
     ("atan2", "number"): "numbers are taken",

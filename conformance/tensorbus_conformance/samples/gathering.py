@@ -286,7 +286,6 @@ OPS = [
             S("accumulate", T(3), (I([1, 1, 0]),), T(3), accumulate=True),
             S("accumulate-pairs", T(2, 2), (I([1, 1]), I([0, 0])), T(2), True),
             S("mask", T(2, 3), (M([[True, False, True], [False, False, True]]),), T(3)),
-            S("skipped", T(2, 3), (None, I([2, 0])), T(2, 2)),
         ],
         [
             E("beyond", IndexError, beyond(3, 0, 3), T(3, 2), (I([3]),), T(2)),
