@@ -22,10 +22,9 @@ from tensorbus.op_engine.generate import shortcut
 from tensorbus.op_engine.in_place import check_history, refuse_overlap
 from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding
 from tensorbus.op_engine.public import METHODS, Lazy
-from tensorbus.op_engine.scalars import converted
 from tensorbus.ops.creation.from_data import tensor
 from tensorbus.ops.indexing.index_tensors import Indexed, as_indexed, assign_at, take_at
-from tensorbus.ops.indexing.setitem import write_values
+from tensorbus.ops.indexing.setitem import assigned, without_leading_ones, write_values
 from tensorbus.ops.views.rows import SELECT, SLICE, UNSQUEEZE
 from tensorbus.rows.recipes import UNRECORDED
 from tensorbus.rows.registry import ROWS, Row, row
@@ -187,7 +186,7 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     if index is False:
         return
     if not isinstance(value, Tensor):
-        value = _assigned(self, value)
+        value = assigned(self, value)
     view = tensors = None
     if type(index) is int or type(index) is slice:
         index = (index,)
@@ -221,26 +220,6 @@ def _written(x: Tensor, index: tuple[Any, ...], value: Any) -> bool:
     x._k.copy_(found[0], value._a if plain else value)
     bump(x)
     return True
-
-
-def without_leading_ones(value: Tensor, rank: int) -> Tensor:
-    """The value with at most *rank* dimensions, where those in front are of size 1."""
-    while len(value._s) > rank and value._s[0] == 1:
-        value = core("select")(value, 0, 0)
-    return value
-
-
-def _assigned(x: Tensor, value: Any) -> Any:
-    """A Python number that the dtype can hold, for one of Python's or an integer of NumPy's."""
-    if isinstance(value, np.integer):
-        value = int(value)
-    elif not isinstance(value, (bool, int, float, complex)):
-        t = type(value)
-        name = f"numpy.{t.__name__}" if t.__module__ == "numpy" else t.__name__
-        raise TypeError(f"can't assign a {name} to a torch.{x._k.dtype.legacy}")
-    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
-        raise ValueError("Overflow when unpacking long long")
-    return converted(value, x._k.dtype)
 
 
 # -- from the written index to views and tensors ---------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tensorbus._dispatch.kinds import check_bits
 from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.op_engine.argument_checks import number_of, tensor_or_number
@@ -12,8 +14,28 @@ from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import check_history, check_write, rebase, record_as
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.scalars import fitted
+from tensorbus.op_engine.scalars import converted, fitted
 from tensorbus.rows.layouts import broadcast_shapes
+
+
+def without_leading_ones(value: Tensor, rank: int) -> Tensor:
+    """The value with at most *rank* dimensions, where those in front are of size 1."""
+    while len(value._s) > rank and value._s[0] == 1:
+        value = core("select")(value, 0, 0)
+    return value
+
+
+def assigned(x: Tensor, value: Any) -> Any:
+    """A Python number that the dtype can hold, for one of Python's or an integer of NumPy's."""
+    if isinstance(value, np.integer):
+        value = int(value)
+    elif not isinstance(value, (bool, int, float, complex)):
+        t = type(value)
+        name = f"numpy.{t.__name__}" if t.__module__ == "numpy" else t.__name__
+        raise TypeError(f"can't assign a {name} to a torch.{x._k.dtype.legacy}")
+    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+        raise ValueError("Overflow when unpacking long long")
+    return converted(value, x._k.dtype)
 
 
 def write_values(self: Tensor, src: Any, name: str = "CopyBackwards") -> Tensor:
