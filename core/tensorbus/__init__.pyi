@@ -425,7 +425,7 @@ def expm1_(input: Tensor) -> Tensor:
     """In-place version of ``expm1``: the method as a function."""
 def eye(n: _int, m: _int | None = None, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """The matrix (n, m or n) with ones on its diagonal and zeros elsewhere."""
-def fill(input: Tensor, value: Any, *, out: Tensor | None = None) -> Tensor:
+def fill(input: Tensor, value: Any) -> Tensor:
     """One value everywhere, in a copy: a number, or a 0-dim tensor."""
 def fill_(input: Tensor, value: Any) -> Tensor:
     """In-place version of ``fill``: the method as a function."""
@@ -481,7 +481,7 @@ def greater_equal(input: _Operand, other: _Operand, *, out: Tensor | None = None
     """``input >= other``; the operands broadcast."""
 def gt(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input > other``; the operands broadcast."""
-def heaviside(input: Tensor, values: Tensor, *more: Any, **keywords: Any) -> Tensor:
+def heaviside(input: Tensor, values: Tensor, **keywords: Any) -> Tensor:
     """0 below 0, 1 above, *values* at 0; both of one dtype."""
 def histc(input: Tensor, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Tensor | None = None) -> Tensor:
     """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
@@ -695,7 +695,7 @@ def ones_like(input: Tensor, *, memory_format: Any = None, dtype: Any = None, la
     """A tensor of ones in the shape of another tensor, with its dtype and device if not given."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All products of the elements of two vectors."""
-def permute(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
+def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """The dimensions in another order, without a copy."""
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers of the given absolute values and angles, which broadcast."""
@@ -745,7 +745,7 @@ def remainder(input: _Operand, other: _Operand, *, out: Tensor | None = None) ->
     """The remainder of division with the sign of *other*; the operands broadcast."""
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
     """Each slice several times: a count for all, or one for each; flat without *dim*."""
-def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
+def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
     """The same elements in another shape: a view where the layout allows it, else a copy."""
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: conjugates are always computed at once here."""
@@ -831,8 +831,8 @@ def std_mean(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, un
     """The standard deviation and the mean, of all elements or over some dimensions."""
 def sub(input: _Operand, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``input - other``; the operands broadcast."""
-def subtract(input: _Operand, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
-    """``input - other``; the operands broadcast."""
+def subtract(input: Any, other: Any, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
+    """``sub`` under its longer name."""
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of all elements, or over some dimensions; integers give int64."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:

@@ -476,7 +476,7 @@ class Tensor:
         """Overwrite with exponential random numbers."""
     def fill_(self, value: Any) -> Self:
         """Write one value everywhere."""
-    def fill_diagonal_(self, fill_value: Any, wrap: _bool = False) -> Self:
+    def fill_diagonal_(self, fill_value: complex, wrap: _bool = False) -> Self:
         """Write one value to the main diagonal; *wrap* begins it anew below a tall matrix."""
     def fix(self) -> Tensor:
         """The integer part, element by element; *out* receives the result where given."""
@@ -554,9 +554,9 @@ class Tensor:
         """``input > other``; the operands broadcast."""
     def half(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as float16."""
-    def heaviside(self, values: Tensor, *more: Any, **keywords: Any) -> Tensor:
+    def heaviside(self, values: Tensor, **keywords: Any) -> Tensor:
         """0 below 0, 1 above, *values* at 0; both of one dtype."""
-    def heaviside_(self, other: _Operand) -> Self:
+    def heaviside_(self, values: Tensor, **keywords: Any) -> Self:
         """In-place version of ``heaviside``."""
     def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
         """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
@@ -1054,10 +1054,10 @@ class Tensor:
         """``input - other``; the operands broadcast."""
     def sub_(self, other: _Operand, *, alpha: complex = 1) -> Self:
         """In-place version of ``sub``."""
-    def subtract(self, other: _Operand, *, alpha: complex = 1) -> Tensor:
-        """``input - other``; the operands broadcast."""
-    def subtract_(self, other: _Operand, *, alpha: complex = 1) -> Self:
-        """In-place version of ``sub``."""
+    def subtract(self, other: Any, *, alpha: complex = 1) -> Tensor:
+        """``sub`` under its longer name."""
+    def subtract_(self, other: Any, *, alpha: complex = 1) -> Self:
+        """In-place version of ``subtract``."""
     def sum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The sum of all elements, or over some dimensions; integers give int64."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
@@ -1108,8 +1108,8 @@ class Tensor:
         """The matrices (..., n, m) with zeros below a diagonal, counted to the right from the main."""
     def triu_(self, diagonal: _int = 0) -> Self:
         """In-place version of ``triu``."""
-    def true_divide(self, other: Any) -> Tensor:
-        """``input / other``; integers give floats."""
+    def true_divide(self, other: _Operand) -> Tensor:
+        """``input / other``, true division; the operands broadcast."""
     def true_divide_(self, other: _Operand) -> Self:
         """In-place version of ``div``."""
     def trunc(self) -> Tensor:
@@ -1146,10 +1146,6 @@ class Tensor:
         """The same elements in another shape, sharing memory; one size may be -1."""
     def view_as(self, other: Tensor) -> Tensor:
         """``view`` in the shape of another tensor."""
-    def view_as_complex(self) -> Tensor:
-        """Pairs in the last dimension as complex numbers, sharing memory."""
-    def view_as_real(self) -> Tensor:
-        """A complex tensor's real and imaginary parts, in a new last dimension of 2."""
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
     def where(self, condition: Tensor, other: Any) -> Tensor:
