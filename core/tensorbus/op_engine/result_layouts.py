@@ -43,8 +43,9 @@ def _stretched(row: Row, operands: tuple[Any, ...]) -> bool:
     """Whether views and operands of other shapes meet: strides of sizes of 1 are kept then."""
     if row.form != "binary":
         return False
-    if not any(isinstance(o, Tensor) and o._b is not None and 1 in o._s for o in operands):
-        return False
+    views = [o for o in operands if isinstance(o, Tensor) and o._b is not None and 1 in o._s]
+    if all(tuple(v._k.layout(v._a)[2]) == contiguous_strides(v._s) for v in views):
+        return False  # row-major operands have a row-major result
     shapes = [o._s if isinstance(o, Tensor) else () for o in operands]
     return any(s != shapes[0] for s in shapes)
 
