@@ -33,6 +33,14 @@ def _outputs(function: str, views: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     return views
 
 
+def _of_size(x: Tensor, size: int, dim: int) -> tuple[Tensor, ...]:
+    """Views of pieces of one size, the last smaller where it must be; at least one."""
+    cut, n = core("slice"), x._s[dim]
+    starts = range(0, n, size) if n else (0,)
+    pieces = [cut(x, dim, at, at + size if at + size < n else n, 1) for at in starts]
+    return _outputs("Split", tuple(pieces))
+
+
 def _split_node(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> str:
     listed = not isinstance(split_size_or_sections, int)
     return "SplitWithSizesBackward0" if listed else "SplitBackward0"
@@ -59,9 +67,7 @@ def split(
                 f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}"
             )
         return _outputs("Split", (core("alias")(tensor),))
-    count = max(-(-n // size), 1)
-    sizes = [min(size, n - at * size) for at in range(count)]
-    return _outputs("Split", _pieces(tensor, d, sizes))
+    return _of_size(tensor, size, d)
 
 
 @public(name="split", function=False)
@@ -105,7 +111,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     size = -(-input._s[d] // chunks)
     if size == 0:
         return _outputs("SplitWithSizes", _pieces(input, d, [0] * chunks))
-    return split(input, size, d)
+    return _of_size(input, size, d)
 
 
 @public()
