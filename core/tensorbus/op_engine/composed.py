@@ -53,6 +53,8 @@ def composed(
                 if result._e is not None and id(result) not in map(id, (*args, *kwargs.values())):
                     name_node(result, node if isinstance(node, str) else node(*args, **kwargs))
                 return result
+            if arrange is None and result and result[0]._e is None:
+                return result  # the outputs of one function are recorded together
             if settled((result,) if single else result, args, kwargs):
                 return result
             given = [x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)]
