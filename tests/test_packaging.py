@@ -95,7 +95,10 @@ def test_every_backend_folder_has_an_entry_point_and_every_entry_a_folder():
 
 def test_every_entry_point_of_the_wheel_leads_to_a_file_in_it(wheel):
     entries = EntryPoints._from_text(metadata_file(wheel, "entry_points.txt"))
-    assert {e.name for e in entries if e.group == "console_scripts"} == {"tensorbus"}
+    assert {e.name for e in entries if e.group == "console_scripts"} == {
+        "tensorbus",
+        "tensorbusrun",
+    }
     names = set(wheel.namelist())
     for entry in entries:
         path = entry.module.replace(".", "/")

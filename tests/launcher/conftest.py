@@ -91,7 +91,9 @@ class Launcher:
         self.started.append(process)
         return process
 
-    def run(self, *words: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *words: str, command: Callable[..., int] = main, **settings: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run the launcher within this process; the ranks are processes as ever."""
         with self.patches.context() as patch, _bounded(90):
             for name in PER_RANK:
@@ -100,7 +102,7 @@ class Launcher:
                 patch.setenv(name, value)
             patch.chdir(self.folder)
             self.captured.readouterr()
-            status = main(words)
+            status = command(words)
         out, err = (text.decode("utf-8", "surrogateescape") for text in self.captured.readouterr())
         return subprocess.CompletedProcess(words, status, out, err)
 

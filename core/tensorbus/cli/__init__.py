@@ -12,7 +12,7 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
 BUILT_IN = {
@@ -44,9 +44,14 @@ class Command(Protocol):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line *argv* (default: the process's own) and return the exit status."""
+    return guarded(lambda: _run(list(sys.argv[1:] if argv is None else argv)))
+
+
+def guarded(run: Callable[[], int]) -> int:
+    """Run a command; the exit status, with one line for what is no fault of the program's."""
     try:
         try:
-            return _run(list(sys.argv[1:] if argv is None else argv))
+            return run()
         finally:
             # Here and not at the interpreter's exit, where a closed pipe can't be handled.
             if sys.stdout is not None:

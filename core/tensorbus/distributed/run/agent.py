@@ -17,7 +17,6 @@ from tensorbus.distributed.run.nodes import Alone, Gone, Nodes
 from tensorbus.distributed.run.plan import Plan
 from tensorbus.distributed.run.process import Watchdog
 
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT")
 _SPEAKER = "tensorbus run: "
 
 
@@ -66,7 +65,9 @@ class Agent:
         def say(text: str) -> None:
             console.say(f"{_SPEAKER}{text}")
 
-        return Cluster(self.plan, self._events.put, say)
+        cluster = Cluster(self.plan, self._events.put, say)
+        self.plan = cluster.plan
+        return cluster
 
     def _attempts(self, console: Console, nodes: Nodes, watchdog: Watchdog) -> int:
         plan = self.plan
@@ -124,7 +125,7 @@ class Agent:
 
         before = {}
         if threading.current_thread() is threading.main_thread():
-            for name in _SIGNALS:
+            for name in self.plan.signals:
                 number = getattr(signal, name, None)
                 if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                     before[number] = signal.signal(number, note)

@@ -11,8 +11,9 @@ from typing import Any
 from tensorbus.cli import UsageError
 from tensorbus.distributed.run import guard
 from tensorbus.distributed.run.console import Console
+from tensorbus.distributed.run.filtered import Filtered
 from tensorbus.distributed.run.nodes import Failing, Failure, Gone, Nodes
-from tensorbus.distributed.run.plan import Job, Plan
+from tensorbus.distributed.run.plan import OUT, Job, Plan, attempt_folder
 from tensorbus.distributed.run.process import Ended, Rank, Watchdog
 
 _HAND_ON = {"SIGUSR1", "SIGUSR2", "SIGCONT"}
@@ -70,6 +71,7 @@ class Attempt:
         self.watchdog, self.nodes = watchdog, nodes
         self.ranks: list[Rank] = []
         self.signalled: int | None = None
+        self._filtered: dict[int, Filtered] = {}
 
     def run(self) -> Outcome:
         """Start the ranks and wait; nothing of them is left afterwards."""
@@ -84,11 +86,15 @@ class Attempt:
         return outcome
 
     def _start(self) -> None:
+        for fd, texts in self.plan.filters.items():
+            name = "filtered_stdout.log" if fd == OUT else "filtered_stderr.log"
+            self._filtered[fd] = Filtered(attempt_folder(self.plan, self.job) / name, texts)
         for local in range(self.plan.nproc):
             try:
                 rank = Rank(
-                    self.plan, self.job, local, self.console, self.watchdog, self.events.put
-                )
+                    self.plan, self.job, local, self.console, self.watchdog, self.events.put,
+                    self._filtered,
+                )  # fmt: skip
             except (OSError, RuntimeError) as e:
                 raise UsageError(f"local rank {local} can't be started: {e}") from e
             self.ranks.append(rank)
@@ -157,6 +163,8 @@ class Attempt:
         for rank in self.ranks:
             rank.drained(_DRAIN)
             rank.forget()
+        for filtered in self._filtered.values():
+            filtered.close()
         self.console.close()
 
     def _let_the_first_finish(self) -> None:
@@ -215,4 +223,4 @@ class Attempt:
             return None
         first = min(failed, key=lambda rank: rank.guilt)
         also = [rank.number for rank in failed if rank is not first]
-        return Failure.of(first, self.plan.node_rank, also)
+        return Failure.of(first, self.plan.node_rank or 0, also)

@@ -15,11 +15,12 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from tensorbus.cli import UsageError
 from tensorbus.distributed.errors import DistError, DistNetworkError, DistStoreError
+from tensorbus.distributed.first_come import store_at
 from tensorbus.distributed.run import ports
 from tensorbus.distributed.run.nodes import Failing, Failure, Gone
 from tensorbus.distributed.run.plan import Job, Plan
@@ -27,8 +28,6 @@ from tensorbus.distributed.secret import VARIABLE as SECRET
 from tensorbus.distributed.tcp_store import TCPStore
 from tensorbus.plugin.wire import Refused
 
-_MEETING = 900.0
-"""Seconds for all launchers to come: people start them by hand, queues start them late."""
 _SILENT = 3.0
 """Seconds of waiting before the launcher says for what."""
 _TOGETHER = 30.0
@@ -47,17 +46,21 @@ class Cluster:
     def __init__(
         self, plan: Plan, post: Callable[[object], None], say: Callable[[str], None]
     ) -> None:
-        self._plan, self._post, self._say = plan, post, say
+        self.plan = plan
+        """Whose node rank and number of nodes are known once the launchers have met."""
+        self._post, self._say = post, say
         self._held: socket.socket | None = None
+        self._said = False
         self._closed = False
         self._done: set[int] = set()
         self._gone: Gone | None = None
         self._store = self._connect()
         try:
+            self._take_rank()
             self._nprocs = self._meet()
             self._ear, self._alive = self._store.clone(), self._store.clone()
         except BaseException:
-            if plan.node_rank == 0:
+            if self._store.is_server:
                 time.sleep(_LAST_WORDS)
             self._store.close()
             raise
@@ -66,46 +69,65 @@ class Cluster:
 
     # -- meeting -----------------------------------------------------------------------------
     def _connect(self) -> TCPStore:
-        plan = self._plan
+        plan = self.plan
         host, port = plan.master_addr, plan.master_port
         first = plan.node_rank == 0
-        end = time.monotonic() + _MEETING
+        end = time.monotonic() + plan.join_timeout
         if first:
             ports.check(host, port)
-        patience = _SILENT
+        patience = min(_SILENT, plan.join_timeout)
         while True:
             try:
+                if plan.node_rank is None:
+                    return store_at(host, port, patience)
                 return TCPStore(host, port, is_master=first, timeout=patience)
             except (DistNetworkError, RuntimeError) as e:
                 if not isinstance(e, DistNetworkError) or isinstance(e.__cause__, Refused):
                     raise UsageError(f"node 0 at {host} port {port}: {e}") from e
                 if time.monotonic() >= end:
                     raise UsageError(
-                        f"no launcher answered at {host} port {port} within {_MEETING:g} s: is "
-                        "--node-rank 0 running there?"
+                        f"no launcher answered at {host} port {port} within {plan.join_timeout:g} "
+                        "s: is that of node 0 running there?"
                     ) from e
             if patience == _SILENT:
                 self._say(f"waiting for the launcher of node 0 at {host} port {port}")
             patience = max(1.0, end - time.monotonic())
 
+    def _take_rank(self) -> None:
+        """Who serves the store is node 0, the others come in any order, where none was named."""
+        plan = self.plan
+        if plan.node_rank is not None:
+            return
+        node = 0 if self._store.is_server else self._store.add("nodes", 1)
+        if node >= plan.nnodes:
+            raise UsageError(
+                f"the job at {plan.master_addr} port {plan.master_port} has all its {plan.nnodes} "
+                "nodes already"
+            )
+        self.plan = replace(plan, node_rank=node)
+
     def _meet(self) -> list[int]:
         """Wait for all launchers; the number of ranks of each."""
-        plan, token = self._plan, secrets.token_hex(8)
-        same = {"--nnodes": plan.nnodes, "--max-restarts": plan.max_restarts}
+        plan, token = self.plan, secrets.token_hex(8)
+        is_open = 0 < plan.fewest_nodes < plan.nnodes
+        same = {
+            "--nnodes": f"{plan.fewest_nodes}:{plan.nnodes}" if is_open else plan.nnodes,
+            "--max-restarts": plan.max_restarts,
+            "--rdzv-id": plan.run_id,
+        }
         own = json.dumps({"same": same, "nproc": plan.nproc, "token": token})
         taken = self._store.compare_set(f"node/{plan.node_rank}", "", own)
         if taken.decode() != own:
             raise UsageError(
                 f"--node-rank {plan.node_rank} is taken by another launcher of this job"
             )
-        nprocs, end, said = [], time.monotonic() + _MEETING, False
-        for node in range(plan.nnodes):
-            while not self._has(f"node/{node}", _SILENT):
-                if time.monotonic() >= end:
-                    raise UsageError(f"node {node} did not come within {_MEETING:g} s")
-                if not said:
-                    self._say(f"waiting for the launcher of node {node}")
-                    said = True
+        if is_open:
+            self._fix_their_number()
+        end = time.monotonic() + plan.join_timeout
+        nprocs = []
+        for node in range(self.plan.nnodes):
+            if not self._await(f"node/{node}", end, f"the launcher of node {node}"):
+                raise UsageError(f"node {node} did not come within {plan.join_timeout:g} s")
             card: dict[str, Any] = json.loads(self._store.get(f"node/{node}"))
             for option, value in same.items():
                 if card["same"][option] != value:
@@ -116,6 +138,43 @@ class Cluster:
             nprocs.append(int(card["nproc"]))
         return nprocs
 
+    def _fix_their_number(self) -> None:
+        """Node 0 says with how many the job begins: as many as come, once there are enough."""
+        plan = self.plan
+        begun = time.monotonic()
+        if plan.node_rank == 0:
+            found, end = 1, begun + plan.join_timeout
+            while found < plan.nnodes:
+                if found == plan.fewest_nodes:
+                    end = time.monotonic() + plan.last_call
+                if not self._await(
+                    f"node/{found}", end, f"more than {found} of {plan.nnodes} nodes"
+                ):
+                    break
+                found += 1
+            if found < plan.fewest_nodes:
+                raise UsageError(
+                    f"{found} of {plan.fewest_nodes} nodes came within {plan.join_timeout:g} s"
+                )
+            self._store.set("count", str(found))
+        end = begun + plan.join_timeout + plan.last_call + _TOGETHER
+        if not self._await("count", end, "the other launchers"):
+            raise UsageError("node 0 did not say with how many nodes the job begins")
+        count = int(self._store.get("count"))
+        if (plan.node_rank or 0) >= count:
+            raise UsageError(f"the job has begun without this node, with {count} nodes")
+        self.plan = replace(plan, nnodes=count)
+
+    def _await(self, key: str, end: float, what: str) -> bool:
+        """Wait for a key, and say so where it takes long; whether it came."""
+        while not self._has(key, max(0.01, min(_SILENT, end - time.monotonic()))):
+            if time.monotonic() >= end:
+                return False
+            if not self._said:
+                self._say(f"waiting for {what}")
+                self._said = True
+        return True
+
     def _has(self, key: str, seconds: float) -> bool:
         try:
             self._store.wait([key], seconds)
@@ -125,7 +184,7 @@ class Cluster:
 
     # -- listening ---------------------------------------------------------------------------
     def _event(self, kind: str, **more: object) -> str:
-        return json.dumps({"kind": kind, "node": self._plan.node_rank, **more})
+        return json.dumps({"kind": kind, "node": self.plan.node_rank, **more})
 
     def _listen(self) -> None:
         number = 1
@@ -143,7 +202,7 @@ class Cluster:
                 continue
 
     def _take(self, event: dict[str, Any]) -> None:
-        if event["node"] == self._plan.node_rank and event["kind"] != "done":
+        if event["node"] == self.plan.node_rank and event["kind"] != "done":
             return
         if event["kind"] == "done":
             self._done.add(event["node"])
@@ -161,11 +220,11 @@ class Cluster:
     @property
     def all_succeeded(self) -> bool:
         """Whether the ranks of all nodes have ended well."""
-        return len(self._done) == self._plan.nnodes
+        return len(self._done) == self.plan.nnodes
 
     def begin(self, attempt: int) -> Job:
         """Node 0 chooses a port and a number, from which all derive the attempt's secret."""
-        plan, key = self._plan, f"attempt/{attempt}"
+        plan, key = self.plan, f"attempt/{attempt}"
         if plan.node_rank == 0:
             if self._held is not None:
                 self._held.close()
@@ -204,9 +263,9 @@ class Cluster:
         try:
             key = f"report/{job.attempt}"
             report = json.dumps(None if own is None else asdict(own))
-            self._store.set(f"{key}/{self._plan.node_rank}", report)
-            end = time.monotonic() + _TOGETHER + self._plan.grace
-            for node in range(self._plan.nnodes):
+            self._store.set(f"{key}/{self.plan.node_rank}", report)
+            end = time.monotonic() + _TOGETHER + self.plan.grace
+            for node in range(self.plan.nnodes):
                 while not self._has(f"{key}/{node}", 0.5):
                     if self._gone is not None or time.monotonic() >= end:
                         break
@@ -229,7 +288,7 @@ class Cluster:
             self._alive.last_will(_EVENTS, "")
             left = self._store.add("left", 1)
             end = time.monotonic() + _TOGETHER
-            while self._plan.node_rank == 0 and left < self._plan.nnodes and self._gone is None:
+            while self.plan.node_rank == 0 and left < self.plan.nnodes and self._gone is None:
                 if time.monotonic() >= end:
                     break
                 time.sleep(0.02)

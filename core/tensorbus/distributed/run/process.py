@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from tensorbus.distributed.run import guard
 from tensorbus.distributed.run.console import Console
-from tensorbus.distributed.run.plan import ERR, OUT, Job, Plan, environment
+from tensorbus.distributed.run.filtered import Filtered
+from tensorbus.distributed.run.plan import ERR, OUT, Job, Plan, environment, rank_folder, words
 from tensorbus.distributed.run.stream import Stream
 
 _GUARD = str(Path(guard.__file__))
@@ -69,6 +71,7 @@ class Rank:
         console: Console,
         watchdog: Watchdog,
         on_end: Callable[[Ended], None],
+        filtered: Mapping[int, Filtered],
     ):
         self.local, self.number = local, job.first_rank + local
         self.code: int | None = None
@@ -76,11 +79,17 @@ class Rank:
         self.asked_to_end = False
         self._watchdog = watchdog
         self.started = time.monotonic()
+        self._recorded: Path | None = None
+        if plan.log_dir is not None:
+            folder = rank_folder(plan, job, local)
+            folder.mkdir(parents=True, exist_ok=True)
+            self._recorded = folder / "error.json"
+            self._recorded.unlink(missing_ok=True)  # of a job of the same name
         logs = {fd: _log(plan, job, local, fd) for fd in (OUT, ERR)}
         attached = local == plan.attached
-        command = [*_PYTHON, "start", str(os.getpid()), *plan.command]
+        own = words(plan, local)
         self.process = subprocess.Popen(
-            command if os.name == "posix" else plan.command,
+            [*_PYTHON, "start", str(os.getpid()), *own] if os.name == "posix" else own,
             env=environment(plan, job, local),
             stdin=None if local == 0 and not _terminal(0) else subprocess.DEVNULL,
             stdout=None if attached else subprocess.PIPE,
@@ -94,7 +103,9 @@ class Rank:
         if not attached:
             for fd, pipe in ((OUT, self.process.stdout), (ERR, self.process.stderr)):
                 shown = None if plan.silent.get(local, 0) & fd else console
-                self.streams[fd] = Stream(assert_pipe(pipe), self.number, fd, shown, logs[fd])
+                self.streams[fd] = Stream(
+                    assert_pipe(pipe), self.number, fd, shown, logs[fd], filtered.get(fd)
+                )
         for stream in self.streams.values():
             stream.start()
         threading.Thread(target=self._wait, args=(on_end,), daemon=True).start()
@@ -155,14 +166,23 @@ class Rank:
         return blames and not (self.code or 0) < 0, self.failed_at
 
     def last_words(self, lines: int = 25) -> list[str]:
-        """The end of its last traceback, else of its error output."""
-        if ERR not in self.streams:
-            return []
-        stream = self.streams[ERR]
-        found = stream.traceback or list(stream.kept)[-10:]
+        """The end of its last traceback, printed or recorded, else of its error output."""
+        found = self._recorded_traceback()
+        if ERR in self.streams:
+            stream = self.streams[ERR]
+            found = stream.traceback or found or list(stream.kept)[-10:]
         if len(found) > lines:
             found = [*found[:1], b"  ...", *found[2 - lines :]]
         return [line.decode(errors="replace") for line in found]
+
+    def _recorded_traceback(self) -> list[bytes]:
+        """What ``record`` of ``elastic.multiprocessing.errors`` wrote, if the program has it."""
+        try:
+            message = json.loads((self._recorded or Path()).read_text("utf-8"))["message"]
+            text: str = message["extraInfo"]["py_callstack"]
+        except (OSError, ValueError, TypeError, KeyError):
+            return []  # nothing was recorded, or by something else
+        return text.rstrip().encode(errors="replace").split(b"\n")
 
 
 def _terminal(fd: int) -> bool:
@@ -175,7 +195,5 @@ def _terminal(fd: int) -> bool:
 def _log(plan: Plan, job: Job, local: int, fd: int) -> IO[bytes] | None:
     if plan.log_dir is None or not plan.logged.get(local, 0) & fd:
         return None
-    name = "".join(c if c.isalnum() or c in "-_." else "_" for c in plan.run_id)
-    folder = plan.log_dir / name / f"attempt_{job.attempt}" / str(job.first_rank + local)
-    folder.mkdir(parents=True, exist_ok=True)
-    return (folder / ("stdout.log" if fd == OUT else "stderr.log")).open("wb", buffering=0)
+    name = "stdout.log" if fd == OUT else "stderr.log"
+    return (rank_folder(plan, job, local) / name).open("wb", buffering=0)

@@ -9,6 +9,7 @@ from collections import deque
 from typing import IO
 
 from tensorbus.distributed.run.console import Console
+from tensorbus.distributed.run.filtered import Filtered
 
 _CHUNK = 1 << 16
 LONGEST = 1 << 20
@@ -31,10 +32,11 @@ class Stream(threading.Thread):
         fd: int,
         console: Console | None,
         log: IO[bytes] | None,
+        filtered: Filtered | None = None,
     ):
         super().__init__(name=f"rank-{rank}-output", daemon=True)
         self._pipe, self._rank, self._fd, self._console = pipe, rank, fd, console
-        self._log = log
+        self._log, self._filtered = log, filtered
         self._line = bytearray()
         self._chained = False
         self.kept: deque[bytes] = deque(maxlen=_KEPT_LINES)
@@ -83,6 +85,11 @@ class Stream(threading.Thread):
         lines = [_overwritten(line) for line in lines]
         for line in lines[-_KEPT_LINES:] if self._fd == 1 else lines:
             self._keep(line)
+        if self._filtered is not None:
+            try:
+                self._filtered.take(self._rank, lines)
+            except OSError:
+                self._filtered = None  # the disk is full, as above
         if self._console is not None and lines:
             self._console.lines(self._rank, self._fd, lines)
 
