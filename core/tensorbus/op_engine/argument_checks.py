@@ -131,6 +131,8 @@ def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., An
     namespace.update(without_factors=without_factors, explain=explain)
     exec(compile(source, f"<arguments of {name}>", "exec"), namespace)
     made: Callable[..., Any] = functools.wraps(f)(namespace["made"])
+    if made.__name__[0] == "_":  # one of several functions of the public name
+        made.__name__ = made.__qualname__ = name
     return made
 
 
