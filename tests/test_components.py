@@ -38,7 +38,7 @@ EXTRAS = {
 }
 """What an extra of the whole brings: the needs of a component, or of an extra of it."""
 
-DEVELOPMENT = {"test", "bench", "docs", "all"}
+DEVELOPMENT = {"test", "bench", "docs", "all", "cuda-host"}
 """Extras of the whole that are for work on the repository."""
 
 

@@ -12,6 +12,7 @@ import os
 import shutil
 from collections import Counter
 
+import cuda_host
 import pytest
 
 REQUIRED = {name for name in os.environ.get("TENSORBUS_REQUIRE", "").split(",") if name}
@@ -24,11 +25,13 @@ LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 @functools.cache
 def why_not(need: str) -> str:
-    """Why this machine lacks a device type, ``c`` or ``mpi``; empty where it has it."""
+    """Why this machine lacks a device type, c, mpi or cuda-host; empty where it has it."""
     if need in REQUIRED:
         return ""  # then the tests themselves fail, with the reason
     if need == "c":
         return "" if shutil.which("gcc") else "gcc is not installed: apt-get install gcc libc6-dev"
+    if need == "cuda-host":
+        return cuda_host.why_not()
     if need == "mpi":
         found = importlib.util.find_spec("mpi4py") is not None
         return "" if found else "mpi4py is not installed"
@@ -46,9 +49,11 @@ def needs(item: pytest.Item) -> set[str]:
     found = {str(params[name]) for name in DEVICE_FIXTURES if name in params}
     if "opencl" in getattr(item, "fixturenames", ()):
         found.add("opencl")
+    if "cuda_on_host" in getattr(item, "fixturenames", ()):
+        found.add("cuda-host")
     if "mpiexec" in getattr(item, "fixturenames", ()):
         found.add("mpi")
-    return found & {"opencl", "c", "mpi"}
+    return found & {"opencl", "c", "mpi", "cuda-host"}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -10,6 +10,7 @@ WAYS = {
     "apt-get install --no-install-recommends pocl-opencl-icd ocl-icd-libopencl1",
     "c": "apt-get install gcc libc6-dev",
     "mpi": "pip install 'tensorbus[mpi]'",
+    "cuda-host": "pip install 'tensorbus[cuda-host]', and apt-get install g++ binutils",
 }
 
 

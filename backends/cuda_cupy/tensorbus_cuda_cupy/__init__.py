@@ -6,6 +6,7 @@ This module is what discovery imports, so it imports nothing but the hook.
 from __future__ import annotations
 
 import importlib.util
+from typing import Any
 
 from tensorbus.plugin import Backend, BackendSpec, hookimpl
 
@@ -40,6 +41,24 @@ def _probe() -> None:
     if count == 0:
         raise RuntimeError(
             f"CuPy {cupy.__version__} finds no GPU; CUDA_VISIBLE_DEVICES may hide those there are"
+        )
+    _compute(cupy)
+
+
+def _compute(cupy: Any) -> None:
+    """A kernel that includes CUDA's headers, and a product: each needs a library of its own."""
+    try:
+        x = cupy.arange(4).reshape(2, 2).astype(cupy.float16).astype(cupy.float32)
+        product = cupy.asnumpy(cupy.matmul(x, x)).tolist()
+    except Exception as e:
+        raise RuntimeError(
+            f"CuPy {cupy.__version__} sees a GPU but can't compute on it ({e}): it needs NVRTC, "
+            f"cuBLAS and CUDA's headers beside the driver, which {INSTALL} brings"
+        ) from e
+    if product != [[2, 3], [6, 11]]:
+        raise RuntimeError(
+            f"CuPy {cupy.__version__} computes wrong numbers: [[0, 1], [2, 3]] times itself gave "
+            f"{product}; check the driver with 'nvidia-smi' and that CuPy fits it"
         )
 
 

@@ -1,0 +1,31 @@
+"""The tests of ``tests/cuda``, each file in a process where CuPy works over host memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "cuda"
+FILES = sorted(path.name for path in FOLDER.glob("test_*.py"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", FILES)
+def test_on_host_memory(cuda_on_host: None, file: str) -> None:
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", ""]
+    environment = os.environ | {"TENSORBUS_CUDA": "host"}
+    environment.pop("TENSORBUS_MAX_SKIPS", None)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, str(FOLDER / file)],
+        env=environment, cwd=FOLDER.parents[1], capture_output=True, text=True, timeout=3000,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+
+
+@pytest.fixture
+def cuda_on_host() -> None:
+    """What ``tests/support/machine.py`` looks for."""
