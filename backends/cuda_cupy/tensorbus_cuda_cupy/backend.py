@@ -1,6 +1,6 @@
 """``CudaBackend``: CuPy arrays in GPU memory.
 
-What differs from NumPy is in the tables of this package: CuPy lacks some functions, wraps indices
+What differs from NumPy is in the modules of this package: CuPy lacks some functions, wraps indices
 outside an array without a word, and leaves shifts and casts out of range to the hardware.
 """
 
@@ -21,10 +21,15 @@ from tensorbus.plugin import (
     Traits,
     dtype,
 )
-from tensorbus_cuda_cupy.rules import CudaRules
+from tensorbus.plugin.array_library import Table
+from tensorbus.plugin.array_library.runtime import host_scalar
+from tensorbus_cuda_cupy import indexing, ordering, random, reductions
+from tensorbus_cuda_cupy.faults import Faults
+from tensorbus_cuda_cupy.pointwise import pointwise_kernel
+from tensorbus_cuda_cupy.storage import is_whole, storage_key, storage_of, storage_size
 
 
-class CudaBackend(CudaRules, ArrayLibraryBackend):
+class CudaBackend(ArrayLibraryBackend):
     """NVIDIA GPUs, through CuPy."""
 
     name = "cuda"
@@ -40,6 +45,15 @@ class CudaBackend(CudaRules, ArrayLibraryBackend):
         deterministic_scatter=False,
     )
 
+    tables: ClassVar[tuple[Table, ...]] = (
+        ordering.TABLE,
+        reductions.TABLE,
+        *ArrayLibraryBackend.tables,
+    )
+
+    def __init__(self) -> None:
+        self.faults = Faults()
+
     # -- devices -----------------------------------------------------------------------------
     def device_count(self) -> int:
         return cupy.cuda.runtime.getDeviceCount()
@@ -54,6 +68,8 @@ class CudaBackend(CudaRules, ArrayLibraryBackend):
                 "compute capability": f"{found['major']}.{found['minor']}",
                 "cupy": cupy.__version__,
                 "CUDA": str(cupy.cuda.runtime.runtimeGetVersion()),
+                # CuPy compiles all kernels with NVRTC's option -ftz=true.
+                "subnormals": "flush",
             },
         )
 
@@ -106,25 +122,27 @@ class CudaBackend(CudaRules, ArrayLibraryBackend):
         offset: int,
         strides: tuple[int, ...],
     ) -> Array:
-        pointer = cupy.cuda.MemoryPointer(array.data.mem, offset)
+        pointer = cupy.cuda.MemoryPointer(storage_of(array), offset)
         return cupy.ndarray(shape, dtype, pointer, strides)
 
     def layout(self, array: Array, dtype: dtype) -> tuple[Hashable, int, tuple[int, ...]]:
         size = dtype.itemsize
         start = array.data.mem.ptr
         strides = tuple([s // size for s in array.strides])
-        return (array.device.id, start), (array.data.ptr - start) // size, strides
+        return storage_key(array), (array.data.ptr - start) // size, strides
 
     def storage_size(self, array: Array, dtype: dtype) -> int:
-        """The allocation's size, which CuPy's pool rounds up to a multiple of 512 bytes."""
-        return array.data.mem.size
+        return storage_size(array)
+
+    def owns_storage(self, array: Array) -> bool:
+        return is_whole(array)
 
     def data_ptr(self, array: Array) -> int:
         return array.data.ptr
 
     # -- kernels -----------------------------------------------------------------------------
     def kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:
-        kernel = super().kernel(op, dtype, index)
+        kernel = self._kernel(op, dtype, index)
         if kernel is None or self.device_count() == 1:
             return kernel
 
@@ -135,3 +153,22 @@ class CudaBackend(CudaRules, ArrayLibraryBackend):
                 return kernel(*args, **options)
 
         return on_device
+
+    def _kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:
+        indexed = indexing.MAKERS.get(op)
+        if indexed is not None:
+            return indexed(dtype, self.faults, index)
+        drawn = random.MAKERS.get(op)
+        if drawn is not None:
+            return drawn(dtype)
+        return pointwise_kernel(op, dtype) or super().kernel(op, dtype, index)
+
+    def cast(self, src: Array, src_dtype: dtype, dst_dtype: dtype) -> Array:
+        # A conversion to bool may look at a part of the bits; a comparison may not.
+        if dst_dtype.name == "bool":
+            return src != 0
+        return super().cast(src, src_dtype, dst_dtype)
+
+    def scalar(self, value: bool | int | float | complex, dtype: dtype) -> Any:
+        """A NumPy scalar: it travels as a kernel's argument and needs no memory on the device."""
+        return host_scalar(value, dtype)[()]

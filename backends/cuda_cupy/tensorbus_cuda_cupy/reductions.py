@@ -1,15 +1,19 @@
-"""Reductions and scans by functions: CuPy's universal functions reduce sums and products only."""
+"""Reductions and scans that CuPy's functions of the same name do not do as the contract wants."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+import cupy
 import numpy as np
 
 from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table, into
 from tensorbus.plugin.array_library.reductions import accumulating
 from tensorbus.plugin.array_library.table import ALL, ORDERED
+from tensorbus.plugin.kernel_language.types import compute_type
+from tensorbus_cuda_cupy.texts import PRELUDE
 
 TABLE = Table()
 
@@ -34,12 +38,43 @@ def _extreme(method: str) -> Any:
     return maker
 
 
-def _index(method: str) -> Any:
-    def maker(xp: Any, dtype: dtype) -> Kernel:
-        function = getattr(xp, method)
+# CuPy's argmax gives any one of several NaN. Of equal elements, and of NaN, the first is wanted,
+# in whichever order threads meet.
+FIRST = """
+template <class T> struct First {
+    T value;
+    i64 at;
+    __device__ First() : value(0), at(-1) {}
+    __device__ First(T v, i64 i) : value(v), at(i) {}
+};
+template <class T> FUNCTION First<T> first_of(First<T> a, First<T> b) {
+    if (a.at < 0) return b;
+    if (b.at < 0) return a;
+    bool na = a.value != a.value, nb = b.value != b.value;
+    if (na != nb) return na ? a : b;
+    if (!na && a.value != b.value) return a.value BETTER b.value ? a : b;
+    return a.at < b.at ? a : b;
+}
+"""
 
+
+@functools.cache
+def _index_kernel(dtype: dtype, sign: str) -> Any:
+    kind = f"First<{compute_type(dtype)}>"
+    return cupy.ReductionKernel(
+        f"{dtype.name} x, int64 at", "int64 z", f"{kind}(x, at)", "first_of(a, b)", "z = a.at",
+        f"{kind}()", f"tensorbus_first{'max' if sign == '>' else 'min'}", reduce_type=kind,
+        preamble=PRELUDE + FIRST.replace("BETTER", sign),
+    )  # fmt: skip
+
+
+def _index(sign: str) -> Any:
+    def maker(xp: Any, dtype: dtype) -> Kernel:
         def index(x: Array, dim: int, out: Array | None = None) -> Array:
-            return into(out, function(x, axis=dim).astype(np.int64, copy=False))
+            if x.ndim == 0:
+                return into(out, xp.zeros((), np.int64))
+            places = xp.arange(x.shape[dim]).reshape((-1, *[1] * (x.ndim - dim - 1)))
+            return into(out, _index_kernel(dtype, sign)(x, places, axis=dim))
 
         return index
 
@@ -85,9 +120,9 @@ for _op, _name in (("sum", "sum"), ("prod", "prod")):
     TABLE.add(_op, ALL, _folding(_name))
 for _op, _name in (("amax", "amax"), ("amin", "amin")):
     TABLE.add(_op, ORDERED, _extreme(_name))
-for _op in ("argmax", "argmin"):
-    TABLE.add(_op, ORDERED, _index(_op))
-for _op in ("cumsum", "cumprod"):
-    TABLE.add(_op, ALL, _scan(_op))
+TABLE.add("argmax", ORDERED, _index(">"))
+TABLE.add("argmin", ORDERED, _index("<"))
+for _op, _name in (("cumsum", "cumsum"), ("cumprod", "cumprod")):
+    TABLE.add(_op, ALL, _scan(_name))
 for _op, _name in (("cummax", "maximum"), ("cummin", "minimum")):
     TABLE.add(_op, ORDERED, _running(_name))

@@ -1,0 +1,59 @@
+"""Pointwise kernels, one launch each, from the expressions of the generator.
+
+CuPy's own functions send integer remainders through double, round quotients that float ``//`` must
+not, and leave shifts beyond the width to the hardware. Complex numbers are left to them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus.plugin import Array, Kernel, dtype
+from tensorbus.plugin.kernel_language.scalars import TO_BOOL, UNARY, expression
+from tensorbus.plugin.kernel_language.types import compute_type
+from tensorbus_cuda_cupy.texts import elementwise
+
+
+def pointwise_kernel(op: str, dtype: dtype) -> Kernel | None:
+    """The kernel of *op* on operands of *dtype*, or None where there is no expression for it."""
+    if op == "where":
+        return _where(dtype)
+    if dtype.is_complex:
+        return None
+    found = expression(op, dtype)
+    if found is None:
+        return None
+    text, helpers = found
+    own, result = dtype.name, "bool" if op in TO_BOOL else dtype.name
+    # float16 is computed in float32; the operands' names are the expression's.
+    names = "x" if op in UNARY else "xy"
+    given = ", ".join(f"{own} {name}_given" for name in names)
+    body = "".join(f"const {compute_type(dtype)} {n} = {n}_given; " for n in names)
+    kernel = elementwise(given, f"{result} z", f"{body}z = {text}", f"tensorbus_{op}", helpers)
+    return _unary(kernel) if op in UNARY else _binary(kernel)
+
+
+def _unary(kernel: Any) -> Kernel:
+    def unary(x: Array, out: Array | None = None) -> Array:
+        return kernel(x) if out is None else kernel(x, out)
+
+    return unary
+
+
+def _binary(kernel: Any) -> Kernel:
+    def binary(x: Array, y: Array, out: Array | None = None) -> Array:
+        return kernel(x, y) if out is None else kernel(x, y, out)
+
+    return binary
+
+
+def _where(dtype: dtype) -> Kernel:
+    own = dtype.name
+    kernel = elementwise(
+        f"bool c, {own} x, {own} y", f"{own} z", "if (c) z = x; else z = y", "tensorbus_where"
+    )
+
+    def where(c: Array, x: Array, y: Array, out: Array | None = None) -> Array:
+        return kernel(c, x, y) if out is None else kernel(c, x, y, out)
+
+    return where

@@ -1,0 +1,71 @@
+"""NVIDIA's own compiler takes the kernels of this backend, for each dtype and two generations."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import cupy
+import numpy as np
+import pytest
+from cuda_host import compiler
+
+from tensorbus._base import dtypes
+from tensorbus.plugin import POINTWISE
+from tensorbus.plugin.kernel_language.scalars import UNARY
+
+ARCHITECTURES = ("80", "90")
+COMMON = ("bool", "int64", "float16", "float32", "complex64")
+REST = ("uint8", "int8", "int16", "int32", "float64", "complex128")
+MORE = ("erf", "rsqrt", "sigmoid", "relu", "sign", "remainder", "isnan", "isinf", "isfinite")
+
+
+def run_all(backend: Any, name: str) -> None:
+    """Call each kernel of the dtype once, so that its text is compiled."""
+    d = dtypes.dtype_by_name(name)
+    x = cupy.ones((2, 3), name)
+    i, wide = cupy.array([0, 1]), cupy.zeros((2, 3), np.int64)
+
+    def call(op: str, *arguments: Any) -> None:
+        kernel = backend.kernel(op, d, 0)
+        if kernel is not None:
+            kernel(*arguments)
+
+    for op in (*POINTWISE, *MORE):
+        if op == "where":
+            call(op, x == x, x, x)
+        elif op in UNARY:
+            call(op, x)
+        else:
+            call(op, x, x)
+    call("take", x, 0, i)
+    call("gather", x, 0, wide)
+    for op in ("set", "add", "mul", "amax", "amin"):
+        if not (d.is_complex and op.startswith("am")):
+            call("put", x.copy(), 0, i, x, op)
+            call("scatter", x.copy(), 0, wide, x, op)
+    if not d.is_complex:
+        call("argmax", x, 1)
+        call("argmin", x, 1)
+    key = ((1, 2), 3, 4)
+    for op, more in (("uniform", ()), ("normal", ()), ("integers", (0, 5))):
+        if (op == "integers") == (d.category == dtypes.INTEGER):
+            call(op, *key, *more)
+    if name == "int64":
+        call("random_bits", *key)
+
+
+@pytest.mark.skipif(os.environ["TENSORBUS_CUDA"] != "host", reason="a GPU compiles what it runs")
+@pytest.mark.parametrize(
+    "name", [*COMMON, *(pytest.param(n, marks=pytest.mark.long) for n in REST)]
+)
+def test_every_kernel_compiles(backend: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUPY_CACHE_IN_MEMORY", "1")
+    before = len(compiler.texts)
+    run_all(backend, name)
+    ours = [(t, o) for t, o in compiler.texts[before:] if "tensorbus_" in t]
+    assert len(ours) > 8
+    for text, options in ours:
+        for architecture in ARCHITECTURES:
+            image, _ = compiler.nvrtc(text, options, architecture)
+            assert image[:4] == b"\x7fELF"
