@@ -253,6 +253,52 @@ def test_abort_ends_what_runs(library, ranks):
     assert ranks(rank) == [True, True] and time.monotonic() - begun < 60
 
 
+def test_a_call_that_blocks_while_it_connects_ends_in_time(library, ranks):
+    """The first call of a kind connects ranks, and blocks for ever where one does not come."""
+
+    def rank(comm, r):
+        x = library.array([1.0], "float32")
+        comm.all_reduce(x, F32, "sum", 5)
+        if r == 0:
+            next(iter(library.hubs.values())).connects = True
+            with pytest.raises(CommTimeout, match="broadcast did not end in time"):
+                comm.broadcast(x, F32, 1, 0.2)
+        return True
+
+    assert ranks(rank) == [True, True]
+    assert "abort" in library.ended
+
+
+def test_abort_ends_a_call_that_blocks_while_it_connects(library, ranks):
+    def rank(comm, r):
+        x = library.array([1.0], "float32")
+        comm.all_reduce(x, F32, "sum", 5)
+        if r == 0:
+            next(iter(library.hubs.values())).connects = True
+            error = CommError("rank 11 died", [11])
+            threading.Timer(0.2, comm.abort, [error]).start()
+            with pytest.raises(CommError, match="rank 11 died") as e:
+                comm.broadcast(x, F32, 1, 100)
+            assert e.value is error
+        return True
+
+    begun = time.monotonic()
+    assert ranks(rank) == [True, True] and time.monotonic() - begun < 60
+
+
+def test_a_rank_with_nothing_to_send_or_receive_keeps_nobody_waiting(library, ranks):
+    counts = [[0, 0, 0], [0, 0, 2], [0, 3, 0]]  # of rank k to rank j: rank 0 takes no part
+
+    def rank(comm, r):
+        into = [counts[k][r] for k in range(3)]
+        x = library.array(np.full(sum(counts[r]), r), "float32")
+        out = library.empty(sum(into), "float32")
+        comm.all_to_all(out, x, F32, into, counts[r], 5)
+        return out.tolist()
+
+    assert ranks(rank, 3) == [[], [2.0] * 3, [1.0] * 2]
+
+
 @pytest.mark.parametrize("trouble", ["at once", "NCCL_ERROR_REMOTE_ERROR: gone", "nameless"])
 def test_errors_of_the_library_are_told(library, ranks, trouble):
     def rank(comm, r):

@@ -129,9 +129,12 @@ class NcclComm(Comm):
 
     # -- how ---------------------------------------------------------------------------------
     def _run(self, call: str, array: Array, timeout: float, issue: Issue) -> None:
-        deadline, device = Deadline(timeout), array.device.id
-        if array.size == 0:
-            return
+        if array.size:
+            deadline = Deadline(timeout)
+            self._joined(array.device.id, deadline).run(call, issue, deadline)
+
+    def _joined(self, device: int, deadline: Deadline) -> Link:
+        """The link of all ranks, which is made when all of them have come here once."""
         link = self._link
         if link is None:
             ranks = range(self.context.size)
@@ -141,7 +144,7 @@ class NcclComm(Comm):
                 f"the tensor is on cuda:{device}, but this group's collectives began on "
                 f"cuda:{link.device}: NCCL wants one GPU for each rank of a group"
             )
-        link.run(call, issue, deadline)
+        return link
 
     def _folded(self, array: Array, dtype: dtype, op: str, timeout: float) -> Array:
         """What NCCL can't combine: every rank gets all arrays, and combines them by rank."""
@@ -173,8 +176,12 @@ class NcclComm(Comm):
             finally:
                 nccl.groupEnd()
 
-        known = array if out is None or (array is not None and array.size) else out
-        self._run(call, known, timeout, issue)
+        deadline, known = Deadline(timeout), array if array is not None else out
+        assert known is not None
+        # A rank with nothing to send or receive comes too: the others wait for it.
+        link = self._joined(known.device.id, deadline)
+        if any(sent) or any(got):
+            link.run(call, issue, deadline)
 
     # -- end ---------------------------------------------------------------------------------
     def abort(self, error: CommError) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -76,6 +77,15 @@ def store_of(context: CommContext) -> CommStore:
     return context.store
 
 
+class _Job:
+    """One call: what is asked, what it waits for, and when it is done or what it raised."""
+
+    def __init__(self, issue: Issue, after: Any):
+        self.issue, self.after = issue, after
+        self.done: Any = None
+        self.error: Exception | None = None
+
+
 class Link:
     """A communicator among some *ranks* of a group, on the GPU of number *device*."""
 
@@ -94,9 +104,11 @@ class Link:
             if not poll(_shows(store, f"{key}/here/{other}"), deadline, fate):
                 raise CommTimeout(f"{context.peer(rank)} did not come", [context.ranks[rank]])
         name = bytes.fromhex(store.get(f"{key}/id").decode())
-        self._communicator = self._join(name, position, deadline)
+        self._communicator: Any = self._join(name, position, deadline)
         with cupy.cuda.Device(device):
             self._stream = cupy.cuda.Stream(non_blocking=True)
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        threading.Thread(target=self._issue, name="tensorbus-nccl-issue", daemon=True).start()
         fate.add(self)
 
     def _join(self, name: bytes, position: int, deadline: Deadline) -> Any:
@@ -134,45 +146,59 @@ class Link:
         """
         self._fate.check()
         with cupy.cuda.Device(self.device):
-            self._stream.wait_event(after or cupy.cuda.get_current_stream().record())
+            job = _Job(issue, after or cupy.cuda.get_current_stream().record())
+            self._jobs.put(job)
             try:
-                with self._lock:
-                    self._fate.check()
-                    issue(self._communicator, self._stream.ptr)
-            except CommError:
-                raise
-            except FAULTS as e:
-                raise self._broken(call, e) from e
-            done = self._stream.record()
-            try:
-                if poll(lambda: self._asked(done), deadline, self._fate):
+                if poll(lambda: self._asked(job), deadline, self._fate):
                     return
             except CommError:
                 raise
             except FAULTS as e:
-                raise self._broken(call, e) from e
+                error = CommError(f"{call} failed in NCCL: {e}; NCCL_DEBUG=WARN says more")
+                self._fate.end(error)
+                raise error from e
         # What was begun can't be taken back, so the comm is over.
         late = CommTimeout(f"{call} did not end in time", ())
         self._fate.end(late)
         raise late
 
-    def _asked(self, done: Any) -> bool:
-        if done.done:
+    def _issue(self) -> None:
+        """In a thread of its own: the first call of a kind connects ranks, and blocks till then.
+
+        So the caller keeps its time-out, and nothing that ``end`` needs is held meanwhile.
+        """
+        with cupy.cuda.Device(self.device):
+            while (job := self._jobs.get()) is not None:
+                communicator = self._communicator
+                if communicator is None:
+                    return
+                try:
+                    self._stream.wait_event(job.after)
+                    job.issue(communicator, self._stream.ptr)
+                    job.done = self._stream.record()
+                except FAULTS as e:
+                    job.error = e
+
+    def _asked(self, job: _Job) -> bool:
+        if job.error is not None:
+            self._fate.check()  # where the comm was ended, that is why the call failed
+            raise job.error
+        if job.done is not None and job.done.done:
             return True
         with self._lock:
             self._fate.check()
-            self._communicator.check_async_error()
+            if self._communicator is not None:
+                self._communicator.check_async_error()
         return False
-
-    def _broken(self, call: str, e: Exception) -> CommError:
-        error = CommError(f"{call} failed in NCCL: {e}; NCCL_DEBUG=WARN says more")
-        self._fate.end(error)
-        return error
 
     def end(self, orderly: bool) -> None:
         """Free the communicator; what runs is cut off unless all is over in good order."""
         with self._lock, contextlib.suppress(*FAULTS):
+            communicator, self._communicator = self._communicator, None
+            if communicator is None:
+                return
             if orderly:
-                self._communicator.destroy()
+                communicator.destroy()
             else:
-                self._communicator.abort()
+                communicator.abort()  # a call that blocks in the other thread returns, too
+        self._jobs.put(None)
