@@ -138,7 +138,7 @@ class Hub:
         self.size, self.changed = size, threading.Condition()
         self.devices, self.rounds, self.boxes = {}, {}, {}
         self.over = self.trouble = None
-        self.connects = False  # whether a call blocks until all ranks have made it
+        self.connects = False  # a call blocks, as the first one does until all ranks have come
 
     def wait(self, ready):
         with self.changed:
@@ -181,10 +181,9 @@ class Communicator:
             raise NcclError("NCCL_ERROR_INVALID_ARGUMENT: invalid argument")
         assert Device().id == self._hub.devices[self._rank], "another device is current"
         if self._hub.connects:
-            try:
+            with contextlib.suppress(Over):
                 self._hub.wait(lambda: False)
-            except Over:
-                raise NcclError("NCCL_ERROR_INTERNAL_ERROR: aborted") from None
+            raise NcclError("NCCL_ERROR_INTERNAL_ERROR: aborted")
         assert Stream.made[stream].log[-1] == "wait", "it would not wait for the data"
         group = getattr(_groups, "open", None)
         if group is None:
