@@ -42,7 +42,7 @@ def _where(xp: Any, dtype: dtype) -> Kernel | None:
         if not y.ndim and not y:
             return _masked(np.negative(c), x)
         mask = np.negative(c).astype(integer, copy=False)
-        result = np.bitwise_and(mask, x ^ y)
+        result = _masked(mask, x ^ y)  # in the mask's memory: new pages cost more than the bits
         result ^= y
         return result
 
