@@ -223,7 +223,7 @@ def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], stor
     """A view with any shape, strides and offset within the storage."""
 def as_strided_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """In-place version of ``as_strided``: no element moves."""
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The data as a tensor, sharing memory where nothing has to change."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The arc sine, element by element; *out* receives the result where given."""
@@ -251,7 +251,7 @@ def atleast_3d(*tensors: Any) -> Any:
     """The tensors, those of fewer than three dimensions with new ones of size 1."""
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
-def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def bernoulli(input: Tensor, p: _float = ..., *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """1 with the probability that *input* (or *p*) says, else 0."""
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
     """How often each non-negative integer occurs, or the sum of its weights."""
@@ -351,7 +351,7 @@ def cumprod(input: Tensor, dim: _int, *, dtype: dtypes.dtype | None = None, out:
     """Running products along a dimension; integers give int64."""
 def cumsum(input: Tensor, dim: _int, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """Running sums along a dimension; integers give int64."""
-def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: _int = -1) -> Tensor:
+def cumulative_trapezoid(y: Tensor, x: Tensor = ..., *, dx: _complex = 1, dim: _int = -1) -> Tensor:
     """The running integrals along a dimension by the trapezoidal rule."""
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees in radians, element by element; *out* receives the result where given."""
@@ -373,7 +373,7 @@ def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = No
     """Differences of neighbours along a dimension, taken *n* times."""
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of ``lgamma``, element by element; *out* receives the result where given."""
-def dist(input: Tensor, other: Tensor, p: _float = 2) -> Tensor:
+def dist(input: Tensor, other: Tensor, p: _complex = 2) -> Tensor:
     """The *p*-norm of ``input - other``; the operands broadcast."""
 def div(input: _Operand, other: _Operand, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
     """``input / other``; the operands broadcast."""
@@ -483,7 +483,7 @@ def gt(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor
     """``input > other``; the operands broadcast."""
 def heaviside(input: Tensor, values: Tensor, **keywords: Any) -> Tensor:
     """0 below 0, 1 above, *values* at 0; both of one dtype."""
-def histc(input: Tensor, bins: _int = 100, min: _float = 0, max: _float = 0, *, out: Tensor | None = None) -> Tensor:
+def histc(input: Tensor, bins: _int = 100, min: _complex = 0, max: _complex = 0, *, out: Tensor | None = None) -> Tensor:
     """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
@@ -529,7 +529,7 @@ def isclose(input: Tensor, other: Tensor, rtol: _float = 1e-05, atol: _float = 1
     """Where ``abs(input - other) <= atol + rtol * abs(other)``; the operands broadcast."""
 def isfinite(input: Tensor) -> Tensor:
     """Whether it is neither NaN nor infinite, element by element."""
-def isin(elements: Tensor | _complex, test_elements: Tensor | _complex, *, assume_unique: _bool = False, invert: _bool = False) -> Tensor:
+def isin(elements: Tensor | _complex, test_elements: Tensor | _complex, *, assume_unique: _bool = False, invert: _bool = False, out: Tensor | None = None) -> Tensor:
     """Whether each element is among the test elements."""
 def isinf(input: Tensor) -> Tensor:
     """Whether it is infinite, element by element."""
@@ -619,17 +619,17 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     """The matrix product; vectors count as rows or columns, leading dimensions broadcast."""
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied with itself *n* times, n >= 0."""
-def max(input: Tensor, dim: Any = None, keepdim: _bool = False, *, other: Any = None, out: Any = None) -> Any:
+def max(input: Tensor, dim: _int | Tensor = ..., keepdim: _bool = False, *, other: Tensor = ..., out: Any = None) -> Any:
     """The largest element; with *dim* (values, indices), the first among equals."""
 def maximum(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The larger of both, NaN where either is; the operands broadcast."""
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The mean of all elements, or over some dimensions; floating point or complex only."""
-def median(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None) -> Any:
+def median(input: Tensor, dim: _int = ..., keepdim: _bool = False, *, out: Any = None) -> Any:
     """The lower median, NaN if any element is; with *dim* (values, indices)."""
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Coordinates of all points of a grid, one tensor for each of the given vectors."""
-def min(input: Tensor, dim: Any = None, keepdim: _bool = False, *, other: Any = None, out: Any = None) -> Any:
+def min(input: Tensor, dim: _int | Tensor = ..., keepdim: _bool = False, *, other: Tensor = ..., out: Any = None) -> Any:
     """The smallest element; with *dim* (values, indices), the first among equals."""
 def minimum(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The smaller of both, NaN where either is; the operands broadcast."""
@@ -659,7 +659,7 @@ def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None 
     """In-place version of ``nan_to_num``: the method as a function."""
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The mean of the values that are not NaN."""
-def nanmedian(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Any = None) -> Any:
+def nanmedian(input: Tensor, dim: _int = ..., keepdim: _bool = False, *, out: Any = None) -> Any:
     """The lower median of what is not NaN; with *dim* (values, indices)."""
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum with NaN counted as 0."""
@@ -681,7 +681,7 @@ def nextafter(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
     """The next floating point number after *input* towards *other*."""
 def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Any = None) -> Any:
     """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
-def norm(input: Tensor, p: Any = 'fro', dim: Any = None, keepdim: _bool = False, dtype: dtypes.dtype | None = None, *, out: Tensor | None = None) -> Tensor:
+def norm(input: Any, p: Any = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, out: Tensor | None = None, dtype: dtypes.dtype | None = None) -> Tensor:
     """The *p*-norm of all elements, or along some dimensions."""
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Normal random numbers with means and standard deviations given as tensors or numbers."""
@@ -705,7 +705,7 @@ def positive(input: Tensor) -> Tensor:
     """The tensor itself; RuntimeError for truth values."""
 def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input ** exponent``; the operands broadcast, and one of them may be a number."""
-def prod(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
+def prod(input: Tensor, dim: _int = ..., keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The product of all elements, or over one dimension; integers give int64."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
     """``put_`` on a copy."""
@@ -717,9 +717,9 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
     """Uniform random numbers in [0, 1); equal seeds give equal bits on every device."""
 def rand_like(input: Tensor, *, generator: Generator | None = None, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """``rand`` in the shape of another tensor."""
-def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Random integers in [low, high): ``randint(high, size)`` or ``randint(low, high, size)``."""
-def randint_like(input: Tensor, low: Any = 0, high: Any = None, *, generator: Generator | None = None, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def randint_like(input: Tensor, low: _int | Tensor = ..., high: _int | Tensor = ..., *, generator: Generator | None = None, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """``randint`` in the shape of another tensor."""
 def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Random numbers of the standard normal distribution."""
@@ -727,7 +727,7 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, memory_form
     """``randn`` in the shape of another tensor."""
 def randperm(n: _int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A random order of 0..n-1: the order of *n* random words."""
-def range(start: Any = 0, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def range(start: Any, end: Any, step: Any = 1, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False) -> Tensor:
     """Deprecated: ``start``, ``start + step``... up to and including ``end``; use ``arange``."""
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension, row-major."""
@@ -743,7 +743,7 @@ def relu_(input: Tensor) -> Tensor:
     """In-place version of ``relu``: the method as a function."""
 def remainder(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The remainder of division with the sign of *other*; the operands broadcast."""
-def repeat_interleave(input: Tensor, repeats: Any = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+def repeat_interleave(input: Tensor, repeats: _int | Tensor = ..., dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
     """Each slice several times: a count for all, or one for each; flat without *dim*."""
 def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
     """The same elements in another shape: a view where the layout allows it, else a copy."""
@@ -825,9 +825,9 @@ def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """Without the dimensions of size 1, or without those named where their size is 1."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new dimension."""
-def std(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
+def std(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
     """The standard deviation, with Bessel's correction unless ``correction=0``."""
-def std_mean(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _complex | None = None) -> tuple[Tensor, Tensor]:
+def std_mean(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: _complex | None = None) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean, of all elements or over some dimensions."""
 def sub(input: _Operand, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``input - other``; the operands broadcast."""
@@ -867,9 +867,9 @@ def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's main diagonal."""
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Two dimensions exchanged, without a copy."""
-def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: _int = -1) -> Tensor:
+def trapezoid(y: Tensor, x: Tensor = ..., *, dx: _complex = 1, dim: _int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule."""
-def trapz(y: Tensor, x: Any = None, *, dx: Any = 1, dim: _int = -1) -> Tensor:
+def trapz(y: Tensor, x: Tensor = ..., *, dx: _complex = 1, dim: _int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule."""
 def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices (..., n, m) with zeros above a diagonal, counted to the right from the main."""
@@ -889,17 +889,17 @@ def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of all slices of a dimension, which disappears."""
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
     """One dimension split into several; one of the sizes may be -1."""
-def unique(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
+def unique(input: Tensor, sorted: _bool = True, return_inverse: Any = False, return_counts: Any = False, dim: _int | None = None) -> Any:
     """The different elements in order, or slices of a dimension; with inverse and counts."""
-def unique_consecutive(input: Tensor, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
+def unique_consecutive(input: Tensor, return_inverse: Any = False, return_counts: Any = False, dim: _int | None = None) -> Any:
     """The first element of each run of equal ones; with inverse and counts."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A new dimension of size 1."""
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
     """Powers of a vector's elements as columns, the highest first unless *increasing*."""
-def var(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
+def var(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
     """The variance, with Bessel's correction unless ``correction=0``."""
-def var_mean(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _complex | None = None) -> tuple[Tensor, Tensor]:
+def var_mean(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: _complex | None = None) -> tuple[Tensor, Tensor]:
     """The variance and the mean, of all elements or over some dimensions."""
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors, the first one conjugated."""

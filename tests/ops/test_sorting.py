@@ -180,7 +180,7 @@ def test_out_receives_both_results() -> None:
         (lambda x, v: tensorbus.sort(x, out=v), "argument 'out' must be tuple of Tensors"),
         (lambda x, v: tensorbus.sort(x, out=(v,)), "expected tuple of 2 elements but got 1"),
         (lambda x, v: tensorbus.sort(x, out=(v, 3)), "argument 'out' must be Tensor, not int"),
-        (lambda x, v: tensorbus.sum(x, out=(v,)), "argument 'out' must be Tensor, not tuple"),
+        (lambda x, v: tensorbus.sum(x, 0, out=(v,)), "argument 'out' must be Tensor, not tuple"),
     ],
 )
 def test_out_of_another_structure_is_refused_before_anything_is_written(

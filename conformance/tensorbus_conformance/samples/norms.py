@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import tensorbus
-from tensorbus_conformance.formats import COMPLEX64, FLOAT16, FLOAT32, INT64
+from tensorbus_conformance.formats import FLOAT16, FLOAT32, INT64
 from tensorbus_conformance.op import COMPLEX, FLOATING, E, Op, S, T
 
 _INF = float("inf")
@@ -179,13 +179,6 @@ OPS = [
             E("integers", RuntimeError, _VECTOR + ": " + _WANTED, T(2), dtype=INT64),
             E("range", IndexError, _RANGE.format("-1, 0", 3), T(2), 2, 3),
             E("name", RuntimeError, _MATRIX + r"Order x not supported\.", T(2), "x"),
-            E("dtype", RuntimeError, _VECTOR + ": dtype should be floating point or complex, but "
-              "got Long", T(3), 2, None, False, INT64),
-            E("narrowing", RuntimeError, _VECTOR + r": the dtype of the input \(Float\) should be "
-              r"convertible without narrowing to the specified dtype \(Half\)",
-              T(3), 2, None, False, FLOAT16),
-            E("dtype-complex", RuntimeError, _VECTOR + ": dtype should be real for real inputs, "
-              "but got ComplexFloat", T(3), 2, None, False, COMPLEX64),
             E("nuclear-vector", RuntimeError, _TWO, T(2), "nuc"),
         ],
     ),

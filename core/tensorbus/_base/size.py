@@ -84,6 +84,17 @@ def check_numel(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
+_STORED = 2**60
+"""More elements than any memory holds, whose bytes 64 bits do not count."""
+
+
+def check_storage(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape; RuntimeError where no memory holds a tensor of it."""
+    if math.prod(shape) >= _STORED:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    return shape
+
+
 class _Sizes(dict[tuple[int, ...], Size]):
     """The Sizes in use; looking one up makes it."""
 

@@ -263,7 +263,7 @@ class Tensor:
         """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Self:
         """In-place version of ``baddbmm``."""
-    def bernoulli(self, p: Any = None, *, generator: Generator | None = None) -> Tensor:
+    def bernoulli(self, p: _float = ..., *, generator: Generator | None = None) -> Tensor:
         """1 with the probability that *input* (or *p*) says, else 0."""
     def bernoulli_(self, p: Tensor | complex = 0.5, *, generator: Generator | None = None) -> Self:
         """Overwrite with 1 with probability *p*, else 0."""
@@ -335,8 +335,6 @@ class Tensor:
         """In-place version of ``clip``."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy, which gradients flow through; dense tensors keep their order of dimensions."""
-    def combinations(self, r: _int = 2, with_replacement: _bool = False) -> Tensor:
-        """All choices of *r* elements of a vector, as rows, in the vector's order."""
     def conj(self) -> Tensor:
         """The complex conjugate; a real tensor itself."""
     def conj_physical(self) -> Tensor:
@@ -417,13 +415,13 @@ class Tensor:
         """In-place version of ``digamma``."""
     def dim(self) -> _int:
         """The number of dimensions."""
-    def dist(self, other: Tensor, p: _float = 2) -> Tensor:
+    def dist(self, other: Tensor, p: complex = 2) -> Tensor:
         """The *p*-norm of ``input - other``; the operands broadcast."""
     def div(self, other: _Operand, *, rounding_mode: str | None = None) -> Tensor:
         """``input / other``; the operands broadcast."""
     def div_(self, other: _Operand, *, rounding_mode: str | None = None) -> Self:
         """In-place version of ``div``."""
-    def divide(self, other: _Operand, *, rounding_mode: str | None = None) -> Tensor:
+    def divide(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
         """``input / other``; the operands broadcast."""
     def divide_(self, other: _Operand, *, rounding_mode: str | None = None) -> Self:
         """In-place version of ``div``."""
@@ -558,7 +556,7 @@ class Tensor:
         """0 below 0, 1 above, *values* at 0; both of one dtype."""
     def heaviside_(self, values: Tensor, **keywords: Any) -> Self:
         """In-place version of ``heaviside``."""
-    def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
+    def histc(self, bins: _int = 100, min: complex = 0, max: complex = 0) -> Tensor:
         """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
@@ -763,15 +761,15 @@ class Tensor:
         """The matrix product; vectors count as rows or columns, leading dimensions broadcast."""
     def matrix_power(self, n: _int) -> Tensor:
         """A square matrix multiplied with itself *n* times, n >= 0."""
-    def max(self, dim: Any = None, keepdim: _bool = False, *, other: Any = None) -> Any:
+    def max(self, dim: _int | Tensor = ..., keepdim: _bool = False, *, other: Tensor = ...) -> Any:
         """The largest element; with *dim* (values, indices), the first among equals."""
     def maximum(self, other: _Operand) -> Tensor:
         """The larger of both, NaN where either is; the operands broadcast."""
     def mean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The mean of all elements, or over some dimensions; floating point or complex only."""
-    def median(self, dim: _int | None = None, keepdim: _bool = False) -> Any:
+    def median(self, dim: _int = ..., keepdim: _bool = False) -> Any:
         """The lower median, NaN if any element is; with *dim* (values, indices)."""
-    def min(self, dim: Any = None, keepdim: _bool = False, *, other: Any = None) -> Any:
+    def min(self, dim: _int | Tensor = ..., keepdim: _bool = False, *, other: Tensor = ...) -> Any:
         """The smallest element; with *dim* (values, indices), the first among equals."""
     def minimum(self, other: _Operand) -> Tensor:
         """The smaller of both, NaN where either is; the operands broadcast."""
@@ -810,7 +808,7 @@ class Tensor:
         """In-place version of ``nan_to_num``."""
     def nanmean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The mean of the values that are not NaN."""
-    def nanmedian(self, dim: _int | None = None, keepdim: _bool = False) -> Any:
+    def nanmedian(self, dim: _int = ..., keepdim: _bool = False) -> Any:
         """The lower median of what is not NaN; with *dim* (values, indices)."""
     def nansum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The sum with NaN counted as 0."""
@@ -858,7 +856,7 @@ class Tensor:
         """In-place version of ``nextafter``."""
     def nonzero(self, *, as_tuple: _bool = False) -> Any:
         """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
-    def norm(self, p: Any = 'fro', dim: Any = None, keepdim: _bool = False, dtype: dtypes.dtype | None = None) -> Tensor:
+    def norm(self, p: Any = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, dtype: dtypes.dtype | None = None) -> Tensor:
         """The *p*-norm of all elements, or along some dimensions."""
     def normal_(self, mean: _float = 0, std: _float = 1, *, generator: Generator | None = None) -> Self:
         """Overwrite with normal random numbers."""
@@ -884,7 +882,7 @@ class Tensor:
         """``input ** exponent``; the operands broadcast, and one of them may be a number."""
     def pow_(self, exponent: Any) -> Self:
         """In-place version of ``pow``."""
-    def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    def prod(self, dim: _int = ..., keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The product of all elements, or over one dimension; integers give int64."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """``put_`` on a copy."""
@@ -894,8 +892,8 @@ class Tensor:
         """Radians in degrees, element by element; *out* receives the result where given."""
     def rad2deg_(self) -> Self:
         """In-place version of ``rad2deg``."""
-    def random_(self, from_: Any = 0, to: Any = None, *, generator: Generator | None = None, **kwargs: Any) -> Self:
-        """Overwrite with random integers: below *to*, or in [from, to), or all the dtype holds."""
+    def random_(self, *bounds: Any, generator: Generator | None = None, **kwargs: Any) -> Self:
+        """Overwrite with random integers: all the dtype holds, below *to*, or in [from, to)."""
     def ravel(self) -> Tensor:
         """All elements in one dimension, row-major."""
     @property
@@ -921,7 +919,7 @@ class Tensor:
         """In-place version of ``remainder``."""
     def repeat(self, *args: Any, repeats: Any = None) -> Tensor:
         """Copies side by side: that many along each dimension; further ones come in front."""
-    def repeat_interleave(self, repeats: Any = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
+    def repeat_interleave(self, repeats: _int | Tensor, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
         """Each slice several times: a count for all, or one for each; flat without *dim*."""
     @property
     def requires_grad(self) -> _bool:
@@ -1038,7 +1036,7 @@ class Tensor:
         """Without the dimensions of size 1, or without those named where their size is 1."""
     def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Self:
         """Without the dimensions of size 1, or without those named where their size is 1."""
-    def std(self, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
+    def std(self, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
         """The standard deviation, with Bessel's correction unless ``correction=0``."""
     def storage(self) -> storages.TypedStorage:
         """The elements that the tensor and all views of it share; a UserWarning at the first call."""
@@ -1128,9 +1126,9 @@ class Tensor:
         """Windows of one dimension as a new last one, without a copy."""
     def uniform_(self, from_: _float = 0, to: _float = 1, *, generator: Generator | None = None, **kwargs: Any) -> Self:
         """Overwrite with uniform random numbers in [from, to)."""
-    def unique(self, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
+    def unique(self, sorted: _bool = True, return_inverse: Any = False, return_counts: Any = False, dim: _int | None = None) -> Any:
         """The different elements in order, or slices of a dimension; with inverse and counts."""
-    def unique_consecutive(self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
+    def unique_consecutive(self, return_inverse: Any = False, return_counts: Any = False, dim: _int | None = None) -> Any:
         """The first element of each run of equal ones; with inverse and counts."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """A new dimension of size 1."""
@@ -1138,7 +1136,7 @@ class Tensor:
         """A new dimension of size 1."""
     def untyped_storage(self) -> storages.UntypedStorage:
         """The bytes that the tensor and all views of it share."""
-    def var(self, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
+    def var(self, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
         """The variance, with Bessel's correction unless ``correction=0``."""
     def vdot(self, other: Tensor) -> Tensor:
         """The inner product of two vectors, the first one conjugated."""

@@ -166,7 +166,8 @@ class _File:
 
     def annotation(self, text: str, module: str = "") -> str:
         """An annotation of *module* (or of this one) as the file has to write it."""
-        tree = ast.parse(text, mode="eval")
+        # What may be left out, but not be None, has a default value and the type itself.
+        tree = ast.parse(re.sub(r"\bGiven\[(.*)\]", r"\1", text), mode="eval")
         for node in ast.walk(tree):
             if isinstance(node, ast.Name):
                 node.id = self.name(node.id, module)
@@ -298,7 +299,10 @@ def _parameters(file: _File, f: Callable[..., Any], first: str) -> list[str]:
         else:
             note = _annotation(file, p.annotation, module)
         mark = "*" * (p.kind is p.VAR_POSITIONAL) + "**" * (p.kind is p.VAR_KEYWORD)
-        default = "" if p.default is p.empty else f" = {_default(p.default)}"
+        if str(p.annotation).startswith("Given["):
+            default = " = ..."
+        else:
+            default = "" if p.default is p.empty else f" = {_default(p.default)}"
         written.append(f"{mark}{p.name}: {note}{default}")
     return written
 

@@ -9,21 +9,37 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
 from collections.abc import Callable
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeVar, Union
 
 from tensorbus._base import dtypes
-from tensorbus._base.errors import no_tensor, type_error
+from tensorbus._base.errors import no_tensor
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_forms import form_lines, form_names, mixed_error, with_lists
+from tensorbus.op_engine.argument_values import (
+    as_float,
+    as_int,
+    as_number,
+    bool_or_ints,
+    check_many,
+    checker,
+    dtype_of,
+    int_or_ints,
+    ints_of,
+    none,
+    operand,
+    tensors_of,
+)
+
+_T = TypeVar("_T")
+Given = Union[_T, None]  # noqa: UP007 -- a name for it, which takes a type
+"""The annotation of an argument that may be left out, but not be None where it is given."""
 
 _UNSET = object()
-_SIZES = frozenset(
-    ["diagonal", "groups", "ignore_index", "index", "k", "length", "m", "n", "output_size",
-     "padding_idx", "split_size"]
-)  # fmt: skip
+_SIZES = frozenset([
+    "diagonal", "groups", "ignore_index", "index", "k", "length", "m", "minlength", "n",
+    "num_samples", "output_size", "padding_idx", "split_size",
+])  # fmt: skip
 """The ints that PyTorch also takes from tensors and arrays of one element, of any rank."""
 _TENSORS = frozenset(["matrices", "tensors"])
 """Any number of tensors: one by one, or as one sequence."""
@@ -31,6 +47,8 @@ _NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 """NumPy's argument names, which PyTorch takes too."""
 _INTS = frozenset(["int", "Sequence[int]", "int | Sequence[int]", "int | Tensor"])
 """The annotations of integers, of which none may have more than 64 bits."""
+_PLACES = frozenset(["dim", "dim0", "dim1", "end", "index", "length", "start", "step"])
+"""The ints that are looked up in a shape: those beyond 64 bits make the function itself fail."""
 _OWN = frozenset(["inplace", "return_indices", "size_average", "reduce", "reduction"])
 """Arguments that a function looks at itself: flags of which the truth counts, names it lists."""
 
@@ -46,7 +64,7 @@ class Late:
         self.write = write
         self.call: Callable[..., Any] = f if write is None else self._first
 
-    def _first(self, *args: Any, **kwargs: Any) -> Any:
+    def _first(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.made()(*args, **kwargs)
 
     def made(self) -> Callable[..., Any]:
@@ -56,9 +74,15 @@ class Late:
         return self.call
 
 
-def checked(f: Callable[..., Any], name: str, method: bool = False) -> Late:
-    """*f* behind a check of its arguments; a *method*'s positions are counted after ``self``."""
-    return Late(f, (lambda: _written(f, name, method)) if asks(f, method) else None)
+def checked(
+    f: Callable[..., Any], name: str, method: bool = False, forms: tuple[str, ...] = ()
+) -> Late:
+    """*f* behind a check of its arguments; a *method*'s positions are counted after ``self``.
+
+    The *forms* say which arguments go together, where not all do.
+    """
+    write = asks(f, method) or forms
+    return Late(f, (lambda: _written(f, name, method, forms)) if write else None)
 
 
 def asks(f: Callable[..., Any], method: bool) -> bool:
@@ -70,24 +94,36 @@ def asks(f: Callable[..., Any], method: bool) -> bool:
 def _parts(annotation: str) -> tuple[str, bool]:
     """The type that an annotation names, and whether None is allowed too."""
     plain = annotation.removesuffix(" | None")
+    if plain.startswith("Given["):
+        return plain[len("Given[") : -1], False
     return plain, plain != annotation
 
 
-def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., Any]:
+def _written(
+    f: Callable[..., Any], name: str, method: bool, forms: tuple[str, ...] = ()
+) -> Callable[..., Any]:
     parameters = list(inspect.signature(f).parameters.values())
+    lists: list[str] = []
+    if not method:
+        parameters, lists = with_lists(parameters)
     code = inspect.unwrap(f).__code__
     own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     if options := [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in own]:
         # A factory, which looks at its options itself.
         parameters = [p for p in parameters if p not in options and p.kind is not p.VAR_KEYWORD]
         parameters.append(inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD))
+    if method:
+        forms = tuple(form.replace(", out=", "") for form in forms)
+    unset = set(form_names(forms))
+    unset.update(p.name for p in parameters if str(p.annotation).startswith("Given["))
     stars = [p for p in parameters if p.kind is p.VAR_POSITIONAL]
     renamed = {} if stars else {p.name: p.name in _NUMPY_NAMES for p in parameters}
     positional: list[str] = []
     keywords: list[str] = []
     passed: list[str] = []
     factors, without_factors = getattr(f, "older_form", ((), None))
-    lines = _unfactored(parameters, factors, name, method)
+    renames = _unfactored(parameters, factors, name, method)
+    lines: list[str] = []
     namespace: dict[str, Any] = {"function": f, "Tensor": Tensor, "unset": _UNSET}
     namespace["dtype"] = dtypes.dtype
     late = False  # whether what follows has a default value, so that this has to have one
@@ -98,41 +134,49 @@ def _written(f: Callable[..., Any], name: str, method: bool) -> Callable[..., An
                 lines.append(f"    check_many({p.name})")
             continue
         named = p.kind is p.KEYWORD_ONLY
-        passed.append(f"{p.name}={p.name}" if named else p.name)
+        passed.append(f"{p.name}={p.name}" if named or p.name in lists else p.name)
         required = p.default is p.empty
         late = late or renamed.get(p.name, False)
         if late or not required:
-            namespace[f"default_{p.name}"] = _UNSET if required else p.default
+            left_out = required or p.name in unset
+            namespace[f"default_{p.name}"] = _UNSET if left_out else p.default
         text = f"{p.name}=default_{p.name}" if late or not required else p.name
         (keywords if named else positional).append(text)
         if renamed.get(p.name):
             theirs = _NUMPY_NAMES[p.name]
-            lines += [
+            renames += [
                 f"    if {theirs} is not unset:",
                 f"        if {p.name} is not default_{p.name}:",
                 f"            twice({name!r}, {p.name!r})",
                 f"        {p.name} = {theirs}",
             ]
         if late and required:
-            lines += [f"    if {p.name} is unset:", f"        missing({name!r}, {p.name!r})"]
+            renames += [f"    if {p.name} is unset:", f"        missing({name!r}, {p.name!r})"]
         if not position and str(p.annotation) == "Any":  # takes numbers too, but not as a method
             lines += [f"    if not isinstance({p.name}, Tensor):"]
             lines += [f"        explain({name!r}, {p.name}, ())"]
-        if position:  # the tensor of a method is one
-            lines += _check_text(p, name, None if named else position)
+        # The tensor of a method is one.
+        check = _check_text(p, name, None if named else position) if position else []
+        if p.name in unset:
+            namespace[f"missing_{p.name}"] = p.default
+            lines += [f"    if {p.name} is unset:", f"        {p.name} = missing_{p.name}"]
+            check = [check[0].replace("if", "elif", 1), *check[1:]] if check else []
+        lines += check
+    if forms:
+        renames += form_lines(name, forms)
+        keywords += ["out=unset"] * ("out" in unset)
     keywords += [f"{_NUMPY_NAMES[n]}=unset" for n, both in renamed.items() if both]
     star = [f"*{p.name}" for p in stars] or ["*more"] * bool(factors) or ["*"] * bool(keywords)
     rest = [f"**{p.name}" for p in parameters if p.kind is p.VAR_KEYWORD]
     head = ", ".join([*positional, *star, *keywords, *rest])
     lines += _call_text(", ".join(passed), parameters, name, method)
-    source = "\n".join([f"def made({head}):", *lines])
+    source = "\n".join([f"def made({head}):", *renames, *lines])
     namespace.update({f"check_{k}": v for k, v in _CHECKERS.items()})
-    namespace.update(missing=_missing, twice=_twice, check_many=check_many)
+    namespace.update(missing=_missing, twice=_twice, mixed=_mixed, check_many=check_many)
     namespace.update(without_factors=without_factors, explain=explain)
     exec(compile(source, f"<arguments of {name}>", "exec"), namespace)
     made: Callable[..., Any] = functools.wraps(f)(namespace["made"])
-    if made.__name__[0] == "_":  # one of several functions of the public name
-        made.__name__ = made.__qualname__ = name
+    made.__name__ = made.__qualname__ = name  # in errors; the function may be a method too
     return made
 
 
@@ -198,6 +242,8 @@ def _check_text(p: inspect.Parameter, function: str, position: int | None) -> li
     common, check = _CHECKS[note]
     if note == "int" and p.name in _SIZES:
         check = "size"
+    if note == "int" and p.name not in _PLACES:
+        common += f" and {-(2**63)} <= {{0}} < {2**63}"
     allowed = [f"{p.name} is None"] * none + [common.format(p.name)]
     return [
         f"    if not ({' or '.join(allowed)}):",
@@ -213,151 +259,22 @@ def _twice(function: str, argument: str) -> None:
     raise TypeError(f"{function}() got multiple values for argument '{argument}'")
 
 
-# -- what is taken beside the common case ----------------------------------------------------
-def is_number(value: Any, any_rank: bool = False) -> bool:
-    """Whether a value is a tensor that stands for a number."""
-    return (
-        isinstance(value, Tensor)
-        and not value.requires_grad
-        and (not value._s or (any_rank and value._s.numel() == 1))
-    )
-
-
-def as_int(value: Any, any_rank: bool = False) -> int | None:
-    """The int that a value stands for; None where PyTorch refuses it for one."""
-    if isinstance(value, Tensor):
-        whole = value._k.dtype.category == dtypes.INTEGER
-        return int(value.item()) if whole and is_number(value, any_rank) else None
-    if isinstance(value, (bool, np.bool_)) or (isinstance(value, np.ndarray) and not any_rank):
-        return None
-    try:
-        return operator.index(value)
-    except TypeError:
-        return None
-
-
-def as_ints(value: Any) -> tuple[int, ...] | None:
-    """The ints of a sequence; None where PyTorch refuses the value for such a one."""
-    if not isinstance(value, (tuple, list)):
-        return None
-    found = tuple(n if type(n) is int else as_int(n, any_rank=True) for n in value)
-    return None if None in found else found  # type: ignore[return-value]
-
-
-def _operand(value: Any) -> Any:
-    return value if isinstance(value, Tensor) else as_number(value)
-
-
-def as_float(value: Any) -> Any:
-    """The real number that a value stands for; None where PyTorch refuses it for one."""
-    found = as_number(value)
-    if isinstance(found, complex) and isinstance(value, Tensor):
-        raise RuntimeError("value cannot be converted to type double without overflow")
-    if isinstance(found, int):
-        return int(found) if -(1 << 63) <= found < 1 << 63 else float(found)
-    return None if isinstance(found, complex) else found
-
-
-def as_number(value: Any) -> Any:
-    """The number that a value stands for; None where PyTorch refuses it for one."""
-    if isinstance(value, (np.number, np.bool_)) or is_number(value):
-        return value.item()
-    return value if isinstance(value, (int, float, complex)) else None
-
-
-def tensor_or_number(function: str, argument: str, position: int, value: Any) -> Any:
-    """The value where it is a tensor, else the number that it stands for; TypeError."""
-    found = value if isinstance(value, Tensor) else as_number(value)
-    if found is None:
-        raise type_error(function, argument, position, "Tensor", value)
-    return found
-
-
-def number_of(function: str, argument: str, position: int, value: Any) -> Any:
-    """The number that a value stands for; TypeError."""
-    found = as_number(value)
-    if found is None:
-        raise type_error(function, argument, position, "Number", value)
-    return found
-
-
-def _none(value: Any) -> None:
-    """Nothing but the common case is taken."""
-
-
-def _check(expected: str, fit: Callable[[Any], Any]) -> Callable[..., Any]:
-    def check(value: Any, function: str, argument: str, position: int | None) -> Any:
-        found = fit(value)
-        if found is None:
-            raise type_error(function, argument, position, expected, value)
-        return found
-
-    return check
-
-
-def ints_of(value: Any, function: str, argument: str, position: int | None) -> tuple[int, ...]:
-    """The ints of a sequence; TypeError for anything else, and for other elements."""
-    if not isinstance(value, (tuple, list)):
-        raise type_error(function, argument, position, "tuple of ints", value)
-    found = []
-    for at, element in enumerate(value):
-        n = element if type(element) is int else as_int(element, any_rank=True)
-        if at and element.__class__ is bool:  # PyTorch looks for truth values at the first only
-            n = int(element)
-        if n is None:
-            where = "" if position is None else f" (position {position})"
-            raise TypeError(
-                f"{function}(): argument '{argument}'{where} must be tuple of ints, but found "
-                f"element of type {type(element).__name__} at pos {at}"
-            )
-        found.append(n)
-    return tuple(found)
-
-
-def _int_or_ints(value: Any, function: str, argument: str, position: int | None) -> Any:
-    if isinstance(value, (tuple, list)):
-        return ints_of(value, function, argument, position)
-    found = as_int(value, any_rank=True)
-    return ints_of(value, function, argument, position) if found is None else found
-
-
-def _tensors(value: Any, function: str, argument: str, position: int | None) -> Any:
-    if not isinstance(value, (tuple, list)):
-        raise type_error(function, argument, position, "tuple of Tensors", value)
-    for i, element in enumerate(value):
-        if not isinstance(element, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {i} in argument {(position or 1) - 1}, "
-                f"but got {type(element).__name__}"
-            )
-    return value
-
-
-def check_many(tensors: Any) -> None:
-    """TypeError for the first that is no tensor, of some tensors or of the one sequence of them."""
-    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-        tensors = tensors[0]
-    for i, element in enumerate(tensors):
-        if not isinstance(element, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {i} in argument 0, but got {type(element).__name__}"
-            )
-
-
-def _dtype(value: Any, function: str, argument: str, position: int | None) -> Any:
-    return dtypes.checked(value, function)
+def _mixed(function: str, /, **arguments: Any) -> None:
+    raise mixed_error(function, {n: v for n, v in arguments.items() if v is not _UNSET})
 
 
 _CHECKS = {
     "Tensor": ("isinstance({}, Tensor)", "tensor"),
     "Sequence[Tensor]": ("False", "tensors"),
     "bool": ("{0} is True or {0} is False", "bool"),
-    "int": ("type({}) is int", "int"),
+    "int": ("type({0}) is int", "int"),
     "float": ("type({}) is float", "float"),
     "complex": ("type({0}) is float or type({0}) is int", "number"),
     "str": ("isinstance({}, str)", "str"),
     "Sequence[int]": ("False", "ints"),
     "int | Sequence[int]": ("type({}) is int", "int_or_ints"),
+    "int | Tensor": ("type({0}) is int or isinstance({0}, Tensor)", "int"),
+    "bool | int | Sequence[int]": ("type({}) is int", "bool_or_ints"),
     "Tensor | complex": (
         "isinstance({0}, Tensor) or type({0}) is float or type({0}) is int",
         "operand",
@@ -367,18 +284,19 @@ _CHECKS = {
 """For a type's name: the test of the common case, and who looks at the rest."""
 
 _CHECKERS = {
-    "tensor": _check("Tensor", _none),
-    "tensors": _tensors,
-    "bool": _check("bool", _none),
-    "int": _check("int", as_int),
-    "size": _check("int", lambda value: as_int(value, any_rank=True)),
+    "tensor": checker("Tensor", none),
+    "tensors": tensors_of,
+    "bool": checker("bool", none),
+    "int": checker("int", as_int),
+    "size": checker("int", lambda value: as_int(value, any_rank=True)),
     "ints": ints_of,
-    "int_or_ints": _int_or_ints,
-    "operand": _check("Tensor", lambda value: _operand(value)),
-    "float": _check("float", as_float),
-    "number": _check("Number", as_number),
-    "str": _check("str", _none),
-    "dtype": _dtype,
+    "int_or_ints": int_or_ints,
+    "bool_or_ints": bool_or_ints,
+    "operand": checker("Tensor", lambda value: operand(value)),
+    "float": checker("float", as_float),
+    "number": checker("Number", as_number),
+    "str": checker("str", none),
+    "dtype": dtype_of,
 }
 
 
@@ -389,4 +307,4 @@ def takes(annotation: str, cls: type, name: str) -> None:
         return value if isinstance(value, cls) else None
 
     _CHECKS[annotation] = ("False", annotation)
-    _CHECKERS[annotation] = _check(name, fit)
+    _CHECKERS[annotation] = checker(name, fit)

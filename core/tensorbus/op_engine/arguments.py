@@ -8,7 +8,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import device_error, type_error
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.argument_checks import as_int
+from tensorbus.op_engine.argument_values import as_int
 from tensorbus.op_engine.casting import to_kind
 
 

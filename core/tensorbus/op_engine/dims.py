@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorbus._base import dtypes
 from tensorbus._base.errors import dim_error
 from tensorbus._base.size import check_rank
-from tensorbus.op_engine.argument_checks import as_int
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_values import as_int, is_number
 
 
 def wrap_dim(dim: Any, rank: int) -> int:
@@ -39,7 +41,7 @@ def shape_argument(shape: tuple[Any, ...]) -> tuple[int, ...]:
     """A shape given as ints or as one sequence."""
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
-    return check_rank(tuple(n if type(n) is int else _size(n, shape[0]) for n in shape))
+    return check_rank(tuple([n if type(n) is int else _size(n, i) for i, n in enumerate(shape)]))
 
 
 def list_argument(
@@ -60,10 +62,12 @@ def list_argument(
     return shape_argument(given)
 
 
-def _size(n: Any, first: Any) -> int:
+def _size(n: Any, position: int) -> int:
+    if isinstance(n, bool) and position:  # only the first says whether these are ints
+        return int(n)
     found = as_int(n, any_rank=True)
-    if n.__class__ is bool and first.__class__ is not bool:  # only the first is looked at
-        found = int(n)
+    if found is None and isinstance(n, Tensor) and n._k.dtype is dtypes.bool and is_number(n, True):
+        raise RuntimeError("a size is an integer, not a truth value")
     if found is None:
         raise TypeError(f"a shape is made of ints, not of {type(n).__name__}")
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base.errors import type_error
-from tensorbus.op_engine.argument_checks import as_int, ints_of
+from tensorbus.op_engine.argument_values import as_int, ints_of
 
 _LIMIT = 1 << 63
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from tensorbus.op_engine.argument_checks import as_number
+from tensorbus.op_engine.argument_values import as_number
 
 _ONE = 1
 """What a factor is that is not given."""

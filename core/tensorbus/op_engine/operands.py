@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorbus._base.errors import no_tensor, type_error
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.argument_checks import as_number
+from tensorbus.op_engine.argument_values import as_number
 
 BOTH, EITHER, OTHER, NONE = "both", "either", "other", "none"
 

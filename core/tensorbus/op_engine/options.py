@@ -11,12 +11,14 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.dtypes import checked
 from tensorbus._base.dtypes import dtype as Dtype
+from tensorbus._base.errors import type_error
 from tensorbus._base.float_warnings import silence
 from tensorbus._base.formats import check_format, check_layout
 from tensorbus._device import defaults
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor, wrap_like
+from tensorbus.op_engine.argument_values import of_64_bits
 from tensorbus.op_engine.out import write_out
 from tensorbus.op_engine.public import public, show_signature
 from tensorbus.rows.layouts import empty_in_layout, strides_in_format
@@ -52,6 +54,8 @@ def checked_device(function: str, value: Any) -> Device | None:
     """A device for one, its name, or an index; TypeError for anything else."""
     if value is None or type(value) is Device:
         return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        of_64_bits(value)
     if not isinstance(value, (str, int)) or isinstance(value, bool):
         raise TypeError(
             f"{function}(): argument 'device' must be torch.device, not {type(value).__name__}"
@@ -186,8 +190,14 @@ def factory(
             if keywords and "size" in keywords and first is not None:
                 if len(args) > first:
                     raise TypeError("the size was given twice: by position and as size=")
-                args = (*args, keywords.pop("size"))
-            return options.deliver(make(*args, options=options, **keywords))
+                size = keywords.pop("size")
+                if not isinstance(size, (tuple, list)):
+                    raise type_error(name, "size", None, "tuple of ints", size)
+                args = (*args, size)
+            try:
+                return options.deliver(make(*args, options=options, **keywords))
+            except MemoryError as error:
+                raise RuntimeError(f"{name}(): the device can't allocate memory: {error}") from None
 
         show_signature(call, lambda made: _signature(made, taken))
         return public(method=method, function=not method)(call)

@@ -18,6 +18,8 @@ CAST = "cast"
 """The rule of an op whose result goes into any dtype of its category, or of one above."""
 SAME = "same"
 """The rule of an op that wants *out* to have the dtype of its result."""
+COMPUTED = "computed"
+"""The rule of an op that computes in the dtype of *out* where it is told none."""
 TRUTH = "truth"
 """The rule of an op whose truth values also go into bytes, as 0 and 1."""
 

@@ -13,9 +13,10 @@ from tensorbus._base.errors import no_tensor
 from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import asks, checked
+from tensorbus.op_engine.argument_forms import form_names
 from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
-from tensorbus.op_engine.out import CAST, SAME, write_out
+from tensorbus.op_engine.out import CAST, COMPUTED, SAME, write_out
 from tensorbus.op_engine.override import (
     SUBCLASSES,
     dispatch,
@@ -33,20 +34,22 @@ def public(
     inplace: bool = False,
     out: bool | str = False,
     aliases: tuple[str, ...] = (),
+    forms: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Publish a function under its own name: as function, method, ``NAME_`` and with ``out=``.
 
     *out* is the rule for the dtype of such a tensor, ``CAST`` where it is just True. The function
-    itself is returned, so calls inside the library pay for nothing.
+    itself is returned, so calls inside the library pay for nothing. The *forms* are the sets of
+    arguments that go together where PyTorch has overloads (``argument_forms.py``).
     """
 
     def publish(f: Callable[..., Any]) -> Callable[..., Any]:
         own = name or f.__name__
         for n in (own, *aliases):
             if function:
-                FUNCTIONS[n] = _function(f, n, out)
+                FUNCTIONS[n] = _function(f, n, out, forms)
             if method:
-                METHODS[n] = _method(f, n)
+                METHODS[n] = _method(f, n, forms)
             if inplace:
                 METHODS[n + "_"] = inplace_form(f, n + "_")
         return f
@@ -54,24 +57,29 @@ def public(
     return publish
 
 
-def _function(f: Callable[..., Any], name: str, out: bool | str) -> Callable[..., Any]:
+def _function(
+    f: Callable[..., Any], name: str, out: bool | str, forms: tuple[str, ...]
+) -> Callable[..., Any]:
     if out:
-        return with_out(f, name, CAST if out is True else str(out))
-    late = checked(f, name) if takes_tensors(f) or asks(f, False) else None
+        return with_out(f, name, CAST if out is True else str(out), forms)
+    late = checked(f, name, forms=forms) if takes_tensors(f) or asks(f, False) else None
     return f if late is None else overridable(f, late)
 
 
-def _method(f: Callable[..., Any], name: str) -> Any:
+def _method(f: Callable[..., Any], name: str, forms: tuple[str, ...]) -> Any:
     if name.startswith("__"):
         return f  # operators have reflected forms
     if takes_tensors(f, others=True):
-        return overridable(f, checked(f, name, method=True))
-    return Lazy(name, checked(f, name, method=True).made) if asks(f, True) else f
+        return overridable(f, checked(f, name, True, forms))
+    return Lazy(name, checked(f, name, True, forms).made) if asks(f, True) else f
 
 
-def with_out(f: Callable[..., Any], name: str, rule: str) -> Callable[..., Any]:
+def with_out(
+    f: Callable[..., Any], name: str, rule: str, forms: tuple[str, ...] = ()
+) -> Callable[..., Any]:
     """The function with a keyword ``out`` that receives the result."""
-    late = checked(f, name)
+    late = checked(f, name, forms=forms)
+    out_has_form = "out" in form_names(forms)
 
     @functools.wraps(f)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -81,7 +89,11 @@ def with_out(f: Callable[..., Any], name: str, rule: str) -> Callable[..., Any]:
             return dispatch(call, classes, args, kwargs)
         if out is None:
             return late.call(*args, **kwargs)
+        if rule == COMPUTED and kwargs.get("dtype") is None and isinstance(out, Tensor):
+            kwargs["dtype"] = out._k.dtype
         wanted = SAME if kwargs.get("dtype") is not None else rule
+        if out_has_form:
+            kwargs["out"] = out
         return write_out(late.call(*args, **kwargs), out, name, wanted)
 
     show_signature(call, _signature_with_out)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base.errors import type_error
-from tensorbus._base.size import check_rank
+from tensorbus._base.size import check_rank, check_storage
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.argument_checks import as_int
+from tensorbus.op_engine.argument_values import as_int, as_number, ints_of
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.dims import shape_argument
 from tensorbus.op_engine.options import Options, factory
@@ -17,15 +17,18 @@ from tensorbus.rows.layouts import contiguous_strides
 
 Shape = tuple[int, ...]
 
+_COMMON = 2**15
+"""Sizes up to which four dimensions or fewer need no look at the number of elements."""
+
 
 def factory_shape(name: str, size: tuple[Any, ...]) -> Shape:
     """The shape that a factory was called with; errors name the function."""
     for n in size:
-        if type(n) is not int or n < 0:
+        if type(n) is not int or not 0 <= n <= _COMMON:
             break
     else:
-        if size:
-            return check_rank(size)
+        if 0 < len(size) <= 4:
+            return size
     if not size:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     if len(size) > 1 or not isinstance(size[0], (tuple, list)):
@@ -33,14 +36,19 @@ def factory_shape(name: str, size: tuple[Any, ...]) -> Shape:
             if isinstance(n, (float, str)):
                 raise type_error(name, "size", 1, "tuple of ints", n)
     shape = shape_argument(size)
-    for n in shape:
+    for i, n in enumerate(shape):
+        if not -(2**63) <= n < 2**63:
+            raise TypeError(
+                f"{name}(): argument 'size' failed to unpack the object at pos {i + 1} with error "
+                '"Overflow when unpacking long long"'
+            )
         if n < 0:
             raise RuntimeError(
                 "zeros: Dimension size must be non-negative."
                 if name == "zeros"
                 else f"Trying to create tensor with negative dimension {n}: {list(shape)}"
             )
-    return shape
+    return check_storage(shape)
 
 
 @factory("out", "memory_format")
@@ -89,15 +97,12 @@ def full(size: Any, fill_value: Any, *, options: Options) -> Any:
 
 
 def _fill_number(name: str, value: Any) -> Any:
-    if isinstance(value, Tensor):
-        if value._s:
-            raise type_error(name, "fill_value", 2, "Number", value)
+    if isinstance(value, Tensor) and not value._s:
         return value.item()
-    if hasattr(value, "item"):  # a number of NumPy's, which may be a float of Python's, too
-        value = value.item()
-    if not isinstance(value, (int, float, complex)):
+    found = as_number(value)
+    if found is None:
         raise type_error(name, "fill_value", 2, "Number", value)
-    return value
+    return found
 
 
 # -- like another tensor ---------------------------------------------------------------------
@@ -133,7 +138,8 @@ def full_like(input: Tensor, fill_value: Any, *, options: Options) -> Any:
 
 # -- by strides ------------------------------------------------------------------------------
 def _strided(size: Any, stride: Any, options: Options, like: Tensor | None = None) -> Any:
-    shape, strides = shape_argument((size,)), shape_argument((stride,))
+    shape = ints_of(size, options.name, "size", 1)
+    strides = ints_of(stride, options.name, "stride", 2)
     if len(shape) != len(strides):
         raise RuntimeError(
             f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides "
@@ -144,8 +150,10 @@ def _strided(size: Any, stride: Any, options: Options, like: Tensor | None = Non
             f"empty_strided: sizes and strides must not be negative, but sizes={list(shape)} and "
             f"strides={list(strides)}"
         )
+    check_storage(check_rank(shape))
     k = options.kind(like=like)
     elements = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    check_storage((elements,))
     storage = k.empty((0 if 0 in shape else elements,))
     return k.as_strided(storage, shape, strides, 0)
 
@@ -166,7 +174,8 @@ def empty_permuted(size: Any, physical_layout: Any, *, options: Options) -> Any:
     >>> tensorbus.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
     (12, 1, 3)
     """
-    shape, order = shape_argument((size,)), shape_argument((physical_layout,))
+    shape = ints_of(size, "empty_permuted", "size", 1)
+    order = ints_of(physical_layout, "empty_permuted", "physical_layout", 2)
     if sorted(order) != list(range(len(shape))):
         raise RuntimeError(
             f"empty_permuted: physical_layout={list(order)} must name each of the {len(shape)} "
@@ -187,6 +196,7 @@ def eye(n: int, m: int | None = None, *, options: Options) -> Any:
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
         shape.append(size)
+    check_storage(tuple(shape))
     k = options.kind()
     array = k.full(tuple(shape), 0)
     if min(shape):
@@ -215,7 +225,7 @@ _new_factory("new_ones", 1, "A tensor of ones")
 def new_full(self: Tensor, size: Any, fill_value: Any, *, options: Options) -> Any:
     """One value in the given shape, with this tensor's dtype and device if not given."""
     k = options.kind(like=self)
-    shape = factory_shape("new_full", (size,))
+    shape = factory_shape("new_full", (ints_of(size, "new_full", "size", 1),))
     return k.full(shape, fitted(_fill_number("new_full", fill_value), k.dtype))
 
 

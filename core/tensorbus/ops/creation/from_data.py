@@ -117,6 +117,8 @@ def _nested(data: Any, d: Dtype) -> np.ndarray:
             return x.detach().cpu().numpy()
         if isinstance(x, (list, tuple)):
             return [plain(item) for item in x]
+        if x is None:
+            raise TypeError("must be real number, not NoneType")
         return x
 
     shape, inner = [], data
@@ -221,7 +223,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 
 @public(method=False)
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The data as a tensor, sharing memory where nothing has to change."""
     if dtype is None and device is None and isinstance(data, Tensor):
         return data

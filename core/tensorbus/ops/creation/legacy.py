@@ -12,7 +12,8 @@ from tensorbus._device import defaults
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.options import Options
+from tensorbus.op_engine.argument_values import as_int
+from tensorbus.op_engine.options import Options, checked_device
 from tensorbus.op_engine.public import FUNCTIONS, public
 from tensorbus.ops.creation.factories import empty
 from tensorbus.ops.creation.from_data import tensor
@@ -36,7 +37,7 @@ def _construct(kind: Kind, args: tuple[Any, ...], name: str) -> Tensor:
         if isinstance(data, TypedStorage):
             n = data.size()
             return tensor_from_storage(data.untyped(), data.dtype, 0, (n,), (1,))
-        if not isinstance(data, int):
+        if as_int(data) is None:
             if not hasattr(data, "__len__") or isinstance(data, (str, bytes)):
                 raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
             return tensor(data, dtype=d, device=where)
@@ -63,7 +64,7 @@ class tensortype(type):
     device_type: str
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
-        where = Device(cls.device_type) if device is None else Device(device)
+        where = checked_device(cls.__name__, device) or Device(cls.device_type)
         return _construct(kind_of(where, cls.dtype), args, f"{cls.__name__}()")
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -106,7 +107,7 @@ for _dtype in dtypes.ALL:
 @public(function=False)
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A tensor of this one's dtype: uninitialised of a shape given as ints, or of values."""
-    where = self._k.device if device is None else Device(device)
+    where = checked_device("new", device) or self._k.device
     return _construct(kind_of(where, self._k.dtype), args, "new()")
 
 

@@ -10,8 +10,10 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.errors import type_error
+from tensorbus._base.size import check_storage
 from tensorbus._dispatch.kinds import Kind, wrap_number
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_values import as_number
 from tensorbus.op_engine.arguments import whole_number
 from tensorbus.op_engine.options import Options, factory
 from tensorbus.op_engine.scalars import fitted
@@ -27,11 +29,15 @@ row("arange", "n, start, step",
 
 def _number(name: str, argument: str, position: int, value: Any) -> Any:
     """A bound of a range as a Python number."""
-    if isinstance(value, Tensor) or (hasattr(value, "item") and not isinstance(value, float)):
-        return value.item()
-    if not isinstance(value, (int, float, complex)):
+    found = as_number(value)
+    if found is None:
         raise type_error(name, argument, position, "Number", value)
-    return value
+    return found
+
+
+def _real(name: str, argument: str, position: int, value: Any) -> Any:
+    """A bound as a real number of 64 bits; RuntimeError where it has an imaginary part."""
+    return fitted(_number(name, argument, position, value), dtypes.float64)
 
 
 def _check_bounds(start: Any, end: Any, step: Any) -> None:
@@ -70,9 +76,9 @@ def arange(
         if start is None:
             raise TypeError('arange() missing 1 required positional arguments: "end"')
         start, end = 0, start
-    start = _number("arange", "start", 1, 0 if start is None else start)
-    end = _number("arange", "end", 1, end)
-    step = _number("arange", "step", 3, step)
+    start = _real("arange", "start", 1, 0 if start is None else start)
+    end = _real("arange", "end", 1, end)
+    step = _real("arange", "step", 3, step)
     _check_bounds(start, end, step)
     whole = all(isinstance(x, int) for x in (start, end, step))
     k = options.kind(dtypes.int64 if whole else None)
@@ -97,6 +103,7 @@ def _counted(k: Kind, n: int, start: Any, step: Any) -> Any:
     """``start + i * step`` for the first *n* integers i."""
     if n <= 0:
         return k.empty((0,))
+    check_storage((n,))
     if step == 0:
         return k.full((n,), start)
     if k.dtype.itemsize == 2 and k.is_float:
@@ -105,10 +112,10 @@ def _counted(k: Kind, n: int, start: Any, step: Any) -> Any:
     return k.arange(n, start, step)
 
 
-@factory("out")
+@factory("out", without=("pin_memory",))
 def range(
-    start: Any = 0,
-    end: Any = None,
+    start: Any,
+    end: Any,
     step: Any = 1,
     *,
     options: Options,
@@ -121,11 +128,9 @@ def range(
         UserWarning,
         stacklevel=2,
     )
-    if end is None:
-        start, end = 0, start
-    start = _number("range", "start", 1, start)
-    end = _number("range", "end", 2, end)
-    step = _number("range", "step", 3, step)
+    start = _real("range", "start", 1, start)
+    end = _real("range", "end", 2, end)
+    step = _real("range", "step", 3, step)
     _check_bounds(start, end, step)
     k = options.kind()
     n = math.floor((end - start) / step) + 1
@@ -165,6 +170,7 @@ def _checked_steps(name: str, steps: Any) -> int:
     n = whole_number(name, "steps", 3, steps)
     if n < 0:
         raise RuntimeError("number of steps must be non-negative")
+    check_storage((n,))
     return n
 
 

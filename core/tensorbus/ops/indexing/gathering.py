@@ -8,7 +8,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
-from tensorbus.op_engine.argument_checks import number_of
+from tensorbus.op_engine.argument_values import number_of
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core

@@ -11,7 +11,7 @@ from tensorbus._base.errors import device_error
 from tensorbus._base.modes import RARE
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import Tensor, bump, from_array, wrap_like
-from tensorbus.op_engine.argument_checks import number_of, tensor_or_number
+from tensorbus.op_engine.argument_values import number_of, tensor_or_number
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core

@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorbus._dispatch.kinds import check_bits
 from tensorbus._tensor.tensor import Tensor, bump, from_array
-from tensorbus.op_engine.argument_checks import number_of, tensor_or_number
+from tensorbus.op_engine.argument_values import number_of, tensor_or_number
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core

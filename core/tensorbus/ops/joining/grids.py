@@ -23,6 +23,12 @@ def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
     return list(tensors)
 
 
+def _alone(name: str, tensors: tuple[Any, ...]) -> list[Tensor]:
+    """Tensors given one by one: some functions take no sequence of them."""
+    check_tensors(name, 1, **{f"tensors[{i}]": t for i, t in enumerate(tensors)})
+    return list(tensors)
+
+
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that all broadcast to; a number is a shape of one dimension.
 
@@ -32,6 +38,12 @@ def broadcast_shapes(*shapes: Any) -> Size:
     >>> tensorbus.broadcast_shapes((2, 1), (3,))
     torch.Size([2, 3])
     """
+    for s in shapes:
+        if not isinstance(s, (int, tuple, list)):
+            raise RuntimeError(
+                "Input shapes should be of type ints, a tuple of ints, or a list of ints, got "
+                f"{type(s).__name__}"
+            )
     given = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
     common = [1] * max((len(s) for s in given), default=0)
     for i, shape in enumerate(given):
@@ -53,8 +65,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 @public(method=False)
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors expanded, without a copy, to the shape that they broadcast to."""
-    given = _listed(tensors)
-    check_tensors("broadcast_tensors", 1, **{f"tensors[{i}]": t for i, t in enumerate(given)})
+    given = _alone("broadcast_tensors", tensors)
     shape = broadcast(*(tuple(t._s) for t in given))
     return tuple(core("expand")(t, tuple(shape)) for t in given)
 
@@ -104,7 +115,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 @public(method=False)
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of one element of each vector, as rows."""
-    given = _listed(tensors)
+    given = _alone("cartesian_prod", tensors)
     for t in given:
         if len(t._s) != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t._s)}")
@@ -115,7 +126,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     return stack([g.reshape(-1) for g in meshgrid(*given)], 1)
 
 
-@public()
+@public(method=False)
 @composed(node="StackBackward0")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of *r* elements of a vector, as rows, in the vector's order."""
@@ -222,7 +233,7 @@ def atleast_3d(*tensors: Any) -> Any:
 @composed(node="BlockDiagBackward0")
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
-    listed = _listed(tensors)
+    listed = _alone("block_diag", tensors)
     given = [_with_rank(t, 2) for t in listed]
     for i, t in enumerate(given):
         if len(t._s) > 2:

@@ -115,12 +115,14 @@ def _check_sizes(parts: list[Tensor], given: list[Tensor], d: int) -> None:
     first = parts[0]._s
     for x in parts[1:]:
         s = x._s
-        if s is first or (s[:d] == first[:d] and s[d + 1 :] == first[d + 1 :]):
+        if s is first:
             continue
         if len(s) != len(first):
             raise RuntimeError(
                 f"Tensors must have same number of dimensions: got {len(first)} and {len(s)}"
             )
+        if s[:d] == first[:d] and s[d + 1 :] == first[d + 1 :]:
+            continue
         wrong = next(at for at in range(len(s)) if at != d and s[at] != first[at])
         position = next(i for i, y in enumerate(given) if y is x)
         raise RuntimeError(

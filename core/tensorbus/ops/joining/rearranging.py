@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base import dtypes
-from tensorbus._base.errors import type_error
+from tensorbus._base.errors import dim_error
+from tensorbus._base.size import check_storage
 from tensorbus._tensor.tensor import Tensor, from_array
-from tensorbus.op_engine.argument_checks import as_int
-from tensorbus.op_engine.arguments import check_device
+from tensorbus.op_engine.argument_checks import Given
+from tensorbus.op_engine.argument_values import as_int
+from tensorbus.op_engine.arguments import check_device, not_implemented
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import list_argument, wrap_dim
@@ -42,6 +44,7 @@ def repeat(self: Tensor, *args: Any, repeats: Any = None) -> Tensor:
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {negative[0]}: {shape}"
         )
+    check_storage(tuple(shape))
     # Only dimensions that are repeated are taken apart, for there may be 64 in all.
     pairs = list(zip(times, own, strict=True))
     apart = tuple(itertools.chain.from_iterable((n,) if t == 1 else (1, n) for t, n in pairs))
@@ -58,31 +61,36 @@ def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     return repeat(input, (1,) * (len(input._s) - len(times)) + times)
 
 
-@public()
+@public(method=False, forms=("repeats, dim=, output_size=", "output_size="))
 def repeat_interleave(
-    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor,
+    repeats: Given[int | Tensor] = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
 ) -> Tensor:
     """Each slice several times: a count for all, or one for each; flat without *dim*.
 
     With one tensor alone: the index i as often as ``input[i]`` says.
     """
     if repeats is None:
-        if len(input._s) != 1:
-            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
         return _counted(input)
+    if dim is not None and not input._s:
+        raise (
+            dim_error(dim, 0)
+            if not -1 <= dim <= 0
+            else IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        )
     if dim is None:
         input, dim = input.reshape(-1), 0
     x = input if input._s else core("view")(input, (1,))
     d = wrap_dim(dim, len(x._s))
     n = x._s[d]
     if not isinstance(repeats, Tensor):
-        whole = as_int(repeats)
-        if whole is None:
-            raise type_error("repeat_interleave", "repeats", 2, "int", repeats)
-        repeats = whole
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
         _check_total(n * repeats, output_size)
+        check_storage((x._s.numel(), repeats))
         raised = core("unsqueeze")(x, d + 1)
         spread = raised.expand((*x._s[: d + 1], repeats, *x._s[d + 1 :]))
         return core("clone")(spread).reshape((*x._s[:d], n * repeats, *x._s[d + 1 :]))
@@ -101,6 +109,14 @@ def repeat_interleave(
     return core("take")(x, d, indices, False)
 
 
+@public(function=False, name="repeat_interleave")
+def _repeat_interleave(
+    self: Tensor, repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each slice several times: a count for all, or one for each; flat without *dim*."""
+    return repeat_interleave(self, repeats, dim, output_size=output_size)
+
+
 def _check_total(total: int, output_size: int | None) -> None:
     if output_size is not None and output_size != total:
         raise RuntimeError(
@@ -111,7 +127,9 @@ def _check_total(total: int, output_size: int | None) -> None:
 def _counted(repeats: Tensor) -> Tensor:
     """Each index as often as its count says: marks at the ends, and their running count."""
     if repeats._k.dtype not in (dtypes.int32, dtypes.int64):
-        raise RuntimeError("repeats has to be Long or Int tensor")
+        raise not_implemented("repeat_interleave_cpu", repeats)
+    if len(repeats._s) != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     k = repeats._k.i64
     if not repeats._s[0]:
         return from_array(k.empty((0,)), k)

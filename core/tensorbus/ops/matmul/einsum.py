@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.argument_checks import check_many
+from tensorbus.op_engine.argument_values import check_many
 from tensorbus.op_engine.public import public
 from tensorbus.ops.matmul.matmul import matmul
 from tensorbus.ops.views.strided import diagonal

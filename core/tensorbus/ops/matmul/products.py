@@ -11,7 +11,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.argument_checks import ints_of
+from tensorbus.op_engine.argument_values import ints_of
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed

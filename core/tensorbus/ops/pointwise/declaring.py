@@ -10,7 +10,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.errors import no_tensor, type_error
 from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
-from tensorbus.op_engine.argument_checks import as_number
+from tensorbus.op_engine.argument_values import as_number
 from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core

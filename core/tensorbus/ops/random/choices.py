@@ -10,26 +10,30 @@ from tensorbus._base.dtype_names import scalar_name
 from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import no_grad
-from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.argument_checks import Given
+from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.random.random import draw_uniform
 from tensorbus.random import Generator
 
 
 @public(out=True)
-def bernoulli(input: Tensor, p: Any = None, *, generator: Generator | None = None) -> Tensor:
+def bernoulli(
+    input: Tensor, p: Given[float] = None, *, generator: Generator | None = None
+) -> Tensor:
     """1 with the probability that *input* (or *p*) says, else 0."""
     check_tensors("bernoulli", input=input)
     k = input._k
     with no_grad():
-        if p is None:
-            if not k.is_float:
-                raise NotImplementedError(
-                    f"\"bernoulli_tensor_cpu_p_\" not implemented for '{scalar_name(k.dtype)}'"
-                )
-            p = input
-        drawn = draw_bernoulli(k, tuple(input._s), p, generator)
+        if not k.is_float and input._s.numel():
+            if p is None:
+                raise not_implemented("bernoulli_tensor_cpu_p_", input)
+            if k.dtype.is_complex:
+                raise not_implemented("bernoulli_scalar_cpu_", input)
+        probability: Any = input if p is None else p
+        drawn = draw_bernoulli(k, tuple(input._s), probability, generator)
         return from_array(drawn, k)
 
 
@@ -46,7 +50,7 @@ def draw_bernoulli(kind: Kind, shape: tuple[int, ...], p: Any, generator: Any) -
     return to_kind(hits, kind)._a
 
 
-@public(out=True)
+@public(out=SAME)
 def multinomial(
     input: Tensor,
     num_samples: int,

@@ -8,6 +8,8 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._tensor.tensor import Tensor, bump
 from tensorbus.autograd.grad_mode import no_grad
+from tensorbus.op_engine.argument_forms import mixed_error
+from tensorbus.op_engine.arguments import not_implemented, whole_number
 from tensorbus.op_engine.in_place import check_write, rebase, record_as
 from tensorbus.op_engine.public import public
 from tensorbus.ops.random.choices import draw_bernoulli
@@ -52,7 +54,7 @@ def uniform_(
 ) -> Tensor:
     """Overwrite with uniform random numbers in [from, to)."""
     low, high = float(_from("uniform_", kwargs, from_)), float(to)
-    k = checked(self._k, UNIFORM)
+    k = checked(self._k, UNIFORM, ())
     largest = dtypes.finfo(k.dtype.to_real()).max
     for name, bound in (("from", low), ("to", high)):
         if not abs(bound) <= largest:
@@ -78,29 +80,39 @@ def normal_(
     """Overwrite with normal random numbers."""
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    k = checked(self._k, NORMAL)
+    k = checked(self._k, NORMAL, self._s)
+    if not self._s.numel():
+        return _write("NormalBackward0", self, k.empty(tuple(self._s)))
     z = draw_normal(k, tuple(self._s), generator)
     return _write("NormalBackward0", self, k.add(k.mul(z, float(std)), float(mean)))
 
 
 @public(function=False)
 def random_(
-    self: Tensor,
-    from_: Any = 0,
-    to: Any = None,
-    *,
-    generator: Generator | None = None,
-    **kwargs: Any,
+    self: Tensor, *bounds: Any, generator: Generator | None = None, **kwargs: Any
 ) -> Tensor:
-    """Overwrite with random integers: below *to*, or in [from, to), or all the dtype holds."""
-    low = _from("random_", kwargs, from_)
-    if to is None and low:
-        low, to = 0, low
-    if to is None:
+    """Overwrite with random integers: all the dtype holds, below *to*, or in [from, to).
+
+    The bounds are given by position or as ``from=`` and ``to=``; where *to* is None, the last is
+    the largest that the dtype holds.
+    """
+    names = ("to",) if len(bounds) == 1 and "to" not in kwargs else ("from", "to")
+    given = dict(zip(names, bounds, strict=False))
+    if unknown := kwargs.keys() - {"from", "to"}:
+        raise TypeError(f"random_() got an unexpected keyword argument '{min(unknown)}'")
+    if len(bounds) > 2 or kwargs.keys() & given.keys():
+        raise mixed_error("random_", {"bounds": bounds, **kwargs})
+    given.update(kwargs)
+    if "from" in given and "to" not in given:
+        raise mixed_error("random_", given)
+    low = whole_number("random_", "from", 1, given.get("from", 0))
+    if "to" in given and (given["to"] is not None or "from" not in given):
+        high = whole_number("random_", "to", 2, given["to"])
+    else:
         d = self._k.dtype
         digits = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8}.get(d.name)
-        to = 2 if d is dtypes.bool else 2**digits + 1 if digits else dtypes.iinfo(d).max + 1
-    drawn = draw_integers(self._k, tuple(self._s), int(low), int(to), generator)
+        high = 2 if d is dtypes.bool else 2**digits + 1 if digits else dtypes.iinfo(d).max + 1
+    drawn = draw_integers(self._k, tuple(self._s), low, high, generator)
     return _write("RandomBackward0", self, drawn)
 
 
@@ -109,10 +121,8 @@ def bernoulli_(
     self: Tensor, p: Tensor | complex = 0.5, *, generator: Generator | None = None
 ) -> Tensor:
     """Overwrite with 1 with probability *p*, else 0."""
-    if self._k.dtype.is_complex:
-        raise NotImplementedError(
-            f"\"bernoulli_scalar_cpu_\" not implemented for '{scalar_name(self._k.dtype)}'"
-        )
+    if self._k.dtype.is_complex and self._s.numel():
+        raise not_implemented("bernoulli_scalar_cpu_", self)
     with no_grad():
         drawn = draw_bernoulli(self._k, tuple(self._s), p, generator)
         return _write("BernoulliBackward2", self, drawn)
@@ -122,12 +132,14 @@ def bernoulli_(
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Overwrite with exponential random numbers."""
     k = self._k
-    if not k.is_float:
+    if not k.is_float and self._s.numel():
         raise RuntimeError(
             "Exponential distribution is a continuous probability distribution. dtype must be a "
             f"floating point but you specified {scalar_name(k.dtype)}"
         )
     if not lambd > 0.0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    if not self._s.numel():
+        return _write("ExponentialBackward0", self, k.empty(tuple(self._s)))
     u = draw_uniform(k, tuple(self._s), generator)
     return _write("ExponentialBackward0", self, k.mul(k.log1p(k.neg(u)), -1.0 / lambd))

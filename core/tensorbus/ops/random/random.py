@@ -11,7 +11,7 @@ from tensorbus._base.errors import type_error
 from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import no_grad
-from tensorbus.op_engine.argument_checks import takes
+from tensorbus.op_engine.argument_checks import Given, takes
 from tensorbus.op_engine.arguments import check_tensors, whole_number
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.options import Options, factory
@@ -173,9 +173,9 @@ def _draw(kind: Kind, draw: Any, shape: tuple[int, ...], generator: Any, words: 
     return kind.view(kind.contiguous(draw(key, offset, n)), shape)
 
 
-def checked(kind: Kind, kernel: str) -> Kind:
-    """The kind, if it holds fractions."""
-    if kind.dtype.category < dtypes.FLOAT:
+def checked(kind: Kind, kernel: str, shape: tuple[int, ...]) -> Kind:
+    """The kind, if it holds fractions or nothing of the shape is to be drawn."""
+    if kind.dtype.category < dtypes.FLOAT and 0 not in shape:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(kind.dtype)}'")
     return kind
 
@@ -191,8 +191,8 @@ def rand(
     options: Options,
 ) -> Any:
     """Uniform random numbers in [0, 1); equal seeds give equal bits on every device."""
-    kind = checked(options.kind(), UNIFORM)
     shape = factory_shape("rand", size)
+    kind = checked(options.kind(), UNIFORM, shape)
     return draw_uniform(kind, shape, generator)
 
 
@@ -203,14 +203,14 @@ def randn(
     options: Options,
 ) -> Any:
     """Random numbers of the standard normal distribution."""
-    kind = checked(options.kind(), NORMAL)
     shape = factory_shape("randn", size)
+    kind = checked(options.kind(), NORMAL, shape)
     return draw_normal(kind, shape, generator)
 
 
 @factory("out")
 def randint(
-    low: Any = 0,
+    low: Any = None,
     high: Any = None,
     size: Any = None,
     *,
@@ -222,6 +222,7 @@ def randint(
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
+    low = 0 if low is None else low
     if not isinstance(size, (tuple, list)):
         raise type_error("randint", "size", 2, "tuple of ints", size)
     low, high = _bounds("randint", low, high)
@@ -271,7 +272,7 @@ def _check_permutation(d: dtypes.dtype, n: int) -> None:
 def _like(name: str, draw: Any, kernel: str) -> Any:
     def make(input: Tensor, *, generator: Generator | None = None, options: Options) -> Any:
         check_tensors(name, input=input)
-        kind = checked(options.kind(like=input), kernel)
+        kind = checked(options.kind(like=input), kernel, () if draw is draw_uniform else input._s)
         return _laid_out(draw(kind, tuple(input._s), generator), kind, input, options)
 
     make.__name__ = make.__qualname__ = name
@@ -290,11 +291,16 @@ _like("rand_like", draw_uniform, UNIFORM)
 _like("randn_like", draw_normal, NORMAL)
 
 
+def _bound(t: Tensor) -> Any:
+    """A bound of random integers given as a tensor of any dtype."""
+    return t if t._s else int(t.item())
+
+
 @factory("memory_format")
 def randint_like(
     input: Tensor,
-    low: Any = 0,
-    high: Any = None,
+    low: Given[int | Tensor] = None,
+    high: Given[int | Tensor] = None,
     *,
     generator: Generator | None = None,
     options: Options,
@@ -302,7 +308,10 @@ def randint_like(
     """``randint`` in the shape of another tensor."""
     check_tensors("randint_like", input=input)
     if high is None:
+        if isinstance(low, Tensor) and low._s:
+            raise RuntimeError("randint_like: high must be a scalar tensor")
         low, high = 0, low
+    low, high = (_bound(n) if isinstance(n, Tensor) else n for n in (low or 0, high))
     low, high = _bounds("randint_like", low, high)
     kind = options.kind(like=input)
     drawn = draw_integers(kind, tuple(input._s), low, high, generator)
@@ -343,7 +352,7 @@ def normal(
         )
     else:
         k, shape = options.kind(), factory_shape("normal", (size,))
-    checked(k, NORMAL)
+    checked(k, NORMAL, shape)
     with no_grad():
         drawn = from_array(draw_normal(k, shape, generator), k)
         return to_kind(drawn * std + mean, k)._a

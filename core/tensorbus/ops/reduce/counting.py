@@ -7,7 +7,8 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
-from tensorbus._base.errors import device_error
+from tensorbus._base.errors import device_error, type_error
+from tensorbus._base.size import check_storage
 from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.arguments import not_implemented
@@ -17,6 +18,7 @@ from tensorbus.op_engine.dims import wrap_dim, wrap_dims
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
+from tensorbus.op_engine.scalars import fitted
 from tensorbus.ops.creation.from_data import tensor
 from tensorbus.ops.indexing.index_tensors import true_indices
 from tensorbus.rows.registry import row
@@ -96,6 +98,8 @@ def searchsorted(
     given = values if input is None else input
     if given is None:
         raise TypeError('searchsorted() missing 1 required positional arguments: "input"')
+    if sorted_sequence._k.dtype.is_complex:
+        raise not_implemented("searchsorted_out_cpu", sorted_sequence)
     x = sorted_sequence.detach()
     scalar = not isinstance(given, Tensor)
     if x._k.dtype is dtypes.bool:
@@ -157,7 +161,7 @@ def bucketize(
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@public(method=False)
+@public(method=False, out=SAME)
 def isin(
     elements: Tensor | complex,
     test_elements: Tensor | complex,
@@ -196,11 +200,13 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise NotImplementedError(
             f"\"bincount\" not implemented for '{scalar_name(input._k.dtype)}'"
         )
+    if input._k.dtype is dtypes.bool:
+        raise not_implemented("bincount_cpu", input)
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     if len(input._s) != 1:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if weights is not None and weights._s != input._s:
+    if weights is not None and input._s[0] and weights._s != input._s:
         raise RuntimeError("weights should be 1-d and have the same length as input")
     x = to_kind(input, input._k.i64)
     n = minlength
@@ -208,6 +214,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         if int(core("amin")(x, (0,)).item()) < 0:
             raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
         n = max(n, int(core("amax")(x, (0,)).item()) + 1)
+    if weights is None or not x._s[0]:
+        check_storage((n,))
     if weights is None:
         return core("bincount")(x, n)
     wide = weights._k.dtype is not dtypes.float32
@@ -219,7 +227,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 @public(out=SAME)
-def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+def histc(input: Tensor, bins: int = 100, min: complex = 0, max: complex = 0) -> Tensor:
     """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
     if input._k.dtype.category < dtypes.FLOAT:
         raise NotImplementedError(
@@ -227,8 +235,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         )
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    check_storage((bins,))
     x = input.detach().reshape(-1)
-    low, high = float(min), float(max)
+    low, high = (float(fitted(bound, dtypes.float64)) for bound in (min, max))
     if low == high and x._s[0]:
         low, high = float(x.amin().item()), float(x.amax().item())
     if low == high:
@@ -311,6 +320,8 @@ def _summary(
 
 
 def _unique(input: Tensor, dim: int | None, inverse: bool, counts: bool, consecutive: bool) -> Any:
+    if input._k.dtype.is_complex:
+        raise not_implemented("unique" if dim is None else "unique_dim", input)
     if dim is None:
         x = input.detach().reshape(-1)
         order = None
@@ -337,12 +348,20 @@ def _unique(input: Tensor, dim: int | None, inverse: bool, counts: bool, consecu
     return _summary(x, order, inverse, counts, (n,), d)
 
 
+def _flags(name: str, **flags: Any) -> None:
+    """Refuse what is no truth value; tensors and arrays of several are ambiguous before that."""
+    for argument, value in flags.items():
+        if type(value) is not bool:
+            bool(value)
+            raise type_error(name, argument, None, "bool", value)
+
+
 @public()
 def unique(
     input: Tensor,
     sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
+    return_inverse: Any = False,
+    return_counts: Any = False,
     dim: int | None = None,
 ) -> Any:
     """The different elements in order, or slices of a dimension; with inverse and counts.
@@ -351,15 +370,17 @@ def unique(
     >>> tensorbus.unique(tensorbus.tensor([3, 1, 3]), return_counts=True)
     (tensor([1, 3]), tensor([1, 2]))
     """
+    _flags("unique", return_inverse=return_inverse, return_counts=return_counts)
     return _unique(input, dim, return_inverse, return_counts, consecutive=False)
 
 
 @public()
 def unique_consecutive(
     input: Tensor,
-    return_inverse: bool = False,
-    return_counts: bool = False,
+    return_inverse: Any = False,
+    return_counts: Any = False,
     dim: int | None = None,
 ) -> Any:
     """The first element of each run of equal ones; with inverse and counts."""
+    _flags("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
     return _unique(input, dim, return_inverse, return_counts, consecutive=True)

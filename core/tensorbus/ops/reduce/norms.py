@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import type_error
+from tensorbus._dispatch.kinds import check_bits
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
-from tensorbus.op_engine.argument_checks import as_number
+from tensorbus.op_engine.argument_values import as_number
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import kept, wrap_dim, wrap_dims
-from tensorbus.op_engine.out import SAME
+from tensorbus.op_engine.out import SAME, write_out
 from tensorbus.op_engine.public import public
 from tensorbus.rows.registry import row
 
@@ -114,7 +116,7 @@ def _check_dtype(name: str, own: dtypes.dtype, wanted: dtypes.dtype) -> None:
 def vector_norm(
     x: Tensor,
     ord: complex = 2,
-    dim: Any = None,
+    dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
     *,
     dtype: dtypes.dtype | None = None,
@@ -131,6 +133,7 @@ def vector_norm(
     order = as_number(ord)
     if order is None:
         raise type_error("linalg_vector_norm", "ord", 2, "Number", ord)
+    check_bits(order)
     if isinstance(order, complex):
         raise RuntimeError(
             "linalg.vector_norm: Expected a non-complex scalar as the order of norm."
@@ -166,16 +169,19 @@ def _refuse_empty(x: Tensor, order: float, dim: Any, dims: tuple[int, ...]) -> N
             )
 
 
-def _check_order(function: str, ord: Any) -> None:
-    if not isinstance(ord, str) and as_number(ord) is None:
-        raise type_error(function, "ord", 2, "Number or str", ord)
+def _order(name: str, order: Any) -> Any:
+    """A name or a number; TypeError for anything else."""
+    found = order if isinstance(order, str) else as_number(order)
+    if found is None:
+        raise type_error(name, "ord", 2, "str or Number", order)
+    return found
 
 
 @public(name="linalg_matrix_norm", function=False, method=False, out=SAME)
 def matrix_norm(
-    A: Tensor,
+    input: Tensor,
     ord: Any = "fro",
-    dim: Any = (-2, -1),
+    dim: Sequence[int] = (-2, -1),
     keepdim: bool = False,
     *,
     dtype: dtypes.dtype | None = None,
@@ -184,9 +190,8 @@ def matrix_norm(
 
     NotImplementedError for the orders that need singular values ("nuc", 2, -2).
     """
-    check_tensors("linalg_matrix_norm", A=A)
-    _check_order("linalg_matrix_norm", ord)
-    x = _prepared("linalg.matrix_norm", A, dtype)
+    ord = _order("linalg_matrix_norm", ord)
+    x = _prepared("linalg.matrix_norm", input, dtype)
     if isinstance(ord, str) and ord not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if len(x._s) < 2:
@@ -227,43 +232,42 @@ def matrix_norm(
 
 @public(name="linalg_norm", function=False, method=False, out=SAME)
 def linalg_norm(
-    A: Tensor,
+    input: Tensor,
     ord: Any = None,
-    dim: Any = None,
+    dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """A vector's norm; a matrix's where *ord* is given and two dimensions are meant."""
-    check_tensors("linalg_norm", A=A)
-    if ord is not None:
-        _check_order("linalg_norm", ord)
+    ord = None if ord is None else _order("linalg_norm", ord)
     if dim is None:
         if ord is None:
-            return vector_norm(A, 2, None, keepdim, dtype=dtype)
-        if len(A._s) not in (1, 2):
+            return vector_norm(input, 2, None, keepdim, dtype=dtype)
+        if len(input._s) not in (1, 2):
             raise RuntimeError(
                 "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
-                f"Got {len(A._s)}D."
+                f"Got {len(input._s)}D."
             )
-        dim = tuple(range(len(A._s)))
+        dim = tuple(range(len(input._s)))
     dims = dim if isinstance(dim, (tuple, list)) else (dim,)
     if isinstance(ord, str) or (len(dims) == 2 and ord is not None):
-        return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
-    if len(dims) > 2:
+        return matrix_norm(input, ord, dims, keepdim, dtype=dtype)
+    if len(dims) > 2 or (not dims and ord is not None):
         raise RuntimeError(
             "linalg.norm: If dim is specified, it must be of length 1 or 2. "
             f"Got [{', '.join(map(str, dims))}]"
         )
-    return vector_norm(A, 2 if ord is None else ord, dims, keepdim, dtype=dtype)
+    return vector_norm(input, 2 if ord is None else ord, dims, keepdim, dtype=dtype)
 
 
-@public(out=SAME)
+@public(method=False)
 def norm(
-    input: Tensor,
+    input: Any,
     p: Any = "fro",
-    dim: Any = None,
+    dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
+    out: Tensor | None = None,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """The *p*-norm of all elements, or along some dimensions.
@@ -272,7 +276,21 @@ def norm(
     >>> tensorbus.norm(tensorbus.tensor([[3.0], [4.0]]))
     tensor(5.)
     """
-    check_tensors("norm", input=input)
+    if not isinstance(input, Tensor):
+        raise AttributeError(f"'{type(input).__name__}' object has no attribute 'layout'")
+    found = _norm(input, p, dim, keepdim, dtype)
+    return found if out is None else write_out(found, out, "norm", SAME)
+
+
+@public(function=False, name="norm")
+def _norm(
+    input: Tensor,
+    p: Any = "fro",
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
+    """The *p*-norm of all elements, or along some dimensions."""
     if p == "nuc" or (isinstance(p, str) and p != "fro"):
         return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     order = 2 if p is None or p == "fro" else p
@@ -281,7 +299,7 @@ def norm(
 
 @public()
 @composed(node="DistBackward0")
-def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+def dist(input: Tensor, other: Tensor, p: complex = 2) -> Tensor:
     """The *p*-norm of ``input - other``; the operands broadcast."""
     check_tensors("dist", input=input, other=other)
     difference = input - other

@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import name_node
+from tensorbus.op_engine.argument_checks import Given
+from tensorbus.op_engine.argument_forms import mixed_error
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import kept, wrap_dim, wrap_dims
-from tensorbus.op_engine.out import SAME, TRUTH
+from tensorbus.op_engine.out import COMPUTED, SAME, TRUTH
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.scalars import scalar_name_of
+from tensorbus.op_engine.scalars import fitted, scalar_name_of
 
 
 def _accumulated(x: Tensor, dtype: Any) -> Tensor:
@@ -23,6 +27,11 @@ def _accumulated(x: Tensor, dtype: Any) -> Tensor:
         if x._k.dtype.category > dtypes.INTEGER or x._k.dtype is dtypes.int64:
             return x
         dtype = dtypes.int64
+    elif dtype.category < dtypes.FLOAT and x._e is not None and (GRAD.on or THREAD.on):
+        raise RuntimeError(
+            f"Autograd not support dtype: {scalar_name(dtype)}: only floating point and complex "
+            "numbers have gradients"
+        )
     return to_kind(x, x._k.of(dtype))
 
 
@@ -39,7 +48,11 @@ def _reduce(name: str, x: Tensor, dim: Any, keepdim: bool, *more: Any) -> Tensor
     return r
 
 
-@public(out=True)
+_SUMMED = ("dim, keepdim=, dtype=, out=", "dtype=")
+"""What sums and products take together: with ``keepdim`` and ``out`` the dimensions are given."""
+
+
+@public(out=COMPUTED, forms=_SUMMED)
 def sum(
     input: Tensor,
     dim: int | Sequence[int] | None = None,
@@ -58,7 +71,7 @@ def sum(
     return _reduce("sum", _accumulated(input, dtype), dim, keepdim)
 
 
-@public(out=True)
+@public(out=True, forms=("dim, keepdim=, dtype=", "dtype="))
 def mean(
     input: Tensor,
     dim: int | Sequence[int] | None = None,
@@ -77,10 +90,10 @@ def mean(
     return _reduce("mean", x, dim, keepdim)
 
 
-@public(out=True)
+@public(out=COMPUTED, forms=_SUMMED)
 def prod(
     input: Tensor,
-    dim: int | None = None,
+    dim: Given[int] = None,
     keepdim: bool = False,
     *,
     dtype: dtypes.dtype | None = None,
@@ -174,15 +187,19 @@ def all(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = F
 
 def _correction(unbiased: Any, correction: Any) -> Any:
     if correction is not None:
-        return correction
+        return fitted(correction, dtypes.float64)
     return 1 if unbiased is None or unbiased else 0
 
 
-@public(out=SAME)
+SPREAD = ("dim=, correction=, keepdim=", "dim, unbiased=, keepdim=", "unbiased")
+"""What variances take together: *unbiased* is the older argument, *correction* the newer."""
+
+
+@public(out=True, forms=SPREAD)
 def var(
     input: Tensor,
     dim: bool | int | Sequence[int] | None = None,
-    unbiased: bool | None = None,
+    unbiased: Given[bool] = None,
     keepdim: bool = False,
     *,
     correction: complex | None = None,
@@ -193,6 +210,8 @@ def var(
 
 def _spread_of(name: str, x: Tensor, dim: Any, keepdim: bool, correction: Any) -> Tensor:
     if isinstance(dim, bool):  # it stands where unbiased does
+        if keepdim:
+            raise mixed_error(name, {"unbiased": dim, "keepdim": keepdim})
         dim, correction = None, int(dim)
     if x._k.dtype.category < dtypes.FLOAT:
         raise RuntimeError("std and var only support floating point and complex dtypes")
@@ -202,11 +221,11 @@ def _spread_of(name: str, x: Tensor, dim: Any, keepdim: bool, correction: Any) -
     return core("sqrt")(both) if name == "std" else both
 
 
-@public(out=SAME)
+@public(out=True, forms=SPREAD)
 def std(
     input: Tensor,
     dim: bool | int | Sequence[int] | None = None,
-    unbiased: bool | None = None,
+    unbiased: Given[bool] = None,
     keepdim: bool = False,
     *,
     correction: complex | None = None,
@@ -236,17 +255,23 @@ def _complex_logsumexp(x: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return core("add")(core("log")(total), top if keepdim else core("view")(top, total._s))
 
 
-@public(out=True, inplace=True)
-def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """Running sums along a dimension; integers give int64."""
+def _running(name: str, input: Tensor, dim: int, dtype: Any) -> tuple[Tensor, int]:
     x = _accumulated(input, dtype)
     d = wrap_dim(dim, len(x._s))
+    if x._k.dtype is dtypes.bool and x._s and x._s.numel():
+        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+    return x, d
+
+
+@public(out=COMPUTED, inplace=True)
+def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """Running sums along a dimension; integers give int64."""
+    x, d = _running("cumsum", input, dim, dtype)
     return core("cumsum")(x, d) if x._s else core("clone")(x)
 
 
-@public(out=True, inplace=True)
+@public(out=COMPUTED, inplace=True)
 def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
     """Running products along a dimension; integers give int64."""
-    x = _accumulated(input, dtype)
-    d = wrap_dim(dim, len(x._s))
+    x, d = _running("cumprod", input, dim, dtype)
     return core("cumprod")(x, d) if x._s else core("clone")(x)

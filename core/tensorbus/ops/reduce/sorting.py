@@ -8,6 +8,8 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.node import name_node
+from tensorbus.op_engine.argument_checks import Given
+from tensorbus.op_engine.arguments import not_implemented, whole_number
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
@@ -79,6 +81,12 @@ def _refuse_complex(name: str, x: Tensor) -> None:
         raise RuntimeError(f"{name} does not support complex dtypes on {x._k.device.type.upper()}")
 
 
+_BY_INDEX = ("dim, keepdim=, out=", "")
+"""What medians take together: of all elements, or along a dimension."""
+_BY_INDEX_OR_BOTH = ("dim, keepdim=", "other", "")
+"""What extremes take together: also a second tensor."""
+
+
 # -- sorted ----------------------------------------------------------------------------------
 @public(out=True)
 @composed(node="SortBackward0", layout="order", operands=1)
@@ -91,8 +99,8 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     """
     if isinstance(dim, bool):
         descending, dim = dim, -1
-    _refuse_complex(" Sort", input)
     x, d = _lined(input, dim)
+    _refuse_complex(" Sort", input)
     return _shaped(_sort, x, d, _order(x, d, descending), input._s)
 
 
@@ -120,10 +128,10 @@ def msort(input: Tensor) -> Tensor:
 @composed(node="TopkBackward0")
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """(values, indices) of the *k* largest, or smallest, along a dimension, in order."""
+    x, d = _lined(input, dim)
     _refuse_complex(" topk", input)
     if input._k.dtype is dtypes.bool:
         raise RuntimeError("topk does not support bool dtypes: convert the tensor first")
-    x, d = _lined(input, dim)
     if not 0 <= k <= x._s[d]:
         raise RuntimeError("selected index k out of range")
     order = core("slice")(_order(x.detach(), d, largest), d, 0, k, 1)
@@ -156,20 +164,22 @@ def _reducible(name: str, x: Tensor, dim: int) -> tuple[Tensor, int]:
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """(values, indices) of the *k*-th smallest along a dimension; *k* counts from 1."""
     x, d = _reducible("kthvalue", input, dim)
+    if input._k.dtype is dtypes.bool and input._s:
+        raise not_implemented("kthvalue_cpu", input)
     if not 1 <= k <= x._s[d]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
     i = core("slice")(_order(x.detach(), d, False), d, k - 1, k, 1)
     return _one_index(_kthvalue, x, d, i, keepdim, not input._s)
 
 
-@public(out=True)
-def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+@public(out=True, forms=_BY_INDEX)
+def median(input: Tensor, dim: Given[int] = None, keepdim: bool = False) -> Any:
     """The lower median, NaN if any element is; with *dim* (values, indices)."""
     return _middle("median", _median, input, dim, keepdim)
 
 
-@public(out=True)
-def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+@public(out=True, forms=_BY_INDEX)
+def nanmedian(input: Tensor, dim: Given[int] = None, keepdim: bool = False) -> Any:
     """The lower median of what is not NaN; with *dim* (values, indices)."""
     return _middle("nanmedian", _nanmedian, input, dim, keepdim)
 
@@ -183,6 +193,8 @@ def _of_nothing(d: dtypes.dtype) -> float:
 
 def _middle(name: str, made: Any, input: Tensor, dim: Any, keepdim: bool) -> Any:
     if dim is None:
+        if input._k.dtype is dtypes.bool:
+            raise not_implemented("median_cpu", input)
         if not input._s.numel():
             return from_array(input._k.full((), _of_nothing(input._k.dtype)), input._k)
         value, _ = _middle(name, made, input.detach().reshape(-1), 0, False)
@@ -191,6 +203,8 @@ def _middle(name: str, made: Any, input: Tensor, dim: Any, keepdim: bool) -> Any
             name_node(result, f"{name.capitalize()}Backward0")
         return result
     x, d = _reducible(name, input, dim)
+    if input._k.dtype is dtypes.bool:
+        raise not_implemented("median_out", input)
     n = x._s[d]
     plain = x.detach()
     order = _order(plain, d, False)
@@ -240,6 +254,8 @@ def _run_position(ordered: Tensor, d: int) -> Tensor:
 
 # -- extremes --------------------------------------------------------------------------------
 def _extreme(name: str, made: Any, input: Tensor, dim: Any, keepdim: Any, other: Any) -> Any:
+    if isinstance(dim, Tensor) and keepdim:
+        dim = whole_number(name, "dim", 2, dim)
     if isinstance(dim, Tensor) or other is not None:
         other = dim if isinstance(dim, Tensor) else other
         return core("maximum" if name == "max" else "minimum")(input, other)
@@ -259,8 +275,14 @@ def _extreme(name: str, made: Any, input: Tensor, dim: Any, keepdim: Any, other:
     return _one_index(made, x, d, i, bool(keepdim), not input._s)
 
 
-@public(out=True)
-def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+@public(out=True, forms=_BY_INDEX_OR_BOTH)
+def max(
+    input: Tensor,
+    dim: Given[int | Tensor] = None,
+    keepdim: bool = False,
+    *,
+    other: Given[Tensor] = None,
+) -> Any:
     """The largest element; with *dim* (values, indices), the first among equals.
 
     With a second tensor: the larger of both, element by element.
@@ -272,8 +294,14 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
     return _extreme("max", _max, input, dim, keepdim, other)
 
 
-@public(out=True)
-def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+@public(out=True, forms=_BY_INDEX_OR_BOTH)
+def min(
+    input: Tensor,
+    dim: Given[int | Tensor] = None,
+    keepdim: bool = False,
+    *,
+    other: Given[Tensor] = None,
+) -> Any:
     """The smallest element; with *dim* (values, indices), the first among equals.
 
     With a second tensor: the smaller of both, element by element.

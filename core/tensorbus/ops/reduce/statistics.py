@@ -9,6 +9,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_checks import Given
 from tensorbus.op_engine.arguments import check_tensors, floating, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
@@ -19,7 +20,7 @@ from tensorbus.op_engine.public import public
 from tensorbus.ops.pointwise.complex_numbers import complex as complex_of
 from tensorbus.ops.pointwise.special import widest
 from tensorbus.ops.reduce.reduction_rows import from_the_end
-from tensorbus.ops.reduce.reductions import cumsum, mean, std, var
+from tensorbus.ops.reduce.reductions import SPREAD, cumsum, mean, std, var
 from tensorbus.ops.reduce.reductions import sum as sum_of
 from tensorbus.rows.registry import row
 
@@ -72,9 +73,9 @@ def _suffixes(F: Any, g: Any, x: Any, dim: int) -> Any:
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The logarithm of the running sums of exponentials along a dimension, without overflow."""
     check_tensors("logcumsumexp", input=input)
+    d = wrap_dim(dim, len(input._s))
     if input._k.dtype.category < dtypes.FLOAT:
         raise not_implemented("logcumsumexp_out_cpu", input)
-    d = wrap_dim(dim, len(input._s))
     if not input._s or not input._s.numel():
         return input.clone()
     if input._k.dtype.is_complex:
@@ -109,12 +110,12 @@ def _moments(name: str, input: Tensor, spread: Any, args: Any) -> tuple[Tensor, 
     return wide, mean(input, dim, keepdim)
 
 
-@public(method=False)
+@public(method=False, forms=SPREAD)
 @composed(node="StdMeanBackward0")
 def std_mean(
     input: Tensor,
     dim: bool | int | Sequence[int] | None = None,
-    unbiased: bool | None = None,
+    unbiased: Given[bool] = None,
     keepdim: bool = False,
     *,
     correction: complex | None = None,
@@ -123,12 +124,12 @@ def std_mean(
     return _moments("std_mean", input, std, (dim, unbiased, keepdim, correction))
 
 
-@public(method=False)
+@public(method=False, forms=SPREAD)
 @composed(node="VarMeanBackward0")
 def var_mean(
     input: Tensor,
     dim: bool | int | Sequence[int] | None = None,
-    unbiased: bool | None = None,
+    unbiased: Given[bool] = None,
     keepdim: bool = False,
     *,
     correction: complex | None = None,
@@ -155,6 +156,8 @@ def nansum(
     if input._k.dtype.is_complex:
         device = input._k.device.type.upper()
         raise RuntimeError(f"nansum on {device} does not support complex inputs")
+    if input._k.is_float and dtype is not None and dtype.is_complex and input._s.numel():
+        raise NotImplementedError(f"\"nansum_cpu\" not implemented for '{scalar_name(dtype)}'")
     x = _without_nan(input) if input._k.is_float else input
     return sum_of(x, dim, keepdim, dtype=dtype)
 
@@ -320,6 +323,8 @@ def _slabs(name: str, y: Tensor, x: Tensor | None, dx: Any, d: int) -> Tensor:
     if bools:
         given = "`y`" if x is None else "`x` or `y`"
         raise RuntimeError(f"{name}: received a bool input for {given}, but bool is not supported")
+    if isinstance(dx, (bool, complex)):
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
     y = floating(y)
     heights = y.narrow(d, 1, n - 1) + y.narrow(d, 0, n - 1)
     if x is None:
@@ -334,9 +339,12 @@ def _slabs(name: str, y: Tensor, x: Tensor | None, dx: Any, d: int) -> Tensor:
     return heights * diff(x, dim=d - len(y._s)) * 0.5
 
 
-@public(method=False, aliases=("trapz",))
+_AREAS = ("dx=, dim=", "x, dim=")
+
+
+@public(method=False, aliases=("trapz",), forms=_AREAS)
 @composed(node="MulBackward1")
-def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
+def trapezoid(y: Tensor, x: Given[Tensor] = None, *, dx: complex = 1, dim: int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule."""
     check_tensors("trapezoid", y=y)
     if not y.size(dim):
@@ -344,8 +352,10 @@ def trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor
     return _slabs("trapezoid", y, x, dx, wrap_dim(dim, len(y._s))).sum(dim)
 
 
-@public(method=False)
-def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
+@public(method=False, forms=_AREAS)
+def cumulative_trapezoid(
+    y: Tensor, x: Given[Tensor] = None, *, dx: complex = 1, dim: int = -1
+) -> Tensor:
     """The running integrals along a dimension by the trapezoidal rule."""
     check_tensors("cumulative_trapezoid", y=y)
     if not y.size(dim):

@@ -10,7 +10,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.argument_checks import as_int, as_ints
+from tensorbus.op_engine.argument_values import as_int, as_ints
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim

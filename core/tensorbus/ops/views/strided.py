@@ -8,7 +8,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.argument_checks import as_int
+from tensorbus.op_engine.argument_values import as_int
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.history import strided_recipe
