@@ -67,6 +67,8 @@ def read(package: str, kind: str, ids: Callable[[], Iterable[str]]) -> list[Know
 
     ``ExceptionsError`` for one that matches none of *ids*.
     """
+    if package == "__main__":
+        return []  # a class in a script or a notebook has no package
     try:
         file = importlib.resources.files(package) / FILE
         text = file.read_text(encoding="utf-8") if file.is_file() else ""

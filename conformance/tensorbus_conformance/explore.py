@@ -22,7 +22,7 @@ from tensorbus_conformance import formats
 from tensorbus_conformance.bench import Bench, fits
 from tensorbus_conformance.cases import matches, op_values
 from tensorbus_conformance.found import Found
-from tensorbus_conformance.op import RANGES, Op, Sample, T
+from tensorbus_conformance.op import RANGES, Op, Sample, T, integer_range
 from tensorbus_conformance.runner import find_backend, run_case
 from tensorbus_conformance.trial import Device, Trial
 
@@ -39,15 +39,17 @@ def explore(
     seconds: float,
     seed: int,
     progress: Callable[[str], None] = lambda name: None,
+    examples: int = EXAMPLES,
+    turns: int | None = None,
 ) -> Iterator[tuple[Found, str]]:
-    """Yield each wrong call, shrunk, with what is wrong, until the time is over.
+    """Yield each wrong call, shrunk, with what is wrong, until time or turns are over.
 
     An op is left alone once something was found in it. ``ImportError`` without hypothesis.
     """
     end = time.monotonic() + seconds
     waiting = list(ops)
     turn = 0
-    while waiting and time.monotonic() < end:
+    while waiting and (turns is None or turn < turns * len(ops)) and time.monotonic() < end:
         for op in list(waiting):
             if time.monotonic() >= end:
                 return
@@ -55,7 +57,7 @@ def explore(
             turn += 1
             wrong: list[tuple[Found, str]] = []
             try:
-                hypothesis.seed(seed + turn)(_attempts(op, device, wrong))()
+                hypothesis.seed(seed + turn)(_attempts(op, device, wrong, examples))()
             except AssertionError:
                 waiting.remove(op)
                 yield wrong[-1]  # hypothesis ends with the smallest
@@ -63,11 +65,13 @@ def explore(
                 waiting.remove(op)  # the device has none of its dtypes
 
 
-def _attempts(op: Op, device: Device, wrong: list[tuple[Found, str]]) -> Callable[[], None]:
+def _attempts(
+    op: Op, device: Device, wrong: list[tuple[Found, str]], examples: int
+) -> Callable[[], None]:
     """A property of *op*: that no call is wrong. It keeps those that are."""
 
     @hypothesis.settings(
-        max_examples=EXAMPLES,
+        max_examples=examples,
         deadline=None,
         database=None,
         suppress_health_check=list(hypothesis.HealthCheck),
@@ -104,12 +108,15 @@ def _id(op: Op) -> str:
 
 
 def _draw(data: Any, op: Op, device: Device) -> Found | None:
-    samples = [s for s in op.samples if s.operands()]
-    claimed = [d for d in op.dtypes if d in device.capabilities.dtypes]
-    if not samples or not claimed:
+    calls = [
+        (sample, dtype)
+        for sample in op.samples
+        for dtype in op.dtypes
+        if sample.operands() and sample.takes(dtype) and dtype in device.capabilities.dtypes
+    ]
+    if not calls:
         return None
-    sample = data.draw(st.sampled_from(samples))
-    dtype = data.draw(st.sampled_from(claimed))
+    sample, dtype = data.draw(st.sampled_from(calls))
     sizes = _sizes(data, sample)
     hosts, layouts = [], []
     for t in sample.operands():
@@ -138,9 +145,8 @@ def _values(data: Any, t: T, shape: tuple[int, ...], d: Dtype) -> np.ndarray:
     if d is formats.BOOL:
         elements: Any = st.booleans()
     elif d in formats.INTS:
-        least, largest = formats.limits(d)
-        low, high = RANGES.get(str(t.of), (-9, 9)) if isinstance(t.of, str) else t.of
-        elements = st.integers(max(int(np.ceil(low)), least), min(max(int(high), 1), largest))
+        low, high = RANGES.get(t.of, (-9, 9)) if isinstance(t.of, str) else t.of
+        elements = st.integers(*integer_range(low, high, d))
         if t.of == "nonzero":
             elements = elements.filter(bool)
     else:

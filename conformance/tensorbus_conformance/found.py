@@ -15,7 +15,7 @@ import numpy as np
 import tensorbus
 from tensorbus.plugin import dtype as Dtype
 from tensorbus_conformance import formats
-from tensorbus_conformance.bench import Bench, Operand
+from tensorbus_conformance.bench import Bench, Operand, on_hosts
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases import op_values
 from tensorbus_conformance.op import Op, Sample, wide
@@ -47,20 +47,24 @@ class Found:
         )
         return args, kwargs, placed
 
+    def _wide(self) -> list[np.ndarray]:
+        kinds = [t.dtype or self.dtype for t in self.sample.operands()]
+        return [wide(h, d) for h, d in zip(self.hosts, kinds, strict=True)]
+
     def expected(self) -> Any:
         """What the reference gives."""
-        kinds = [t.dtype or self.dtype for t in self.sample.operands()]
-        return Bench.reference(
-            self.op, self.sample, [wide(h, d) for h, d in zip(self.hosts, kinds, strict=True)]
-        )
+        return on_hosts(self.op.reference, self.sample, self._wide())
+
+    def scale(self) -> Any:
+        """The magnitudes at which the error is measured, where the op says so."""
+        return self.op.scale and on_hosts(self.op.scale, self.sample, self._wide())
 
     def check(self, t: Trial) -> None:
         """Raise ``Mismatch`` where the device's result is not the reference's."""
         bench = Bench(t)
         args, kwargs, placed = self.place(bench)
         got = self.op.function()(*args, **kwargs)
-        scale = op_values.scale_of(self.op, self.sample, placed)
-        bench.check(got, self.expected(), self.op, self.dtype, scale)
+        bench.check(got, self.expected(), self.op, self.dtype, self.scale())
         bench.untouched(placed)
 
     def to_dict(self) -> dict[str, Any]:

@@ -110,9 +110,15 @@ def _draw(
     if d is formats.BOOL:
         return random.integers(0, 2, shape) == 1
     if d in formats.INTS:
-        least = int(np.ceil(low)) if d.is_signed else max(int(np.ceil(low)), 0)
-        return random.integers(least, max(int(high), least), shape, endpoint=True)
+        return random.integers(*integer_range(low, high, d), shape, endpoint=True)
     return random.uniform(low, high, shape)
+
+
+def integer_range(low: float, high: float, d: Dtype) -> tuple[int, int]:
+    """The least and the largest integer of a dtype between two numbers, at least one."""
+    smallest, largest = formats.limits(d)
+    least = max(int(np.ceil(low)), smallest)
+    return least, max(min(int(high), largest), least)
 
 
 def _wide(dtype: Dtype, shape: tuple[int, ...], *key: object) -> np.ndarray:

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from tensorbus import discovery, plugin
 from tensorbus_conformance import found, repro, run
 from tensorbus_conformance.command import command
 from tensorbus_conformance.explore import explorable, explore
+from tensorbus_conformance.runner import find_backend
 from tensorbus_conformance.trial import Device
 
 CPU = type(discovery.backend("cpu"))
@@ -63,13 +65,65 @@ def test_what_is_found_is_small(wrong) -> None:
     assert "elements differ" in message
 
 
+def _run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "repro.py").write_text(text)
+    words = [sys.executable, folder / "repro.py"]
+    return subprocess.run(words, text=True, capture_output=True, timeout=60)
+
+
 def test_the_script_stands_alone(wrong, tmp_path) -> None:
     call, message = wrong
     text = repro.script(call, "cpu", message)
     assert "tensorbus_conformance" not in text
-    (tmp_path / "repro.py").write_text(text)
-    told = subprocess.check_output([sys.executable, tmp_path / "repro.py"], text=True, timeout=60)
-    assert re.fullmatch(r"got +tensor\(.*\)\nexpected \[\[.*\]\]\n", told, re.DOTALL), told
+    sound = _run(text, tmp_path)
+    assert sound.returncode == 0, sound.stderr
+    assert re.fullmatch(r"got +tensor\(.*\)\nexpected \[\[.*\]\]\n", sound.stdout, re.DOTALL)
+
+
+def test_the_script_fails_while_the_kernel_is_wrong(wrong, tmp_path) -> None:
+    text = repro.script(wrong[0], "cpu", wrong[1])
+    doubled = text.replace("got = torch.expm1(x0)", "got = torch.expm1(x0) + 1e-3")
+    failed = _run(doubled, tmp_path)
+    assert failed.returncode == 1 and "AssertionError: the result is wrong" in failed.stderr
+    other = _run(text.replace("(x0)", "(x0).reshape(-1)"), tmp_path)
+    assert other.returncode == 1 and "AssertionError: the shape is" in other.stderr
+
+
+def test_scripts_of_all_ops_run_and_pass(tmp_path) -> None:
+    """On a sound device; one call of each op, as its first sample has it."""
+    lines = []
+    for op in explorable(None):
+        sample = next(s for s in op.samples if s.operands())
+        dtype = next(d for d in op.dtypes if sample.takes(d))
+        needed = (dtype, *op.result_dtypes(dtype, 1), *(t.dtype for t in sample.operands()))
+        if plugin.bfloat16 in needed:
+            continue  # cpu has none
+        hosts = tuple(t.make(t.dtype or dtype) for t in sample.operands())
+        call = found.Found(op, sample, dtype, hosts, ("contiguous",) * len(hosts))
+        lines.append(f"print({op.name!r})\n" + repro.script(call, "cpu", ""))
+    done = _run("\n".join(lines), tmp_path)
+    assert done.returncode == 0, f"{done.stdout.splitlines()[-3:]} {done.stderr[-600:]}"
+
+
+def test_every_op_can_be_explored() -> None:
+    device = Device(*find_backend("cpu"))
+    ops = explorable(None)
+    assert len(ops) > 600
+    wrong = list(explore(device, ops, 60.0, seed=3, examples=2, turns=1))
+    assert wrong == [], [(call.op.name, message) for call, message in wrong]
+
+
+def test_a_class_of_a_script_is_judged(tmp_path) -> None:
+    script = """
+from tensorbus import discovery
+from tensorbus_conformance import run
+
+class Mine(type(discovery.backend("cpu"))):
+    name = "mine"
+
+print(run(Mine(), pattern="L1/add/float32/*").ok)
+"""
+    assert _run(script, tmp_path).stdout == "True\n"
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "transposed", "strided"])

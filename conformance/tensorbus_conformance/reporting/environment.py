@@ -63,7 +63,8 @@ def git_state(package: str, directory: Path) -> dict[str, Any] | None:
 
     ``dirty`` says whether tracked files differ from the commit, and ``of`` whose checkout it is.
     """
-    spec = importlib.util.find_spec(package)
+    # A class in a script or a notebook has no package.
+    spec = None if package == "__main__" else importlib.util.find_spec(package)
     if spec is not None and spec.origin is not None:
         origin = Path(spec.origin)
         # A site-packages inside somebody's checkout is not that checkout: only a file that git

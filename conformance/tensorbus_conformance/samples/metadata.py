@@ -112,7 +112,7 @@ def _host(array: np.ndarray, d: Any) -> tuple[str, bool]:
     return _shown(array), array.dtype == formats.value_dtype(d)
 
 
-_STRIDED = [S("plain", T(4, 3, 2))]
+_STRIDED = [S("plain", T(data=np.zeros((4, 3, 2))))]  # the strides are those of this shape
 _VIEWED: dict[str, tuple[Callable[[Any], Any], tuple[int, ...], int]] = {
     "transposed": (lambda x: x.transpose(0, 2), (1, 2, 6), 0),
     "sliced": (lambda x: x[1::2, 1:], (12, 2, 1), 8),
@@ -187,7 +187,7 @@ OPS = [
     _op("Tensor.get_device", lambda x: True, call=_device_is_known),
     _op("Tensor.names", lambda x: (None,) * x.ndim),
     _op("Tensor.data_ptr", lambda x: True, [S("plain", T(3, 2))],
-        call=lambda x: x[1:].data_ptr() - x.data_ptr() == 2 * x.itemsize),
+        call=lambda x: x[1:].data_ptr() - x.data_ptr() == x[0].nbytes),
     _op("Tensor.untyped_storage", lambda x: [True, True], [S("plain", T(3, 2))],
         call=lambda x: [x[1:].untyped_storage() == x.untyped_storage(),
                         x[1:].untyped_storage().nbytes() == x.nbytes]),

@@ -72,7 +72,8 @@ def _triplet_scale(
 
 
 def _vectors() -> tuple[T, ...]:
-    return T(3, 4), T(3, 4, of=(0.2, 2.0))
+    # In float16 eps is 0, in PyTorch too: a vector of zeros has no direction.
+    return T(3, 4, of="nonzero"), T(3, 4, of=(0.2, 2.0))
 
 
 def _triple() -> tuple[T, ...]:
@@ -99,7 +100,7 @@ MARGINS = [
         _cosine_embedding,
         lambda: (*_vectors(), signs(3)),
         S("margin", *_vectors(), signs(3), 0.2),
-        S("one", T(4), T(4, of=(0.2, 2.0)), T(data=1.0, grad=False)),
+        S("one", T(4, of="nonzero"), T(4, of=(0.2, 2.0)), T(data=1.0, grad=False)),
         scale=_ones,
         ulp=8,
     ),
@@ -119,10 +120,10 @@ DISTANCES = [
         _F + "cosine_similarity",
         cosine,
         [
-            S("plain", T(3, 4), T(3, 4, of=(-2.0, 2.0))),
-            S("dim0", T(3, 4), T(3, 4, of=(-2.0, 2.0)), 0),
-            S("last", T(2, 3, 4), T(2, 3, 4, of=(0.2, 2.0)), -1),
-            S("broadcast", T(3, 4), T(1, 4, of=(0.2, 2.0))),
+            S("plain", T(3, 4, of="nonzero"), T(3, 4, of="nonzero")),
+            S("dim0", T(3, 4, of="nonzero"), T(3, 4, of="nonzero"), 0),
+            S("last", T(2, 3, 4, of="nonzero"), T(2, 3, 4, of=(0.2, 2.0)), -1),
+            S("broadcast", T(3, 4, of="nonzero"), T(1, 4, of=(0.2, 2.0))),
             # Below eps the gradients are not those of the values: the table of kinks has them.
             S("eps", T(3, 4, grad=False), T(3, 4, of=(0.2, 2.0), grad=False), eps=2.5),
             S("zeros", T(data=np.zeros((2, 3)), grad=False), T(2, 3, grad=False), eps=0.01),
@@ -136,7 +137,7 @@ DISTANCES = [
         _F + "pairwise_distance",
         distance,
         [
-            S("plain", T(3, 4), T(3, 4, of=(-2.0, 2.0))),
+            S("plain", T(3, 4, of="nonzero"), T(3, 4, of="nonzero")),
             S("p1", *apart(), 1.0),
             S("p3", T(3, 4), T(3, 4, of=(-2.0, 2.0)), 3.0, keepdim=True),
             S("infinity", T(3, 4), T(3, 4, of=(-2.0, 2.0)), np.inf),

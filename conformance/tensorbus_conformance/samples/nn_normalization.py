@@ -94,6 +94,13 @@ def _instance_running(
     return _instance(False)(x), mean, var
 
 
+def _instance_running_size(
+    x: np.ndarray, running_mean: np.ndarray, running_var: np.ndarray, momentum: float = 0.1
+) -> tuple[Any, ...]:
+    largest = np.abs(x).max((0, *range(2, x.ndim)))
+    return _instance(True)(x), np.abs(running_mean) + largest, running_var + largest**2
+
+
 def _call_instance_running(x: Any, mean: Any, var: Any, momentum: float = 0.1) -> tuple[Any, ...]:
     mean, var = mean.clone(), var.clone()
     return functional("instance_norm")(x, mean, var, momentum=momentum), mean, var
@@ -340,7 +347,7 @@ OPS = [
             S("plain", T(2, 3, 4), _MEAN, _POSITIVE),
             S("momentum", T(2, 3, 2, 2), _MEAN, _POSITIVE, 0.4),
         ],
-        scale=_running_size,
+        scale=_instance_running_size,
         gradient=False,
         call=_call_instance_running,
         **_SETTINGS,
