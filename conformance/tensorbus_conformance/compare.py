@@ -59,8 +59,8 @@ def equal(
             if flushes:
                 part |= _tiny(w, dtype) & (np.abs(g) <= formats.smallest_normal(dtype))
             good = part if g is both[0][0] else good & part
-        if flushes:
-            good |= _subnormal_inputs(operands, got.shape, dtype)
+    if flushes:
+        good |= _subnormal_inputs(operands, got.shape)
     if not good.all():
         raise Mismatch(_describe(got, want, ~good, dtype, operands))
 
@@ -79,7 +79,7 @@ def within_ulp(
     error = formats.ulp_error(got, exact, dtype)
     if flushes:
         tiny = _tiny(exact, dtype) & (np.abs(got) <= formats.smallest_normal(dtype))
-        error = np.where(tiny | _subnormal_inputs(operands, got.shape, dtype), 0, error)
+        error = np.where(tiny | _subnormal_inputs(operands, got.shape), 0, error)
     worst = float(error.max(initial=0.0))
     if worst <= bound:
         return worst, ""
@@ -158,12 +158,14 @@ def _tiny(values: np.ndarray, dtype: dtype) -> np.ndarray:
     return np.abs(values) < formats.smallest_normal(dtype)
 
 
-def _subnormal_inputs(operands: Sequence[Any], shape: tuple[int, ...], dtype: dtype) -> np.ndarray:
+def _subnormal_inputs(operands: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
     """Where an input is subnormal: a device that flushes may have seen a zero there."""
     found = np.zeros(shape, bool)
     for values in _matching(operands, shape):
         if values.dtype.kind in "fc":
-            found |= (values != 0) & _tiny(values, dtype)
+            parts = (values.real, values.imag) if values.dtype.kind == "c" else (values,)
+            for part in parts:
+                found |= (part != 0) & (np.abs(part) < np.finfo(values.dtype).smallest_normal)
     return found
 
 

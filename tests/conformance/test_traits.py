@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tensorbus import discovery
-from tensorbus.plugin import ArrayLibraryBackend, Backend, Kernel, dtype
+from tensorbus.plugin import PRIMITIVES, VIEWS, ArrayLibraryBackend, Backend, Kernel, dtype
 from tensorbus_conformance import run
 
 CPU = type(discovery.backend("cpu"))
@@ -95,3 +95,54 @@ class Plain(ArrayLibraryBackend):
 def test_the_base_class_conforms_by_itself() -> None:
     report = run(Plain(), "L0,L1", gaps=())
     assert report.ok, [f"{r.id}: {r.message}" for r in report.failures[:10]]
+
+
+class Flushing(CPU):
+    """Computes without subnormal numbers, those that it is given and those that it would give."""
+
+    name = "flushing"
+    says_so = True
+
+    def capabilities(self, index):
+        found = super().capabilities(index)
+        told = {"subnormals": "flush"} if self.says_so else {}
+        return dataclasses.replace(found, details={**found.details, **told})
+
+    def kernel(self, op, dtype, index):
+        kernel = super().kernel(op, dtype, index)
+        if op in VIEWS or kernel is None or op in ("copy_", "put", "scatter"):
+            return kernel
+        if op not in PRIMITIVES:
+            return None
+
+        def call(*args, **kwargs):
+            result = kernel(*map(_flushed, args), **kwargs)
+            out = kwargs.get("out")
+            if out is None:
+                return _flushed(result)
+            out[...] = _flushed(out)
+            return out
+
+        return call
+
+
+def _flushed(x):
+    if not isinstance(x, (np.ndarray, np.generic)) or x.dtype.kind != "f":
+        return x
+    tiny = np.abs(x) < np.finfo(x.dtype).smallest_normal
+    return np.where(tiny, np.copysign(x.dtype.type(0), x), x)[()]
+
+
+@pytest.mark.parametrize("pattern", ["L1/*/float32/*", "L2/*/float32/*"])
+def test_a_device_without_subnormals_conforms_if_it_says_so(pattern: str) -> None:
+    report = run(Flushing(), profile="core", pattern=pattern, gaps=())
+    assert len(report.results) > 800
+    assert report.ok, [f"{r.id}: {r.message}" for r in report.failures[:5]]
+
+
+def test_a_device_without_subnormals_fails_if_it_does_not_say_so() -> None:
+    class Silent(Flushing):
+        says_so = False
+
+    report = run(Silent(), "L1", "L1/*/float32/subnormals", gaps=())
+    assert {r.op for r in report.failures} >= {"eq", "lt", "mul", "div"}
