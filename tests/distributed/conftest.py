@@ -28,7 +28,7 @@ import tensorbus as torch
 import tensorbus.distributed as dist
 RANK, SIZE, PORT = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 HOST = os.environ.get("TEST_HOST", "127.0.0.1")
-def start(timeout=10, meeting=30):
+def start(timeout=10, meeting=90):
     dist.init_process_group("tcp", f"tcp://{HOST}:{PORT}", rank=RANK, world_size=SIZE,
                             timeout=meeting)
     dist.barrier()
@@ -143,7 +143,7 @@ class Job:
             for rank in ranks or range(size)
         ]
 
-    def end(self, timeout: float = 60) -> list[Ended]:
+    def end(self, timeout: float = 120) -> list[Ended]:
         """Wait for all; those that are left when the time is over fail the test."""
         ended, late = [], []
         stop = time.monotonic() + timeout
@@ -218,7 +218,7 @@ def start_job(zygote: Zygote) -> Iterator[Callable[..., Job]]:
 def run_job(start_job: Callable[..., Job]) -> Run:
     """``run_job(program, size)``: run a job to its end, every rank well."""
 
-    def run(program: str, size: int = 2, timeout: float = 60, **env: str) -> list[Ended]:
+    def run(program: str, size: int = 2, timeout: float = 120, **env: str) -> list[Ended]:
         ended = start_job(program, size, **env).end(timeout)
         assert [e.code for e in ended] == [0] * size, "\n".join(e.err for e in ended)
         return ended
@@ -232,7 +232,7 @@ def cables() -> Callable[..., subprocess.CompletedProcess[str]]:
     """``cables(program, size, how)``: ranks on hosts of their own, as ``cable_room.py`` says."""
 
     def run(
-        program: str, size: int = 3, how: str = "switch", seconds: float = 40
+        program: str, size: int = 3, how: str = "switch", seconds: float = 90
     ) -> subprocess.CompletedProcess[str]:
         settings = {"program": program, "size": size, "how": how, "seconds": seconds}
         return subprocess.run(

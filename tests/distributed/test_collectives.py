@@ -41,7 +41,7 @@ def expected(op: ReduceOp, size: int, shape: tuple[int, ...], dtype: str) -> np.
     return functools.reduce(UFUNCS[op], parts)
 
 
-def on_ranks(check: Any, backend: str, size: int, timeout: float = 20) -> list[Any]:
+def on_ranks(check: Any, backend: str, size: int, timeout: float = 60) -> list[Any]:
     return dist.local.run(check, size, backend=backend, timeout=timeout)
 
 

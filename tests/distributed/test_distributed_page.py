@@ -24,7 +24,7 @@ def test_the_first_example_runs_on_two_ranks(tmp_path):
         subprocess.Popen([sys.executable, program, str(r)], stdout=subprocess.PIPE, text=True)
         for r in range(2)
     ]
-    outs = [p.communicate(timeout=40)[0] for p in ranks]
+    outs = [p.communicate(timeout=120)[0] for p in ranks]
     assert outs == [f"rank {r} has [3.0, 3.0, 3.0]\n" for r in range(2)]
 
 

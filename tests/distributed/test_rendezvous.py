@@ -45,10 +45,10 @@ def in_threads(*calls):
 # -- the ways to meet ------------------------------------------------------------------------
 def test_by_file_ranks_are_agreed_and_the_file_is_gone(start_job, tmp_path):
     path = tmp_path / "a job"
-    program = f"dist.init_process_group(init_method='file://{path}', world_size=3, timeout=10)"
+    program = f"dist.init_process_group(init_method='file://{path}', world_size=3, timeout=60)"
     env = {"TENSORBUS_JOB_SECRET": ""}
     gone = f"\nassert not os.path.exists({str(path)!r})"
-    ended = start_job(program + SUM + gone, 3, **env).end(30)
+    ended = start_job(program + SUM + gone, 3, **env).end()
     assert [e.code for e in ended] == [0] * 3, ended
     outs = sorted(e.out.split() for e in ended)
     assert outs == [[str(r), "3", "6.0", "tcp"] for r in range(3)]
@@ -61,7 +61,7 @@ dist.init_process_group("gloo", f"tcp://{HOST}:{PORT}", world_size=SIZE, timeout
 from tensorbus.distributed.world import current
 assert current().owns_store == (dist.get_rank() == 0)
 """
-    ended = start_job(program + SUM, 3).end(60)
+    ended = start_job(program + SUM, 3).end()
     outs = sorted(e.out.split() for e in ended)
     assert outs == [[str(r), "3", "6.0", "gloo"] for r in range(3)], ended
 
@@ -95,10 +95,10 @@ def test_by_environment(start_job):
     program = f"""
 os.environ.update(RANK=str(RANK), WORLD_SIZE=str(SIZE), MASTER_ADDR="localhost",
                   MASTER_PORT=str(PORT), LOCAL_RANK=str(RANK + 5))
-dist.init_process_group(timeout=10)
+dist.init_process_group(timeout=60)
 assert dist.get_node_local_rank() == RANK + 5
 {SUM}"""
-    assert [e.out.split()[:3] for e in start_job(program, 2).end(30)] == [
+    assert [e.out.split()[:3] for e in start_job(program, 2).end()] == [
         ["0", "2", "3.0"],
         ["1", "2", "3.0"],
     ]
@@ -273,7 +273,7 @@ def test_what_is_a_multicast_group():
 MEET = """
 import sys
 import tensorbus as torch, tensorbus.distributed as dist
-dist.init_process_group(None, "tcp://{host}:29700", world_size=3, timeout=10{rank})
+dist.init_process_group(None, "tcp://{host}:29700", world_size=3, timeout=60{rank})
 from tensorbus.distributed.world import current
 assert current().owns_store == (dist.get_rank() == 0)
 dist.send(torch.ones(1), (dist.get_rank() + 1) % 3)
@@ -287,6 +287,6 @@ dist.recv(torch.ones(1), (dist.get_rank() - 1) % 3)
 )
 def test_by_multicast_between_hosts_of_their_own(on_hosts, group, rank):
     """Nothing of this leaves the machine. Hosts meet by IPv6 with addresses of the link alone."""
-    ended = on_hosts(MEET.format(host=group, rank=rank) + SUM, size=3, seconds=30)
+    ended = on_hosts(MEET.format(host=group, rank=rank) + SUM, size=3, seconds=90)
     lines = sorted(one.out.split() for one in ended)
     assert lines == [[str(r), "3", "6.0", "tcp"] for r in range(3)], ended

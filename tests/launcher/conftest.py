@@ -95,7 +95,7 @@ class Launcher:
         self, *words: str, command: Callable[..., int] = main, **settings: str
     ) -> subprocess.CompletedProcess[str]:
         """Run the launcher within this process; the ranks are processes as ever."""
-        with self.patches.context() as patch, _bounded(90):
+        with self.patches.context() as patch, _bounded(180):
             for name in PER_RANK:
                 patch.delenv(name, raising=False)
             for name, value in {"TENSORBUS_MARK": self.mark, **settings}.items():
@@ -121,5 +121,5 @@ def launcher(
     for process in made.started:
         if process.poll() is None:
             process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
     assert eventually(lambda: not made.left()), f"still running: {made.left()}"

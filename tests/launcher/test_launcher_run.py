@@ -231,7 +231,7 @@ def test_the_examples_of_the_page(launcher):
     assert sorted(done.stdout.splitlines()) == shown[2].splitlines(), done.stderr
     port = str(own_port())
     script = launcher.script(ranks.replace("29500", port), "ranks.py")
-    out = subprocess.check_output([sys.executable, script], text=True, timeout=60)
+    out = subprocess.check_output([sys.executable, script], text=True, timeout=180)
     assert sorted(out.splitlines()) == ["rank 0 has [2.0, 2.0]", "rank 1 has [2.0, 2.0]"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -16,28 +17,30 @@ import pytest
 
 PROGRAM = """
 import os, sys, time
-for percent in (0, 50, 100):
+def await_file(name):
+    while not os.path.exists(os.path.join(sys.argv[1], name)):
+        time.sleep(0.01)
+for percent in (0, 50):
     sys.stderr.write(f"\\r{percent}% " + "#" * 200)
     sys.stderr.flush()
-    time.sleep(0.1)
+    await_file(f"seen-{percent}")
 sys.stderr.write("\\r100% done\\n")
 print("\\x1b[1mbold")
 if os.environ["RANK"] == "0":
-    open(sys.argv[1], "w").close()
+    open(os.path.join(sys.argv[1], "done"), "w").close()
 if os.environ["RANK"] == os.environ.get("BAD"):
-    while not os.path.exists(sys.argv[1]):
-        time.sleep(0.01)
+    await_file("done")
     sys.exit("it went wrong")
 """
 
 
-def on_terminal(*words: str, columns: int = 60, **settings: str) -> str:
-    """What a terminal receives."""
+def on_terminal(*words: str, folder: Path, columns: int = 60, **settings: str) -> str:
+    """What a terminal receives; rank 0 is told in *folder* when a percentage of its has come."""
     main, side = pty.openpty()
     fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     kept = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "tensorbus.distributed.run", *words],
+        [sys.executable, "-m", "tensorbus.distributed.run", *words, str(folder)],
         stdin=side,
         stdout=side,
         stderr=side,
@@ -50,13 +53,17 @@ def on_terminal(*words: str, columns: int = 60, **settings: str) -> str:
         try:
             while data := os.read(main, 65536):
                 received.extend(data)
+                for percent in (0, 50):
+                    # The second form is that of a rank that has the terminal itself.
+                    if re.search(rb"(rank 0\] (\x1b\[0m)?|\r)%d%% #" % percent, received):
+                        (folder / f"seen-{percent}").touch()
         except OSError:
             pass  # the other side is closed
 
     reader = threading.Thread(target=read)
     reader.start()
-    process.wait(timeout=40)
-    reader.join(timeout=10)
+    process.wait(timeout=120)
+    reader.join(timeout=60)
     os.close(main)
     return received.decode()
 
@@ -70,13 +77,13 @@ def screen(text: str) -> list[str]:
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> tuple[str, str]:
+def program(tmp_path: Path) -> str:
     (tmp_path / "program.py").write_text(PROGRAM)
-    return str(tmp_path / "program.py"), str(tmp_path / "done")
+    return str(tmp_path / "program.py")
 
 
-def test_colours_bars_and_the_last_words(program: tuple[str, str]) -> None:
-    text = on_terminal("--nproc", "2", *program, BAD="1")
+def test_colours_bars_and_the_last_words(program: str, tmp_path: Path) -> None:
+    text = on_terminal("--nproc", "2", program, folder=tmp_path, BAD="1")
     cyan, yellow = "\x1b[36m[rank 0] \x1b[0m", "\x1b[33m[rank 1] \x1b[0m"
     rows = screen(text)
     for prefix in (cyan, yellow):
@@ -88,8 +95,8 @@ def test_colours_bars_and_the_last_words(program: tuple[str, str]) -> None:
     assert rows[-4:] == ["Its error output ended with:", "  100% done", "  it went wrong", ""]
 
 
-def test_no_colour(program: tuple[str, str]) -> None:
-    text = on_terminal("--nproc", "2", *program, NO_COLOR="1")
+def test_no_colour(program: str, tmp_path: Path) -> None:
+    text = on_terminal("--nproc", "2", program, folder=tmp_path, NO_COLOR="1")
     assert "\x1b[3" not in text
     assert sorted(row for row in screen(text) if "done" in row) == [
         "[rank 0] 100% done",
@@ -97,6 +104,6 @@ def test_no_colour(program: tuple[str, str]) -> None:
     ]
 
 
-def test_an_attached_rank_has_the_terminal(program: tuple[str, str]) -> None:
-    rows = screen(on_terminal("--nproc", "2", "--attach", "0", *program))
+def test_an_attached_rank_has_the_terminal(program: str, tmp_path: Path) -> None:
+    rows = screen(on_terminal("--nproc", "2", "--attach", "0", program, folder=tmp_path))
     assert "\x1b[1mbold" in rows and "\x1b[33m[rank 1] \x1b[0m\x1b[1mbold\x1b[0m" in rows

@@ -60,7 +60,7 @@ def test_ranks_train_what_one_process_trains(comm, launcher):
     else:
         done = subprocess.run(
             [_mpiexec(), "-n", "2", sys.executable, script],
-            capture_output=True, text=True, timeout=60,
+            capture_output=True, text=True, timeout=180,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -76,7 +76,7 @@ def test_the_command(launcher, tmp_path):
     command = ["demo", "--epochs", "1", "--nproc", "2", "--comm", "tcp", "--out", str(out)]
     done = subprocess.run(
         [sys.executable, "-m", "tensorbus", *command],
-        capture_output=True, text=True, timeout=100,
+        capture_output=True, text=True, timeout=240,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "TENSORBUS_MARK": launcher.mark},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -21,7 +21,7 @@ QUICK = "fork"
 
 
 def reduce(rank: int, file: str, size: int, folder: str) -> None:
-    dist.init_process_group("tcp", f"file://{file}", rank=rank, world_size=size, timeout=20)
+    dist.init_process_group("tcp", f"file://{file}", rank=rank, world_size=size, timeout=120)
     x = torch.tensor([rank + 1])
     dist.all_reduce(x)
     dist.destroy_process_group()

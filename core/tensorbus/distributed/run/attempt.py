@@ -24,6 +24,8 @@ _RECENT = 10.0
 _BETTER_NEWS = 1.0
 """Seconds to wait for another failure where all that failed blame another rank."""
 _DRAIN = 2.0
+_READ = 1.0
+"""Seconds to wait for the last words of a rank that has ended: who failed first is read there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,7 @@ class Attempt:
         """End all but those that began to fail before the first one that ended."""
         for rank in self.ranks:
             if rank.code:
-                rank.drained(0.3)
+                rank.drained(_READ)
         here = any(rank.code for rank in self.ranks)
         stop = time.monotonic() + _BETTER_NEWS
         while here and self._guilt()[0] and not self._suspects(self._guilt()):
