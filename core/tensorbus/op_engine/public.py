@@ -186,7 +186,8 @@ def install(cls: type) -> None:
         show_in("tensorbus", [(f"Tensor.{name}", method)])
         setattr(cls, name, Lazy(name, method.make) if isinstance(method, Lazy) else method)
     for name in documented()["Tensor"].difference(dir(cls)):
-        setattr(cls, name, Absent(name))
+        if not name.startswith("_"):  # Python and other libraries ask for protocols
+            setattr(cls, name, Absent(name))
 
 
 __all__ = ["FUNCTIONS", "METHODS", "Lazy", "install", "public", "show_signature", "with_out"]

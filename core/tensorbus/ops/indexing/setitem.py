@@ -13,6 +13,7 @@ from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import check_history, check_write, rebase, record_as
+from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import converted, fitted
 from tensorbus.rows.layouts import broadcast_shapes
@@ -110,3 +111,11 @@ def fill(input: Tensor, value: Any) -> Tensor:
 def zero_(self: Tensor) -> Tensor:
     """Write zeros everywhere."""
     return record_as(fill_(self, 0), "ZeroBackward0")
+
+
+def _delitem(self: Tensor, index: Any) -> None:
+    """Refused: tensors do not change their size by index."""
+    raise TypeError("Tensor does not support deleting items")
+
+
+METHODS["__delitem__"] = _delitem
