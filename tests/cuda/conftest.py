@@ -20,6 +20,12 @@ elif PLACE != "gpu":
     collect_ignore_glob = ["test_*.py"]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Kernels are compiled in each of these tests: they have the time of the slow lane."""
+    for item in items:
+        item.add_marker("slow")
+
+
 @pytest.fixture(scope="session")
 def backend():
     """The backend itself; its arrays are CuPy's."""

@@ -1,7 +1,8 @@
 """Pointwise kernels, one launch each, from the expressions of the generator.
 
 CuPy's own functions send integer remainders through double, round quotients that float ``//`` must
-not, and leave shifts beyond the width to the hardware. Complex numbers are left to them.
+not, and leave shifts beyond the width to the hardware. Complex numbers are left to them, but for
+quotients, which come out NaN where a divisor is infinite.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ def pointwise_kernel(op: str, dtype: dtype) -> Kernel | None:
     if op == "where":
         return _where(dtype)
     if dtype.is_complex:
-        return None
+        return _complex_div(dtype) if op == "div" else None
     found = expression(op, dtype)
     if found is None:
         return None
@@ -57,3 +58,28 @@ def _where(dtype: dtype) -> Kernel:
         return kernel(c, x, y) if out is None else kernel(c, x, y, out)
 
     return where
+
+
+# By the ratio of the divisor's parts, as NumPy and PyTorch divide: no square can overflow.
+QUOTIENT = """
+template <class T, class Z> FUNCTION Z quotient(Z x, Z y) {
+    T a = x.real(), b = x.imag(), c = y.real(), d = y.imag();
+    if (fabs(c) >= fabs(d)) {
+        if (c == 0 && d == 0) return Z(a / fabs(c), b / fabs(c));
+        T ratio = d / c, scale = (T)1 / (c + d * ratio);
+        return Z((a + b * ratio) * scale, (b - a * ratio) * scale);
+    }
+    T ratio = c / d, scale = (T)1 / (d + c * ratio);
+    return Z((a * ratio + b) * scale, (b * ratio - a) * scale);
+}
+"""
+
+
+def _complex_div(dtype: dtype) -> Kernel:
+    own, part = dtype.name, "f32" if dtype.name == "complex64" else "f64"
+    return _binary(
+        elementwise(
+            f"{own} x, {own} y", f"{own} z", f"z = quotient<{part}>(x, y)", "tensorbus_div",
+            QUOTIENT,
+        )
+    )  # fmt: skip

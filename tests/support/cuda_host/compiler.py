@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ KERNEL = re.compile(
     r'extern\s*"C"\s*__global__\s+void\s+(?:__launch_bounds__\(.*?\)\s*)?(\w+)\s*\('
 )
 MEETING = re.compile(r"__syncthreads|__syncwarp|__shfl|cooperative")
+
+DYNAMIC = re.compile(r"extern\s+__shared__\s+([\w ]+?)\s+(\w+)\s*\[\s*\]\s*;")
 
 HEADERS = ("complex.cuh", "carray.cuh", "atomics.cuh", "math_constants.h", "float16.cuh")
 
@@ -38,20 +41,23 @@ def install() -> None:
     compiler._compile_using_nvrtc_no_warning = _compile
 
 
-def _compile(source: str, options: tuple[str, ...] = (), *rest: Any, **named: Any) -> Any:
-    if not source.strip():
-        raise ValueError("an empty kernel")
+def _compile(
+    source: str, options: tuple[str, ...] = (), architecture: Any = None, file: str = "",
+    instances: Sequence[str] | None = None, *_: Any,
+) -> tuple[bytes, dict[str, str] | None]:  # fmt: skip
     texts.append((source, options))
-    code = host_library(source, options)
-    return b"HOSTCODE" + len(code).to_bytes(8, "little") + code, None
+    names = {expression: f"instance{k}" for k, expression in enumerate(instances or ())}
+    code = host_library(source, options, names)
+    return b"HOSTCODE" + len(code).to_bytes(8, "little") + code, names or None
 
 
-def host_library(source: str, options: tuple[str, ...]) -> bytes:
-    """The shared library of a text's kernels."""
-    text = source
-    for name in dict.fromkeys(KERNEL.findall(source)):
+def host_library(source: str, options: tuple[str, ...], instances: Mapping[str, str]) -> bytes:
+    """The shared library of a text's kernels, and of *instances* of templates by their names."""
+    text = DYNAMIC.sub(r"\1 *\2 = reinterpret_cast<\1 *>(host_shared);", source)
+    kernels = {name: name for name in KERNEL.findall(source)}
+    for kernel, name in {**kernels, **instances}.items():
         alone = "CUPY_FOR" in source and not MEETING.search(source)
-        text += f"\n{'HOST_ONE' if alone else 'HOST_FIBERS'}({name})\n"
+        text += f"\n{'HOST_ONE' if alone else 'HOST_FIBERS'}({name}, ({kernel}))\n"
     includes = tuple(o for o in options if o.startswith("-I") and "nvidia/cuda_runtime" not in o)
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch) / "kernel.so"

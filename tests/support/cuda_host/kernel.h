@@ -28,6 +28,9 @@ struct host_index {
 static host_index threadIdx, blockIdx, blockDim, gridDim;
 static const int warpSize = 32;
 
+/* Where a kernel says "extern __shared__" (compiler.py). */
+alignas(16) static char host_shared[232448];
+
 extern "C" void host_barrier(void);
 extern "C" void host_block(int count, void (*body)(int), void (*enter)(int));
 #define __syncthreads() host_barrier()
@@ -59,6 +62,7 @@ static inline unsigned long long __umul64hi(unsigned long long a, unsigned long 
     return (unsigned __int128)a * b >> 64;
 }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
 static inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 
 template <class T> static inline T host_exchange(T *p, T made) {
@@ -86,17 +90,17 @@ static void host_call(void (*f)(A...), void **p, std::index_sequence<I...>) {
 template <class... A> static void host_call(void (*f)(A...), void **p) {
     host_call(f, p, std::index_sequence_for<A...>());
 }
-#define HOST_ONE(NAME) \
+#define HOST_ONE(NAME, ...) \
     extern "C" void host_run_##NAME(const unsigned *g, const unsigned *b, void **p) { \
         blockDim = gridDim = {1, 1, 1}; \
-        host_call(NAME, p); \
+        host_call(__VA_ARGS__, p); \
     }
 static void **host_parameters;
 static inline void host_enter(int t) {
     threadIdx = {t % blockDim.x, t / blockDim.x % blockDim.y, t / (blockDim.x * blockDim.y)};
 }
-#define HOST_FIBERS(NAME) \
-    static void host_thread_##NAME(int t) { host_call(NAME, host_parameters); } \
+#define HOST_FIBERS(NAME, ...) \
+    static void host_thread_##NAME(int t) { host_call(__VA_ARGS__, host_parameters); } \
     extern "C" void host_run_##NAME(const unsigned *g, const unsigned *b, void **p) { \
         gridDim = {g[0], g[1], g[2]}; \
         blockDim = {b[0], b[1], b[2]}; \
