@@ -1,0 +1,1 @@
+"""What is done with the few minutes of a GPU: ``scripts/gpu``."""
