@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.util
 import re
 import subprocess
@@ -12,11 +13,15 @@ from pathlib import Path
 import pytest
 
 import tensorbus
+from tensorbus._base import absent
 from tensorbus._tools import stubs as _stubs
+from tensorbus._tools.overloads import OVERLOADS
 from tensorbus.op_engine.public import FUNCTIONS, METHODS
 
 CORE = Path(tensorbus.__file__).parents[1]
-TEXTS = {path.name: text for path, text in _stubs.stubs().items()}
+TEXTS = {
+    path.relative_to(CORE / "tensorbus").as_posix(): text for path, text in _stubs.stubs().items()
+}
 
 
 @pytest.mark.parametrize("path", _stubs.stubs(), ids=lambda p: p.name)
@@ -24,8 +29,23 @@ def test_the_files_are_what_the_functions_give(path):
     assert path.read_text("utf-8") == _stubs.stubs()[path], f"{path.name} is old: run scripts/stubs"
 
 
-def test_every_function_of_linalg_is_in_its_stub():
-    assert names_of(ast.parse(TEXTS["linalg.pyi"]).body) == set(tensorbus.linalg.__all__)
+@pytest.mark.parametrize("space", ["linalg", "nn.functional"])
+def test_every_function_of_a_namespace_is_in_its_stub(space):
+    module = importlib.import_module(f"tensorbus.{space}")
+    text = TEXTS[space.replace(".", "/") + "/__init__" * hasattr(module, "__path__") + ".pyi"]
+    documented = {n for n in absent.documented()[space] if hasattr(module, n)}
+    assert documented <= set(module.__all__) == names_of(ast.parse(text).body)
+
+
+def test_every_class_of_results_is_in_its_stub():
+    named = {n for n, c in vars(tensorbus.return_types).items() if hasattr(c, "_fields")}
+    assert "topk" in named
+    assert names_of(ast.parse(TEXTS["return_types.pyi"]).body) == named
+
+
+def test_forms_of_a_signature_are_of_functions_that_are_there():
+    for name in OVERLOADS:
+        assert name in FUNCTIONS or name in METHODS, name
 
 
 def names_of(body: list[ast.stmt]) -> set[str]:
@@ -53,7 +73,7 @@ def test_every_public_name_of_the_package_is_in_its_stub():
 def test_every_member_of_tensor_is_in_its_stub():
     (tensor,) = (
         node
-        for node in ast.parse(TEXTS["tensor.pyi"]).body
+        for node in ast.parse(TEXTS["_tensor/tensor.pyi"]).body
         if isinstance(node, ast.ClassDef) and node.name == "Tensor"
     )
     slots = {"_a", "_b", "_c", "_e", "_g", "_k", "_r", "_s", "_v"}
@@ -104,6 +124,16 @@ for row in x:
     row.add_(1).mul_(2)
 loader = torch.utils.data.DataLoader([1, 2, 3], batch_size=2)
 values, indices = x.max(dim=1)
+greatest: Tensor = torch.max(x, 1).values + torch.max(x, y) + x.max()
+order: Tensor = x.sort().indices + torch.topk(x, k=2, dim=0).indices + x.median(1).indices
+chosen: Tensor = x[0] + x[..., None] + x[x > 0] + torch.where(x > 0, x, 0) + x.view(3, 2)
+coordinates: tuple[Tensor, ...] = torch.where(x > 0) + x.nonzero(as_tuple=True)
+named: torch.return_types.max = torch.max(x, dim=1, keepdim=True)
+made: Tensor = torch.zeros(2, dtype=float, device=0, layout=torch.strided, requires_grad=True)
+moved: Tensor = x.to("cpu", torch.float64, copy=True).to(dtype=torch.float32).to(y)
+kind: str = x.type()
+active: Tensor = nn.functional.gelu(nn.functional.relu(x), approximate="tanh")
+fit: Tensor = nn.functional.softmax(nn.functional.mse_loss(x, y, reduction="sum"), dim=-1)
 size: int = x.size(-1)
 strides: tuple[int, ...] = x.stride()
 length: Tensor = torch.linalg.norm(x, dim=-1, keepdim=True, dtype=torch.float64, out=y)
@@ -148,6 +178,15 @@ torch.linalg.cross(x, x, axes=0)  # call-arg
 torch.linalg.matrix_power(x, 2, out="x")  # arg-type
 words: str = torch.linalg.vecdot(x, x)  # assignment
 x.relu_().shape.ndim  # attr-defined
+torch.max(x, 1).value  # attr-defined
+torch.sort(x).indexes  # attr-defined
+part: str = x[0]  # assignment
+torch.zeros(2, dtype="float32")  # arg-type
+torch.zeros(2, device=torch.float32)  # arg-type
+torch.ones(2, grad=True)  # call-arg
+nn.functional.rleu(x)  # attr-defined
+nn.functional.relu([1.0])  # arg-type
+nn.functional.gelu(x, approx="tanh")  # call-arg
 
 
 @torch.no_grad()

@@ -20,9 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import tensorbus
+from tensorbus import return_types
 from tensorbus._base import dtypes
 from tensorbus._tensor import tensor as _tensor
-from tensorbus.op_engine.public import FUNCTIONS, METHODS, Lazy
+from tensorbus._tools.overloads import forms
+from tensorbus.op_engine.public import FUNCTIONS, METHODS, Lazy, signature_with_out
 from tensorbus.rows.registry import ROWS
 
 HEADER = "# Made by scripts/stubs from the functions and methods in core/tensorbus: not edited.\n"
@@ -30,7 +32,8 @@ HEADER = "# Made by scripts/stubs from the functions and methods in core/tensorb
 _PROTOCOL = {
     "__abs__": "Tensor", "__bool__": "bool", "__complex__": "complex", "__contains__": "bool",
     "__float__": "float", "__hash__": "int", "__index__": "int", "__int__": "int",
-    "__iter__": "Iterator[Tensor]", "__len__": "int", "__neg__": "Tensor", "__nonzero__": "bool",
+    "__getitem__": "Tensor", "__iter__": "Iterator[Tensor]", "__len__": "int",
+    "__neg__": "Tensor", "__nonzero__": "bool", "__pos__": "Tensor",
 }  # fmt: skip
 """What Python expects of a method whose own text does not say it."""
 
@@ -42,16 +45,23 @@ _OPERATORS.update(dict.fromkeys(_COMPARISONS, ""), __matmul__="", __rmatmul__="r
 
 _OWN = {
     "Any": ("typing", "Any"),
+    "Literal": ("typing", "Literal"),
+    "NamedTuple": ("typing", "NamedTuple"),
     "Iterator": ("collections.abc", "Iterator"),
     "Self": ("typing", "Self"),
+    "Sequence": ("collections.abc", "Sequence"),
     "Tensor": ("tensorbus._tensor.tensor", "Tensor"),
     "_Operand": ("tensorbus._tensor.tensor", "_Operand"),
+    "device": ("tensorbus._device.device", "device"),
     "dtype": ("tensorbus._base.dtypes", "dtype"),
+    "layout": ("tensorbus._base.formats", "layout"),
+    "memory_format": ("tensorbus._base.formats", "memory_format"),
     "np": ("numpy", ""),
+    "return_types": ("tensorbus", "return_types"),
     "overload": ("typing", "overload"),
     "tensortype": ("tensorbus.ops.creation.legacy", "tensortype"),
 }
-"""The names that this module itself writes, and where they come from."""
+"""The names that this module, overloads and factories write, and where they come from."""
 
 
 def stubs() -> dict[Path, str]:
@@ -61,6 +71,8 @@ def stubs() -> dict[Path, str]:
         folder / "__init__.pyi": package_stub(),
         folder / "_tensor" / "tensor.pyi": tensor_stub(),
         folder / "linalg.pyi": functions_stub("tensorbus.linalg"),
+        folder / "nn" / "functional" / "__init__.pyi": functions_stub("tensorbus.nn.functional"),
+        folder / "return_types.pyi": results_stub(),
     }
 
 
@@ -136,6 +148,16 @@ def functions_stub(name: str) -> str:
     return file.text()
 
 
+def results_stub() -> str:
+    """The classes of results with named parts."""
+    classes = {n: c for n, c in vars(return_types).items() if hasattr(c, "_fields")}
+    file = _File("tensorbus.return_types", classes)
+    for name, cls in sorted(classes.items()):
+        file.lines.append(f"class {name}({file.name('NamedTuple')}):")
+        file.lines += [f"    {field}: {file.annotation('Tensor')}" for field in cls._fields]
+    return file.text()
+
+
 class _File:
     """The text of one stub: what it defines, and the imports that its annotations need."""
 
@@ -148,7 +170,7 @@ class _File:
 
     def name(self, name: str, module: str = "") -> str:
         """A name in an annotation of *module* (or of this one), as the file has to write it."""
-        origin = _origins(module).get(name) if module else _OWN.get(name)
+        origin = (_origins(module).get(name) if module else None) or _OWN.get(name)
         if origin is None and not hasattr(builtins, name):
             raise NameError(f"{module}: an annotation names {name!r}, which nothing there defines")
         source, original = origin or ("builtins", name)
@@ -255,15 +277,19 @@ def _define(
 
     *result* replaces what the function itself says of its result.
     """
-    overloads = typing.get_overloads(inspect.unwrap(f))
-    module, indent = _home(f), "    " if first else ""
+    overloads = typing.get_overloads(inspect.unwrap(f)) or forms(name, bool(first))
+    indent = "    " if first else ""
+    with_out = "out" in inspect.signature(f).parameters
     doc = _summary(f) if first != "cls" else ""
     for variant in overloads or [f]:
         if overloads:
             file.lines.append(f"{indent}@{file.name('overload')}")
-        text = inspect.signature(variant).return_annotation
-        note = file.annotation(result) if result else _annotation(file, text, module)
-        parameters = ", ".join(_parameters(file, variant, first))
+        signature = inspect.signature(variant)
+        if overloads and with_out:
+            signature = signature_with_out(variant)
+        text = signature.return_annotation
+        note = file.annotation(result) if result else _annotation(file, text, _home(variant))
+        parameters = ", ".join(_parameters(file, variant, first, signature))
         line = f"{indent}def {name}({parameters}) -> {note}:"
         file.lines += [line, f'{indent}    """{doc}"""'] if doc else [f"{line} ..."]
 
@@ -279,10 +305,12 @@ def _annotation(file: _File, given: Any, module: str) -> str:
     return file.annotation(given, module) if said else file.annotation("Any")
 
 
-def _parameters(file: _File, f: Callable[..., Any], first: str) -> list[str]:
+def _parameters(
+    file: _File, f: Callable[..., Any], first: str, signature: inspect.Signature
+) -> list[str]:
     module = _home(f)
     form = ROWS[f.__name__.strip("_")].form if f.__name__.strip("_") in ROWS else ""
-    parameters = list(inspect.signature(f).parameters.values())
+    parameters = list(signature.parameters.values())
     written = []
     if first:
         parameters = [p for p in parameters if p.name != "out"]
@@ -304,6 +332,8 @@ def _parameters(file: _File, f: Callable[..., Any], first: str) -> list[str]:
         else:
             default = "" if p.default is p.empty else f" = {_default(p.default)}"
         written.append(f"{mark}{p.name}: {note}{default}")
+        if p.kind is p.POSITIONAL_ONLY:
+            written = [w for w in written if w != "/"] + ["/"]
     return written
 
 

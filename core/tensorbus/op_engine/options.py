@@ -25,7 +25,15 @@ from tensorbus.rows.layouts import empty_in_layout, strides_in_format
 
 COMMON = ("dtype", "layout", "device", "requires_grad", "pin_memory")
 
-_ANNOTATIONS = {"requires_grad": "bool", "pin_memory": "bool", "out": "Tensor | None"}
+_ANNOTATIONS = {
+    "dtype": "dtype | type | None",
+    "layout": "layout | None",
+    "device": "device | str | int | None",
+    "requires_grad": "bool",
+    "pin_memory": "bool",
+    "memory_format": "memory_format | None",
+    "out": "Tensor | None",
+}
 
 
 def check_flag(function: str, name: str, value: Any) -> bool:
@@ -158,7 +166,7 @@ def _signature(make: Callable[..., Any], taken: tuple[str, ...]) -> inspect.Sign
             option,
             inspect.Parameter.KEYWORD_ONLY,
             default=False if _ANNOTATIONS.get(option) == "bool" else None,
-            annotation=_ANNOTATIONS.get(option, "Any"),
+            annotation=_ANNOTATIONS[option],
         )
         for option in taken
     ]

@@ -96,11 +96,12 @@ def with_out(
             kwargs["out"] = out
         return write_out(late.call(*args, **kwargs), out, name, wanted)
 
-    show_signature(call, _signature_with_out)
+    show_signature(call, signature_with_out)
     return call
 
 
-def _signature_with_out(f: Callable[..., Any]) -> inspect.Signature:
+def signature_with_out(f: Callable[..., Any]) -> inspect.Signature:
+    """The signature of the function with ``out=``."""
     signature = inspect.signature(f)
     out_parameter = inspect.Parameter(
         "out",
@@ -190,4 +191,13 @@ def install(cls: type) -> None:
             setattr(cls, name, Absent(name))
 
 
-__all__ = ["FUNCTIONS", "METHODS", "Lazy", "install", "public", "show_signature", "with_out"]
+__all__ = [
+    "FUNCTIONS",
+    "METHODS",
+    "Lazy",
+    "install",
+    "public",
+    "show_signature",
+    "signature_with_out",
+    "with_out",
+]

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.public_place import show_in as _show_in
+from tensorbus.nn.functional import activations, losses, probabilities
 from tensorbus.nn.functional.activations import *  # noqa: F403
 from tensorbus.nn.functional.adaptive import (
     adaptive_avg_pool1d,
@@ -73,3 +74,6 @@ __all__ = [
     "pixel_unshuffle",
     "rms_norm",
 ]
+__all__ += activations.__all__
+__all__ += losses.__all__
+__all__ += probabilities.__all__

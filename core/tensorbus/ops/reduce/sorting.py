@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tensorbus import return_types
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.node import name_node
@@ -90,7 +91,9 @@ _BY_INDEX_OR_BOTH = ("dim, keepdim=", "other", "")
 # -- sorted ----------------------------------------------------------------------------------
 @public(out=True)
 @composed(node="SortBackward0", layout="order", operands=1)
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+def sort(
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False
+) -> return_types.sort:
     """(values, indices) in order along a dimension; NaN counts as largest. Always stable.
 
     >>> import tensorbus
@@ -126,7 +129,9 @@ def msort(input: Tensor) -> Tensor:
 
 @public(out=True)
 @composed(node="TopkBackward0")
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+def topk(
+    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> return_types.topk:
     """(values, indices) of the *k* largest, or smallest, along a dimension, in order."""
     x, d = _lined(input, dim)
     _refuse_complex(" topk", input)
@@ -161,7 +166,7 @@ def _reducible(name: str, x: Tensor, dim: int) -> tuple[Tensor, int]:
 
 @public(out=True)
 @composed(node="KthvalueBackward0")
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue:
     """(values, indices) of the *k*-th smallest along a dimension; *k* counts from 1."""
     x, d = _reducible("kthvalue", input, dim)
     if input._k.dtype is dtypes.bool and input._s:
@@ -226,7 +231,7 @@ def _middle(name: str, made: Any, input: Tensor, dim: Any, keepdim: bool) -> Any
 
 @public(out=True)
 @composed(node="ModeBackward0")
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode:
     """(values, indices) of the most frequent value, the smallest of several; its last place."""
     x, d = _reducible("mode", input, dim)
     plain = x.detach()
@@ -311,7 +316,9 @@ def min(
 
 @public(out=True)
 @composed(node="AminmaxBackward0")
-def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+def aminmax(
+    input: Tensor, *, dim: int | None = None, keepdim: bool = False
+) -> return_types.aminmax:
     """(min, max) of all elements or along a dimension."""
     if dim is None:
         if not input._s.numel():
@@ -350,13 +357,13 @@ def _running(name: str, made: Any, input: Tensor, dim: int) -> Any:
 
 @public(out=True)
 @composed(node="CummaxBackward0")
-def cummax(input: Tensor, dim: int) -> Any:
+def cummax(input: Tensor, dim: int) -> return_types.cummax:
     """(values, indices) of the largest element so far; its last place among equals."""
     return _running("cummax", _cummax, input, dim)
 
 
 @public(out=True)
 @composed(node="CumminBackward0")
-def cummin(input: Tensor, dim: int) -> Any:
+def cummin(input: Tensor, dim: int) -> return_types.cummin:
     """(values, indices) of the smallest element so far; its last place among equals."""
     return _running("cummin", _cummin, input, dim)

@@ -1,0 +1,153 @@
+# Made by scripts/stubs from the functions and methods in core/tensorbus: not edited.
+
+from typing import Any
+from tensorbus._tensor.tensor import Tensor
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean over windows of (N, C, L) chosen so that the result has a given length."""
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean over windows chosen so that the result has a given size."""
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maximum over windows of (N, C, L) chosen so that the result has a given length."""
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maximum over windows chosen so that the result has a given size."""
+def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
+    """The mean over windows of (N, C, L) or (C, L)."""
+def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
+    """The mean over windows of the planes."""
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
+    """Channels (dimension 1) with mean 0 and variance 1 over all other dimensions, then scaled."""
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``x1 A x2 + b`` for each output: weight is (out, in1, in2)."""
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
+    """Cross-correlation of (N, C, L) or (C, L) with (O, C / groups, k)."""
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
+    """Cross-correlation of (N, C, H, W) or (C, H, W) with (O, C / groups, kh, kw)."""
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:
+    """The transpose of ``conv1d``."""
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:
+    """The transpose of ``conv2d``: (N, C, H, W) with (C, O / groups, kh, kw)."""
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
+    """``nll_loss`` of ``log_softmax``; targets are class numbers, or probabilities of all classes."""
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
+    """The rows of *weight* that integers name; the row *padding_idx* gets no gradient."""
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
+    """Groups of channels with mean 0 and variance 1 for each sample, then scaled by channel."""
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
+    """Each channel of each sample with mean 0 and variance 1, then scaled by channel."""
+def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
+    """The last dimensions with mean 0 and variance 1, then scaled."""
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input @ weight.T + bias``: (..., in) with (out, in) gives (..., out)."""
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
+    """The maximum over windows of (N, C, L) or (C, L)."""
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
+    """The maximum over windows of the planes, and its index where asked for."""
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None, reduction: str = 'mean') -> Tensor:
+    """The negated log-probability of each row's class, averaged by the classes' weights."""
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """1 at the index that each integer names, in a new last dimension."""
+def pad(input: Tensor, pad: Any, mode: str = 'constant', value: float | None = None) -> Tensor:
+    """A border around the last dimensions; negative widths cut."""
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(..., C * r * r, H, W) to (..., C, H * r, W * r)."""
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(..., C, H * r, W * r) to (..., C * r * r, H, W)."""
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """The last dimensions divided by their root mean square, then scaled."""
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps the mean and the variance of SELU's outputs (arXiv:1706.02515)."""
+def celu(input: Tensor, alpha: complex = 1.0, inplace: bool = False) -> Tensor:
+    """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero elements with probability *p* while training, and scale the others."""
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of (N, C, L) or (C, L)."""
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of (N, C, H, W)."""
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of (N, C, D, H, W)."""
+def elu(input: Tensor, alpha: complex = 1.0, inplace: bool = False) -> Tensor:
+    """The values, those below 0 as ``alpha * (exp(x) - 1)``."""
+def gelu(input: Tensor, *, approximate: str = 'none') -> Tensor:
+    """``x`` times the normal distribution function at ``x``, exact or by ``tanh``."""
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """One half times the sigmoid of the other half."""
+def hardshrink(input: Tensor, lambd: complex = 0.5) -> Tensor:
+    """The values outside [-lambd, lambd], else 0."""
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """``clamp(x / 6 + 1 / 2, 0, 1)``."""
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * hardsigmoid(x)``."""
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """The values cut to [min_val, max_val]."""
+def leaky_relu(input: Tensor, negative_slope: complex = 0.01, inplace: bool = False) -> Tensor:
+    """The values, those below 0 times *negative_slope*."""
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """``log(softmax(input))`` along a dimension, without overflow."""
+def logsigmoid(input: Tensor) -> Tensor:
+    """``log(sigmoid(x))`` without overflow."""
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * tanh(softplus(x))``."""
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """The values divided by their norm along a dimension or several, at least *eps*."""
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """``leaky_relu`` with a slope that is learnt, one for all or one for each channel."""
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``max(input, 0)``."""
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """The values cut to [0, 6]."""
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``elu`` with the scale and alpha that keep mean and variance (arXiv:1706.02515)."""
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """``1 / (1 + exp(-input))``, element by element; *out* receives the result where given."""
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``x * sigmoid(x)``."""
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """``exp(input) / sum(exp(input))`` along a dimension."""
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """``softmax`` of the negated values."""
+def softplus(input: Tensor, beta: complex = 1, threshold: complex = 20) -> Tensor:
+    """``log(1 + exp(beta * x)) / beta``, and ``x`` itself above the threshold."""
+def softshrink(input: Tensor, lambd: complex = 0.5) -> Tensor:
+    """The values moved by *lambd* towards 0, no further than 0."""
+def softsign(input: Tensor) -> Tensor:
+    """``x / (1 + |x|)``."""
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The hyperbolic tangent, element by element; *out* receives the result where given."""
+def tanhshrink(input: Tensor) -> Tensor:
+    """``x - tanh(x)``."""
+def threshold(input: Tensor, threshold: complex, value: complex, inplace: bool = False) -> Tensor:
+    """The values above *threshold*, else *value*."""
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: str = 'mean') -> Tensor:
+    """``1 - cos`` for target 1, what the cosine exceeds the margin by for -1."""
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
+    """The cosine of the angle between vectors along a dimension."""
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = 'mean') -> Tensor:
+    """The distance itself for target 1, what it lacks of the margin for -1."""
+def huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
+    """``smooth_l1_loss`` times *delta*."""
+def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
+    """The mean of absolute differences."""
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: str = 'mean') -> Tensor:
+    """``max(0, -target * (input1 - input2) + margin)``."""
+def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
+    """The mean of squared differences."""
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
+    """The p-norm of the differences along the last dimension."""
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = 'mean', beta: float = 1.0) -> Tensor:
+    """Squares of differences below *beta*, absolute values beyond."""
+def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = 'mean') -> Tensor:
+    """``log(1 + exp(-target * input))``."""
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-06, swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = 'mean') -> Tensor:
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``."""
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = 'mean') -> Tensor:
+    """Cross-entropy of probabilities; logarithms are cut at -100."""
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
+    """``binary_cross_entropy`` of ``sigmoid(input)``, without overflow."""
+def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = 'mean', log_target: bool = False) -> Tensor:
+    """The Kullback-Leibler divergence of log-probabilities *input* from *target*."""
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-08, reduce: Any = None, reduction: str = 'mean') -> Tensor:
+    """The negated log-likelihood of Poisson counts."""
+
+__all__ = ['adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'avg_pool1d', 'avg_pool2d', 'batch_norm', 'bilinear', 'conv1d', 'conv2d', 'conv_transpose1d', 'conv_transpose2d', 'cross_entropy', 'embedding', 'group_norm', 'instance_norm', 'layer_norm', 'linear', 'max_pool1d', 'max_pool2d', 'nll_loss', 'one_hot', 'pad', 'pixel_shuffle', 'pixel_unshuffle', 'rms_norm', 'alpha_dropout', 'celu', 'dropout', 'dropout1d', 'dropout2d', 'dropout3d', 'elu', 'gelu', 'glu', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'leaky_relu', 'log_softmax', 'logsigmoid', 'mish', 'normalize', 'prelu', 'relu', 'relu6', 'selu', 'sigmoid', 'silu', 'softmax', 'softmin', 'softplus', 'softshrink', 'softsign', 'tanh', 'tanhshrink', 'threshold', 'cosine_embedding_loss', 'cosine_similarity', 'hinge_embedding_loss', 'huber_loss', 'l1_loss', 'margin_ranking_loss', 'mse_loss', 'pairwise_distance', 'smooth_l1_loss', 'soft_margin_loss', 'triplet_margin_loss', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'kl_div', 'poisson_nll_loss']
