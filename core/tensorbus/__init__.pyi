@@ -7,6 +7,8 @@ from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Sequence
 from typing import Any
+from typing import Literal
+from typing import overload
 from tensorbus import accelerator as accelerator
 from tensorbus import autograd as autograd
 from tensorbus import cli as cli
@@ -177,13 +179,13 @@ def amax(input: Tensor, dim: _int | Sequence[_int] | None = (), keepdim: _bool =
     """The largest value over some dimensions; the gradient is shared among equals."""
 def amin(input: Tensor, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The smallest value over some dimensions; the gradient is shared among equals."""
-def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: Any = None) -> Any:
+def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: Any = None) -> return_types.aminmax:
     """(min, max) of all elements or along a dimension."""
 def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of a complex number; of a real one pi where it is negative, else 0."""
 def any(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether any element is true."""
-def arange(start: Any = None, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def arange(start: Any = None, end: Any = None, step: Any = 1, *, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """``start``, ``start + step``... before ``end``; int64 where all three are integers."""
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The arc cosine, element by element; *out* receives the result where given."""
@@ -243,11 +245,23 @@ def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic tangent, element by element; *out* receives the result where given."""
 def atanh_(input: Tensor) -> Tensor:
     """In-place version of ``atanh``: the method as a function."""
-def atleast_1d(*tensors: Any) -> Any:
+@overload
+def atleast_1d(tensor: Tensor, /) -> Tensor:
     """The tensors, those of no dimension as vectors of one element."""
-def atleast_2d(*tensors: Any) -> Any:
+@overload
+def atleast_1d(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors, those of no dimension as vectors of one element."""
+@overload
+def atleast_2d(tensor: Tensor, /) -> Tensor:
     """The tensors, those of fewer than two dimensions as matrices of one row."""
-def atleast_3d(*tensors: Any) -> Any:
+@overload
+def atleast_2d(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors, those of fewer than two dimensions as matrices of one row."""
+@overload
+def atleast_3d(tensor: Tensor, /) -> Tensor:
+    """The tensors, those of fewer than three dimensions with new ones of size 1."""
+@overload
+def atleast_3d(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors, those of fewer than three dimensions with new ones of size 1."""
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
@@ -343,9 +357,9 @@ def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, 
     """The covariance matrix of variables in rows, observations in columns."""
 def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The vector product along a dimension of size 3: the given one, or the first such."""
-def cummax(input: Tensor, dim: _int, *, out: Any = None) -> Any:
+def cummax(input: Tensor, dim: _int, *, out: Any = None) -> return_types.cummax:
     """(values, indices) of the largest element so far; its last place among equals."""
-def cummin(input: Tensor, dim: _int, *, out: Any = None) -> Any:
+def cummin(input: Tensor, dim: _int, *, out: Any = None) -> return_types.cummin:
     """(values, indices) of the smallest element so far; its last place among equals."""
 def cumprod(input: Tensor, dim: _int, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """Running products along a dimension; integers give int64."""
@@ -389,13 +403,13 @@ def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along dimension 2."""
 def einsum(*args: Any) -> Tensor:
     """Products of tensors summed over the letters that the result does not name."""
-def empty(*size: Any, out: Tensor | None = None, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def empty(*size: Any, out: Tensor | None = None, memory_format: memory_format | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of any values: ``empty(2, 3)``, ``empty((2, 3))`` or ``empty(size=(2, 3))``."""
-def empty_like(input: Tensor, *, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def empty_like(input: Tensor, *, memory_format: memory_format | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of any values in the shape of another tensor, with its dtype and device if not given."""
-def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A dense tensor of any values whose dimensions lie in the given order, outermost first."""
-def empty_strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def empty_strided(size: Any, stride: Any, *, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of any values with the given strides, in elements."""
 def eq(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input == other``; the operands broadcast."""
@@ -423,7 +437,7 @@ def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``exp(input) - 1``, exact near 0, element by element; *out* receives the result where given."""
 def expm1_(input: Tensor) -> Tensor:
     """In-place version of ``expm1``: the method as a function."""
-def eye(n: _int, m: _int | None = None, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def eye(n: _int, m: _int | None = None, *, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """The matrix (n, m or n) with ones on its diagonal and zeros elsewhere."""
 def fill(input: Tensor, value: Any) -> Tensor:
     """One value everywhere, in a copy: a number, or a 0-dim tensor."""
@@ -461,9 +475,9 @@ def frac_(input: Tensor) -> Tensor:
     """In-place version of ``frac``: the method as a function."""
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A CPU tensor over a NumPy array's own memory: changes to one show in the other."""
-def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor with one value everywhere, whose dtype the value decides."""
-def full_like(input: Tensor, fill_value: Any, *, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def full_like(input: Tensor, fill_value: Any, *, memory_format: memory_format | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """One value in the shape of another tensor, with its dtype and device if not given."""
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor:
     """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``: one element for each index."""
@@ -543,7 +557,7 @@ def isreal(input: Tensor) -> Tensor:
     """Where a value has no imaginary part: everywhere, unless the dtype is complex."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: every element of *input* times all of *other*."""
-def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> Any:
+def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> return_types.kthvalue:
     """(values, indices) of the *k*-th smallest along a dimension; *k* counts from 1."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The least common multiples of integers; the operands broadcast."""
@@ -563,7 +577,7 @@ def less_equal(input: _Operand, other: _Operand, *, out: Tensor | None = None) -
     """``input <= other``; the operands broadcast."""
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the absolute value of the gamma function, element by element; *out* receives the result where given."""
-def linspace(start: Any, end: Any, steps: _int, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def linspace(start: Any, end: Any, steps: _int, *, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """*steps* numbers from *start* to *end*, both included, in equal distances."""
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The natural logarithm, element by element; *out* receives the result where given."""
@@ -601,7 +615,7 @@ def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None
     """``log(input / (1 - input))``; *input* is cut to [eps, 1 - eps] where *eps* is given."""
 def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
     """In-place version of ``logit``: the method as a function."""
-def logspace(start: Any, end: Any, steps: _int, base: _float = 10.0, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def logspace(start: Any, end: Any, steps: _int, base: _float = 10.0, *, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """*base* to the power of *steps* exponents from *start* to *end*, both included."""
 def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """``log(sum(exp(input)))`` over some dimensions, without overflow."""
@@ -619,23 +633,41 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     """The matrix product; vectors count as rows or columns, leading dimensions broadcast."""
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied with itself *n* times, n >= 0."""
-def max(input: Tensor, dim: _int | Tensor = ..., keepdim: _bool = False, *, other: Tensor = ..., out: Any = None) -> Any:
+@overload
+def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The largest element; with *dim* (values, indices), the first among equals."""
+@overload
+def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The largest element; with *dim* (values, indices), the first among equals."""
+@overload
+def max(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Any = None) -> return_types.max:
     """The largest element; with *dim* (values, indices), the first among equals."""
 def maximum(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The larger of both, NaN where either is; the operands broadcast."""
 def mean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The mean of all elements, or over some dimensions; floating point or complex only."""
-def median(input: Tensor, dim: _int = ..., keepdim: _bool = False, *, out: Any = None) -> Any:
+@overload
+def median(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The lower median, NaN if any element is; with *dim* (values, indices)."""
+@overload
+def median(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Any = None) -> return_types.median:
     """The lower median, NaN if any element is; with *dim* (values, indices)."""
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Coordinates of all points of a grid, one tensor for each of the given vectors."""
-def min(input: Tensor, dim: _int | Tensor = ..., keepdim: _bool = False, *, other: Tensor = ..., out: Any = None) -> Any:
+@overload
+def min(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smallest element; with *dim* (values, indices), the first among equals."""
+@overload
+def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The smallest element; with *dim* (values, indices), the first among equals."""
+@overload
+def min(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Any = None) -> return_types.min:
     """The smallest element; with *dim* (values, indices), the first among equals."""
 def minimum(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The smaller of both, NaN where either is; the operands broadcast."""
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of two matrices."""
-def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> Any:
+def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> return_types.mode:
     """(values, indices) of the most frequent value, the smallest of several; its last place."""
 def moveaxis(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
     """Dimensions moved to other positions, the rest in their order."""
@@ -659,7 +691,11 @@ def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None 
     """In-place version of ``nan_to_num``: the method as a function."""
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The mean of the values that are not NaN."""
-def nanmedian(input: Tensor, dim: _int = ..., keepdim: _bool = False, *, out: Any = None) -> Any:
+@overload
+def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The lower median of what is not NaN; with *dim* (values, indices)."""
+@overload
+def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Any = None) -> return_types.nanmedian:
     """The lower median of what is not NaN; with *dim* (values, indices)."""
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum with NaN counted as 0."""
@@ -679,19 +715,23 @@ def nelement(input: Tensor) -> _int:
     """The number of elements."""
 def nextafter(input: Tensor, other: Tensor, **keywords: Any) -> Tensor:
     """The next floating point number after *input* towards *other*."""
-def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Any = None) -> Any:
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False, out: Tensor | None = None) -> Tensor:
+    """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True], out: Any = None) -> tuple[Tensor, ...]:
     """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
 def norm(input: Any, p: Any = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, out: Tensor | None = None, dtype: dtypes.dtype | None = None) -> Tensor:
     """The *p*-norm of all elements, or along some dimensions."""
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Normal random numbers with means and standard deviations given as tensors or numbers."""
 def not_equal(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input != other``; the operands broadcast."""
 def numel(input: Tensor) -> _int:
     """The number of elements."""
-def ones(*size: Any, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def ones(*size: Any, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of ones, in the shape given as numbers, a tuple, or ``size=``."""
-def ones_like(input: Tensor, *, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def ones_like(input: Tensor, *, memory_format: memory_format | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of ones in the shape of another tensor, with its dtype and device if not given."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All products of the elements of two vectors."""
@@ -713,21 +753,21 @@ def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians in degrees, element by element; *out* receives the result where given."""
 def rad2deg_(input: Tensor) -> Tensor:
     """In-place version of ``rad2deg``: the method as a function."""
-def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Uniform random numbers in [0, 1); equal seeds give equal bits on every device."""
-def rand_like(input: Tensor, *, generator: Generator | None = None, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def rand_like(input: Tensor, *, generator: Generator | None = None, memory_format: memory_format | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """``rand`` in the shape of another tensor."""
-def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Random integers in [low, high): ``randint(high, size)`` or ``randint(low, high, size)``."""
-def randint_like(input: Tensor, low: _int | Tensor = ..., high: _int | Tensor = ..., *, generator: Generator | None = None, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def randint_like(input: Tensor, low: _int | Tensor = ..., high: _int | Tensor = ..., *, generator: Generator | None = None, memory_format: memory_format | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """``randint`` in the shape of another tensor."""
-def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Random numbers of the standard normal distribution."""
-def randn_like(input: Tensor, *, generator: Generator | None = None, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def randn_like(input: Tensor, *, generator: Generator | None = None, memory_format: memory_format | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """``randn`` in the shape of another tensor."""
-def randperm(n: _int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def randperm(n: _int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A random order of 0..n-1: the order of *n* random words."""
-def range(start: Any, end: Any, step: Any = 1, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False) -> Tensor:
+def range(start: Any, end: Any, step: Any = 1, *, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False) -> Tensor:
     """Deprecated: ``start``, ``start + step``... up to and including ``end``; use ``arange``."""
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension, row-major."""
@@ -807,7 +847,7 @@ def sinh_(input: Tensor) -> Tensor:
     """In-place version of ``sinh``: the method as a function."""
 def softmax(input: Tensor, dim: _int, dtype: dtypes.dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along a dimension."""
-def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Any = None) -> Any:
+def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Any = None) -> return_types.sort:
     """(values, indices) in order along a dimension; NaN counts as largest."""
 def split(tensor: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of pieces of one size (the last may be smaller), or of the sizes listed."""
@@ -853,7 +893,7 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent, element by element; *out* receives the result where given."""
 def tanh_(input: Tensor) -> Tensor:
     """In-place version of ``tanh``: the method as a function."""
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def tensor(data: Any, *, dtype: dtype | type | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor with a copy of the data: numbers, nested sequences, arrays."""
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of that many nearly equal pieces, or of the pieces between the indices listed."""
@@ -861,7 +901,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None)
     """Products summed over pairs of dimensions: the last *dims* of *a* with the first of *b*."""
 def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """``repeat`` where missing counts are 1."""
-def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Any = None) -> Any:
+def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Any = None) -> return_types.topk:
     """(values, indices) of the *k* largest, or smallest, along a dimension, in order."""
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's main diagonal."""
@@ -873,11 +913,11 @@ def trapz(y: Tensor, x: Tensor = ..., *, dx: _complex = 1, dim: _int = -1) -> Te
     """The integral along a dimension by the trapezoidal rule."""
 def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices (..., n, m) with zeros above a diagonal, counted to the right from the main."""
-def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """The indices (2, n) on and below a diagonal of a matrix, row by row."""
 def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices (..., n, m) with zeros below a diagonal, counted to the right from the main."""
-def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """The indices (2, n) on and above a diagonal of a matrix, row by row."""
 def true_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     """``input / other``; integers give floats."""
@@ -889,9 +929,17 @@ def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of all slices of a dimension, which disappears."""
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
     """One dimension split into several; one of the sizes may be -1."""
-def unique(input: Tensor, sorted: _bool = True, return_inverse: Any = False, return_counts: Any = False, dim: _int | None = None) -> Any:
+@overload
+def unique(input: Tensor, sorted: _bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
     """The different elements in order, or slices of a dimension; with inverse and counts."""
-def unique_consecutive(input: Tensor, return_inverse: Any = False, return_counts: Any = False, dim: _int | None = None) -> Any:
+@overload
+def unique(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
+    """The different elements in order, or slices of a dimension; with inverse and counts."""
+@overload
+def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
+    """The first element of each run of equal ones; with inverse and counts."""
+@overload
+def unique_consecutive(input: Tensor, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
     """The first element of each run of equal ones; with inverse and counts."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A new dimension of size 1."""
@@ -911,7 +959,11 @@ def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along the rows; vectors are rows."""
-def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+@overload
+def where(condition: Tensor, *, out: Any = None) -> tuple[Tensor, ...]:
+    """*input* where the condition holds, else *other*; the three broadcast."""
+@overload
+def where(condition: Tensor, input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None) -> Tensor:
     """*input* where the condition holds, else *other*; the three broadcast."""
 def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input * log(other)``, 0 where *input* is 0; the operands broadcast."""
@@ -919,9 +971,9 @@ def xlogy_(input: Tensor, other: _Operand) -> Tensor:
     """In-place version of ``xlogy``: the method as a function."""
 def zero_(input: Tensor) -> Tensor:
     """In-place version of ``zero``: the method as a function."""
-def zeros(*size: Any, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def zeros(*size: Any, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of zeros, in the shape given as numbers, a tuple, or ``size=``."""
-def zeros_like(input: Tensor, *, memory_format: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def zeros_like(input: Tensor, *, memory_format: memory_format | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of zeros in the shape of another tensor, with its dtype and device if not given."""
 
 __all__ = ['Size', 'Tensor', '__version__', 'broadcast_shapes', 'can_cast', 'device', 'dtype', 'enable_grad', 'fallback_counts', 'finfo', 'get_default_device', 'get_default_dtype', 'get_fallback', 'iinfo', 'inference_mode', 'is_grad_enabled', 'is_inference_mode_enabled', 'no_grad', 'promote_types', 'result_type', 'set_default_device', 'set_default_dtype', 'set_fallback', 'set_grad_enabled']

@@ -9,14 +9,20 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
+from typing import Literal
 from typing import Self
 from typing import overload
+from tensorbus import return_types
 from tensorbus import storage as storages
 from tensorbus._base import dtypes
 from tensorbus._base import formats
+from tensorbus._base.dtypes import dtype as _dtype
+from tensorbus._base.formats import layout as _layout
+from tensorbus._base.formats import memory_format
 from tensorbus._base.modes import InferenceCell
 from tensorbus._base.size import Size
 from tensorbus._device.device import device as Device
+from tensorbus._device.device import device as _device
 from tensorbus._dispatch.kinds import Kind
 from tensorbus.autograd.node import Node
 from tensorbus.random import Generator
@@ -68,7 +74,7 @@ class Tensor:
     def __format__(self, spec: str) -> str:
         """Default object formatter."""
     def __ge__(self, other: _Operand, /) -> Tensor: ...
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Tensor:
         """Part of the tensor: a view for ints, slices, None and ``...``, else a copy."""
     def __gt__(self, other: _Operand, /) -> Tensor: ...
     def __hash__(self) -> _int:
@@ -102,7 +108,7 @@ class Tensor:
         """``-x``, element by element."""
     def __nonzero__(self) -> _bool: ...
     def __or__(self, other: _Operand, /) -> Tensor: ...
-    def __pos__(self) -> Any: ...
+    def __pos__(self) -> Tensor: ...
     def __pow__(self, other: _Operand, /) -> Tensor: ...
     def __radd__(self, other: _Operand, /) -> Tensor: ...
     def __rand__(self, other: _Operand, /) -> Tensor: ...
@@ -191,7 +197,7 @@ class Tensor:
         """The largest value over some dimensions; the gradient is shared among equals."""
     def amin(self, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False) -> Tensor:
         """The smallest value over some dimensions; the gradient is shared among equals."""
-    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> Any:
+    def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> return_types.aminmax:
         """(min, max) of all elements or along a dimension."""
     def angle(self) -> Tensor:
         """The angle of a complex number; of a real one pi where it is negative, else 0."""
@@ -371,9 +377,9 @@ class Tensor:
         """The vector product along a dimension of size 3: the given one, or the first such."""
     def cuda(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> Tensor:
         """The tensor on the current, or the given, device of type ``cuda``."""
-    def cummax(self, dim: _int) -> Any:
+    def cummax(self, dim: _int) -> return_types.cummax:
         """(values, indices) of the largest element so far; its last place among equals."""
-    def cummin(self, dim: _int) -> Any:
+    def cummin(self, dim: _int) -> return_types.cummin:
         """(values, indices) of the smallest element so far; its last place among equals."""
     def cumprod(self, dim: _int, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """Running products along a dimension; integers give int64."""
@@ -654,7 +660,7 @@ class Tensor:
         """Bytes of an element."""
     def kron(self, other: Tensor) -> Tensor:
         """The Kronecker product: every element of *input* times all of *other*."""
-    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> Any:
+    def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> return_types.kthvalue:
         """(values, indices) of the *k*-th smallest along a dimension; *k* counts from 1."""
     @property
     def layout(self) -> formats.layout:
@@ -763,21 +769,39 @@ class Tensor:
         """The matrix product; vectors count as rows or columns, leading dimensions broadcast."""
     def matrix_power(self, n: _int) -> Tensor:
         """A square matrix multiplied with itself *n* times, n >= 0."""
-    def max(self, dim: _int | Tensor = ..., keepdim: _bool = False, *, other: Tensor = ...) -> Any:
+    @overload
+    def max(self) -> Tensor:
+        """The largest element; with *dim* (values, indices), the first among equals."""
+    @overload
+    def max(self, other: Tensor) -> Tensor:
+        """The largest element; with *dim* (values, indices), the first among equals."""
+    @overload
+    def max(self, dim: _int, keepdim: _bool = False) -> return_types.max:
         """The largest element; with *dim* (values, indices), the first among equals."""
     def maximum(self, other: _Operand) -> Tensor:
         """The larger of both, NaN where either is; the operands broadcast."""
     def mean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The mean of all elements, or over some dimensions; floating point or complex only."""
-    def median(self, dim: _int = ..., keepdim: _bool = False) -> Any:
+    @overload
+    def median(self) -> Tensor:
         """The lower median, NaN if any element is; with *dim* (values, indices)."""
-    def min(self, dim: _int | Tensor = ..., keepdim: _bool = False, *, other: Tensor = ...) -> Any:
+    @overload
+    def median(self, dim: _int, keepdim: _bool = False) -> return_types.median:
+        """The lower median, NaN if any element is; with *dim* (values, indices)."""
+    @overload
+    def min(self) -> Tensor:
+        """The smallest element; with *dim* (values, indices), the first among equals."""
+    @overload
+    def min(self, other: Tensor) -> Tensor:
+        """The smallest element; with *dim* (values, indices), the first among equals."""
+    @overload
+    def min(self, dim: _int, keepdim: _bool = False) -> return_types.min:
         """The smallest element; with *dim* (values, indices), the first among equals."""
     def minimum(self, other: _Operand) -> Tensor:
         """The smaller of both, NaN where either is; the operands broadcast."""
     def mm(self, mat2: Tensor) -> Tensor:
         """The product of two matrices."""
-    def mode(self, dim: _int = -1, keepdim: _bool = False) -> Any:
+    def mode(self, dim: _int = -1, keepdim: _bool = False) -> return_types.mode:
         """(values, indices) of the most frequent value, the smallest of several; its last place."""
     def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """Dimensions moved to other positions, the rest in their order."""
@@ -810,7 +834,11 @@ class Tensor:
         """In-place version of ``nan_to_num``."""
     def nanmean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The mean of the values that are not NaN."""
-    def nanmedian(self, dim: _int = ..., keepdim: _bool = False) -> Any:
+    @overload
+    def nanmedian(self) -> Tensor:
+        """The lower median of what is not NaN; with *dim* (values, indices)."""
+    @overload
+    def nanmedian(self, dim: _int, keepdim: _bool = False) -> return_types.nanmedian:
         """The lower median of what is not NaN; with *dim* (values, indices)."""
     def nansum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The sum with NaN counted as 0."""
@@ -840,23 +868,27 @@ class Tensor:
         """The number of elements."""
     def new(self, *args: Any, device: Any = None) -> Tensor:
         """A tensor of this one's dtype: uninitialised of a shape given as ints, or of values."""
-    def new_empty(self, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    def new_empty(self, *size: Any, dtype: _dtype | _type | None = None, layout: _layout | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
         """A tensor of any values of the given shape, with this tensor's dtype and device if not given."""
-    def new_empty_strided(self, size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    def new_empty_strided(self, size: Any, stride: Any, *, dtype: _dtype | _type | None = None, layout: _layout | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
         """``empty_strided`` with this tensor's dtype and device if not given."""
-    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    def new_full(self, size: Any, fill_value: Any, *, dtype: _dtype | _type | None = None, layout: _layout | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
         """One value in the given shape, with this tensor's dtype and device if not given."""
-    def new_ones(self, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    def new_ones(self, *size: Any, dtype: _dtype | _type | None = None, layout: _layout | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
         """A tensor of ones of the given shape, with this tensor's dtype and device if not given."""
-    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False) -> Tensor:
+    def new_tensor(self, data: Any, *, dtype: _dtype | _type | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False) -> Tensor:
         """A copy of the data, with this tensor's dtype and device if not given."""
-    def new_zeros(self, *size: Any, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    def new_zeros(self, *size: Any, dtype: _dtype | _type | None = None, layout: _layout | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
         """A tensor of zeros of the given shape, with this tensor's dtype and device if not given."""
     def nextafter(self, other: Tensor, **keywords: Any) -> Tensor:
         """The next floating point number after *input* towards *other*."""
     def nextafter_(self, other: Tensor, **keywords: Any) -> Self:
         """In-place version of ``nextafter``."""
-    def nonzero(self, *, as_tuple: _bool = False) -> Any:
+    @overload
+    def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
+        """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
         """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
     def norm(self, p: Any = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, dtype: dtypes.dtype | None = None) -> Tensor:
         """The *p*-norm of all elements, or along some dimensions."""
@@ -1020,7 +1052,7 @@ class Tensor:
         """The shape, or one size."""
     def softmax(self, dim: _int, dtype: dtypes.dtype | None = None) -> Tensor:
         """``exp(input) / sum(exp(input))`` along a dimension."""
-    def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Any:
+    def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> return_types.sort:
         """(values, indices) in order along a dimension; NaN counts as largest."""
     def split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Views of pieces of one size (the last may be smaller), or of the sizes listed."""
@@ -1088,11 +1120,18 @@ class Tensor:
         """Views of that many nearly equal pieces, or of the pieces between the indices listed."""
     def tile(self, *args: Any, dims: Any = None) -> Tensor:
         """``repeat`` where missing counts are 1."""
-    def to(self, *args: Any, **kwargs: Any) -> Tensor:
+    @overload
+    def to(self, dtype: _dtype, non_blocking: _bool = False, copy: _bool = False, *, memory_format: Any = None) -> Tensor:
+        """The tensor with another dtype, on another device or in a memory format; itself if it is so."""
+    @overload
+    def to(self, device: _device | str | _int | None = None, dtype: _dtype | None = None, non_blocking: _bool = False, copy: _bool = False, *, memory_format: Any = None) -> Tensor:
+        """The tensor with another dtype, on another device or in a memory format; itself if it is so."""
+    @overload
+    def to(self, other: Tensor, non_blocking: _bool = False, copy: _bool = False, *, memory_format: Any = None) -> Tensor:
         """The tensor with another dtype, on another device or in a memory format; itself if it is so."""
     def tolist(self) -> Any:
         """The values as nested lists, or as a number."""
-    def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> Any:
+    def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> return_types.topk:
         """(values, indices) of the *k* largest, or smallest, along a dimension, in order."""
     def trace(self) -> Tensor:
         """The sum of a matrix's main diagonal."""
@@ -1116,7 +1155,11 @@ class Tensor:
         """The integer part, element by element; *out* receives the result where given."""
     def trunc_(self) -> Self:
         """In-place version of ``trunc``."""
-    def type(self, dtype: Any = None, non_blocking: _bool = False, *, memory_format: Any = None) -> Any:
+    @overload
+    def type(self, dtype: None = None, non_blocking: _bool = False, *, memory_format: memory_format | None = None) -> str:
+        """The legacy name of the type, or the tensor converted to a dtype or a type named so."""
+    @overload
+    def type(self, dtype: _dtype | str | _type, non_blocking: _bool = False, *, memory_format: memory_format | None = None) -> Tensor:
         """The legacy name of the type, or the tensor converted to a dtype or a type named so."""
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor with another's dtype and device."""
@@ -1128,9 +1171,17 @@ class Tensor:
         """Windows of one dimension as a new last one, without a copy."""
     def uniform_(self, from_: _float = 0, to: _float = 1, *, generator: Generator | None = None, **kwargs: Any) -> Self:
         """Overwrite with uniform random numbers in [from, to)."""
-    def unique(self, sorted: _bool = True, return_inverse: Any = False, return_counts: Any = False, dim: _int | None = None) -> Any:
+    @overload
+    def unique(self, sorted: _bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
         """The different elements in order, or slices of a dimension; with inverse and counts."""
-    def unique_consecutive(self, return_inverse: Any = False, return_counts: Any = False, dim: _int | None = None) -> Any:
+    @overload
+    def unique(self, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
+        """The different elements in order, or slices of a dimension; with inverse and counts."""
+    @overload
+    def unique_consecutive(self, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None) -> Tensor:
+        """The first element of each run of equal ones; with inverse and counts."""
+    @overload
+    def unique_consecutive(self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
         """The first element of each run of equal ones; with inverse and counts."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """A new dimension of size 1."""
@@ -1142,13 +1193,21 @@ class Tensor:
         """The variance, with Bessel's correction unless ``correction=0``."""
     def vdot(self, other: Tensor) -> Tensor:
         """The inner product of two vectors, the first one conjugated."""
-    def view(self, size: Any = None, *more: Any, dtype: Any = None) -> Any:
+    @overload
+    def view(self, *size: _int | Sequence[_int]) -> Tensor:
+        """The same elements in another shape, sharing memory; one size may be -1."""
+    @overload
+    def view(self, dtype: _dtype) -> Tensor:
         """The same elements in another shape, sharing memory; one size may be -1."""
     def view_as(self, other: Tensor) -> Tensor:
         """``view`` in the shape of another tensor."""
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
-    def where(self, condition: Tensor, other: Any) -> Tensor:
+    @overload
+    def where(self) -> tuple[Tensor, ...]:
+        """The tensor where the condition holds, else *other*."""
+    @overload
+    def where(self, input: Tensor | complex, other: Tensor | complex) -> Tensor:
         """The tensor where the condition holds, else *other*."""
     def xlogy(self, other: _Operand) -> Tensor:
         """``input * log(other)``, 0 where *input* is 0; the operands broadcast."""
