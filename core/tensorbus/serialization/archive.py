@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from tensorbus.serialization.errors import CheckpointError
+from tensorbus.serialization.errors import CheckpointError, bad, shown
 
 ALIGNMENT = 64
 _LOCAL = struct.Struct("<4s5H3L2H")
@@ -67,12 +67,16 @@ class ArchiveWriter:
         self._entries: list[_Entry] = []
 
     def _write(self, data: Any) -> None:
-        self._file.write(data)
         self._position += len(data)
+        done = self._file.write(data)
+        # A file without a buffer may take a part only; one that does not say took everything.
+        while done is not None and done < len(data):
+            data = memoryview(data)[done:]
+            done = self._file.write(data)
 
     def add(self, name: str, data: Any) -> int:
         """Append a record (bytes, or a flat uint8 array); the result is its checksum."""
-        path = f"{self._folder}/{name}".encode()
+        path = f"{self._folder}/{name}".encode("utf-8", "replace")
         data = memoryview(data).cast("B")
         size = data.nbytes
         entry = _Entry(path, zlib.crc32(data), size, self._position)
@@ -136,7 +140,7 @@ class ArchiveReader:
 
     def __init__(self, file: IO[bytes]):
         self._file = file
-        self._length = file.seek(0, 2)
+        self.length = file.seek(0, 2)
         self._contents_start, contents = self._table_of_contents()
         entries = list(_entries(contents))
         names = [entry.name.decode("utf-8", "replace") for entry in entries]
@@ -156,8 +160,8 @@ class ArchiveReader:
         return data
 
     def _table_of_contents(self) -> tuple[int, bytes]:
-        tail_start = max(0, self._length - _END.size - _SMALL)
-        tail = self._read(tail_start, self._length - tail_start)
+        tail_start = max(0, self.length - _END.size - _SMALL)
+        tail = self._read(tail_start, self.length - tail_start)
         found = tail.rfind(b"PK\5\6")
         if found < 0 or len(tail) - found < _END.size:
             raise CheckpointError(
@@ -168,25 +172,25 @@ class ArchiveReader:
         *_, size, start, _ = _END.unpack_from(tail, found)
         if start == _LARGE or size == _LARGE:
             if end < _LOCATOR64.size:
-                raise _damaged("its table of contents is out of place")
+                raise bad("its table of contents is out of place")
             magic, _, end, _ = _LOCATOR64.unpack(self._read(end - _LOCATOR64.size, 20))
-            if magic != b"PK\6\7" or end + _END64.size > self._length:
-                raise _damaged("its table of contents is out of place")
+            if magic != b"PK\6\7" or end + _END64.size > self.length:
+                raise bad("its table of contents is out of place")
             magic, *_, size, start = _END64.unpack(self._read(end, _END64.size))
             if magic != b"PK\6\6":
-                raise _damaged("its table of contents is out of place")
+                raise bad("its table of contents is out of place")
         if start + size > end:
-            raise _damaged("its table of contents is out of place")
+            raise bad("its table of contents is out of place")
         return start, self._read(start, size)
 
     def _check_offsets(self, entries: list[_Entry]) -> None:
         free = 0
         for entry in sorted(entries, key=lambda entry: entry.offset):
             if entry.offset < free:
-                raise _damaged("records overlap")
+                raise bad("records overlap")
             free = entry.offset + _LOCAL.size + len(entry.name) + entry.size
         if free > self._contents_start:
-            raise _damaged("a record reaches beyond the end of the file")
+            raise bad("a record reaches beyond the end of the file")
 
     def __contains__(self, name: str) -> bool:
         return name in self._records
@@ -199,19 +203,19 @@ class ArchiveReader:
         """A record as a flat uint8 array; *size*, where given, is the size it must have."""
         entry = self._records.get(name)
         if entry is None:
-            raise _damaged(f"the record {name!r} is missing")
+            raise bad(f"the record {shown(name)} is missing")
         if size is not None and entry.size != size:
-            raise _damaged(f"the record {name!r} has {entry.size} bytes, but {size} are needed")
+            raise bad(f"the record {shown(name)} has {entry.size} bytes, but {size} are needed")
         head = self._read(entry.offset, _LOCAL.size)
         magic, *_, name_length, extra_length = _LOCAL.unpack(head)
         start = entry.offset + _LOCAL.size + name_length + extra_length
         if magic != b"PK\3\4" or start + entry.size > self._contents_start:
-            raise _damaged(f"the record {name!r} is out of place")
+            raise bad(f"the record {shown(name)} is out of place")
         data = np.empty(entry.size, np.uint8)
         self._fill(start, data)
         if _check_crc and zlib.crc32(data.data) != entry.crc:
             raise CheckpointError(
-                f"The checkpoint is damaged: the record {name!r} does not match its checksum. "
+                f"The checkpoint is damaged: the record {shown(name)} does not match its checksum. "
                 "If it was written without checksums, call "
                 "tensorbus.serialization.set_crc32_options(False) before loading."
             )
@@ -234,15 +238,11 @@ class ArchiveReader:
             done += count
 
 
-def _damaged(what: str) -> CheckpointError:
-    return CheckpointError(f"The checkpoint is damaged: {what}.")
-
-
 def _entries(contents: bytes) -> Iterator[_Entry]:
     position = 0
     while position < len(contents):
         if len(contents) - position < _CENTRAL.size:
-            raise _damaged("its table of contents ends too soon")
+            raise bad("its table of contents ends too soon")
         (magic, _, _, flags, method, _, _, crc, packed, size, name_length, extra_length,
          comment_length, _, _, _, offset) = _CENTRAL.unpack_from(contents, position)  # fmt: skip
         position += _CENTRAL.size
@@ -250,7 +250,7 @@ def _entries(contents: bytes) -> Iterator[_Entry]:
         extra = contents[position + name_length : position + name_length + extra_length]
         position += name_length + extra_length + comment_length
         if magic != b"PK\1\2" or position > len(contents):
-            raise _damaged("its table of contents is unreadable")
+            raise bad("its table of contents is unreadable")
         if flags & _ENCRYPTED or method:
             raise CheckpointError(
                 "The zip file has compressed or encrypted records, which checkpoints never have. "
@@ -258,7 +258,7 @@ def _entries(contents: bytes) -> Iterator[_Entry]:
             )
         packed, size, offset = _widened(extra, packed, size, offset)
         if packed != size:
-            raise _damaged("a stored record gives two different sizes")
+            raise bad("a stored record gives two different sizes")
         yield _Entry(name, crc, size, offset)
 
 
@@ -278,5 +278,5 @@ def _widened(extra: bytes, packed: int, size: int, offset: int) -> tuple[int, in
         packed = wide.pop(0) if packed == _LARGE else packed
         offset = wide.pop(0) if offset == _LARGE else offset
     except IndexError:
-        raise _damaged("a large record lacks its size") from None
+        raise bad("a large record lacks its size") from None
     return packed, size, offset

@@ -1,8 +1,9 @@
-"""What goes wrong with a checkpoint."""
+"""What goes wrong with a checkpoint, and how its own words appear in messages."""
 
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 
 class CheckpointError(RuntimeError):
@@ -11,3 +12,30 @@ class CheckpointError(RuntimeError):
 
 class UnsafeCheckpointError(CheckpointError, pickle.UnpicklingError):
     """The file asks for something that only trusted files may have, such as a class by name."""
+
+
+def bad(what: str) -> CheckpointError:
+    """The error for content that is well-formed but makes no sense."""
+    return CheckpointError(f"The checkpoint is damaged: {what}.")
+
+
+def escaped(text: str, most: int = 80) -> str:
+    """Text from a file: on one line, without what a terminal would obey, and not too long."""
+    cut = repr(text[:most])[1:-1]
+    return cut if len(text) <= most else f"{cut}..."
+
+
+def shown(value: Any) -> str:
+    """A value from a file, for a message; of what may be large, nested or shared only the type."""
+    if isinstance(value, str):
+        return f"'{escaped(value)}'"
+    if type(value) is int:
+        return str(value) if value.bit_length() <= 64 else "an int of more than 64 bits"
+    if value is None or type(value) in (bool, float):
+        return repr(value)
+    return f"a {type(value).__name__}"
+
+
+def reason(error: BaseException) -> str:
+    """What an exception says, which may repeat what stands in the file."""
+    return f"{type(error).__name__}: {escaped(str(error), 200)}" if str(error) else repr(error)

@@ -16,9 +16,11 @@ import tensorbus
 from tensorbus.serialization import names
 from tensorbus.serialization.archive import ArchiveReader
 from tensorbus.serialization.bfloat16 import offers, widened
-from tensorbus.serialization.errors import CheckpointError
+from tensorbus.serialization.budget import limited
+from tensorbus.serialization.errors import CheckpointError, bad, escaped, reason, shown
+from tensorbus.serialization.files import opened_as_text, seekable
 from tensorbus.serialization.formats import unknown_format
-from tensorbus.serialization.rebuild import StorageType, bad
+from tensorbus.serialization.rebuild import StorageType
 from tensorbus.serialization.restricted import RestrictedUnpickler
 from tensorbus.storage import TypedStorage, UntypedStorage
 
@@ -34,14 +36,15 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read what ``save``, ours or PyTorch's, wrote to a path or a seekable binary file.
+    """Read what ``save``, ours or PyTorch's, wrote to a path or a binary file.
 
-    *map_location* says where storages go: a device, a dict from saved to wanted devices, or a
-    function of (storage on the cpu, saved device) that returns a storage or None. No code from the
-    file is run unless *weights_only* is False; then the file may run anything: use it for files you
-    trust. *mmap* is accepted and changes nothing. CheckpointError (a RuntimeError) for a file that
-    is damaged or something else, UnsafeCheckpointError for one that names what is not known to be
-    safe.
+    A pipe is read to its end first. *map_location* says where storages go: a device, a dict from
+    saved to wanted devices, or a function of (storage on the cpu, saved device) that returns a
+    storage or None. No code from the file is run unless *weights_only* is False; then the file may
+    run anything: use it for files you trust. *mmap* is accepted and changes nothing.
+    CheckpointError (a RuntimeError) for a file that is damaged or something else, or that would
+    take more time and memory than its size explains; UnsafeCheckpointError for one that names what
+    is not known to be safe.
     """
     unknown = pickle_load_args.keys() - {"encoding", "errors", "fix_imports", "buffers"}
     if unknown:
@@ -50,26 +53,19 @@ def load(
         raise ValueError("load(): pickle_module must be Python's pickle, or left out")
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as file:
-            return _load(file, map_location, weights_only is not False, pickle_load_args)
+            return _load(seekable(file), map_location, weights_only is not False, pickle_load_args)
     if not callable(getattr(f, "read", None)):
         raise TypeError(
             f"load(): expected a path or a file opened for binary reading, got {type(f).__name__}"
         )
-    if not (callable(getattr(f, "seek", None)) and _seekable(f)):
-        f = io.BytesIO(f.read())
-    return _load(f, map_location, weights_only is not False, pickle_load_args)
-
-
-def _seekable(file: Any) -> bool:
-    tell = getattr(file, "seekable", None)
-    return tell is None or tell()
+    return _load(seekable(f), map_location, weights_only is not False, pickle_load_args)
 
 
 def _load(file: IO[bytes], map_location: MapLocation, safe: bool, options: dict[str, Any]) -> Any:
     file.seek(0)
     head = file.read(4)
     if isinstance(head, str):
-        raise TypeError("load(): the file is opened as text; open it with mode 'rb'")
+        raise opened_as_text()
     if head != b"PK\3\4":
         raise CheckpointError(unknown_format(file))
     archive = ArchiveReader(file)
@@ -79,17 +75,17 @@ def _load(file: IO[bytes], map_location: MapLocation, safe: bool, options: dict[
             "with PyTorch instead."
         )
     if "data.pkl" not in archive:
-        listed = ", ".join(archive.names()[:5])
+        listed = ", ".join(escaped(name) for name in archive.names()[:5])
         raise CheckpointError(
             f"The file can't be loaded: it is a zip file without data.pkl; it holds {listed}."
         )
     storages = _Storages(archive, map_location)
     pickled = archive.read("data.pkl").tobytes()
-    loaded = (
-        RestrictedUnpickler(pickled, storages.load).load()
-        if safe
-        else _TrustingUnpickler(io.BytesIO(pickled), storages, options).load()
-    )
+    if safe:
+        with limited(archive.length):
+            loaded = RestrictedUnpickler(pickled, storages.load).load()
+    else:
+        loaded = _trusting(_TrustingUnpickler(io.BytesIO(pickled), storages, options))
     if storages.widened is not None:
         warnings.warn(
             f"{storages.widened} has no bfloat16: such tensors of the checkpoint were loaded as "
@@ -97,6 +93,15 @@ def _load(file: IO[bytes], map_location: MapLocation, safe: bool, options: dict[
             stacklevel=3,
         )
     return loaded
+
+
+def _trusting(unpickler: pickle.Unpickler) -> Any:
+    try:
+        return unpickler.load()
+    except CheckpointError:
+        raise
+    except (pickle.UnpicklingError, EOFError) as error:
+        raise bad(f"its pickle can't be followed ({reason(error)})") from error
 
 
 class _TrustingUnpickler(pickle.Unpickler):
@@ -125,8 +130,9 @@ def _our_class(module: str, name: str) -> Any:
         found = getattr(namespace, name, None)
         if found is not None:
             return found
+    full = escaped(f"{module}.{name}")
     raise CheckpointError(
-        f"The checkpoint holds an object of {module}.{name}, which tensorbus does not have."
+        f"The checkpoint holds an object of {full}, which tensorbus does not have."
     )
 
 
@@ -150,7 +156,7 @@ class _Storages:
         if not isinstance(pid, tuple) or len(pid) != 5 or pid[0] != "storage":
             raise bad("its pickle refers to something that is no storage")
         _, kind, key, location, count = pid
-        if not isinstance(kind, StorageType) or type(count) is not int or count < 0:
+        if not isinstance(kind, StorageType) or type(count) is not int or not 0 <= count < 2**63:
             raise bad("its pickle has a storage of unknown kind or size")
         if not isinstance(key, str) or not isinstance(location, str):
             raise bad("its pickle has a storage without name or location")
@@ -158,7 +164,7 @@ class _Storages:
         if found is None:
             found = self._loaded[key] = kind, count, self._read(kind, key, location, count)
         elif found[:2] != (kind, count):
-            raise bad(f"the storage {key!r} has two types or sizes")
+            raise bad(f"the storage {shown(key)} has two types or sizes")
         return found[2].untyped() if kind.untyped else found[2]
 
     def _read(self, kind: StorageType, key: str, location: str, count: int) -> TypedStorage:
@@ -168,7 +174,7 @@ class _Storages:
             width = dtype.itemsize // (2 if dtype.is_complex else 1)
             data = np.ascontiguousarray(data.reshape(-1, width)[:, ::-1]).reshape(-1)
         if dtype is tensorbus.bool and data.size and int(data.max()) > 1:
-            raise bad(f"the storage {key!r} holds truth values other than 0 and 1")
+            raise bad(f"the storage {shown(key)} holds truth values other than 0 and 1")
         storage = self._at(data, location)
         if dtype is tensorbus.bfloat16 and not offers(storage.device, dtype):
             storage = self._at(widened(data), location)
@@ -210,8 +216,8 @@ def _restore(data: np.ndarray, location: str) -> Any:
     try:
         device = tensorbus.device(location)
         return UntypedStorage.from_host(data, device)
-    except RuntimeError as error:
+    except (RuntimeError, ValueError, OverflowError) as error:
         raise CheckpointError(
-            f"The checkpoint was saved from the device {location!r}, which cannot be used here "
-            f"({error}). Load it with map_location='cpu', or another device."
+            f"The checkpoint was saved from the device {shown(location)}, which cannot be used "
+            f"here ({reason(error)}). Load it with map_location='cpu', or another device."
         ) from error

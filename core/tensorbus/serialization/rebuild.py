@@ -5,6 +5,7 @@ The functions whose names begin with ``_`` carry the names that PyTorch's files 
 
 from __future__ import annotations
 
+import math
 from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,8 @@ from typing import Any
 import tensorbus
 from tensorbus._base import dtypes
 from tensorbus.op_engine.parameter import Parameter
-from tensorbus.serialization.errors import CheckpointError
+from tensorbus.serialization.budget import as_key, spend
+from tensorbus.serialization.errors import CheckpointError, bad, escaped, reason, shown
 from tensorbus.storage import TypedStorage, UntypedStorage, tensor_from_storage
 
 _MAX_DIMS = 64
@@ -32,39 +34,41 @@ class StorageType:
         return self.name == "UntypedStorage"
 
 
-def bad(what: str) -> CheckpointError:
-    """The error for content that is well-formed but makes no sense."""
-    return CheckpointError(f"The checkpoint is damaged: {what}.")
-
-
 def _counts(value: Any, what: str) -> tuple[int, ...]:
-    if not isinstance(value, tuple | list) or len(value) > _MAX_DIMS:
-        raise bad(f"a tensor's {what} is {_short(value)}")
+    if not isinstance(value, tuple | list):
+        raise bad(f"a tensor's {what} is {shown(value)}")
+    if len(value) > _MAX_DIMS:
+        raise bad(f"a tensor's {what} has {len(value)} dimensions, more than {_MAX_DIMS}")
     for count in value:
         if type(count) is not int or not 0 <= count <= _MAX_COUNT:
-            raise bad(f"a tensor's {what} is {_short(value)}")
+            raise bad(f"a tensor's {what} has the element {shown(count)}")
     return tuple(value)
 
 
-def _short(value: Any) -> str:
-    return f"a {type(value).__name__}" if not isinstance(value, tuple | int) else str(value)[:80]
+def addressable(size: tuple[int, ...], dtype: Any) -> bool:
+    """Whether so many elements have addresses, and so have strides where one size is 0."""
+    return math.prod(max(n, 1) for n in size) * dtype.itemsize <= _MAX_COUNT
 
 
 def _view(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, grad: Any) -> Any:
     untyped = storage.untyped() if isinstance(storage, TypedStorage) else storage
     if not isinstance(untyped, UntypedStorage) or not isinstance(dtype, dtypes.dtype):
-        raise bad(f"a tensor of {_short(dtype)} has the storage {_short(storage)}")
+        raise bad(f"a tensor of {shown(dtype)} has the storage {shown(storage)}")
     size, stride = _counts(size, "size"), _counts(stride, "stride")
     if type(offset) is not int or offset < 0 or len(size) != len(stride) or type(grad) is not bool:
-        raise bad(f"a tensor has size {size}, stride {stride} and offset {_short(offset)}")
+        raise bad(
+            f"a tensor has {len(size)} sizes, {len(stride)} strides and the offset {shown(offset)}"
+        )
+    if not addressable(size, dtype):
+        raise bad("a tensor has more elements than there are addresses")
     available = untyped.nbytes() // dtype.itemsize
     reach = offset
     if 0 not in size:
         reach += 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if reach > available:
         raise bad(
-            f"a tensor of size {size}, stride {stride} and offset {offset} does not fit into its "
-            f"storage of {available} elements"
+            f"a tensor of size {escaped(str(size))}, stride {escaped(str(stride))} and offset "
+            f"{offset} does not fit into its storage of {available} elements"
         )
     if grad and not (dtype.is_floating_point or dtype.is_complex):
         raise bad(f"a tensor of {dtype} requires grad")
@@ -105,6 +109,7 @@ def _rebuild_tensor_v3(
     if lazy.get("conj") or lazy.get("neg"):
         # PyTorch marks such tensors and computes the values when they are used; here at once.
         data = _view(storage, dtype, storage_offset, size, stride, False)
+        spend(data.numel() * dtype.itemsize)
         data = data.conj() if lazy.get("conj") else data
         data = -data if lazy.get("neg") else data
         return data.requires_grad_(requires_grad)
@@ -113,7 +118,7 @@ def _rebuild_tensor_v3(
 
 def _tensor(value: Any) -> Any:
     if not isinstance(value, tensorbus.Tensor):
-        raise bad(f"a parameter's data is {_short(value)}")
+        raise bad(f"a parameter's data is {shown(value)}")
     return value
 
 
@@ -145,7 +150,7 @@ def _rebuild_from_type_v2(function: Any, kind: Any, args: Any, state: Any) -> An
         raise bad("a tensor's arguments are not a tuple")
     tensor = _tensor(function(*args))
     if not isinstance(kind, type) or not issubclass(kind, tensorbus.Tensor):
-        raise bad(f"a tensor is to become {_short(kind)}")
+        raise bad(f"a tensor is to become {shown(kind)}")
     if kind is not type(tensor) and kind not in (tensorbus.Tensor, Parameter):
         tensor = tensor.as_subclass(kind)
     return _with_attributes(tensor, state)
@@ -156,9 +161,10 @@ def _with_attributes(tensor: Any, state: Any) -> Any:
     if isinstance(state, tuple) and len(state) == 2:
         state = state[0]
     if isinstance(state, dict):
+        spend(len(state))
         for name, value in state.items():
             if not isinstance(name, str) or hasattr(type(tensor), name):
-                raise bad(f"a tensor has an attribute {_short(name)}")
+                raise bad(f"a tensor has an attribute {shown(name)}")
             if hasattr(tensor, "__dict__"):
                 setattr(tensor, name, value)
     return tensor
@@ -167,7 +173,9 @@ def _with_attributes(tensor: Any, state: Any) -> Any:
 def _get_layout(name: Any) -> Any:
     if name == "torch.strided":
         return tensorbus.strided
-    raise CheckpointError(f"The checkpoint has the layout {name!r}; only torch.strided is known.")
+    raise CheckpointError(
+        f"The checkpoint has the layout {shown(name)}; only torch.strided is known."
+    )
 
 
 def make_size(value: Any = ()) -> Any:
@@ -177,12 +185,17 @@ def make_size(value: Any = ()) -> Any:
 
 def make_device(kind: Any, index: Any = None) -> Any:
     """A device; one that no installed plugin offers is an error that says so."""
-    if not isinstance(kind, str) or not (index is None or type(index) is int):
-        raise bad(f"a device is called {_short(kind)}")
+    if not isinstance(kind, str):
+        raise bad(f"a device is called {shown(kind)}")
+    if index is not None and (type(index) is not int or not 0 <= index <= _MAX_COUNT):
+        raise bad(f"a device has the index {shown(index)}")
     try:
         return tensorbus.device(kind) if index is None else tensorbus.device(kind, index)
-    except RuntimeError as error:
-        raise CheckpointError(f"The checkpoint names the device {kind!r}: {error}") from error
+    except (RuntimeError, ValueError, OverflowError) as error:
+        raise CheckpointError(
+            f"The checkpoint names the device {shown(kind)}, which cannot be used here "
+            f"({reason(error)})."
+        ) from error
 
 
 def make_ordered_dict(items: Any = ()) -> Any:
@@ -191,7 +204,7 @@ def make_ordered_dict(items: Any = ()) -> Any:
     for pair in items if isinstance(items, list | tuple) else [None]:
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise bad("an OrderedDict is not made of pairs")
-        result[checked_key(pair[0])] = pair[1]
+        result[as_key(result, pair[0])] = pair[1]
     return result
 
 
@@ -199,23 +212,25 @@ def make_counter(items: Any = None) -> Any:
     """A Counter of a dict."""
     if items is not None and type(items) is not dict:
         raise bad("a Counter is not made of a dict")
-    return Counter(items)
+    result: Counter[Any] = Counter()
+    for key, count in (items or {}).items():
+        result[as_key(result, key)] = count
+    return result
 
 
-def _items(value: Any) -> list[Any]:
+def make_set(value: Any = ()) -> set[Any]:
+    """A set of a list."""
     if not isinstance(value, list | tuple | set | frozenset):
         raise bad("a set is not made of a list")
-    return [checked_key(item) for item in value]
+    result: set[Any] = set()
+    for item in value:
+        result.add(as_key(result, item))
+    return result
 
 
-def make_set(value: Any = ()) -> Any:
-    """A set of a list."""
-    return set(_items(value))
-
-
-def make_frozenset(value: Any = ()) -> Any:
+def make_frozenset(value: Any = ()) -> frozenset[Any]:
     """A frozenset of a list."""
-    return frozenset(_items(value))
+    return frozenset(make_set(value))
 
 
 def make_bytearray(value: Any = b"", encoding: Any = None) -> Any:
@@ -237,20 +252,8 @@ def make_complex(real: Any = 0.0, imag: Any = 0.0) -> Any:
 def encode(text: Any, encoding: Any) -> bytes:
     """Bytes, which old pickle protocols write as text."""
     if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
-        raise bad(f"bytes are written in the encoding {_short(encoding)}")
+        raise bad(f"bytes are written in the encoding {shown(encoding)}")
     try:
         return text.encode("latin1")
     except UnicodeEncodeError:
         raise bad("bytes are written as text that is none") from None
-
-
-def checked_key(key: Any, depth: int = 0) -> Any:
-    """*key* if it may be a key of a dict; a deep tuple would overflow Python's own stack."""
-    if isinstance(key, tuple | frozenset):
-        if depth > 8:
-            raise bad("a key of a dict is nested too deeply")
-        for part in key:
-            checked_key(part, depth + 1)
-    elif isinstance(key, list | dict | set | bytearray):
-        raise bad(f"a key of a dict is {_short(key)}")
-    return key

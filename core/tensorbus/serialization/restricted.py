@@ -15,8 +15,15 @@ from functools import partial
 from typing import Any, NoReturn
 
 from tensorbus.serialization import names
-from tensorbus.serialization.errors import CheckpointError, UnsafeCheckpointError
-from tensorbus.serialization.rebuild import bad, checked_key
+from tensorbus.serialization.budget import as_key, spend_on
+from tensorbus.serialization.errors import (
+    CheckpointError,
+    UnsafeCheckpointError,
+    bad,
+    escaped,
+    reason,
+)
+from tensorbus.serialization.rebuild import make_frozenset
 from tensorbus.serialization.trusted import is_users, restore, user_globals
 
 _MARK = object()
@@ -77,7 +84,17 @@ class RestrictedUnpickler:
                 if self._stack:
                     raise bad("its pickle leaves something over")
                 return result
-            self._step(code)
+            if code == pickle.BINPERSID[0]:
+                # Outside: what a user's map_location raises is no fault of the file.
+                self._push(self._persistent_load(self._pop()))
+                continue
+            at = self._position - 1
+            try:
+                self._step(code)
+            except CheckpointError:
+                raise
+            except Exception as error:
+                raise bad(f"its pickle can't be followed at byte {at} ({reason(error)})") from error
 
     def _step(self, code: int) -> None:
         push = self._push
@@ -134,9 +151,6 @@ class RestrictedUnpickler:
     def _global(self) -> None:
         module = self._line()
         self._push(self._resolve(module, self._line()))
-
-    def _persistent(self) -> None:
-        self._push(self._persistent_load(self._pop()))
 
     def _number(self, form: struct.Struct) -> Any:
         return form.unpack(self._take(form.size))[0]
@@ -207,7 +221,7 @@ class RestrictedUnpickler:
         self._push(self._memo[index])
 
     def _frozenset(self) -> None:
-        self._push(frozenset(checked_key(item) for item in self._marked()))
+        self._push(make_frozenset(self._marked()))
 
     def _dict(self) -> None:
         values = self._marked()
@@ -232,7 +246,8 @@ class RestrictedUnpickler:
         target = self._top()
         if type(target) is not set:
             raise bad(f"its pickle adds to a {type(target).__name__}")
-        target.update(checked_key(value) for value in values)
+        for value in values:
+            target.add(as_key(target, value))
 
     def _set_item(self) -> None:
         value, key = self._pop(), self._pop()
@@ -248,7 +263,7 @@ class RestrictedUnpickler:
         if len(values) % 2:
             raise bad("its pickle has a key without a value")
         for key, value in zip(values[::2], values[1::2], strict=True):
-            target[checked_key(key)] = value
+            target[as_key(target, key)] = value
 
     def _stack_global(self) -> None:
         name, module = self._pop(), self._pop()
@@ -282,15 +297,20 @@ class RestrictedUnpickler:
             if not any(function is allowed for allowed in user_globals.values()):
                 raise bad(f"its pickle calls a {type(function).__name__}")
             call = partial(function.__new__, function) if new else function
+        spend_on(args)
+        for arg in args:
+            spend_on(arg)
         try:
             self._push(call(*args))
         except CheckpointError:
             raise
-        except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
-            raise bad(f"{function!r} was called with unfit arguments ({error})") from error
+        except Exception as error:
+            name = getattr(function, "__name__", type(function).__name__)
+            raise bad(f"{name} was called with unfit arguments ({reason(error)})") from error
 
     def _build(self) -> None:
         state, target = self._pop(), self._top()
+        spend_on(state)
         if is_users(target):
             restore(target, state)
         elif type(target) is OrderedDict and type(state) is dict:
@@ -324,11 +344,11 @@ _ACTIONS: dict[int, Callable[[RestrictedUnpickler], None]] = {
     pickle.REDUCE[0]: _Unpickler._reduce,
     pickle.NEWOBJ[0]: _Unpickler._new_object,
     pickle.BUILD[0]: _Unpickler._build,
-    pickle.BINPERSID[0]: _Unpickler._persistent,
 }
 
 
-def _refuse(name: str) -> NoReturn:
+def _refuse(full: str) -> NoReturn:
+    name = escaped(full)
     raise UnsafeCheckpointError(
         f"The checkpoint uses {name}, which is not in the list of names that are safe to load. "
         "If you trust it with any argument, allow it with "

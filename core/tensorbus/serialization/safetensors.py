@@ -20,8 +20,9 @@ import tensorbus
 from tensorbus._base import dtypes
 from tensorbus.rows.layouts import contiguous_strides
 from tensorbus.serialization.bfloat16 import offers, widened
-from tensorbus.serialization.errors import CheckpointError
-from tensorbus.serialization.files import replacing
+from tensorbus.serialization.errors import CheckpointError, escaped, reason, shown
+from tensorbus.serialization.files import replacing, seekable
+from tensorbus.serialization.rebuild import addressable
 from tensorbus.storage import UntypedStorage, tensor_from_storage
 
 _NAMES = {
@@ -123,7 +124,8 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str
     truncated or something else.
     """
     target = tensorbus.device(device)
-    with open(filename, "rb") as file:
+    with open(filename, "rb") as opened:
+        file = seekable(opened)
         total = file.seek(0, 2)
         file.seek(0)
         head = file.read(_LENGTH.size)
@@ -137,7 +139,7 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str
             if file.readinto(data.data) != size:
                 raise _damaged("the file ends inside a tensor")
             if dtype is dtypes.bool and size and int(data.max()) > 1:
-                raise _damaged(f"{name!r} holds truth values other than 0 and 1")
+                raise _damaged(f"{shown(name)} holds truth values other than 0 and 1")
             data = _little_endian(data, dtype)
             if dtype is dtypes.bfloat16 and not offers(target, dtype):
                 data, dtype = widened(data), dtypes.float32
@@ -151,7 +153,7 @@ def _entries(text: bytes, available: int) -> list[tuple[str, Any, tuple[int, ...
     try:
         header = json.loads(text.decode(), object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
-        raise _damaged(f"its header can't be read ({error})") from None
+        raise _damaged(f"its header can't be read ({reason(error)})") from None
     if not isinstance(header, dict):
         raise _damaged("its header is not a table")
     header.pop("__metadata__", None)
@@ -161,23 +163,23 @@ def _entries(text: bytes, available: int) -> list[tuple[str, Any, tuple[int, ...
             case {"dtype": str(kind), "shape": list(shape), "data_offsets": [start, end]}:
                 numbers = [*shape, start, end]
             case _:
-                raise _damaged(f"the entry of {name!r} is incomplete")
+                raise _damaged(f"the entry of {shown(name)} is incomplete")
         if not all(type(n) is int and 0 <= n < 2**63 for n in numbers) or len(shape) > 64:
-            raise _damaged(f"the entry of {name!r} has impossible numbers")
+            raise _damaged(f"the entry of {shown(name)} has impossible numbers")
         if kind not in _DTYPES:
             raise CheckpointError(
-                f"The tensor {name!r} has the dtype {kind}; "
+                f"The tensor {shown(name)} has the dtype {escaped(kind)}; "
                 f"tensorbus reads {', '.join(sorted(_DTYPES))}."
             )
         dtype = dtypes.dtype_by_name(_DTYPES[kind])
-        if math.prod(shape) * dtype.itemsize != end - start:
-            raise _damaged(f"the size of {name!r} does not fit its shape")
+        if math.prod(shape) * dtype.itemsize != end - start or not addressable(tuple(shape), dtype):
+            raise _damaged(f"the size of {shown(name)} does not fit its shape")
         found.append((start, end, name, dtype, tuple(shape)))
     found.sort(key=lambda row: row[:3])
     position = 0
     for start, end, name, *_ in found:
         if start != position:
-            raise _damaged(f"the data of {name!r} does not follow what is before it")
+            raise _damaged(f"the data of {shown(name)} does not follow what is before it")
         position = end
     if position != available:
         raise _damaged(f"it has {available} bytes of data, but its header says {position}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tensorbus.serialization.rebuild import bad
+from tensorbus.serialization.errors import bad
 
 user_globals: dict[str, Any] = {}
 

@@ -161,7 +161,8 @@ def save(
 
     The format is PyTorch's own, so ``torch.load`` reads it. Tensors that share a storage share it
     again when loaded. A path is written to a temporary file beside it, which then takes its name:
-    whatever interrupts the saving, the previous file stays whole. RuntimeError when tensors see one
+    whatever interrupts the saving, the previous file stays whole. What a killed process left behind
+    is removed by the next call for that path. RuntimeError when tensors see one
     storage as different dtypes, pickle's errors for an object that cannot be pickled.
 
     >>> import tensorbus, tempfile, os
@@ -184,7 +185,7 @@ def save(
     except RecursionError:
         raise ValueError("save(): the object is nested too deeply to be saved") from None
     if isinstance(f, str | os.PathLike):
-        path = os.fspath(f)
+        path = os.fsdecode(f)
         folder = os.path.splitext(os.path.basename(path))[0] or "archive"
         with replacing(path) as file:
             _write(file, folder, stream.getvalue(), pickler.storages)
