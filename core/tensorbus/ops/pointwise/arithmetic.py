@@ -133,7 +133,7 @@ METHODS["true_divide_"] = Lazy("true_divide_", _make_plain_div_)
 @public(out=True, inplace=True)
 def subtract(input: Any, other: Any, *, alpha: complex = 1) -> Tensor:
     """``sub`` under its longer name."""
-    return FUNCTIONS["sub"](input, other, alpha=alpha)  # type: ignore[no-any-return]
+    return FUNCTIONS["sub"](input, other, alpha=alpha)
 
 
 @public(method=False)

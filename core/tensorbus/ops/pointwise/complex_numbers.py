@@ -108,7 +108,7 @@ def _abs_in_place(plain: Any) -> Any:
     def call(self: Tensor) -> Tensor:
         if isinstance(self, Tensor) and self._k.dtype.is_complex:
             raise RuntimeError("In-place abs is not supported for complex tensors.")
-        return plain(self)  # type: ignore[no-any-return]
+        return plain(self)
 
     return call
 

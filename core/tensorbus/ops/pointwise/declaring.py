@@ -204,20 +204,22 @@ def _with_factor(
 ) -> tuple[Any, Any]:
     """The two operands of a sum or difference, the second one scaled."""
     if len(given) > 2:
-        *given, alpha = without_factors(function, 2, given, (alpha,), method)  # type: ignore
+        first, second, alpha = without_factors(function, 2, given, (alpha,), method)
+        given = (first, second)
     factor = as_number(alpha)
     if factor is None:
         raise type_error(function, "alpha", None, "Number", alpha)
-    check_operands(function, op, *given, method=method)
+    first, second = given
+    check_operands(function, op, first, second, method=method)
     input, other = (x if isinstance(x, Tensor) else as_number(x) for x in given)
     if check := ROWS[op].check:
         check(input, other)
     return input, scaled(input, other, factor)
 
 
-def _function(
+def _function(  # type: ignore[empty-body]
     input: Any, other: Any, *, alpha: complex = 1, out: Tensor | None = None
-) -> Tensor: ...  # type: ignore[empty-body]
+) -> Tensor: ...
 
 
 def _method(self: Tensor, other: Any, *, alpha: complex = 1) -> Tensor: ...  # type: ignore[empty-body]
