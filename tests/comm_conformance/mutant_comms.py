@@ -12,6 +12,7 @@ import numpy as np
 
 from tensorbus import discovery
 from tensorbus.plugin import HOST, CommError, CommTimeout, bfloat16, float32, float64, reduce_into
+from tensorbus.plugin.calls import Call
 from tensorbus_comm_local.comm import DTYPES, LocalComm
 from tensorbus_comm_tcp.comm import TcpComm
 
@@ -244,3 +245,29 @@ class Dies(TcpComm):
 class DoesNotStart(TcpComm):
     def __init__(self, context):
         raise CommError("no such network")
+
+
+class ComparesNothing(LocalComm):
+    def _meet(self, call, array, timeout):
+        return super()._meet(Call.of("barrier"), array, timeout)
+
+
+class ComparesSizesAlone(TcpComm):
+    def _begin(self, kind, nbytes=0, *rest, **more):
+        return super()._begin("barrier", nbytes)
+
+
+class ForgetsWhatALeaverSent(LocalComm):
+    def peer_left(self, rank):
+        with self._hub.changed:
+            for box in self._hub.messages.values():
+                for message in [m for m in box if m[0] == rank]:
+                    box.remove(message)
+
+
+class DropsWhatADeadRankSent(TcpComm):
+    def peer_died(self, rank):
+        with self._messages._changed:
+            for message in [m for m in self._messages._kept if m[0] == rank]:
+                self._messages._kept.remove(message)
+        return super().peer_died(rank)

@@ -28,6 +28,8 @@ WRONG = [
     ("LiesAboutTheSender", 3, "C0/recv/int64/from-any", "recv said rank 0 sent"),
     ("HasNoGathering", 2, "C1/all_gather/float32/1009", "all_gather is not offered"),
     ("LeaksAThread", 2, "C0/close/any/frees-everything", "threads before"),
+    ("ComparesNothing", 2, "C2/disagree/any/all_reduce-operation-10", "raised nothing"),
+    ("ForgetsWhatALeaverSent", 3, "C2/leave/any/after-its-last-send", "raised DistBackendError"),
 ]
 
 
@@ -53,14 +55,16 @@ def test_none_of_these_cases_fails_for_a_healthy_one():
 
 
 @pytest.mark.parametrize(
-    ("name", "case", "timeout", "text"),
+    ("name", "ranks", "case", "timeout", "text"),
     [
-        ("LeaksAPort", "C0/close/any/frees-everything", 2, "open files before"),
-        ("SwallowsALostPeer", "C2/kill/any/comm-all_reduce", 10, "raised nothing"),
+        ("LeaksAPort", 2, "C0/close/any/frees-everything", 2, "open files before"),
+        ("SwallowsALostPeer", 2, "C2/kill/any/comm-all_reduce", 10, "raised nothing"),
+        ("DropsWhatADeadRankSent", 3, "C2/kill/any/after-its-last-send", 10, "DistBackendError"),
+        ("ComparesSizesAlone", 2, "C2/disagree/any/all_reduce-dtype-10", 10, "raised nothing"),
     ],
 )
-def test_a_named_case_catches_it_in_processes(name, case, timeout, text):
-    report = run_comm(mutant(name), 2, pattern=case, timeout=timeout)
+def test_a_named_case_catches_it_in_processes(name, ranks, case, timeout, text):
+    report = run_comm(mutant(name), ranks, pattern=case, timeout=timeout)
     (result,) = report.results
     assert result.outcome == "fail" and text in result.message, result
 

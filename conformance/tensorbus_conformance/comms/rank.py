@@ -240,23 +240,33 @@ class Rank:
         if self._line.recv() != "go":
             raise Abandoned
 
+    def ended(self, rank: int) -> bool:
+        """Whether this rank has been told that another one's process has ended."""
+        monitor = self.world._world.monitor
+        return monitor is not None and monitor.has_died(rank)
+
     def survive(self, call: Callable[[], Any], limit: float = 3.0) -> None:
         """Repeat a call, in which a fault will happen, until it raises; report what and when.
 
         No call may begin later than *limit* seconds after the first: the fault is known by then.
         """
         begun = time.monotonic()
+        while time.monotonic() < begun + limit and self.attempt(call):
+            pass
+
+    def attempt(self, call: Callable[[], Any]) -> bool:
+        """Whether a call ends well; else report what it raised and when."""
+        begun = time.monotonic()
         try:
-            while time.monotonic() < begun + limit:
-                last = time.monotonic()
-                call()
+            call()
         except (dist.DistError, CommError) as e:
             self.reported["raised"] = {
                 "type": type(e).__name__,
                 "text": str(e),
                 "ranks": list(e.ranks),
-                "seconds": time.monotonic() - last,
+                "seconds": time.monotonic() - begun,
             }
+        return "raised" not in self.reported
 
 
 @contextlib.contextmanager

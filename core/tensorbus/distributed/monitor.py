@@ -107,6 +107,10 @@ class Monitor:
         for group in list(self._world.groups.values()):
             self.tell(group)
 
+    def has_died(self, rank: int) -> bool:
+        """Whether that rank has ended without leaving the job, as far as this one knows."""
+        return rank in self._dead
+
     def check(self, ranks: Collection[int]) -> None:
         """``DistBackendError`` where one of these ranks has died or left."""
         for rank in ranks:

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from tensorbus_conformance.comms.case import LEVELS, CommCase
 from tensorbus_conformance.comms.cases import (
     collectives,
+    disagreements,
     faults,
     groups,
     layouts,
@@ -23,7 +24,8 @@ from tensorbus_conformance.comms.cases import (
 )
 
 MODULES = (
-    life_cycle, messages, groups, reductions, collectives, rooted, layouts, orders, objects, faults,
+    life_cycle, messages, groups, reductions, collectives, rooted, layouts, orders, objects,
+    disagreements, faults,
 )  # fmt: skip
 PROFILES = ("core", "full")
 _ROUND = re.compile(r"C1/soak/any/seed-(\d+)-round-(\d+)")

@@ -15,6 +15,7 @@ from tensorbus_conformance import formats
 from tensorbus_conformance.comms.case import Accounts, CommCase, Fault
 from tensorbus_conformance.comms.rank import Rank
 from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.trial import Unsupported
 
 _D = formats.FLOAT32
 _KILL, _HANG = Fault("kill"), Fault("hang")
@@ -48,6 +49,12 @@ def cases() -> Iterator[CommCase]:
     yield case("hang/any/comm-all_reduce", _comm_all_reduce, _HANG, False)
     yield case("kill/any/comm-connecting", _comm_connecting, _KILL, False)
     yield case("leave/any/early", _leaves, None)
+    # A rank that ends after its last call harms nobody.
+    for end, fault in (("leave", None), ("kill", _KILL)):
+        yield CommCase(
+            f"C2/{end}/any/after-its-last-send", "faults", partial(_after_last_send, fault), (), 3,
+            partial(_judge_unharmed, fault), fault, ends=fault is None, processes=fault is not None,
+        )  # fmt: skip
 
 
 def _judge(all_name: bool, accounts: Accounts) -> None:
@@ -76,6 +83,13 @@ def _judge(all_name: bool, accounts: Accounts) -> None:
     if blamed and not blamed.intersection(victims):
         texts = "; ".join(account["raised"]["text"] for account in accounts if account)
         raise Mismatch(f"ranks {sorted(blamed)} are blamed, not {victims}: {texts}")
+
+
+def _judge_unharmed(fault: Fault | None, accounts: Accounts) -> None:
+    """All but the one that ended got what it had sent, and could do without it from there on."""
+    for rank, account in enumerate(accounts):
+        if rank != len(accounts) - 1 and account.get("got") != [7.0, 7.0, 3.0]:
+            raise Mismatch(f"rank {rank} got {account.get('got')} of [7.0, 7.0, 3.0]")
 
 
 def _is_victim(rank: Rank, first: bool = False) -> bool:
@@ -180,3 +194,35 @@ def _leaves(rank: Rank) -> None:
         return
     rank.survive(lambda: dist.all_reduce(x, group=group))
     _after(rank, group)
+
+
+def _after_last_send(fault: Fault | None, rank: Rank) -> None:
+    """The last rank sends, ends, and only then do the others receive, and send to each other."""
+    if fault is not None and not rank.comm.overrides("peer_died"):
+        raise Unsupported("the comm ends with the first of its ranks: it has no peer_died")
+    last, others = rank.size - 1, range(rank.size - 1)
+    mine = rank.tensor([7.0])
+    dist.barrier()
+    if rank.rank == last:
+        for r in others:
+            dist.send(mine, r, tag=1)
+            dist.isend(mine, r, tag=2).wait()
+        if fault is None:
+            dist.destroy_process_group()
+            rank.sync()
+        else:
+            rank.sync("fault")
+            time.sleep(60)
+        return
+    rank.sync("fault" if fault is not None else "sync")
+    end = time.monotonic() + LIMIT
+    while fault is not None and not rank.ended(last) and time.monotonic() < end:
+        time.sleep(0.02)
+    out, got = rank.tensor([0.0]), []
+    for tag in (2, 1):
+        dist.recv(out, last, tag=tag)
+        got.append(out.item())
+    dist.send(rank.tensor([3.0]), (rank.rank + 1) % last)
+    dist.recv(out, (rank.rank - 1) % last)
+    rank.reported["got"] = [*got, out.item()]
+    dist.destroy_process_group()
