@@ -79,10 +79,11 @@ def test_it_conforms(installed):
     assert {r.outcome for r in report.results} == {"pass"}, report.failures[:5]
 
 
-def test_a_lost_rank_is_named(installed):
-    case = "C2/kill/any/rank-0-in-all_reduce"
-    (result,) = run_comm("new_net", 2, pattern=case).results
-    assert result.outcome == "pass", result.message
+def test_a_lost_rank_and_one_that_differs_are_named(installed):
+    names = "C2/kill/any/rank-0-in-all_reduce,C2/disagree/any/*-10"
+    report = run_comm("new_net", 2, pattern=names)
+    assert len(report.results) == 6
+    assert {r.outcome for r in report.results} == {"pass"}, report.failures
 
 
 def test_its_own_tests_pass(project, tmp_path, installed):

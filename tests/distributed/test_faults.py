@@ -126,6 +126,62 @@ def test_different_sizes_are_told_on_every_rank(backend):
         assert "of 12" in text and "of 16" in text
 
 
+def _odd(x):
+    """On the last rank as many bytes of another dtype."""
+    return x.view(torch.int32) if dist.get_rank() == 1 else x
+
+
+MIXED = {
+    "all_reduce": lambda x: dist.all_reduce(_odd(x)),
+    "reduce": lambda x: dist.reduce(_odd(x), 0),
+    "reduce_scatter": lambda x: dist.reduce_scatter(_odd(x)[:2].clone(), [_odd(x)[:2]] * 2),
+    "all_gather": lambda x: dist.all_gather([_odd(x).clone() for _ in range(2)], _odd(x)),
+    "broadcast": lambda x: dist.broadcast(_odd(x), 0),
+    "gather": lambda x: dist.gather(
+        _odd(x), [x.clone(), x.clone()] if dist.get_rank() == 0 else None
+    ),
+    "scatter": lambda x: dist.scatter(_odd(x), [x, x] if dist.get_rank() == 0 else None),
+    "all_to_all": lambda x: dist.all_to_all_single(_odd(x).clone(), _odd(x)),
+}
+
+
+@BACKENDS
+@pytest.mark.parametrize("call", MIXED)
+@pytest.mark.parametrize("n", [4, 80_000])
+def test_dtypes_that_differ_are_told_on_every_rank(backend, call, n):
+    """Without the debug mode, though the bytes are as many on all ranks."""
+
+    def rank():
+        def go():
+            MIXED[call](torch.ones(n))
+            dist.barrier()
+
+        return survive(go)
+
+    for _, text in dist.local.run(rank, 2, backend=backend, timeout=30):
+        assert "float32" in text and "int32" in text
+
+
+@BACKENDS
+def test_operations_and_roots_that_differ_are_told_on_every_rank(backend):
+    def operations():
+        x = torch.ones(40_000)
+        return survive(lambda: dist.all_reduce(x, [dist.ReduceOp.MIN, dist.ReduceOp.PRODUCT][me()]))
+
+    def roots():
+        def go():
+            dist.broadcast(torch.ones(3), me())
+            dist.barrier()
+
+        return survive(go)
+
+    me = dist.get_rank
+    for _, text in dist.local.run(operations, 2, backend=backend, timeout=30):
+        assert "(min)" in text and "(product)" in text
+    for _, text in dist.local.run(roots, 2, backend=backend, timeout=30):
+        assert "broadcast" in text
+
+
 @BACKENDS
 def test_an_error_in_one_thread_ends_the_others(backend):
     def rank():
