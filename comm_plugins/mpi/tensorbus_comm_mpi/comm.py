@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from mpi4py import MPI
 
@@ -13,7 +14,7 @@ from tensorbus.plugin.wire import Deadline
 from tensorbus_comm_mpi import device, groups, runtime
 from tensorbus_comm_mpi.agreement import Agreement
 from tensorbus_comm_mpi.messages import Messages
-from tensorbus_comm_mpi.progress import Failed, Progress, spread
+from tensorbus_comm_mpi.progress import Progress, spread
 from tensorbus_comm_mpi.reductions import SEGMENT, Reductions
 from tensorbus_comm_mpi.runtime import guard
 from tensorbus_comm_mpi.tables import DTYPES
@@ -55,99 +56,89 @@ class MpiComm(Comm):
 
     # -- collectives -------------------------------------------------------------------------
     def broadcast(self, array: Array, dtype: dtype, src: int, timeout: float) -> None:
-        self._begin(array, Call.of("broadcast", array.nbytes, dtype, root=src))
-        deadline = Deadline(timeout)
-        step = max(SEGMENT // dtype.itemsize, 1)
-        with self._progress.calling("broadcast"):
-            parts = [array[at : at + step] for at in range(0, array.size, step)]
-            requests = [self._comm.Ibcast([p, p.nbytes, MPI.BYTE], src) for p in parts]
-        for number, request in enumerate(requests):
-            self._wait(request, "broadcast", deadline, SEGMENT, requests[number:])
+        deadline, step = Deadline(timeout), max(SEGMENT // dtype.itemsize, 1)
+        with self._calling(Call.of("broadcast", array.nbytes, dtype, root=src), array):
+            with self._progress.calling("broadcast"):
+                parts = [array[at : at + step] for at in range(0, array.size, step)]
+                requests = [self._comm.Ibcast([p, p.nbytes, MPI.BYTE], src) for p in parts]
+            for number, request in enumerate(requests):
+                self._wait(request, "broadcast", deadline, SEGMENT, requests[number:])
 
     def all_reduce(self, array: Array, dtype: dtype, op: str, timeout: float) -> None:
         deadline = Deadline(timeout)
-        self._begin(array, Call.of("all_reduce", array.nbytes, dtype, op), deadline)
-        if self.context.size > 1:
-            self._reductions.all_reduce(array, dtype, op, deadline)
+        with self._calling(Call.of("all_reduce", array.nbytes, dtype, op), array, deadline):
+            if self.context.size > 1:
+                self._reductions.all_reduce(array, dtype, op, deadline)
 
     def reduce(self, array: Array, dtype: dtype, op: str, dst: int, timeout: float) -> None:
-        self._begin(array, Call.of("reduce", array.nbytes, dtype, op, dst))
-        if self.context.size > 1:
-            self._reductions.reduce(array, dtype, op, dst, Deadline(timeout))
+        with self._calling(Call.of("reduce", array.nbytes, dtype, op, dst), array):
+            if self.context.size > 1:
+                self._reductions.reduce(array, dtype, op, dst, Deadline(timeout))
 
     def reduce_scatter(
         self, out: Array, array: Array, dtype: dtype, op: str, timeout: float
     ) -> None:
         deadline = Deadline(timeout)
-        self._begin(array, Call.of("reduce_scatter", array.nbytes, dtype, op), deadline)
-        self._reductions.reduce_scatter(out, array, dtype, op, deadline)
+        with self._calling(Call.of("reduce_scatter", array.nbytes, dtype, op), array, deadline):
+            self._reductions.reduce_scatter(out, array, dtype, op, deadline)
 
     def all_gather(self, out: Array, array: Array, dtype: dtype, timeout: float) -> None:
-        deadline = Deadline(timeout)
-        self._begin(array, Call.of("all_gather", array.nbytes, dtype), deadline)
-        part = spread(array.nbytes)
-        with self._progress.calling("all_gather"):
-            request = self._comm.Iallgather([array, *part], [out, *part])
-        self._wait(request, "all_gather", deadline, out.nbytes)
+        deadline, part = Deadline(timeout), spread(array.nbytes)
+        with self._calling(Call.of("all_gather", array.nbytes, dtype), array, deadline):
+            with self._progress.calling("all_gather"):
+                request = self._comm.Iallgather([array, *part], [out, *part])
+            self._wait(request, "all_gather", deadline, out.nbytes)
 
     def gather(
         self, out: Array | None, array: Array, dtype: dtype, dst: int, timeout: float
     ) -> None:
-        self._begin(array, Call.of("gather", array.nbytes, dtype, root=dst))
         part = spread(array.nbytes)
-        with self._progress.calling("gather"):
-            target = None if out is None else [out, *part]
-            request = self._comm.Igather([array, *part], target, dst)
-        self._wait(request, "gather", Deadline(timeout), array.nbytes * self.context.size)
+        with self._calling(Call.of("gather", array.nbytes, dtype, root=dst), array):
+            with self._progress.calling("gather"):
+                target = None if out is None else [out, *part]
+                request = self._comm.Igather([array, *part], target, dst)
+            self._wait(request, "gather", Deadline(timeout), array.nbytes * self.context.size)
 
     def scatter(
         self, out: Array, array: Array | None, dtype: dtype, src: int, timeout: float
     ) -> None:
-        self._begin(out, Call.of("scatter", out.nbytes, dtype, root=src))
         part = spread(out.nbytes)
-        with self._progress.calling("scatter"):
-            source = None if array is None else [array, *part]
-            request = self._comm.Iscatter(source, [out, *part], src)
-        self._wait(request, "scatter", Deadline(timeout), out.nbytes * self.context.size)
+        with self._calling(Call.of("scatter", out.nbytes, dtype, root=src), out):
+            with self._progress.calling("scatter"):
+                source = None if array is None else [array, *part]
+                request = self._comm.Iscatter(source, [out, *part], src)
+            self._wait(request, "scatter", Deadline(timeout), out.nbytes * self.context.size)
 
     def all_to_all(
         self, out: Array, array: Array, dtype: dtype, out_counts: Sequence[int],
         counts: Sequence[int], timeout: float,
     ) -> None:  # fmt: skip
-        deadline = Deadline(timeout)
-        self._begin(array, Call.of("all_to_all", 0, dtype), deadline)
         requests: list[MPI.Request] = []
-        at = out_at = 0
-        with self._progress.calling("all_to_all"):
-            for rank, (count, out_count) in enumerate(zip(counts, out_counts, strict=True)):
-                part, into = array[at : at + count], out[out_at : out_at + out_count]
-                at, out_at = at + count, out_at + out_count
-                requests.append(self._comm.Irecv([into, *spread(into.nbytes)], rank, _PARTS))
-                requests.append(self._comm.Isend([part, *spread(part.nbytes)], rank, _PARTS))
-        self._progress.wait(requests, "all_to_all", deadline, array.nbytes + out.nbytes)
+        deadline, at, out_at = Deadline(timeout), 0, 0
+        with self._calling(Call.of("all_to_all", 0, dtype), array, deadline):
+            with self._progress.calling("all_to_all"):
+                for rank, (count, out_count) in enumerate(zip(counts, out_counts, strict=True)):
+                    part, into = array[at : at + count], out[out_at : out_at + out_count]
+                    at, out_at = at + count, out_at + out_count
+                    requests.append(self._comm.Irecv([into, *spread(into.nbytes)], rank, _PARTS))
+                    requests.append(self._comm.Isend([part, *spread(part.nbytes)], rank, _PARTS))
+            self._progress.wait(requests, "all_to_all", deadline, array.nbytes + out.nbytes)
 
     def barrier(self, timeout: float) -> None:
         deadline = Deadline(timeout)
-        self._begin(None, Call.of("barrier"), deadline)
-        with self._progress.calling("barrier"):
-            request = self._comm.Ibarrier()
-        self._wait(request, "barrier", deadline)
+        with self._calling(Call.of("barrier"), None, deadline):
+            with self._progress.calling("barrier"):
+                request = self._comm.Ibarrier()
+            self._wait(request, "barrier", deadline)
 
-    def _begin(self, array: Array | None, call: Call, together: Deadline | None = None) -> None:
-        """Begin a collective. *together*: it ends on no rank before all have begun it, so what
-        they call is compared before anything is sent; else as soon as it is known."""
+    def _calling(
+        self, call: Call, array: Array | None, together: Deadline | None = None
+    ) -> AbstractContextManager[None]:
+        """Around a collective; *together*: it ends on no rank before all have begun it."""
         self._progress.check()
         if array is not None:
             device.settle(array)
-        try:
-            self._agreement.begin(call)
-            if together is not None:
-                self._agreement.settle(call.kind, together)
-            else:
-                self._agreement.check()
-        except CommError as e:
-            self._progress.fail(e)
-            raise
+        return self._agreement.during(call, together)
 
     def _idle(self) -> None:
         self._messages.make_room()
@@ -157,11 +148,7 @@ class MpiComm(Comm):
         self, request: MPI.Request, call: str, deadline: Deadline, nbytes: int = 0,
         kept: object = None,
     ) -> None:  # fmt: skip
-        try:
-            self._progress.wait([request], call, deadline, nbytes, kept=kept)
-        except Failed:
-            self._agreement.explain()
-            raise
+        self._progress.wait([request], call, deadline, nbytes, kept=kept)
 
     # -- end ---------------------------------------------------------------------------------
     def abort(self, error: CommError) -> None:
@@ -172,13 +159,13 @@ class MpiComm(Comm):
         if self._closed or MPI.Is_finalized():
             return
         self._closed = True
+        healthy = False
         with contextlib.suppress(CommError, MPI.Exception):
             self._messages.flush(Deadline(_FLUSH))
-        healthy = self._progress.error is None
+            healthy = self._agreement.settle(Deadline(_FLUSH)) and self._progress.error is None
         self._progress.fail(CommError("the group was destroyed while an operation was running"))
         runtime.unwatch(self)
         if healthy:
             # Where a transfer is open the library would wait for its end.
-            self._agreement.close()
             with guard:
                 self._comm.Free()
