@@ -19,7 +19,7 @@ from tensorbus.distributed.run import add_arguments, options
 SHOW = """
 import json, os, sys
 names = ("RANK LOCAL_RANK GROUP_RANK GROUP_WORLD_SIZE WORLD_SIZE CUDA_VISIBLE_DEVICES "
-         "TENSORBUS_INTERFACE TORCHELASTIC_RUN_ID TORCHELASTIC_ERROR_FILE").split()
+         "TENSORBUS_INTERFACE TENSORBUS_JOB_SECRET").split()
 card = {n: os.environ.get(n) for n in names}
 card |= {"argv": sys.argv, "path": sys.path[0], "name": __name__, "python": sys.executable}
 os.write(1, (json.dumps(card) + "\\n").encode())
@@ -210,13 +210,17 @@ def agreeing(launcher, port: int, *words: str, **settings: str) -> subprocess.Po
     )  # fmt: skip
 
 
-def test_nodes_agree_on_who_is_first(launcher):
+@pytest.mark.parametrize("secret", ["shared", ""])
+def test_nodes_agree_on_who_is_first(launcher, secret):
+    """On one machine, where all belong to one user, no secret has to be named."""
     port, script = own_port(), launcher.script(SHOW)
     words = ["--nnodes=2", "--nproc=2", "--rdzv-id=job"]
-    started = [agreeing(launcher, port, *words, script) for _ in range(2)]
+    settings = {"TENSORBUS_JOB_SECRET": secret, "XDG_CONFIG_HOME": str(launcher.folder / "config")}
+    started = [agreeing(launcher, port, *words, script, **settings) for _ in range(2)]
     ended = [process.communicate(timeout=120) for process in started]
     assert [p.returncode for p in started] == [0, 0], ended
     found = cards("".join(out for out, _ in ended))
+    assert len({c["TENSORBUS_JOB_SECRET"] for c in found}) == 1
     assert [(c["RANK"], c["LOCAL_RANK"], c["GROUP_RANK"], c["WORLD_SIZE"]) for c in found] == [
         ("0", "0", "0", "4"), ("1", "1", "0", "4"), ("2", "0", "1", "4"), ("3", "1", "1", "4"),
     ]  # fmt: skip

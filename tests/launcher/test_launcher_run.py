@@ -167,7 +167,7 @@ def test_a_closed_output_is_no_reason_to_end(launcher):
         (["--duplicate-stdout-filters", "a", "s.py"], "--duplicate-stdout-filters needs --log-dir"),
         (["--run-path", "missing.py"], "there is no script missing.py"),
         (["--run-path", "-m", "json"], "--run-path and --module exclude each other"),
-        (["--nnodes", "2", "--master-addr", "127.0.0.1", "s.py"], "needs a secret: set TENSORBUS"),
+        (["--nnodes", "2", "--master-addr", "10.0.0.1", "s.py"], "needs a secret: set TENSORBUS_J"),
         (["--nnodes", "2", "s.py"], "--nnodes 2 needs --master-addr"),
         (["--standalone", "--master-port", "9", "s.py"], "leave out --master-port"),
         (["--standalone", "--nnodes", "2", "s.py"], "leave out --nnodes"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hmac
 import json
-import os
 import secrets
 import socket
 import threading
@@ -24,7 +23,7 @@ from tensorbus.distributed.first_come import store_at
 from tensorbus.distributed.run import ports
 from tensorbus.distributed.run.nodes import Failing, Failure, Gone
 from tensorbus.distributed.run.plan import Job, Plan
-from tensorbus.distributed.secret import VARIABLE as SECRET
+from tensorbus.distributed.secret import job_secret
 from tensorbus.distributed.tcp_store import TCPStore
 from tensorbus.plugin.wire import Refused
 
@@ -235,7 +234,7 @@ class Cluster:
             text = self._store.get(key).decode()
         except DistError as e:
             raise UsageError(f"node 0 did not begin attempt {attempt}: {e}") from e
-        shared = os.environ.get(SECRET, "").encode()
+        shared = job_secret(plan.master_addr)
         secret = hmac.new(shared, f"ranks {attempt} {text}".encode(), "sha256").hexdigest()
         first = sum(self._nprocs[: plan.node_rank])
         return Job(attempt, first, sum(self._nprocs), int(text.split()[0]), secret)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 from dataclasses import dataclass
 
 from tensorbus.cli import UsageError
 from tensorbus.distributed.run import ports
 from tensorbus.distributed.run.plan import JOIN_TIMEOUT, LAST_CALL, LOOPBACK
 from tensorbus.distributed.run.values import seconds, whole
-from tensorbus.distributed.secret import VARIABLE as SECRET
+from tensorbus.distributed.secret import job_secret
 
 MOST_NODES = 4096
 STATIC_PORT, AGREED_PORT = 29500, 29400
@@ -116,11 +115,13 @@ def _master(args: argparse.Namespace, nnodes: int, default_port: int) -> tuple[s
         return address, number
     if not address:
         raise UsageError(f"--nnodes {nnodes} needs --master-addr: where node 0 is reached")
-    if not os.environ.get(SECRET):
+    try:
+        job_secret(address)
+    except RuntimeError as e:
         raise UsageError(
-            f"--nnodes {nnodes} needs a secret: set {SECRET} to the same random text on all nodes, "
-            'such as the output of python -c "import secrets; print(secrets.token_hex())"'
-        )
+            f"--nnodes {nnodes}: {e}; such as the output of "
+            'python -c "import secrets; print(secrets.token_hex())"'
+        ) from e
     return address, number or default_port
 
 
