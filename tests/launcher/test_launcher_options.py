@@ -265,3 +265,16 @@ def test_nodes_that_do_not_belong_together(launcher):
     errs = [process.communicate(timeout=120)[1] for process in pair]
     assert {p.returncode for p in pair} == {2}, errs
     assert all("give all launchers the same" in err for err in errs), errs
+
+
+def test_a_first_node_that_dies_while_others_wait(launcher):
+    script, words = launcher.script("raise SystemExit('it was run')"), ["--nnodes=3"]
+    port = own_port()
+    first = agreeing(launcher, port, *words, script)
+    assert first.stderr.readline() == "tensorbus run: waiting for the launcher of node 1\n"
+    second = agreeing(launcher, port, *words, script)
+    assert second.stderr.readline() == "tensorbus run: waiting for the launcher of node 2\n"
+    first.kill()
+    _, err = second.communicate(timeout=120)
+    assert second.returncode == 2 and "node 0 at 127.0.0.1" in err
+    assert err.endswith("has left while the launchers met: it says why\n") and err.count("\n") == 1

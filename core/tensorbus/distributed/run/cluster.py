@@ -31,7 +31,8 @@ _SILENT = 3.0
 """Seconds of waiting before the launcher says for what."""
 _TOGETHER = 30.0
 """Seconds by which launchers that have met may be apart."""
-_LAST_WORDS = 0.6
+_LAST_WORDS = 10.0
+"""Seconds for the launchers that came to hear, too, why the job does not come about."""
 _EVENTS = "events"
 
 
@@ -58,15 +59,32 @@ class Cluster:
             self._take_rank()
             self._nprocs = self._meet()
             self._ear, self._alive = self._store.clone(), self._store.clone()
-        except BaseException:
-            if self._store.is_server:
-                time.sleep(_LAST_WORDS)
+        except DistNetworkError as e:
+            self._store.close()
+            raise UsageError(
+                f"the launcher of node 0 at {plan.master_addr} port {plan.master_port} has left "
+                "while the launchers met: it says why"
+            ) from e
+        except BaseException as e:
+            if isinstance(e, Exception):
+                self._part()
             self._store.close()
             raise
         self._alive.last_will(_EVENTS, self._event("gone", reason="its launcher died", status=1))
         threading.Thread(target=self._listen, name="launchers", daemon=True).start()
 
     # -- meeting -----------------------------------------------------------------------------
+    def _part(self) -> None:
+        """Leave before all have met; who serves the store is the last of those that came."""
+        with contextlib.suppress(DistError):
+            parted, end = self._store.add("parted", 1), time.monotonic() + _LAST_WORDS
+            cards = [f"node/{node}" for node in range(self.plan.nnodes)]
+            while self._store.is_server and time.monotonic() < end:
+                if parted >= sum(self._store.check([card]) for card in cards):
+                    break
+                time.sleep(0.02)
+                parted = self._store.add("parted", 0)
+
     def _connect(self) -> TCPStore:
         plan = self.plan
         host, port = plan.master_addr, plan.master_port
