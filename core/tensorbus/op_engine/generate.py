@@ -86,8 +86,10 @@ def _namespace(row: Row) -> dict[str, Any]:
 def _kind_of(x: str) -> list[str]:
     """Lines that look at the kind; a ``try`` costs nothing where nothing is raised."""
     return [
-        f"    try: k = {x}._k",
-        f"    except AttributeError: raise no_tensor(ROW.name, {x}) from None",
+        "    try:",
+        f"        k = {x}._k",
+        "    except AttributeError:",
+        f"        raise no_tensor(ROW.name, {x}) from None",
     ]
 
 
