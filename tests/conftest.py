@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,10 @@ MAX_SKIPS = os.environ.get("TENSORBUS_MAX_SKIPS")
 # Unbuffered, ``print(a, b)`` of two processes into one pipe mix in the middle of a line; and a line
 # that a process forgets to flush would be seen here alone.
 os.environ.pop("PYTHONUNBUFFERED", None)
+
+# What is made for a user once, such as the secret of jobs on loopback, is made for these tests.
+_settings = tempfile.TemporaryDirectory(prefix="tensorbus-tests-")
+os.environ["XDG_CONFIG_HOME"] = _settings.name
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

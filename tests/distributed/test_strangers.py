@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import random
 import socket
@@ -192,8 +193,9 @@ def test_a_frame_of_any_size_takes_no_memory_before_its_bytes_come(two_ranks):
     for nbytes in (2**62, 2**40, 2**33):
         s, seals = wire.connect_sealed("127.0.0.1", ports[2], b"s", wire.Deadline(20))
         with s:
+            first = hello + seals.outgoing.sign(hello)
             header = frames.Header(Call.of("message", nbytes), 1).pack(seals.outgoing)
-            assert say(s, hello + header + b"few") == b""
+            assert say(s, first + header + b"few") == b""
     assert works()
 
 
@@ -317,3 +319,80 @@ def test_machines_of_another_byte_order_are_told():
         comm.barrier(3.0)
     assert caught.value.ranks == (0,)
     comm.close()
+
+
+class Between:
+    """Takes connections, makes each one to somebody else, and changes one of the bytes passed on.
+
+    It passes the proof of the secret on as it is, which neither side can see.
+    """
+
+    def __init__(self, port, at):
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._target, self._at = port, at
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(("127.0.0.1", self._target))
+                for pair, at in (((near, far), self._at), ((far, near), None)):
+                    threading.Thread(target=self._pass_on, args=(*pair, at), daemon=True).start()
+
+    def _pass_on(self, here, there, at):
+        passed = 0
+        with contextlib.suppress(OSError):
+            while data := bytearray(here.recv(1 << 16)):
+                if at is not None and passed <= at < passed + len(data):
+                    data[at - passed] ^= 1
+                passed += len(data)
+                there.sendall(data)
+        for s in (here, there):
+            with contextlib.suppress(OSError):
+                s.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        self._listener.close()
+
+
+PROOF = 64
+"""The bytes of a connecting side's half of it."""
+
+
+def test_who_stands_between_and_passes_the_proof_on_can_change_nothing():
+    server = dist.TCPStore("127.0.0.1", 0, is_master=True, secret=b"s", timeout=30)
+    request = len(struct.pack("!BHI", 0, 2, 16) + b"....key....value")
+    for at in (None, *range(PROOF, PROOF + request + 16, 5)):
+        between = Between(server.port, at)
+        client = dist.TCPStore("127.0.0.1", between.port, secret=b"s", timeout=30)
+        if at is None:
+            client.set("key", "value")
+            assert server.get("key") == b"value"
+            server.delete_key("key")
+        else:
+            client.set_patience(0.5)
+            with pytest.raises(dist.DistNetworkError):
+                client.set("key", "value")
+            assert server.num_keys() == 0, at
+        client.close()
+        between.close()
+    server.close()
+
+
+def test_who_stands_between_two_ranks_can_make_up_no_header():
+    # The group's digest, a rank, what the connection is for; then the first frame.
+    hello = frames.HELLO.size + 16
+    for at in (PROOF + 3, PROOF + hello - 1, PROOF + hello + 9, PROOF + hello + 30):
+        store = dist.HashStore()
+        first = TcpComm(CommContext("g", 0, (0, 1), 30.0, store, b"s"))
+        port, *more = store.get("tcp/0").decode().split(" ")
+        between = Between(int(port), at)
+        store.set("tcp/0", " ".join([str(between.port), *more]))
+        second = TcpComm(CommContext("g", 1, (0, 1), 30.0, store, b"s"))
+        second.send(np.full(3, 7.0), float64, 0, 0, 30.0)
+        with pytest.raises(CommError, match="did not|no message|changed, repeated or left out"):
+            first.recv(np.zeros(3), float64, 1, 0, 0.5)
+        for made in (first, second, between):
+            made.close()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from tensorbus.plugin import CommContext, CommError, CommTimeout, PeerLost
 from tensorbus.plugin.door import PROOF_TIME, Door
+from tensorbus.plugin.seal import SIZE as SIGNATURE
 from tensorbus.plugin.seal import Seals
 from tensorbus.plugin.wire import (
     Deadline,
@@ -131,7 +132,10 @@ class Links:
 
     def _greet(self, connection: socket.socket, seals: Seals) -> None:
         try:
-            hello = read_exactly(connection, HELLO.size, Deadline(PROOF_TIME))
+            said = read_exactly(connection, HELLO.size + SIGNATURE, Deadline(PROOF_TIME))
+            hello, signature = said[: HELLO.size], said[HELLO.size :]
+            if not seals.incoming.fits(signature, hello):
+                raise Refused("what it is for was changed on its way")
             digest, rank, use = HELLO.unpack(hello)
             if digest != self._digest or rank >= self.context.size or rank == self.context.rank:
                 raise Refused("that connection is meant for another group")
@@ -187,7 +191,7 @@ class Links:
                 host, int(port), context.secret, deadline, lambda: self._check_there(peer)
             )
             hello = HELLO.pack(self._digest, context.rank, use)
-            write_all(connection, hello, deadline)
+            write_all(connection, hello + seals.outgoing.sign(hello), deadline)
         except Refused as e:
             raise CommError(f"{context.peer(peer)}: {e}", [context.ranks[peer]]) from e
         except CommError:
