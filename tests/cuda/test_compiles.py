@@ -53,6 +53,9 @@ def run_all(backend: Any, name: str) -> None:
             call(op, *key, *more)
     if name == "int64":
         call("random_bits", *key)
+    for op in ("softmax", "log_softmax"):
+        call(op, x, 1)
+        call(f"{op}_backward", x, x, 1)
 
 
 @pytest.mark.skipif(os.environ["TENSORBUS_CUDA"] != "host", reason="a GPU compiles what it runs")

@@ -26,6 +26,7 @@ from tensorbus.plugin.array_library.runtime import host_scalar
 from tensorbus_cuda_cupy import indexing, ordering, random, reductions
 from tensorbus_cuda_cupy.faults import Faults
 from tensorbus_cuda_cupy.pointwise import pointwise_kernel
+from tensorbus_cuda_cupy.softmax import softmax_kernel
 from tensorbus_cuda_cupy.storage import is_whole, storage_key, storage_of, storage_size
 
 
@@ -161,7 +162,8 @@ class CudaBackend(ArrayLibraryBackend):
         drawn = random.MAKERS.get(op)
         if drawn is not None:
             return drawn(dtype)
-        return pointwise_kernel(op, dtype) or super().kernel(op, dtype, index)
+        own = pointwise_kernel(op, dtype) or softmax_kernel(op, dtype)
+        return own or super().kernel(op, dtype, index)
 
     def cast(self, src: Array, src_dtype: dtype, dst_dtype: dtype) -> Array:
         # A conversion to bool may look at a part of the bits; a comparison may not.
