@@ -58,6 +58,7 @@ def trained(*words: object, epochs: int, folder: Path) -> list[str]:
     return run(HERE / "programs" / "image_trainer.py", *options, *words)
 
 
+@pytest.mark.slow
 def test_a_trainer_of_images_on_two_ranks_and_from_its_checkpoint(tmp_path):
     def distributed(*words: object, epochs: int) -> list[str]:
         url = f"tcp://127.0.0.1:{own_port()}"
@@ -73,7 +74,6 @@ def test_a_trainer_of_images_on_two_ranks_and_from_its_checkpoint(tmp_path):
     assert resumed[0] == " *   Acc@1 100.000 Acc@3 100.000"
 
 
-@pytest.mark.slow
 def test_a_trainer_of_images_alone_and_in_a_launched_job(tmp_path):
     alone = trained(epochs=3, folder=tmp_path)
     assert alone[0] == " *   Acc@1 100.000 Acc@3 100.000"

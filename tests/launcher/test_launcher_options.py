@@ -242,6 +242,7 @@ def test_an_open_number_of_nodes_is_what_has_come(launcher):
     assert [(c["GROUP_RANK"], c["GROUP_WORLD_SIZE"]) for c in found] == [("0", "2"), ("1", "2")]
 
 
+@pytest.mark.slow
 def test_nodes_that_do_not_belong_together(launcher):
     hold = launcher.script("import os, time; os.write(1, b'runs\\n'); time.sleep(1000)")
     port = own_port()
