@@ -20,6 +20,7 @@ from tensorbus._base.dtypes import (
     promote_types,
     set_default_dtype,
 )
+from tensorbus._base.errors import OutOfMemoryError
 from tensorbus._base.public_place import show_in as _show_in
 from tensorbus._base.size import Size
 from tensorbus._device.defaults import (
@@ -44,7 +45,8 @@ from tensorbus.ops.joining.grids import broadcast_shapes
 from tensorbus.version import __version__
 
 _families.load()
-_show_in("tensorbus", [(c.__name__, c) for c in (Tensor, Size, dtype, device, finfo, iinfo)])
+_CLASSES = (Tensor, Size, dtype, device, finfo, iinfo, OutOfMemoryError)
+_show_in("tensorbus", [(c.__name__, c) for c in _CLASSES])
 _public.install(Tensor)
 globals().update(_public.FUNCTIONS)
 globals().update({d.name: d for d in _dtypes.ALL})
@@ -91,6 +93,7 @@ __getattr__ = _attributes(__name__, _LATER)
 
 
 __all__ = [
+    "OutOfMemoryError",
     "Size",
     "Tensor",
     "__version__",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorbus import accelerator
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.errors import OutOfMemoryError as OutOfMemoryError
 
 _TYPE = "cuda"
 

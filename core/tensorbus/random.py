@@ -82,7 +82,7 @@ class Generator:
         """The state, 24 bytes in a uint8 tensor: key and offset."""
         state = np.array([self._seed, 0, self._offset], dtype="<u8")
         k = kind_of(Device("cpu"), dtypes.uint8)
-        return from_array(k.backend.from_host(state.view(np.uint8), k.dtype, k.index), k)
+        return from_array(k.from_host(state.view(np.uint8)), k)
 
     def set_state(self, new_state: Any) -> None:
         """Go on from a state that ``get_state`` gave."""

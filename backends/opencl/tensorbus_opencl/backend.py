@@ -9,7 +9,7 @@ import numpy as np
 import pyopencl as cl
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
-from tensorbus.plugin import Capabilities, KernelLanguageBackend
+from tensorbus.plugin import Capabilities, KernelLanguageBackend, OutOfMemoryError
 from tensorbus.plugin.kernel_language import Dialect
 from tensorbus_opencl.devices import find_devices
 from tensorbus_opencl.dialect import dialect_of
@@ -25,6 +25,13 @@ _SCALARS = {
     "f32": np.float32,
     "f64": np.float64,
 }
+
+_NO_MEMORY = (
+    cl.status_code.INVALID_BUFFER_SIZE,
+    cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
+    cl.status_code.OUT_OF_RESOURCES,
+    cl.status_code.OUT_OF_HOST_MEMORY,
+)
 
 
 class _Runtime:
@@ -75,7 +82,12 @@ class OpenCLBackend(KernelLanguageBackend):
 
     def alloc(self, index: int, nbytes: int) -> Any:
         runtime = self._runtimes.get(index) or self._runtime(index)
-        return runtime.pool.allocate(nbytes)
+        try:
+            return runtime.pool.allocate(nbytes)
+        except cl.Error as error:
+            if error.code in _NO_MEMORY:
+                raise OutOfMemoryError(nbytes) from None
+            raise
 
     def upload(self, index: int, buffer: Any, values: np.ndarray) -> None:
         cl.enqueue_copy(self._runtime(index).queue, buffer, values, is_blocking=True)
@@ -96,7 +108,12 @@ class OpenCLBackend(KernelLanguageBackend):
         local = {1: (group,), 2: (group, 1)}
 
         def launch(size: tuple[int, ...], *arguments: Any) -> None:
-            kernel(queue, size, local[len(size)], *arguments)
+            try:
+                kernel(queue, size, local[len(size)], *arguments)
+            except cl.Error as error:  # some drivers find memory for a buffer when it is used
+                if error.code in _NO_MEMORY:
+                    raise OutOfMemoryError from None
+                raise
 
         return launch
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from tensorbus.plugin import Array, dtype
+import tensorbus
+from tensorbus.plugin import Array, OutOfMemoryError, dtype
 from tensorbus_conformance import formats, layouts, values
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.compare import Mismatch
@@ -187,12 +189,42 @@ REINTERPRETED = (
 )  # fmt: skip
 
 
+def check_out_of_memory(dtype: dtype, t: Trial) -> None:
+    """More memory than there is, and than can be counted, is one error; the next call works."""
+    for nbytes in (2**60, 2**62, 2**64):
+        shape = (nbytes // dtype.itemsize,) if nbytes < 2**63 else (2**32, 2**32)
+        try:
+            t.backend.empty(shape, dtype, t.index)
+        except (OutOfMemoryError, MemoryError):
+            pass
+        except Exception as error:
+            if nbytes < 2**63:  # beyond that tensorbus knows by itself
+                raise Mismatch(
+                    f"empty({shape}): {type(error).__name__}: {error}; an OutOfMemoryError is due"
+                ) from None
+        else:
+            raise Mismatch(f"empty({shape}) gave {nbytes} bytes, which no device has")
+        try:
+            tensorbus.empty(shape, dtype=dtype, device=t.device.type)
+        except tensorbus.OutOfMemoryError as error:
+            said = str(error)
+        else:
+            raise Mismatch(f"tensorbus.empty({shape}) raised nothing")
+        asked = math.prod(shape) * dtype.itemsize
+        if f"({asked} bytes) on device {t.backend.name}" not in said:
+            raise Mismatch(f"the error must name the device, and {asked} bytes: {said}")
+    array = t.backend.from_host(np.ones(3, formats.host_dtype(dtype)), dtype, t.index)
+    if t.backend.to_host(array, dtype).shape != (3,):
+        raise Mismatch("after OutOfMemoryError, the device does not copy")
+
+
 def cases() -> Iterator[Case]:
     """Every case of memory and views."""
     part = functools.partial
     by_name = {d.name: d for d in formats.ALL}
     for d in formats.ALL:
         yield Case(f"L0/empty/{d.name}", FAMILY, part(check_empty, d), (d,))
+        yield Case(f"L0/out_of_memory/{d.name}", FAMILY, part(check_out_of_memory, d), (d,))
         yield Case(f"L0/as_strided/{d.name}/small", FAMILY, part(check_small_views, d), (d,))
         for layout in layouts.LAYOUTS:
             check = part(check_layouts, d, layout)

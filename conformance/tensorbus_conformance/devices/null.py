@@ -23,6 +23,7 @@ from tensorbus.plugin import (
     BackendSpec,
     Capabilities,
     Kernel,
+    OutOfMemoryError,
     Traits,
     hookimpl,
 )
@@ -79,7 +80,10 @@ class NullBackend(Backend):
 
     def empty(self, shape: Sequence[int], dtype: DType, index: int) -> NullArray:
         shape = tuple(shape)
-        storage = Storage(math.prod(shape) * dtype.itemsize, self._allocated)
+        nbytes = math.prod(shape) * dtype.itemsize
+        if nbytes >= 1 << 56:  # no machine can address so much
+            raise OutOfMemoryError(nbytes)
+        storage = Storage(nbytes, self._allocated)
         return NullArray(shape, row_major(shape), 0, storage)
 
     def from_host(self, array: np.ndarray, dtype: DType, index: int) -> NullArray:

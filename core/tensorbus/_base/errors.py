@@ -5,6 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 
+class OutOfMemoryError(RuntimeError):
+    """A device has not the memory that was asked for.
+
+    A backend raises it with the number of bytes, ``OutOfMemoryError(nbytes)``; users meet it with a
+    text that says how much was asked for, and on which device.
+    """
+
+
 def broadcast_error(a: int, b: int, dim: int) -> RuntimeError:
     """The shapes of two operands do not go together."""
     return RuntimeError(

@@ -14,6 +14,7 @@ from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.warning import warn_user
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
+from tensorbus._dispatch.memory import check_memory
 from tensorbus.rows.registry import ROWS
 
 _policy = os.environ.get("TENSORBUS_FALLBACK", "warn")
@@ -91,7 +92,11 @@ def fallback(kind: Kind, name: str) -> Callable[..., Any]:
                 else:
                     value = host.of(k.dtype).const(k.number_of(value))
             there.append(value)
-        result = getattr(host, name)(*there)
+        try:
+            result = getattr(host, name)(*there)
+        except MemoryError as error:
+            check_memory(error, host.device)
+            raise
         if row.writes:
             out, result = args[0], there[0]
         values = host.of(result_kind.dtype).backend.to_host(result, result_kind.dtype)

@@ -13,10 +13,14 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tensorbus import discovery
 from tensorbus._base import dtypes, registered
+from tensorbus._base.errors import OutOfMemoryError
 from tensorbus._base.float_warnings import silence
 from tensorbus._device.device import device as Device
+from tensorbus._dispatch.memory import check_memory, check_sizes
 from tensorbus.plugin.backend import Array, Backend
 from tensorbus.rows.layouts import contiguous_strides
 from tensorbus.rows.registry import ROWS, TABLES
@@ -107,11 +111,31 @@ class Kind:
     # -- arrays ------------------------------------------------------------------------------
     def empty(self, shape: tuple[int, ...]) -> Array:
         """A new array of any values."""
-        return self.backend.empty(shape, self.dtype, self.index)
+        try:
+            return self.backend.empty(shape, self.dtype, self.index)
+        except Exception as error:
+            check_sizes(error, self.device, shape, self.dtype.itemsize)
+            raise
+
+    def from_host(self, array: np.ndarray) -> Array:
+        """A new array with a copy of a NumPy array's values."""
+        try:
+            return self.backend.from_host(array, self.dtype, self.index)
+        except Exception as error:
+            check_memory(error, self.device, array.size * self.dtype.itemsize)
+            raise
+
+    def to_host(self, x: Array) -> np.ndarray:
+        """A NumPy array with a copy of an array's values; waits for them."""
+        try:
+            return self.backend.to_host(x, self.dtype)
+        except MemoryError as error:
+            check_memory(error, Device("cpu"))
+            raise
 
     def full(self, shape: tuple[int, ...], value: Any) -> Array:
         """A new array filled with a Python number."""
-        out = self.backend.empty(shape, self.dtype, self.index)
+        out = self.empty(shape)
         self.backend.copy_(out, self.dtype, value, None)
         return out
 
@@ -125,15 +149,22 @@ class Kind:
 
     def cast(self, x: Array, source: Kind) -> Array:
         """A new array of this kind's dtype with the values of an array of *source*'s."""
-        out = self.backend.empty(x.shape, self.dtype, self.index)
-        self.backend.copy_(out, self.dtype, x, source.dtype)
+        out = self.empty(x.shape)
+        self._copy(out, x, source.dtype)
         return out
 
     def copy_(self, dst: Array, src: Array) -> Array:
         """Write *src* (an array of this kind, or a Python number) into *dst*."""
         number = isinstance(src, (bool, int, float, complex))
-        self.backend.copy_(dst, self.dtype, src, None if number else self.dtype)
+        self._copy(dst, src, None if number else self.dtype)
         return dst
+
+    def _copy(self, dst: Array, src: Array, source: dtypes.dtype | None) -> None:
+        try:
+            self.backend.copy_(dst, self.dtype, src, source)
+        except (MemoryError, OutOfMemoryError) as error:  # of a copy that overlaps
+            check_memory(error, self.device)
+            raise
 
     def contiguous(self, x: Array) -> Array:
         """The array if it is row-major without gaps, else a copy that is."""

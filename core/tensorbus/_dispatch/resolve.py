@@ -100,7 +100,7 @@ def _checked_division(kind: Kind, entry: Entry) -> Entry:
         if 0 not in getattr(x, "shape", ()) and (not array or 0 not in y.shape):
             hits = kind.bool.as_array(kind.eq(y, zero) if array else kind.eq(kind.zeros(()), y))
             hit = kind.bool.amax(hits, tuple(range(len(hits.shape)))) if hits.shape else hits
-            if kind.backend.to_host(kind.bool.as_array(hit), kind.bool.dtype):
+            if kind.bool.to_host(kind.bool.as_array(hit)):
                 raise RuntimeError("ZeroDivisionError")
         return entry(x, y) if out is None else entry(x, y, out=out)
 

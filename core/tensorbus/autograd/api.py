@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base.warning import warn_user
+from tensorbus._dispatch.memory import check_memory
 from tensorbus._tensor.tensor import Tensor, from_array, wrap_like
 from tensorbus.autograd import early, engine
 from tensorbus.autograd.hook_calls import tensor_hooks
@@ -64,8 +65,9 @@ def backward(
                     before = getattr(t, "_g", None)  # .grad itself warns
                     t._g = g if before is None else before + g
         engine.store(found, create_graph)
-    except BaseException:
+    except BaseException as error:
         early.drop_callbacks()
+        check_memory(error, outputs[0]._k.device)
         raise
     if early.CALLBACKS:
         early.run_callbacks()
@@ -116,7 +118,11 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     edges = [edge_of(t) for t in given]
     roots = _roots(results, grad_outputs, create_graph)
-    found = engine.run(roots, keep, create_graph, set(edges))
+    try:
+        found = engine.run(roots, keep, create_graph, set(edges))
+    except Exception as error:
+        check_memory(error, results[0]._k.device)
+        raise
     gradients: list[Tensor | None] = []
     for i, (t, edge) in enumerate(zip(given, edges, strict=True)):
         g = found.get(edge)

@@ -82,7 +82,7 @@ class Buffer:
         elif shared.flags.c_contiguous and shared.flags.writeable:
             return shared.reshape(-1)
         if read:
-            self._packed = kind.backend.to_host(tensor._a, kind.dtype)
+            self._packed = kind.to_host(tensor._a)
         else:
             self._packed = np.empty(tuple(tensor._s), host_dtype(kind))
         return self._packed.reshape(-1)
@@ -105,7 +105,7 @@ class Buffer:
         refuse_overlap(self.tensor)
         if self._packed is not None and self._host:
             kind = self.kind
-            array = kind.backend.from_host(self._packed, kind.dtype, kind.index)
+            array = kind.from_host(self._packed)
             kind.copy_(self.tensor._a, array)
         elif self._packed is not None:
             self.kind.copy_(self.tensor._a, self._packed)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorbus._base.modes import RARE, fresh_cell
 from tensorbus._dispatch.kinds import Kind
+from tensorbus._dispatch.memory import check_memory
 from tensorbus._tensor.tensor import Tensor, new, order_mark
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import Node, next_sequence
@@ -21,12 +22,16 @@ def move(array: Any, source: Kind, target: Kind, format: Any = None) -> Any:
     else:
         strides = tuple(source.layout(array)[2])
         out = empty_in_layout(target, shape, strides_in_format(format, shape, strides))
-    if source.backend is target.backend:
-        target.backend.copy_(out, target.dtype, array, source.dtype)
-    else:
-        host = source.backend.to_host(array, source.dtype)
-        there = target.backend.from_host(host, source.dtype, target.index)
-        target.backend.copy_(out, target.dtype, there, source.dtype)
+    try:
+        if source.backend is target.backend:
+            target.backend.copy_(out, target.dtype, array, source.dtype)
+        else:
+            host = source.to_host(array)
+            there = target.backend.from_host(host, source.dtype, target.index)
+            target.backend.copy_(out, target.dtype, there, source.dtype)
+    except Exception as error:
+        check_memory(error, target.device)
+        raise
     return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from tensorbus import discovery
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.float_warnings import silence
 from tensorbus._base.size import MAX_RANK, check_numel, check_rank
+from tensorbus._dispatch.memory import check_memory
 from tensorbus._dispatch.resolve import WrongDomain
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.casting import to_kind
@@ -51,19 +53,35 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
             return core(row.name)(*arguments)
     if isinstance(error, IndexFault):
         raise IndexFault(error.value, error.dim, error.n) from None
+    device = next((x.device for x in arguments if isinstance(x, Tensor)), None)
+    if device is not None:
+        check_memory(error, device, _bytes_of_result(row, arguments))
     if row.otherwise is not None:
         return row.otherwise(*arguments)
     if row.form == "binary":
         broadcast_shapes(*(x._s for x in arguments if isinstance(x, Tensor)))
     if row.form == "view":
         _check_shapes(row, arguments, error)
-    device = next((x.device for x in arguments if isinstance(x, Tensor)), None)
     if device is not None:
         discovery.note_origin(error, row.name, device)
     try:
         raise error
     finally:
         del error
+
+
+def _bytes_of_result(row: Row, arguments: tuple[Any, ...]) -> int:
+    """How much memory the result of a call takes: 0 where that is not known."""
+    tensors = [x for x in arguments if isinstance(x, Tensor)]
+    if not tensors or row.form == "view":
+        return 0
+    size = tensors[0]._k.dtype.itemsize
+    if row.shape is None:
+        return size * tensors[0]._s.numel() if row.form == "unary" else 0
+    try:
+        return size * prod(row.shape(*(x._a if isinstance(x, Tensor) else x for x in arguments)))
+    except Exception:  # the arguments do not fit each other: that will be told next
+        return 0
 
 
 def _check_shapes(row: Row, arguments: tuple[Any, ...], error: Exception) -> None:

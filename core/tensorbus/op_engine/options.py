@@ -17,6 +17,7 @@ from tensorbus._base.formats import check_format, check_layout
 from tensorbus._device import defaults
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
+from tensorbus._dispatch.memory import check_memory
 from tensorbus._tensor.tensor import Tensor, wrap_like
 from tensorbus.op_engine.argument_values import of_64_bits
 from tensorbus.op_engine.out import write_out
@@ -204,8 +205,10 @@ def factory(
                 args = (*args, size)
             try:
                 return options.deliver(make(*args, options=options, **keywords))
-            except MemoryError as error:
-                raise RuntimeError(f"{name}(): the device can't allocate memory: {error}") from None
+            except Exception as error:
+                if hasattr(options, "_kind"):
+                    check_memory(error, options._kind.device)
+                raise
 
         show_signature(call, lambda made: _signature(made, taken))
         return public(method=method, function=not method)(call)

@@ -21,6 +21,7 @@ from tensorbus._base.dtypes import (
     int64,
     uint8,
 )
+from tensorbus._base.errors import OutOfMemoryError
 from tensorbus.plugin.backend import (
     API,
     OTHERS,
@@ -97,6 +98,7 @@ __all__ = [
     "Launch",
     "Node",
     "NumberType",
+    "OutOfMemoryError",
     "Overlay",
     "OverlaySpec",
     "PeerLost",

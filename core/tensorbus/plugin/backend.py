@@ -57,8 +57,8 @@ for others.
 class IndexFault(IndexError, RuntimeError):
     """An index kernel met *value* where a dimension *dim* of size *n* was indexed.
 
-    Users meet it as it is, at once or at the next read. It is a RuntimeError too, which PyTorch
-    raises for some of the functions.
+    Users meet it at once or at the next read, printed as an IndexError. It is a RuntimeError too,
+    which PyTorch raises for some of the functions.
     """
 
     def __init__(self, value: int, dim: int, n: int):
@@ -66,7 +66,16 @@ class IndexFault(IndexError, RuntimeError):
         self.value, self.dim, self.n = value, dim, n
 
     def __reduce__(self) -> Any:
-        return type(self), (self.value, self.dim, self.n)
+        return _index_fault, (self.value, self.dim, self.n)
+
+
+# What tracebacks call it.
+IndexFault.__name__ = IndexFault.__qualname__ = "IndexError"
+IndexFault.__module__ = "builtins"
+
+
+def _index_fault(value: int, dim: int, n: int) -> IndexFault:
+    return IndexFault(value, dim, n)
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,7 @@ def _placed(values: Any, kind: Kind) -> Any:
     host_dtype = dtypes.float32 if kind.dtype is dtypes.bfloat16 else kind.dtype
     source = kind.of(host_dtype)
     host = np.asarray(values).astype(host_dtype.name)
-    array = source.backend.from_host(host, host_dtype, source.index)
+    array = source.from_host(host)
     return array if source is kind else kind.cast(array, source)
 
 

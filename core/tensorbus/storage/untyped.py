@@ -35,7 +35,7 @@ class UntypedStorage:
         kind = kind_of(Device(device), dtypes.uint8)
         if isinstance(size, (list, tuple)):
             host = np.asarray(size, dtype=np.int64).astype(np.uint8)
-            array = kind.backend.from_host(host, dtypes.uint8, kind.index)
+            array = kind.from_host(host)
         else:
             array = kind.empty((operator.index(size),))
         self._set(array, kind)
@@ -62,7 +62,7 @@ class UntypedStorage:
         """A new storage on a device with a copy of bytes given as a uint8 array."""
         kind = kind_of(Device(device), dtypes.uint8)
         bytes_ = np.ascontiguousarray(host).reshape(-1).view(np.uint8)
-        return cls.over(kind.backend.from_host(bytes_, dtypes.uint8, kind.index), kind)
+        return cls.over(kind.from_host(bytes_), kind)
 
     @property
     def device(self) -> Device:
@@ -116,7 +116,7 @@ class UntypedStorage:
 
     def to_host(self) -> np.ndarray:
         """A copy of the bytes, a uint8 array."""
-        return self._kind.backend.to_host(self._bytes(), dtypes.uint8)
+        return self._kind.to_host(self._bytes())
 
     def tolist(self) -> list[int]:
         """The bytes as numbers."""

@@ -49,7 +49,7 @@ def _copied(data: Any, options: Options, like: Tensor | None = None) -> Any:
     wanted = options.dtype if like is None else options.dtype or like._k.dtype
     host, d = host_array(data, wanted)
     k = options.kind(d, like)
-    return k.backend.from_host(host, d, k.index)
+    return k.from_host(host)
 
 
 def host_array(data: Any, dtype: Dtype | None) -> tuple[np.ndarray, Dtype]:
@@ -215,7 +215,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     k = kind_of(Device("cpu"), d)
     array = k.backend.share_host(ndarray, d)
     if array is None:
-        return from_array(k.backend.from_host(ndarray, d, k.index), k)
+        return from_array(k.from_host(ndarray), k)
     t = from_array(array, k)
     # Its memory is shared with others, so it counts as what may overlap.
     t._b = PERMUTED

@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from tensorbus._base import dtypes
-from tensorbus._base.errors import device_error
+from tensorbus._base.errors import OutOfMemoryError, device_error
 from tensorbus._base.warning import warn_user
+from tensorbus._dispatch.memory import check_memory
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.casting import to_kind
@@ -42,7 +43,7 @@ def _flatnonzero(F: Any, x: Any) -> Any:
         return I.empty((0,))
     mask = F.ne(x, 0)
     count = I.cumsum(I.cast(mask, F.bool), 0)
-    found = int(I.backend.to_host(I.slice(count, 0, n - 1, n, 1), I.dtype)[0])
+    found = int(I.to_host(I.slice(count, 0, n - 1, n, 1))[0])
     out = I.empty((found + 1,))  # the last element takes what is zero
     target = I.where(mask, I.sub(count, 1), I.full((), found))
     I.put(out, 0, target, I.arange(n, 0, 1), "set", False)
@@ -194,6 +195,9 @@ def _looked_up(k: Any, table: Any, flat: Any, own: int, later: bool) -> Any:
         return k.take(table, 0, flat, True)
     except IndexFault as fault:
         raise IndexFault(fault.value, own, fault.n) from None
+    except (MemoryError, OutOfMemoryError) as error:
+        check_memory(error, k.device)
+        raise
 
 
 def take_at(at: Indexed) -> Tensor:

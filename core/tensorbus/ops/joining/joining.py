@@ -8,6 +8,7 @@ from typing import Any
 from tensorbus._base.errors import device_error
 from tensorbus._base.modes import RARE
 from tensorbus._dispatch.kinds import kind_of
+from tensorbus._dispatch.memory import check_memory
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import Node, name_node, next_sequence
@@ -94,7 +95,11 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     first = parts[0]._s
     d = wrap_dim(dim, len(first))
     _check_sizes(parts, given, d)
-    o = from_array(k.concatenate([x._a for x in parts], d), k)
+    try:
+        o = from_array(k.concatenate([x._a for x in parts], d), k)
+    except Exception as error:
+        check_memory(error, k.device, k.dtype.itemsize * sum(x._s.numel() for x in parts))
+        raise
     if (GRAD.on or THREAD.on) and any(
         (x._e if x._b is None else edge_of(x)) is not None for x in parts
     ):

@@ -80,7 +80,7 @@ def _indices(row: Any, col: Any, offset: Any, options: Options) -> Any:
         lines.append((i, columns))
     flat = [[i for i, columns in lines for _ in columns], [j for _, cs in lines for j in cs]]
     host, _ = host_array(flat, k.dtype)
-    return k.backend.from_host(host, k.dtype, k.index)
+    return k.from_host(host)
 
 
 @factory()

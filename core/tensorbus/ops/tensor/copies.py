@@ -180,7 +180,7 @@ def _unpickle(
     host: np.ndarray, d: Dtype, device: Device, requires_grad: bool, strides: Any = None
 ) -> Tensor:
     k = kind_of(device, d)
-    t = from_array(k.backend.from_host(host, d, k.index), k)
+    t = from_array(k.from_host(host), k)
     if strides is not None:
         lay_out(t, strides)
     return requires_grad_(t) if requires_grad else t

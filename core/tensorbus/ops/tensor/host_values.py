@@ -16,7 +16,7 @@ from tensorbus.ops.views.splitting import unbind
 
 def host_read(t: Tensor) -> np.ndarray:
     """The values in a NumPy array: the one call where a program waits for a device."""
-    return t._k.backend.to_host(t._a, t._k.dtype)
+    return t._k.to_host(t._a)
 
 
 @public(function=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorbus._base.dtypes import dtype
+from tensorbus._base.errors import OutOfMemoryError
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.plugin.kernel_language.array import Storage, StridedArray, row_major
 
@@ -58,6 +59,8 @@ class Device:
         """A row-major array of any values."""
         strides, n = row_major(shape)
         backend = self.backend
+        if n >= 1 << 60:  # beyond what drivers count
+            raise OutOfMemoryError(n * d.itemsize)
         # Whole words, so that a compare-and-swap on the word around a small element stays inside.
         nbytes = (n * d.itemsize + 7) & -8 or 8
         with backend.lock:
