@@ -7,6 +7,8 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tensorbus._base.errors import OutOfMemoryError
+
 
 class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple of the sizes of its dimensions.
@@ -89,9 +91,9 @@ _STORED = 2**60
 
 
 def check_storage(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape; RuntimeError where no memory holds a tensor of it."""
+    """The shape; OutOfMemoryError where no memory holds a tensor of it."""
     if math.prod(shape) >= _STORED:
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+        raise OutOfMemoryError(f"Storage size calculation overflowed with sizes={list(shape)}")
     return shape
 
 

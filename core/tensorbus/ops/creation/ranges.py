@@ -12,7 +12,6 @@ from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.errors import type_error
 from tensorbus._base.size import check_storage
 from tensorbus._dispatch.kinds import Kind, wrap_number
-from tensorbus._dispatch.memory import check_sizes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import as_number
 from tensorbus.op_engine.arguments import whole_number
@@ -110,11 +109,7 @@ def _counted(k: Kind, n: int, start: Any, step: Any) -> Any:
     if k.dtype.itemsize == 2 and k.is_float:
         wide = k.of(dtypes.float32)
         return k.cast(wide.arange(n, start, step), wide)
-    try:
-        return k.arange(n, start, step)
-    except Exception as error:
-        check_sizes(error, k.device, (n,), k.dtype.itemsize)
-        raise
+    return k.arange(n, start, step)
 
 
 @factory("out", without=("pin_memory",))
