@@ -39,6 +39,7 @@ from tensorbus._base.dtypes import get_default_dtype as get_default_dtype
 from tensorbus._base.dtypes import iinfo as iinfo
 from tensorbus._base.dtypes import promote_types as promote_types
 from tensorbus._base.dtypes import set_default_dtype as set_default_dtype
+from tensorbus._base.errors import OutOfMemoryError as OutOfMemoryError
 from tensorbus._base.formats import channels_last as channels_last
 from tensorbus._base.formats import channels_last_3d as channels_last_3d
 from tensorbus._base.formats import contiguous_format as contiguous_format
@@ -976,4 +977,4 @@ def zeros(*size: Any, out: Tensor | None = None, dtype: dtype | type | None = No
 def zeros_like(input: Tensor, *, memory_format: memory_format | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of zeros in the shape of another tensor, with its dtype and device if not given."""
 
-__all__ = ['Size', 'Tensor', '__version__', 'broadcast_shapes', 'can_cast', 'device', 'dtype', 'enable_grad', 'fallback_counts', 'finfo', 'get_default_device', 'get_default_dtype', 'get_fallback', 'iinfo', 'inference_mode', 'is_grad_enabled', 'is_inference_mode_enabled', 'no_grad', 'promote_types', 'result_type', 'set_default_device', 'set_default_dtype', 'set_fallback', 'set_grad_enabled']
+__all__ = ['OutOfMemoryError', 'Size', 'Tensor', '__version__', 'broadcast_shapes', 'can_cast', 'device', 'dtype', 'enable_grad', 'fallback_counts', 'finfo', 'get_default_device', 'get_default_dtype', 'get_fallback', 'iinfo', 'inference_mode', 'is_grad_enabled', 'is_inference_mode_enabled', 'no_grad', 'promote_types', 'result_type', 'set_default_device', 'set_default_dtype', 'set_fallback', 'set_grad_enabled']
