@@ -88,7 +88,7 @@ def test_an_overlay_object_that_fails_is_left_out_with_one_warning(how, text, in
     install_object(install, **how)
     (spec,) = discovery.overlays("cpu", "sum")
     with pytest.warns(
-        RuntimeWarning, match=f"overlay 'fast' of acme-fast 1.0 can't be used: .*{text}"
+        UserWarning, match=f"overlay 'fast' of acme-fast 1.0 can't be used: .*{text}"
     ):
         assert discovery.overlay(spec) is None
     with warnings.catch_warnings():

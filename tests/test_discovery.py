@@ -348,7 +348,7 @@ def test_equal_priorities_for_one_op_name_both(install):
 def test_a_broken_overlay_is_left_out_with_one_warning(install):
     install("acme-bad", {OVERLAYS: {"bad": "acme_bad"}}, {"acme_bad": "raise OSError('gone')"})
     install_overlay(install, "good", 1, ("sum",))
-    with pytest.warns(RuntimeWarning, match="overlay 'bad' of acme-bad 1.0 can't be used: .*gone"):
+    with pytest.warns(UserWarning, match="overlay 'bad' of acme-bad 1.0 can't be used: .*gone"):
         assert [o.name for o in discovery.overlays("cpu")] == ["good"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -361,7 +361,7 @@ def test_where_warnings_are_errors_the_next_question_is_answered(install):
     install_overlay(install, "good", 1, ("sum",))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(RuntimeWarning, match="gone"):
+        with pytest.raises(UserWarning, match="gone"):
             discovery.overlays("cpu")
         assert [o.name for o in discovery.overlays("cpu")] == ["good"]
 
@@ -370,7 +370,7 @@ def test_an_overlay_claimed_twice_is_left_out_with_a_warning(install):
     for owner in ("a", "b"):
         source = OVERLAY.format(name="fast", backend="cpu", ops=("sum",), priority=1)
         install(f"acme-{owner}", {OVERLAYS: {"fast": f"acme_{owner}"}}, {f"acme_{owner}": source})
-    with pytest.warns(RuntimeWarning, match="claimed by 2 distributions, acme-a 1.0 and acme-b"):
+    with pytest.warns(UserWarning, match="claimed by 2 distributions, acme-a 1.0 and acme-b"):
         assert discovery.overlays("cpu") == []
 
 

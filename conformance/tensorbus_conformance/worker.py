@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import queue
+import signal
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from multiprocessing import resource_tracker
 from pathlib import Path
 
 from tensorbus_conformance.case import Case
@@ -102,6 +104,21 @@ def _work(
         results.put(None)
 
 
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """A process that is started inside never sees Ctrl-C: the parent does, and ends it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # It is started with the first process otherwise, and then lets interrupts through again.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Process:
     """A process that serves chunks of cases."""
 
@@ -113,7 +130,8 @@ class _Process:
         self.process = context.Process(
             target=_serve, args=(theirs, name, list(gaps), samples), daemon=True
         )
-        self.process.start()
+        with _interrupts_blocked():
+            self.process.start()
         theirs.close()
 
     def results(

@@ -45,7 +45,7 @@ class device:
                     + text
                 )
             text, _, digits = text.partition(":")
-            if not digits.isdecimal() or str(int(digits)) != digits:
+            if not digits.isdecimal() or len(digits) > 18 or str(int(digits)) != digits:
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(digits)
         found = _interned.get((text, index))

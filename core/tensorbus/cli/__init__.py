@@ -60,6 +60,7 @@ def guarded(run: Callable[[], int]) -> int:
         print(f"tensorbus: {e}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
+        print("tensorbus: interrupted", file=sys.stderr)
         return 130
     except OSError as e:
         # The reader has gone (`| head`), or the disk is full: what is still buffered has nowhere

@@ -10,8 +10,8 @@ from importlib.metadata import PackageNotFoundError, distributions, version
 
 from tensorbus import discovery
 from tensorbus.cli import devices
-from tensorbus.cli.probe import USABLE, Answer
-from tensorbus.discovery.metadata import BACKENDS
+from tensorbus.cli.probe import Answer
+from tensorbus.discovery.metadata import COMMANDS, COMMS
 from tensorbus.version import __version__
 
 THREADS = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -34,15 +34,15 @@ def run(args: argparse.Namespace) -> int:
     }
     _section("environment", {**settings, **{k: os.environ.get(k, "(unset)") for k in THREADS}})
     found = devices.answers(args.timeout)
-    _section("devices", dict(_described(found)))
-    others = [r for r in discovery.records() if r.group != BACKENDS]
+    _section("devices and overlays", dict(_described(found)))
+    others = discovery.records(COMMS) + discovery.records(COMMANDS)
     _section(
         "other plugins",
-        {f"{r.group or 'unreadable'} {r.name}": f"{r.owner} {r.exception or ''}" for r in others},
+        {f"{r.group} {r.name}": r.owner for r in others},
     )
     for answer in found:
         if answer.traceback:
-            print(f"\n{answer.type}: what was raised or printed\n{answer.traceback.rstrip()}")
+            print(f"\n{answer.label}: what was raised or printed\n{answer.traceback.rstrip()}")
     return 0
 
 
@@ -59,7 +59,8 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             return "(not installed)"
 
-    found = {d.name: d.version for d in distributions()}
+    # Without metadata a distribution has no name, whatever its type says.
+    found = {str(d.name): d.version for d in distributions() if d.name}
     ours = {name: found[name] for name in sorted(found) if name.startswith("tensorbus-")}
     versions = {"tensorbus": __version__, **ours}
     if "tensorbus" in found and "tensorbus-core" in found:
@@ -98,9 +99,9 @@ def _numpy() -> dict[str, str]:
 def _described(answers: list[Answer]) -> list[tuple[str, str]]:
     lines = []
     for answer in answers:
-        owners = ", ".join(r.owner for r in discovery.records(BACKENDS) if r.name == answer.type)
-        if answer.state != USABLE:
-            lines.append((answer.type, f"{answer.state} ({owners}): {answer.reason}"))
+        owners = ", ".join(record.owner for record in devices.owners(answer))
+        if not answer.devices:
+            lines.append((answer.label, f"{answer.state} ({owners}): {answer.reason}"))
         for device in answer.devices:
             details = "".join(f"; {k} {v}" for k, v in device.details.items())
             lines.append((f"{answer.type}:{device.index}", f"{device.name} ({owners}){details}"))

@@ -84,6 +84,21 @@ def overlay(spec: OverlaySpec) -> Overlay | None:
         return _get().overlay(spec)
 
 
+def probe_overlay(name: str) -> OverlaySpec:
+    """Load the overlay of that name and no other; ``RuntimeError`` as ``backend``.
+
+    For ``tensorbus devices``, in a process that an overlay may hang or kill.
+    """
+    with _lock:
+        return _get().probe_overlay(name)
+
+
+def overlay_names() -> list[str]:
+    """The overlays that plugins here declare, usable or not, sorted; loads none of them."""
+    with _lock:
+        return _get().overlay_names()
+
+
 def offered(backend: Backend, method: str) -> Callable[..., Any] | None:
     """A backend's own form of an optional method, or None where it has brought none.
 
@@ -145,6 +160,12 @@ def records(group: str | None = None) -> list[Record]:
     """What was found (in one entry-point group), what loaded, what failed and why."""
     with _lock:
         return _get().list_records(group)
+
+
+def displaced(groups: list[str]) -> list[Record]:
+    """The plugins that are left out because one of tensorbus' own has their name."""
+    with _lock:
+        return _get().displaced(groups)
 
 
 def plugged(backend: Backend) -> AbstractContextManager[str]:

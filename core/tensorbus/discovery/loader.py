@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import cached_property
 from itertools import combinations
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 import pluggy
 
 from tensorbus._base.dtypes import dtype
-from tensorbus.discovery import metadata
+from tensorbus.discovery import failures, metadata
 from tensorbus.discovery.metadata import BACKENDS, COMMANDS, COMMS, OVERLAYS, Record, Selection
 from tensorbus.plugin import hooks
 from tensorbus.plugin.backend import API, SINCE, Backend, Kernel
@@ -51,6 +50,17 @@ class Loader:
     def _selection(self) -> Selection:
         return Selection.from_environment()
 
+    def displaced(self, groups: list[str]) -> list[Record]:
+        found = []
+        for group in groups:
+            for name in self._names(group):
+                own, others = metadata.own_first(self._claims(group, name))
+                if own is not None:
+                    for other in others:
+                        failures.displace(own, other)
+                    found += others
+        return found
+
     def list_records(self, group: str | None = None) -> list[Record]:
         return [r for r in self._records if group is None or r.group == group]
 
@@ -67,7 +77,7 @@ class Loader:
             if record.state != "failed":
                 loaded = self._load_backend(record)
             if loaded is None:
-                raise RuntimeError(_unusable("device type", record)) from record.exception
+                raise RuntimeError(failures.unusable("device type", record)) from record.exception
             self._backends[name] = loaded
         return loaded
 
@@ -78,6 +88,9 @@ class Loader:
         if getattr(own, "__func__", None) is getattr(Backend, method):
             return None
         return own
+
+    def overlay_names(self) -> list[str]:
+        return self._names(OVERLAYS)
 
     def comm_names(self) -> list[str]:
         return self._names(COMMS)
@@ -94,9 +107,9 @@ class Loader:
                 try:
                     spec = self._spec(record, "tensorbus_comm", CommSpec)
                 except BaseException as e:
-                    _keep(record, e)
+                    failures.keep(record, e)
             if spec is None:
-                raise RuntimeError(_unusable("comm", record)) from record.exception
+                raise RuntimeError(failures.unusable("comm", record)) from record.exception
             self._comm_specs[name] = spec
         return spec
 
@@ -144,10 +157,10 @@ class Loader:
                         )
                     record.state = "loaded"
                 except BaseException as e:
-                    _keep(record, e, spec.install)
+                    failures.keep(record, e, spec.install)
                     loaded = None
             if loaded is None:
-                raise RuntimeError(_unusable("comm", record)) from record.exception
+                raise RuntimeError(failures.unusable("comm", record)) from record.exception
             self._comms[name] = loaded
         return loaded
 
@@ -160,9 +173,9 @@ class Loader:
                     loaded = self._import(record)
                     record.state = "loaded"
                 except BaseException as e:
-                    _keep(record, e)
+                    failures.keep(record, e)
             if loaded is None:
-                raise RuntimeError(_unusable("command", record)) from record.exception
+                raise RuntimeError(failures.unusable("command", record)) from record.exception
             self._commands[name] = loaded
         return loaded
 
@@ -189,13 +202,20 @@ class Loader:
         chosen = {r.name for r in self.list_records(group) if self._selection.admits(r)}
         return sorted(chosen)
 
+    def _claims(self, group: str, name: str) -> list[Record]:
+        return [r for r in self.list_records(group) if r.name == name and self._selection.admits(r)]
+
     def _sole(self, group: str, name: str) -> Record:
         """The one record of that name; RuntimeError where there is none, or more than one."""
-        claims = [
-            r for r in self.list_records(group) if r.name == name and self._selection.admits(r)
-        ]
+        claims = self._claims(group, name)
         if not claims:
             raise RuntimeError(self._unknown(group, name))
+        own, others = metadata.own_first(claims)
+        if own is not None:
+            for other in others:
+                if other.state != "failed":
+                    failures.left_out(failures.displace(own, other))
+            return own
         if len(claims) > 1:
             owners = " and ".join(r.owner for r in claims)
             text = f"{name!r} of {group} is claimed by {len(claims)} distributions, {owners}: "
@@ -242,7 +262,7 @@ class Loader:
             backend = spec.load()
             _check_loaded("backend", record.name, backend, Backend)
         except BaseException as e:
-            _keep(record, e, _install(spec, e) if spec else "")
+            failures.keep(record, e, failures.install_command(spec, e) if spec else "")
             return None
         record.state = "loaded"
         self._written_for[record.name] = spec.api
@@ -258,16 +278,27 @@ class Loader:
         # Kept before anything is said: where warnings are errors, the next question finds it.
         self._overlays = loaded
         for problem in problems:
-            warnings.warn(f"an overlay is left out: {problem}", RuntimeWarning, stacklevel=2)
+            failures.left_out(f"an overlay is left out: {problem}")
         return loaded
 
     def _load_overlay(self, record: Record) -> OverlaySpec:
         try:
             spec = self._spec(record, "tensorbus_overlay", OverlaySpec)
         except BaseException as e:
-            _keep(record, e)
-            raise RuntimeError(_unusable("overlay", record)) from e
+            failures.keep(record, e)
+            raise RuntimeError(failures.unusable("overlay", record)) from e
         record.state = "found" if spec.load else "loaded"
+        return spec
+
+    def probe_overlay(self, name: str) -> OverlaySpec:
+        """Load one overlay wholly; RuntimeError where that can't be done."""
+        record = self._sole(OVERLAYS, name)
+        spec = self._load_overlay(record)
+        try:
+            self._open(spec)
+        except BaseException as e:
+            failures.keep(record, e, failures.install_command(spec, e))
+            raise RuntimeError(failures.unusable("overlay", record)) from e
         return spec
 
     def overlay(self, spec: OverlaySpec) -> Overlay | None:
@@ -279,12 +310,12 @@ class Loader:
             overlay = self._open(spec)
         except BaseException as e:
             record = self._sole(OVERLAYS, spec.name)
-            _keep(record, e, _install(spec, e))
-            problem = f"an overlay is left out: {_unusable('overlay', record)}"
+            failures.keep(record, e, failures.install_command(spec, e))
+            problem = f"an overlay is left out: {failures.unusable('overlay', record)}"
         # Kept before anything is said: where warnings are errors, the next question finds it.
         self._opened.append((spec, overlay))
         if problem:
-            warnings.warn(problem, RuntimeWarning, stacklevel=2)
+            failures.left_out(problem)
         return overlay
 
     def _open(self, spec: OverlaySpec) -> Overlay:
@@ -357,27 +388,3 @@ def _check_loaded(kind: str, name: str, made: Any, wanted: type[Backend] | type[
 
 def _value(record: Record) -> str:
     return record.entry_point.value if record.entry_point else record.name
-
-
-def _install(spec: BackendSpec | OverlaySpec, exception: BaseException) -> str:
-    """The command that brings what is missing: the plugin's own, or pip with what it requires."""
-    missing = isinstance(exception, ImportError) or isinstance(exception.__cause__, ImportError)
-    if spec.install or not spec.requires or not missing:
-        return spec.install
-    return "pip install " + " ".join(spec.requires)
-
-
-def _keep(record: Record, exception: BaseException, install: str = "") -> None:
-    # A plugin may call sys.exit() or raise any BaseException while it is imported; the user's own
-    # Ctrl-C is the one thing that isn't the plugin's fault.
-    if isinstance(exception, KeyboardInterrupt):
-        raise exception
-    remedy = install or f"reinstall or remove {record.distribution}"
-    record.fail(exception, "" if remedy in str(exception) else remedy)
-
-
-def _unusable(kind: str, record: Record) -> str:
-    cause = record.exception
-    reason = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
-    text = f"{kind} {record.name!r} of {record.owner} can't be used: {reason}"
-    return f"{text.rstrip('.')}. What to do: {record.remedy}" if record.remedy else text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -18,7 +19,18 @@ WHOLE = "tensorbus"
 """The distribution whose wheel holds the components too, each of which is one of its own."""
 
 VARIABLE = "TENSORBUS_PLUGINS"
-_KINDS = {"backend": BACKENDS, "comm": COMMS, "overlay": OVERLAYS}
+_DISTRIBUTION = "distribution"
+_KINDS = {
+    "backend": BACKENDS,
+    "comm": COMMS,
+    "overlay": OVERLAYS,
+    _DISTRIBUTION: _DISTRIBUTION,
+}
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+"""What can stand before the colon of ``npu:0``, and in ``TENSORBUS_PLUGINS``."""
+
+_AUTHORS = "The tensorbus authors"
 
 
 @dataclass(slots=True)
@@ -59,13 +71,19 @@ class Record:
         self.state, self.exception, self.remedy = "failed", exception, remedy
 
 
+def canonical(distribution: str) -> str:
+    """The name of a distribution as pip compares it."""
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
 def read() -> list[Record]:
     """A record for each plugin that an installed distribution declares, sorted by name.
 
     Where a component of tensorbus is installed beside the whole in one version, their files are
     the same and so is the plugin: it counts once.
 
-    A distribution whose metadata can't be read becomes a failed record with an empty group.
+    A distribution whose metadata can't be read, or has no name, becomes a failed record with an
+    empty group, and so does an entry whose name nobody could ask for.
     """
     records: list[Record] = []
     names: set[str] = set()
@@ -73,9 +91,9 @@ def read() -> list[Record]:
         try:
             text = distribution.read_text("entry_points.txt")
             if text and "tensorbus." in text:
-                names.add(distribution.name)
+                names.add(_name_of(distribution))
         except Exception as e:
-            records.append(_unreadable(str(getattr(distribution, "_path", "(unknown)")), e))
+            records.append(_unreadable(_folder_of(distribution), e))
     for name in sorted(names):
         try:
             records.extend(_declared(name))
@@ -99,9 +117,53 @@ def _declared(name: str) -> Iterator[Record]:
     # Asked by name, the first distribution on sys.path answers: an older one behind it is shadowed
     # for Python, so its entries don't count.
     distribution = importlib.metadata.distribution(name)
+    version = distribution.version or ""
     for entry in distribution.entry_points:
-        if entry.group in GROUPS:
-            yield Record(entry.group, entry.name, name, distribution.version, entry)
+        if entry.group not in GROUPS:
+            continue
+        record = Record(entry.group, entry.name, name, version, entry)
+        if not _NAME.fullmatch(entry.name):
+            record.group = ""
+            record.fail(
+                ValueError(
+                    f"the entry point {entry.name!r} of {entry.group} has a name that can't be "
+                    f"asked for: it begins with a letter and goes on with letters, digits, '_', "
+                    f"'-' and '.'"
+                ),
+                f"update or remove {name}",
+            )
+        yield record
+
+
+def _name_of(distribution: importlib.metadata.Distribution) -> str:
+    name = distribution.metadata["Name"]
+    if not name:
+        raise ValueError("it declares plugins, but has no metadata that say its name")
+    return name
+
+
+def _folder_of(distribution: importlib.metadata.Distribution) -> str:
+    return str(getattr(distribution, "_path", "(unknown)"))
+
+
+def own_first(claims: list[Record]) -> tuple[Record | None, list[Record]]:
+    """Of several that claim one name, the one that is tensorbus' own, if one is, and the others."""
+    own = [r for r in claims if _is_own(r)] if len(claims) > 1 else []
+    if len(own) != 1:
+        return None, claims
+    return own[0], [r for r in claims if r is not own[0]]
+
+
+def _is_own(record: Record) -> bool:
+    """Whether a plugin is the whole's or a component's."""
+    if record.distribution == WHOLE:
+        return True
+    if record.entry_point is None or not record.distribution.startswith(f"{WHOLE}-"):
+        return False
+    try:
+        return importlib.metadata.metadata(record.distribution)["Author"] == _AUTHORS
+    except Exception:  # no metadata, or none that can be read
+        return False
 
 
 def _unreadable(name: str, exception: Exception) -> Record:
@@ -112,7 +174,11 @@ def _unreadable(name: str, exception: Exception) -> Record:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What ``TENSORBUS_PLUGINS`` lets through: backends, ``comm:NAME`` and ``overlay:NAME``."""
+    """What ``TENSORBUS_PLUGINS`` lets through.
+
+    Backends by their names alone, ``comm:NAME``, ``overlay:NAME``, and with
+    ``distribution:NAME`` all plugins of one distribution.
+    """
 
     text: str
     chosen: frozenset[tuple[str, str]]
@@ -129,6 +195,8 @@ class Selection:
                     f"{VARIABLE}={text}: the item {item!r} has the prefix {kind!r}, but only "
                     f"{', '.join(f'{k}:' for k in _KINDS)} or none (a backend) are known"
                 )
+            if kind == _DISTRIBUTION:
+                name = canonical(name)
             chosen.add((_KINDS[kind or "backend"], name))
         return cls(text, frozenset(chosen))
 
@@ -139,4 +207,5 @@ class Selection:
         """
         if not self.chosen or record.group in (COMMANDS, "") or record.entry_point is None:
             return True
-        return (record.group, record.name) in self.chosen
+        owner = _DISTRIBUTION, canonical(record.distribution)
+        return (record.group, record.name) in self.chosen or owner in self.chosen

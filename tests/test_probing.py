@@ -1,0 +1,215 @@
+"""``tensorbus devices`` and ``doctor`` ask each plugin in a process of its own, a few at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import termios
+
+import pytest
+
+from tensorbus import cli
+from tensorbus.cli import devices, probe, probe_processes
+from tensorbus.discovery.metadata import BACKENDS, OVERLAYS
+
+BACKEND = """
+from tensorbus.plugin import Backend, BackendSpec, Capabilities, float32, hookimpl
+
+class Mine(Backend):
+    name = "{name}"
+    def device_count(self):
+        return 1
+    def capabilities(self, index):
+        return Capabilities("Acme", frozenset([float32]))
+
+@hookimpl
+def tensorbus_backend():
+    return BackendSpec("{name}", load=Mine)
+"""
+
+OVERLAY = """
+from tensorbus.plugin import OverlaySpec, hookimpl
+
+@hookimpl
+def tensorbus_overlay():
+    return OverlaySpec("{name}", "cpu", ("sum", "exp"), lambda op, dtype, index: None)
+"""
+
+
+def install_overlay(install, name: str, source: str) -> None:
+    install(f"acme-{name}", {OVERLAYS: {name: f"acme_{name}"}}, {f"acme_{name}": source})
+
+
+# -- overlays --------------------------------------------------------------------------------
+OVERLAYS_SEEN = {
+    "works": (OVERLAY.format(name="works"), "usable", "for cpu: sum, exp"),
+    "raises": ("raise OSError('gone')", "not usable", "gone"),
+    "exits": ("import sys; sys.exit(3)", "not usable", "3"),
+    "kills": ("import os; os.abort()", "crashed", "was killed by SIGABRT"),
+    "lazy": (
+        OVERLAY.format(name="lazy").replace("lambda op, dtype, index: None", "load=lambda b: 7"),
+        "not usable",
+        "returned int, not a tensorbus.plugin.Overlay",
+    ),
+}
+
+
+def test_overlays_are_rows_and_spoil_nobody(install, monkeypatch):
+    for name, (source, *_) in OVERLAYS_SEEN.items():
+        install_overlay(install, name, source)
+    rows = {row[0]: row for row in devices.rows(devices.answers(60.0))}
+    for name, (_, state, why) in OVERLAYS_SEEN.items():
+        _, module, owner, seen, *_, text = rows[f"overlay:{name}"]
+        assert (module, owner, seen) == (f"acme_{name}", f"acme-{name} 1.0", state)
+        assert why in text
+    assert rows["cpu:0"][3] == "usable"
+
+
+def test_an_overlay_that_hangs_is_named_with_the_way_to_leave_it_out(install, monkeypatch, capsys):
+    install_overlay(install, "hangs", "import time; time.sleep(1000)")
+    monkeypatch.setenv("TENSORBUS_PLUGINS", "overlay:hangs")
+    assert cli.main(["doctor", "--timeout", "0.5"]) == 0
+    said = capsys.readouterr().out
+    assert "overlay:hangs: no answer (acme-hangs 1.0): the plugin gave no answer within 0.5" in said
+    (answer,) = probe.ask_each([], 0.5, ["hangs"])
+    assert "leave the overlay out with TENSORBUS_PLUGINS" in answer.remedy
+    monkeypatch.setenv("TENSORBUS_PLUGINS", "cpu")
+    from tensorbus import discovery
+
+    discovery.reset()
+    rows = {row[0]: row for row in devices.rows(devices.answers(60.0))}
+    assert rows["cpu:0"][3] == "usable" and rows["overlay:hangs"][3] == "left out"
+
+
+# -- many at once ----------------------------------------------------------------------------
+def test_a_few_are_asked_at_a_time(install, monkeypatch, tmp_path):
+    """Each plugin counts those that are being loaded while it is."""
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    entries, modules = {}, {}
+    for i in range(3 * probe_processes.AT_ONCE):
+        entries[f"npu{i}"] = f"acme_{i}"
+        modules[f"acme_{i}"] = (
+            f"import os\nmark = {str(inside / str(i))!r}\nopen(mark, 'w').close()\n"
+            f"if len(os.listdir({str(inside)!r})) > {probe_processes.AT_ONCE}:\n"
+            "    raise OSError('too many at once')\n"
+            + BACKEND.format(name=f"npu{i}").replace(
+                "def capabilities(self, index):",
+                "def capabilities(self, index):\n        os.unlink(mark)",
+            )
+        )
+    install("acme-many", {BACKENDS: entries}, modules)
+    answers = probe.ask_each(list(entries), 60.0)
+    assert [(a.type, a.state) for a in answers] == [(name, "usable") for name in entries]
+
+
+def test_when_nothing_can_be_asked_the_reason_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    (tmp_path / "python").write_text("#!/bin/sh\necho no python here\nexit 3\n")
+    (tmp_path / "python").chmod(0o755)
+    with pytest.raises(RuntimeError, match=r"ended with status 3:\nno python here"):
+        probe.ask_each(["cpu"], 60.0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sessions are POSIX's")
+def test_what_a_plugin_starts_ends_with_it(install, tmp_path):
+    told = tmp_path / "pid"
+    source = (
+        "import subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])\n"
+        f"open({str(told)!r}, 'w').write(str(child.pid))\n" + BACKEND.format(name="npu")
+    )
+    install("acme-npu", {BACKENDS: {"npu": "acme_npu"}}, {"acme_npu": source})
+    (answer,) = probe.ask_each(["npu"], 60.0)
+    assert answer.state == "usable"
+    state = subprocess.run(
+        ["ps", "-o", "state=", "-p", told.read_text()], capture_output=True, text=True
+    ).stdout
+    assert state.strip() in ("", "Z")
+
+
+# -- what is printed -------------------------------------------------------------------------
+def on_a_terminal(columns: int, environment: dict[str, str], *words: str) -> str:
+    """What the command prints on a terminal of that width."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
+    drop = {k: v for k, v in environment.items() if k not in ("COLUMNS", "LINES")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tensorbus", *words],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env={**drop, "TERM": "dumb"},
+    )
+    os.close(follower)
+    said = b""
+    while True:
+        try:
+            piece = os.read(leader, 4096)
+        except OSError:  # how Linux tells the end
+            break
+        if not piece:
+            break
+        said += piece
+    os.close(leader)
+    assert process.wait(60) == 0, said
+    return said.decode().replace("\r\n", "\n")
+
+
+def test_no_command_is_broken_at_80_columns(install, monkeypatch):
+    command = (
+        "python -m pip install --extra-index-url https://example.org/simple 'acme-npu[driver]'"
+    )
+    source = BACKEND.format(name="npu").replace("load=Mine", f"load=Mine, install={command!r}")
+    source = source.replace("class Mine", "raise_ = 1\nclass Mine").replace(
+        "load=Mine", "load=lambda: 1 / 0"
+    )
+    install("acme-npu", {BACKENDS: {"npu": "acme_npu"}}, {"acme_npu": source})
+    install_overlay(install, "fast", "raise OSError('the library is missing')")
+    said = on_a_terminal(80, {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, "devices")
+    lines = said.splitlines()
+    assert any(line.endswith(f"What to do: {command}") for line in lines)
+    assert any(line.endswith("What to do: reinstall or remove acme-fast") for line in lines)
+    table = [line for line in lines if line[:1] in "┏┃┡│└"]
+    assert table and max(map(len, table)) <= 80
+    assert any(line.startswith("│ cpu:0 ") for line in table)
+    assert any(line.startswith("│ overlay:fast ") for line in table)
+
+
+# -- Ctrl-C ----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "words", [["devices"], ["doctor"], ["conformance", "npu", "--jobs", "1"], ["demo"]]
+)
+def test_ctrl_c_prints_one_line(install, tmp_path, words):
+    """Pressed on a terminal it reaches all processes of the group, as here."""
+    os.mkfifo(pipe := tmp_path / "loading")
+    told = f"import time\nopen({str(pipe)!r}, 'w').close()\ntime.sleep(1000)\n"
+    source = BACKEND.format(name="npu")
+    if words[0] == "conformance":  # the process that runs the cases is the second to load it
+        mark = str(tmp_path / "loaded")
+        told = "".join(f"    {line}\n" for line in told.splitlines())
+        source = (
+            f"import os\nif os.path.exists({mark!r}):\n{told}open({mark!r}, 'w').close()\n{source}"
+        )
+    else:
+        source = told + source
+    if words == ["demo"]:
+        words = ["demo", "--device", "npu", "--out", str(tmp_path / "out")]
+    install("acme-npu", {BACKENDS: {"npu": "acme_npu"}}, {"acme_npu": source})
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tensorbus", *words],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    pipe.open().close()  # waits until the plugin is being loaded
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "tensorbus: interrupted\n"), out
