@@ -38,7 +38,7 @@ class Lane:
 LANES = {
     lane.name: lane
     for lane in (
-        Lane("fast", "scripts/test", 7, 30),
+        Lane("fast", "scripts/test", 8, 30),
         Lane("slow", ".ci/run", 40, 300),
         Lane("long", "scripts/test -m long", None, None),
     )
