@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, distributions, version
 from tensorbus import discovery
 from tensorbus.cli import devices
 from tensorbus.cli.probe import Answer
+from tensorbus.cli.where_to_report import places
 from tensorbus.discovery.metadata import COMMANDS, COMMS
 from tensorbus.version import __version__
 
@@ -40,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
         "other plugins",
         {f"{r.group} {r.name}": r.owner for r in others},
     )
+    _section("where a report goes", places(r.distribution for r in discovery.records()))
     for answer in found:
         if answer.traceback:
             print(f"\n{answer.label}: what was raised or printed\n{answer.traceback.rstrip()}")
