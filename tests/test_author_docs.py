@@ -212,7 +212,9 @@ def test_every_option_shown_is_one_of_its_command():
     for command in commands:
         words = [sys.executable, "-m", "tensorbus", command, "--help"]
         takes[command] = options(subprocess.run(words, capture_output=True, text=True).stdout)
-    any_takes = set().union(*takes.values(), {"--backend"})  # of pytest
+    any_takes = set().union(
+        *takes.values(), {"--backend", "--local-rank"}
+    )  # of pytest, of a script
     unknown, seen = [], 0
     for name, page in PAGES.items():
         for command, rest in re.findall(rf"tensorbus ({'|'.join(commands)})([^`\n#]*)", page):
