@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         "other plugins",
         {f"{r.group} {r.name}": r.owner for r in others},
     )
-    _section("where a report goes", places(r.distribution for r in discovery.records()))
+    _section("where a report goes", places(r.distribution for r in discovery.records() if r.group))
     for answer in found:
         if answer.traceback:
             print(f"\n{answer.label}: what was raised or printed\n{answer.traceback.rstrip()}")
