@@ -23,6 +23,7 @@ OPTIMIZERS: dict[str, Any] = {
 
 def nets() -> Any:
     """The nets that the tests of this folder share."""
+    sys.path.append(str(Path(__file__).parents[1] / "support"))  # as pytest does for them
     spec: Any = importlib.util.spec_from_file_location(
         "nn_parallel_nets", Path(__file__).with_name("conftest.py")
     )
