@@ -6,7 +6,13 @@ store goes with rank 0. Those that are left go on when they know of it, so the o
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+
+import tensorbus.distributed as dist
+from tensorbus.distributed.agreement import all_made
 
 AWAIT = """
 from tensorbus.distributed import world as worlds
@@ -148,6 +154,69 @@ except dist.DistBackendError as e:
     assert "rank 1 died or was cut off" in str(e), e
 """
     run_job(AWAIT + program, size=3)
+
+
+class Served(dist.HashStore):
+    """As a store of the process that serves it."""
+
+    is_server = True
+
+
+def two_stores():
+    """One table, as the process that serves it and as another one sees it."""
+    served, other = Served(), dist.HashStore()
+    other.__dict__ = served.__dict__
+    return served, other
+
+
+def nobody_ended(ranks):
+    pass
+
+
+def test_the_rank_that_serves_the_store_goes_on_when_all_need_it_no_more():
+    served, other = two_stores()
+    everyone = [0, 1, 2]
+    with ThreadPoolExecutor(2) as pool:
+        serving = pool.submit(all_made, served, "g", 0, everyone, 60, nobody_ended)
+        second = pool.submit(all_made, other, "g", 1, everyone, 60, nobody_ended)
+        if other.add("g/here", 1) == 3:  # the third has come, and has not seen yet that all have
+            other.set("g/all", "1")
+        second.result(60)
+        with pytest.raises(TimeoutError):
+            serving.result(0.3)
+        other.set("g/saw/2", "1")
+        serving.result(60)
+
+
+def test_a_rank_that_ended_when_all_had_come_is_no_fault():
+    """This one looks whether others have ended after the last has come and gone."""
+    store, seen = dist.HashStore(), []
+
+    def check(ranks):
+        if not seen:
+            seen.append(ranks)
+            store.add("g/here", 1)
+            store.set("g/all", "1")
+            raise dist.DistBackendError("rank 1 has left the job")
+
+    all_made(store, "g", 0, [0, 1], 60, check)
+    assert seen == [[0, 1]]
+    with pytest.raises(dist.DistBackendError, match="rank 1 has left"):
+        seen.clear()
+        store.delete_key("g/all")
+        all_made(store, "h", 0, [0, 1], 60, check)
+
+
+def test_ranks_that_do_not_come_to_make_a_group_are_counted():
+    def rank():
+        dist.group.WORLD.timeout = 0.5  # meeting may take longer
+        if dist.get_rank() == 0:
+            with pytest.raises(dist.DistStoreError, match="of 2 ranks 1 came within 0.5 seconds"):
+                dist.new_group([0], timeout=0.4)
+        done.wait(60)
+
+    done = threading.Barrier(2)
+    dist.local.run(rank, 2)
 
 
 QUICK_EXIT = """

@@ -6,7 +6,8 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from tensorbus.distributed.errors import DistError, DistStoreError
 from tensorbus.distributed.monitor import last_will
@@ -61,35 +62,49 @@ def _next_free(store: Store) -> int:
 
 
 def all_made(
-    store: Store, name: str, count: int, timeout: float, check: Callable[[], object]
+    store: Store,
+    name: str,
+    rank: int,
+    everyone: Sequence[int],
+    timeout: float,
+    check: Callable[[Sequence[int]], object],
 ) -> None:
-    """Wait until *count* ranks have made what *name* stands for; *check* raises for one that died.
+    """Wait until all these ranks have made what *name* stands for; *check* raises for one that
+    ended.
 
     None needs the store for it any more when the process that serves the store goes on.
     """
-    if count == 1:
+    if len(everyone) == 1:
         return
     end = time.monotonic() + timeout
-    if store.add(f"{name}/here", 1) == count:
+    if store.add(f"{name}/here", 1) == len(everyone):
         store.set(f"{name}/all", "1")
-    if not _wait(store, f"{name}/all", end, check):
+    if not _wait(store, f"{name}/all", end, lambda: check(everyone)):
         raise DistStoreError(
-            f"of {count} ranks {store.add(f'{name}/here', 0)} came within {timeout:g} seconds to "
-            f"make {name}: all must call init_process_group, new_group and split_group alike"
+            f"of {len(everyone)} ranks {store.add(f'{name}/here', 0)} came within {timeout:g} "
+            f"seconds to make {name}: all must call init_process_group, new_group and split_group "
+            f"alike"
         )
-    if store.is_server:
-        with contextlib.suppress(DistError):
-            _wait(store, f"{name}/seen", end, check)
-    else:
-        # Who served it may have ended since.
-        with contextlib.suppress(DistError):
-            if store.add(f"{name}/saw", 1) == count - 1:
-                store.set(f"{name}/seen", "1")
+    # Who served it may have ended since.
+    with contextlib.suppress(DistError):
+        if not store.is_server:
+            store.set(f"{name}/saw/{rank}", "1")
+            return
+    for other in everyone:
+        if other != rank:
+            with contextlib.suppress(DistError):
+                _wait(store, f"{name}/saw/{other}", end, partial(check, [other]))
 
 
 def _wait(store: Store, key: str, end: float, check: Callable[[], object]) -> bool:
     while not store._wait([key], max(0.001, min(_SLICE, end - time.monotonic()))):
-        check()
+        try:
+            check()
+        except DistError:
+            # The one that ended may have been here before, and have let the others go on.
+            if store.check([key]):
+                return True
+            raise
         if time.monotonic() >= end:
             return False
     return True

@@ -137,7 +137,7 @@ def _prepare(
         group.prepare(limit)
         name = group.group_name
     check = world.monitor.check if world.monitor is not None else lambda ranks: None
-    all_made(store, f"made/{name}", len(everyone), limit, lambda: check(everyone))
+    all_made(store, f"made/{name}", world.default_group().me, everyone, limit, check)
 
 
 def destroy_process_group(group: Any = None) -> None:

@@ -136,7 +136,10 @@ class Monitor:
                 text, ranks = self._ask_all(group, error, number, call)
             self._tell_all(group, text, ranks)
         except DistError:
-            text, ranks = _SERVER_LOST, (0,)
+            if isinstance(error, CommTimeout):
+                known = 0 in self._dead or 0 in self._left
+                after = " (rank 0, which served the store, had ended: nobody could be asked)"
+                text, ranks = (text + after, ranks) if known else (_SERVER_LOST, (0,))
         group.fail(text, tuple(ranks))
 
     def explain(self, group: ProcessGroup, error: PeerLost) -> None:
