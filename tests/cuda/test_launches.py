@@ -33,7 +33,7 @@ class Programs:
         return F.softmax(self.x, 1)
 
     def log_softmax_backward(self) -> Any:
-        x = self.x.requires_grad_()
+        x = self.x.detach().requires_grad_()
         return torch.autograd.grad(F.log_softmax(x, 1), x, torch.ones_like(x))
 
     def rand(self) -> Any:

@@ -172,5 +172,5 @@ class CudaBackend(ArrayLibraryBackend):
         return super().cast(src, src_dtype, dst_dtype)
 
     def scalar(self, value: bool | int | float | complex, dtype: dtype) -> Any:
-        """A NumPy scalar: it travels as a kernel's argument and needs no memory on the device."""
-        return host_scalar(value, dtype)[()]
+        """A Python number: it travels as a kernel's argument and needs no memory on the device."""
+        return host_scalar(value, dtype).item()

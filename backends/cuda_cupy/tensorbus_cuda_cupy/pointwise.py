@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import cupy
+
 from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.kernel_language.scalars import TO_BOOL, UNARY, expression
 from tensorbus.plugin.kernel_language.types import compute_type
@@ -31,18 +33,22 @@ def pointwise_kernel(op: str, dtype: dtype) -> Kernel | None:
     given = ", ".join(f"{own} {name}_given" for name in names)
     body = "".join(f"const {compute_type(dtype)} {n} = {n}_given; " for n in names)
     kernel = elementwise(given, f"{result} z", f"{body}z = {text}", f"tensorbus_{op}", helpers)
-    return _unary(kernel) if op in UNARY else _binary(kernel)
+    return _unary(kernel, own) if op in UNARY else _binary(kernel, own)
 
 
-def _unary(kernel: Any) -> Kernel:
+def _unary(kernel: Any, own: str) -> Kernel:
     def unary(x: Array, out: Array | None = None) -> Array:
+        if not isinstance(x, cupy.ndarray):
+            x = cupy.full((), x, own)
         return kernel(x) if out is None else kernel(x, out)
 
     return unary
 
 
-def _binary(kernel: Any) -> Kernel:
+def _binary(kernel: Any, own: str) -> Kernel:
     def binary(x: Array, y: Array, out: Array | None = None) -> Array:
+        if not isinstance(x, cupy.ndarray) and not isinstance(y, cupy.ndarray):
+            x = cupy.full((), x, own)  # a kernel of numbers alone has no size
         return kernel(x, y) if out is None else kernel(x, y, out)
 
     return binary
@@ -81,5 +87,6 @@ def _complex_div(dtype: dtype) -> Kernel:
         elementwise(
             f"{own} x, {own} y", f"{own} z", f"z = quotient<{part}>(x, y)", "tensorbus_div",
             QUOTIENT,
-        )
+        ),
+        own,
     )  # fmt: skip
