@@ -18,6 +18,7 @@ from tensorbus import cli
 from tensorbus.cli import new_backend
 from tensorbus.cli.project import families
 from tensorbus.plugin import API, PRIMITIVES, SIGNATURES
+from tensorbus.version import __version__
 
 ROOT = Path(__file__).parents[2]
 
@@ -187,11 +188,23 @@ def test_folders_on_the_way_are_made_and_the_next_steps_told(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     words = ["--kind", "overlay", "--path", str(tmp_path / "deep" / "er")]
     assert cli.main(["new-backend", "x1", *words]) == 0
-    assert "tensorbus conformance cpu -k softmax" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"python -m pip install -e '{tmp_path / 'deep' / 'er'}[test]'\n" in said
+    assert "tensorbus conformance cpu -k softmax" in said
     assert cli.main(["new-backend", "x2", "--kind", "array-library"]) == 0
     assert "tensorbus conformance x2 --profile core" in capsys.readouterr().out
     assert (tmp_path / "tensorbus-x2" / "tensorbus_x2" / "backend.py").is_file()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["deep", "tensorbus-x2"]
+
+
+def test_what_a_project_requires_is_met_by_this_checkout_and_bounded_above(projects):
+    """The bound is the first release that the project can't have been tested with."""
+    major, minor, *_ = __version__.split(".")
+    for folder in projects.values():
+        about = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+        (required,) = [r for r in about["dependencies"] if r.startswith("tensorbus")]
+        assert required == f"tensorbus>={__version__},<{major}.{int(minor) + 1}"
+        assert about["optional-dependencies"]["test"] == ["tensorbus[test]"]
 
 
 def test_a_long_name_gives_valid_code(tmp_path):

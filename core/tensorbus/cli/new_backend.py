@@ -100,12 +100,13 @@ def _check_base(base: str) -> None:
 def _next_steps(folder: Path, project: Project) -> str:
     name, base = project.name, project.base
     device = base or name
-    lines = [f"python -m pip install -e '{folder}'"]
+    # With the extra: without it, there is all but the suite.
+    lines = [f"python -m pip install -e '{folder}[test]'"]
     if project.kind == "comm":
         lines += ["tensorbus doctor", f"tensorbus conformance --comm {name} --profile core"]
     else:
         check = f"{device} -k softmax" if base else f"{name} --profile core"
-        lines.append(f"tensorbus {'doctor' if base else 'devices'}")
+        lines.append("tensorbus devices")
         lines.append(f"tensorbus demo --device {device} --epochs 1")
         lines.append(f"tensorbus conformance {check}")
     return (

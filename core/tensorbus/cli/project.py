@@ -119,10 +119,17 @@ class Project:
             "package": self.package,
             "quoted_modules": "".join(f'    "{m}",\n' for m in sorted([*modules, "find"])),
             "tensorbus": __version__,
+            "untested": _next_minor(__version__),
         }
         parts = tomllib.loads((TEMPLATES / self.layers[-1] / PARTS).read_text("utf-8"))
         texts = {"files": parts["files"], **parts["bare" if self.bare else "whole"]}
         return values | {k: Template(v.strip()).substitute(values) for k, v in texts.items()}
+
+
+def _next_minor(version: str) -> str:
+    """The first release that a plugin written today can't have been tested with."""
+    major, minor, *_ = version.split(".")
+    return f"{major}.{int(minor) + 1}"
 
 
 @dataclass(frozen=True, slots=True)
