@@ -11,6 +11,7 @@ import math as _math
 
 from tensorbus._base import dtypes as _dtypes
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.absent import listing as _listing
 from tensorbus._base.dtypes import (
     can_cast,
     dtype,
@@ -21,6 +22,7 @@ from tensorbus._base.dtypes import (
     set_default_dtype,
 )
 from tensorbus._base.errors import OutOfMemoryError
+from tensorbus._base.page import show_pages as _show_pages
 from tensorbus._base.public_place import show_in as _show_in
 from tensorbus._base.size import Size
 from tensorbus._device.defaults import (
@@ -90,6 +92,7 @@ _LATER = {
 
 
 __getattr__ = _attributes(__name__, _LATER)
+__dir__ = _listing(__name__, _LATER)
 
 
 __all__ = [
@@ -119,3 +122,5 @@ __all__ = [
     "set_fallback",
     "set_grad_enabled",
 ]
+
+_show_pages(__name__, [(n, globals()[n]) for n in __all__])

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from tensorbus._base.page import show_pages
 
 PYTORCH = "2.13"
 """The version of PyTorch whose names these are."""
@@ -50,6 +53,7 @@ def attributes(module: str, later: Mapping[str, str] | None = None) -> Callable[
             home = importlib.import_module(f"{module}.{later[name]}")
             found = getattr(home, name)
             setattr(importlib.import_module(module), name, found)
+            show_pages(module, [(name, found)])
             return found
         if not name.startswith("_"):
             try:
@@ -64,6 +68,23 @@ def attributes(module: str, later: Mapping[str, str] | None = None) -> Callable[
         )
 
     return __getattr__
+
+
+def listing(module: str, later: Mapping[str, str] | None = None) -> Callable[[], list[str]]:
+    """The ``__dir__`` of a public module: also the names of PyTorch that are found when asked for.
+
+    *later* is what ``attributes`` gets.
+    """
+    space = module.removeprefix("tensorbus").removeprefix(".")
+    prefix = f"{space}." if space else ""
+
+    def __dir__() -> list[str]:
+        names = {*vars(importlib.import_module(module)), *(later or ())}
+        inner = {s.removeprefix(prefix).split(".")[0] for s in documented() if s.startswith(prefix)}
+        found = {s for s in inner - names if importlib.util.find_spec(f"{module}.{s}")}
+        return sorted(names | found)
+
+    return __dir__
 
 
 class Absent:

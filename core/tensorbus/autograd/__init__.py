@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.absent import listing as _listing
+from tensorbus._base.page import show_pages as _show_pages
 from tensorbus._tensor.tensor import Tensor as Variable
 from tensorbus.autograd.grad_mode import (
     enable_grad,
@@ -36,6 +38,7 @@ _LATER = {
 
 
 __getattr__ = _attributes(__name__, _LATER)
+__dir__ = _listing(__name__, _LATER)
 
 
 __all__ = [
@@ -48,3 +51,5 @@ __all__ = [
     "no_grad",
     "set_grad_enabled",
 ]
+
+_show_pages(__name__, [(n, globals().get(n)) for n in __all__])

@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.api import grad
+from tensorbus.op_engine.signatures import hide_private
 
 
 class GradcheckError(RuntimeError):
@@ -59,6 +60,7 @@ def _analytical(outputs: list[Tensor], inputs: list[Tensor], o: int) -> list[np.
     return found
 
 
+@hide_private
 def gradcheck(
     func: Callable[..., Any],
     inputs: Any,
@@ -137,6 +139,7 @@ def _check(
                 raise GradcheckError(f"the gradient of input {i} has shape {g[0].shape}")
 
 
+@hide_private
 def gradgradcheck(
     func: Callable[..., Any],
     inputs: Any,

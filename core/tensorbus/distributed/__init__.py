@@ -14,6 +14,7 @@ What moves the bytes is a plugin of the entry-point group ``tensorbus.comms``.
 from typing import Any as _Any
 
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.page import show_pages as _show_pages
 from tensorbus.distributed import local
 from tensorbus.distributed.collectives import (
     all_gather,
@@ -149,3 +150,5 @@ __all__ = [
     "set_debug_level",
     "split_group",
 ]
+
+_show_pages(__name__, [(n, globals().get(n)) for n in __all__])

@@ -8,6 +8,8 @@ Example:
 from typing import TYPE_CHECKING
 
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.absent import listing as _listing
+from tensorbus._base.page import show_pages as _show_pages
 from tensorbus.nn import functional, init, modules, parameter, utils
 from tensorbus.nn.modules.activation import (
     CELU,
@@ -108,6 +110,7 @@ _LATER = {"DataParallel": "parallel"}
 
 if not TYPE_CHECKING:  # checkers would take it for a promise of any name
     __getattr__ = _attributes(__name__, _LATER)
+    __dir__ = _listing(__name__, _LATER)
 
 
 __all__ = [
@@ -213,3 +216,5 @@ __all__ = [
     "parameter",
     "utils",
 ]
+
+_show_pages(__name__, [(n, globals().get(n)) for n in __all__])

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tensorbus
+from tensorbus._base.page import show_pages
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 
@@ -284,3 +285,5 @@ kaiming_uniform = _older(kaiming_uniform_)
 kaiming_normal = _older(kaiming_normal_)
 orthogonal = _older(orthogonal_)
 sparse = _older(sparse_)
+
+show_pages(__name__, [(n, f) for n, f in globals().items() if f.__class__ is type(constant_)])

@@ -53,7 +53,7 @@ def _make(row: Row, names: dict[str, Any] | None = None) -> Callable[..., Any]:
             source = "\n".join(node_text(row, scalar=True)) + "\n\n\n" + source
     function: Callable[..., Any]
     function = _compiled(f"<tensorbus op {row.name}>", source, namespace)[row.name]
-    function.__doc__ = row.documentation
+    function.__doc__ = row.doc
     return function
 
 

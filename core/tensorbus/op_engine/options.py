@@ -21,7 +21,8 @@ from tensorbus._dispatch.memory import check_memory
 from tensorbus._tensor.tensor import Tensor, wrap_like
 from tensorbus.op_engine.argument_values import of_64_bits
 from tensorbus.op_engine.out import write_out
-from tensorbus.op_engine.public import public, show_signature
+from tensorbus.op_engine.public import public
+from tensorbus.op_engine.signatures import show_signature
 from tensorbus.rows.layouts import empty_in_layout, strides_in_format
 
 COMMON = ("dtype", "layout", "device", "requires_grad", "pin_memory")

@@ -21,6 +21,7 @@ from tensorbus.op_engine.argument_checks import Late, checked
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.names import METHODS
+from tensorbus.op_engine.signatures import public_signature, show_signature
 
 
 class _Seen:
@@ -140,6 +141,8 @@ def publish(namespace: dict[str, Any]) -> None:
     for name, f in list(namespace.items()):
         if isinstance(f, FunctionType) and not name.startswith("_") and takes_tensors(f):
             namespace[name] = overridable(f, checked(f, f.__name__))
+            if any(parameter[0] == "_" for parameter in f.__annotations__):
+                show_signature(namespace[name], public_signature)
 
 
 @registered.default_torch_function.provide

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +23,7 @@ from tensorbus.op_engine.override import (
     overriding,
     takes_tensors,
 )
+from tensorbus.op_engine.signatures import method_signature, show_signature, signature_with_out
 
 
 def public(
@@ -70,7 +70,9 @@ def _method(f: Callable[..., Any], name: str, forms: tuple[str, ...]) -> Any:
     if name.startswith("__"):
         return f  # operators have reflected forms
     if takes_tensors(f, others=True):
-        return overridable(f, checked(f, name, True, forms))
+        method = overridable(f, checked(f, name, True, forms))
+        show_signature(method, method_signature)
+        return method
     return Lazy(name, checked(f, name, True, forms).made) if asks(f, True) else f
 
 
@@ -100,23 +102,6 @@ def with_out(
     return call
 
 
-def signature_with_out(f: Callable[..., Any]) -> inspect.Signature:
-    """The signature of the function with ``out=``."""
-    signature = inspect.signature(f)
-    out_parameter = inspect.Parameter(
-        "out",
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation="Tensor | None" if signature.return_annotation == "Tensor" else "Any",
-    )
-    parameters = [*signature.parameters.values()]
-    if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD:
-        parameters.insert(-1, out_parameter)
-    else:
-        parameters.append(out_parameter)
-    return signature.replace(parameters=parameters)
-
-
 def inplace_form(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The method that writes the function's result into its first argument."""
     late = checked(f, name, method=True)
@@ -137,27 +122,8 @@ def inplace_form(f: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"In-place version of ``{name[:-1]}``."
+    show_signature(call, method_signature)
     return call
-
-
-class _Shown:
-    """Stands between a function and what it wraps, and says its signature when that is asked for.
-
-    To make all at import would take a fifth of its time.
-    """
-
-    def __init__(self, f: Callable[..., Any], make: Callable[[Any], inspect.Signature]):
-        self.__wrapped__ = f
-        self.make = make
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return self.make(self.__wrapped__)
-
-
-def show_signature(call: Any, make: Callable[[Any], inspect.Signature]) -> None:
-    """Let ``inspect.signature`` of a function ask *make*, which gets what the function wraps."""
-    call.__wrapped__ = _Shown(call.__wrapped__, make)
 
 
 class Lazy:
@@ -175,6 +141,8 @@ class Lazy:
             if cls.__dict__.get(self.name) is self:
                 setattr(cls, self.name, made)
         show_in("tensorbus", [(f"Tensor.{self.name}", made)])
+        if not hasattr(made, "__signature__"):
+            made.__signature__ = method_signature(made)  # type: ignore[attr-defined]
         return made if instance is None else made.__get__(instance, owner)
 
 
@@ -191,13 +159,4 @@ def install(cls: type) -> None:
             setattr(cls, name, Absent(name))
 
 
-__all__ = [
-    "FUNCTIONS",
-    "METHODS",
-    "Lazy",
-    "install",
-    "public",
-    "show_signature",
-    "signature_with_out",
-    "with_out",
-]
+__all__ = ["FUNCTIONS", "METHODS", "Lazy", "install", "public", "with_out"]

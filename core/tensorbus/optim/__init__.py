@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.absent import listing as _listing
+from tensorbus._base.page import show_pages as _show_pages
 from tensorbus.optim import lr_scheduler
 from tensorbus.optim.adadelta import Adadelta
 from tensorbus.optim.adagrad import Adagrad
@@ -20,6 +22,7 @@ from tensorbus.optim.sgd import SGD
 
 if not TYPE_CHECKING:
     __getattr__ = _attributes(__name__)
+    __dir__ = _listing(__name__)
 
 __all__ = [
     "ASGD",
@@ -37,3 +40,5 @@ __all__ = [
     "Rprop",
     "lr_scheduler",
 ]
+
+_show_pages(__name__, [(n, globals().get(n)) for n in __all__])

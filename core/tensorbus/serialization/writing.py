@@ -12,6 +12,7 @@ from typing import IO, Any
 import tensorbus
 from tensorbus._base import dtypes
 from tensorbus.op_engine.parameter import Parameter
+from tensorbus.op_engine.signatures import hide_private
 from tensorbus.serialization.archive import ALIGNMENT, ArchiveWriter
 from tensorbus.serialization.files import replacing
 from tensorbus.serialization.names import storage_name
@@ -150,6 +151,7 @@ def _location(device: Any) -> str:
     return "cpu" if device.type == "cpu" else str(device)
 
 
+@hide_private
 def save(
     obj: Any,
     f: str | os.PathLike[str] | IO[bytes],

@@ -83,7 +83,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     """The values cut to [min_val, max_val]."""
 def leaky_relu(input: Tensor, negative_slope: complex = 0.01, inplace: bool = False) -> Tensor:
     """The values, those below 0 times *negative_slope*."""
-def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int | None = None, *, dtype: Any = None) -> Tensor:
     """``log(softmax(input))`` along a dimension, without overflow."""
 def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(x))`` without overflow."""
@@ -103,9 +103,9 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 / (1 + exp(-input))``, element by element; *out* receives the result where given."""
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``."""
-def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+def softmax(input: Tensor, dim: int | None = None, *, dtype: Any = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along a dimension."""
-def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+def softmin(input: Tensor, dim: int | None = None, *, dtype: Any = None) -> Tensor:
     """``softmax`` of the negated values."""
 def softplus(input: Tensor, beta: complex = 1, threshold: complex = 20) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``, and ``x`` itself above the threshold."""

@@ -10,6 +10,7 @@ from tensorbus.nn import functional as F
 from tensorbus.nn import init
 from tensorbus.nn.modules.module import Module
 from tensorbus.nn.parameter import Parameter
+from tensorbus.op_engine.signatures import hide_private
 
 
 class Embedding(Module):
@@ -33,6 +34,7 @@ class Embedding(Module):
 
     weight: Tensor
 
+    @hide_private
     def __init__(
         self,
         num_embeddings: int,

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.page import show_pages as _show_pages
 from tensorbus.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -24,3 +25,5 @@ __all__ = [
     "parameters_to_vector",
     "vector_to_parameters",
 ]
+
+_show_pages(__name__, [(n, globals().get(n)) for n in __all__])

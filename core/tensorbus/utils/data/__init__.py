@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.page import show_pages as _show_pages
 from tensorbus.utils.data.collate import default_collate, default_convert
 from tensorbus.utils.data.dataloader import DataLoader
 from tensorbus.utils.data.dataset import (
@@ -51,3 +52,5 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+
+_show_pages(__name__, [(n, globals().get(n)) for n in __all__])

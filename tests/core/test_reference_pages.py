@@ -1,0 +1,178 @@
+"""What ``help`` shows: a sentence, shapes, dtypes, errors, an example that was executed."""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import importlib
+import inspect
+import pickle
+import pydoc
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import tensorbus
+from tensorbus._base import absent
+from tensorbus._base.page import Page, show_pages
+from tensorbus._reference import pages
+from tensorbus._tools import examples
+
+WRITTEN = """
+import sys, warnings
+warnings.simplefilter("ignore")
+from tensorbus._tools import examples
+sys.stdout.write(examples.text(derive=False))
+"""
+
+
+def test_each_example_prints_what_the_file_says_and_calls_show_the_facts_in_it():
+    done = subprocess.run([sys.executable, "-c", WRITTEN], capture_output=True, text=True)
+    assert not done.stderr, done.stderr
+    old = pages.FILE.read_text("utf-8").split("\n\n")
+    assert done.stdout.split("\n\n") == old, "examples.txt is old: run scripts/examples"
+
+
+def test_pytorch_prints_the_same(live_torch: Any) -> None:
+    wrong = {}
+    with pytest.warns(Warning):  # PyTorch's own, of old names
+        for entry in pages.entries().values():
+            printed = [line for line in entry.lines if line[:4] != ">>> "]
+            if (theirs := examples.run(entry.statements, live_torch)) != printed:
+                wrong[entry.name] = theirs
+    assert not wrong
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """The public callables, under PyTorch's names."""
+    for space, names in absent.documented().items():
+        try:
+            module = importlib.import_module(f"tensorbus.{space}".replace(".torch", ""))
+        except ModuleNotFoundError:
+            module = tensorbus.Tensor if space == "Tensor" else None
+        for name in sorted(names):
+            found = getattr(module, name, None)
+            if callable(found) and space != "multiprocessing":  # the standard library's
+                yield f"{space}.{name}".replace("torch.", ""), found
+
+
+def test_nearly_all_public_callables_have_an_executed_example():
+    shown = {name: ">>>" in (inspect.getdoc(found) or "") for name, found in public()}
+    assert len(shown) > 1100
+    assert sum(shown.values()) > 0.85 * len(shown)
+
+
+def test_no_private_parameter_is_shown():
+    shown = [
+        (name, parameter)
+        for name, found in public()
+        if not (isinstance(found, type) and issubclass(found, Exception))
+        for parameter in inspect.signature(found).parameters
+        if parameter[0] == "_"
+    ]
+    assert not shown
+    shown = inspect.signature(tensorbus.nn.functional.softmax).parameters
+    assert shown["dtype"].kind is inspect.Parameter.KEYWORD_ONLY
+    x = tensorbus.zeros(2)
+    assert tensorbus.nn.functional.softmax(x, 0, 3, tensorbus.float64).dtype is tensorbus.float64
+
+
+def test_the_first_parameter_of_a_method_has_a_public_name():
+    for name in absent.documented()["Tensor"]:
+        found = getattr(tensorbus.Tensor, name, None)
+        if inspect.isfunction(found) and not name.startswith("__"):
+            first = next(iter(inspect.signature(found).parameters))
+            assert first in ("self", "input"), name  # input where the method is the function
+
+
+PAGE = """\
+``exp(input) / sum(exp(input))`` along a dimension.
+
+Shapes: the result has the shape of *input*.
+
+Dtypes: floating point.
+
+Errors: TypeError where *input* is not a tensor; IndexError where *dim* is out of range.
+
+Example:
+    >>> import tensorbus as torch
+    >>> torch.softmax(torch.tensor([[0.0, 0.0], [0.0, 1.0]]), dim=1)
+    tensor([[0.5000, 0.5000],
+            [0.2689, 0.7311]])"""
+
+
+def test_a_page_is_a_sentence_with_shapes_dtypes_errors_and_an_example():
+    assert inspect.getdoc(tensorbus.softmax) == PAGE
+    assert str(tensorbus.softmax.__doc__) == PAGE
+    told = pydoc.plain(pydoc.render_doc(tensorbus.softmax))
+    assert "softmax(input: 'Tensor', dim: 'int'" in told
+    assert "    Dtypes: floating point." in told
+    assert ">>> torch.tensor([[0.0, 0.0], [0.0, 1.0]]).softmax(dim=1)" in (
+        tensorbus.Tensor.softmax.__doc__
+    )
+
+
+@pytest.mark.parametrize("name", ["exp", "Tensor.add_", "nn.Conv1d", "optim.Adam", "no_grad"])
+def test_the_example_on_a_page_runs_as_it_stands(name):
+    found: Any = tensorbus
+    for part in name.split("."):
+        found = getattr(found, part)
+    text = inspect.getdoc(found)
+    test = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
+    assert test.examples
+    assert doctest.DocTestRunner(verbose=False).run(test).failed == 0
+
+
+def test_a_page_names_the_dtypes_that_results_have():
+    assert "the result has dtype int64 for bool and integers." in tensorbus.sum.__doc__
+    assert "the result has the default dtype for bool and integers." in tensorbus.exp.__doc__
+    assert "*input* and *other* broadcast; the result has" in tensorbus.maximum.__doc__
+    assert "of size 1 where *keepdim*." in tensorbus.amax.__doc__
+
+
+def test_a_page_is_a_str_of_all_its_text():
+    doc: Any = tensorbus.softmax.__doc__
+    assert isinstance(doc, Page) and isinstance(doc, str)
+    assert (len(doc), hash(doc), doc == PAGE, f"{doc}") == (len(PAGE), hash(PAGE), True, PAGE)
+    assert doc.splitlines() == list(map(str, PAGE.splitlines()))
+    assert (repr(doc), doc[3:9], doc + "!", "Dtypes" in doc) == (
+        repr(PAGE), PAGE[3:9], PAGE + "!", True,
+    )  # fmt: skip
+    assert pickle.loads(pickle.dumps(doc)) == copy.copy(doc) == PAGE
+
+
+def test_a_function_with_two_names_has_the_example_of_one():
+    def shifted() -> None:
+        """Nothing."""
+
+    show_pages("tensorbus", [("no_such_name", shifted), ("exp", shifted)])
+    assert ">>> torch.exp(" in (shifted.__doc__ or "")
+    show_pages("tensorbus", [("alone", shifted.__class__(shifted.__code__, {}))])  # without a text
+
+
+def test_start_up_makes_no_page():
+    program = """if True:
+        import sys, tensorbus as torch
+        print("tensorbus._reference.pages" in sys.modules)
+        print("Example:" in torch.softmax.__doc__)
+        """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "False\nTrue\n", done.stderr
+
+
+def test_dir_lists_what_is_found_when_it_is_asked_for():
+    program = """if True:
+        import tensorbus as torch
+        there = "nn optim linalg save Generator channels_last distributed utils".split()
+        assert not set(there) - set(dir(torch)), set(there) - set(dir(torch))
+        assert {"parallel", "DataParallel", "functional", "Linear"} <= set(dir(torch.nn))
+        assert {"grad", "gradcheck", "Function"} <= set(dir(torch.autograd))
+        assert "data" in dir(torch.utils) and "lr_scheduler" in dir(torch.optim)
+        assert "fft" in dir(torch) or not hasattr(torch, "fft")
+        assert [n for n in dir(torch) if not hasattr(torch, n)] == []
+        """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert not done.returncode, done.stderr
