@@ -241,9 +241,9 @@ class Rank:
             raise Abandoned
 
     def ended(self, rank: int) -> bool:
-        """Whether this rank has been told that another one's process has ended."""
+        """Whether this rank's comms have been told that another one has died or left."""
         monitor = self.world._world.monitor
-        return monitor is not None and monitor.has_died(rank)
+        return monitor is not None and monitor.has_told(rank)
 
     def survive(self, call: Callable[[], Any], limit: float = 3.0) -> None:
         """Repeat a call, in which a fault will happen, until it raises; report what and when.

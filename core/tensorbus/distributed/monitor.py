@@ -45,6 +45,7 @@ class Monitor:
         self._left: dict[int, dict[str, int]] = {}
         """What ranks that have left had done, by group."""
         self._dead: dict[int, str] = {}
+        self._told: set[int] = set()
         self._lost = False
         """Whether the store is gone, so that nothing more will be heard."""
         self._thread = threading.Thread(target=self._listen, name="tensorbus-events", daemon=True)
@@ -83,6 +84,7 @@ class Monitor:
             self._left[rank] = event["done"]
             for each in list(self._world.groups.values()):
                 self.tell(each)
+            self._told.add(rank)
         elif kind == "ask":
             answer = self._state(event["group"])
             self._store.set(f"answers/{event['id']}/{self._rank}", json.dumps(answer))
@@ -106,10 +108,11 @@ class Monitor:
         self._dead[rank] = text
         for group in list(self._world.groups.values()):
             self.tell(group)
+        self._told.add(rank)
 
-    def has_died(self, rank: int) -> bool:
-        """Whether that rank has ended without leaving the job, as far as this one knows."""
-        return rank in self._dead
+    def has_told(self, rank: int) -> bool:
+        """Whether the groups have been told that this rank has died or left."""
+        return rank in self._told
 
     def check(self, ranks: Collection[int]) -> None:
         """``DistBackendError`` where one of these ranks has died or left."""

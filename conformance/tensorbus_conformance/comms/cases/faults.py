@@ -215,8 +215,8 @@ def _after_last_send(fault: Fault | None, rank: Rank) -> None:
             time.sleep(60)
         return
     rank.sync("fault" if fault is not None else "sync")
-    end = time.monotonic() + LIMIT
-    while fault is not None and not rank.ended(last) and time.monotonic() < end:
+    end = time.monotonic() + rank.timeout
+    while not rank.ended(last) and time.monotonic() < end:
         time.sleep(0.02)
     out, got = rank.tensor([0.0]), []
     for tag in (2, 1):
