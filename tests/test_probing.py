@@ -213,3 +213,24 @@ def test_ctrl_c_prints_one_line(install, tmp_path, words):
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "tensorbus: interrupted\n"), out
+
+
+@pytest.mark.parametrize("how", ["module", "script"])
+def test_ctrl_c_while_the_command_is_imported_prints_one_line_too(tmp_path, how):
+    (tmp_path / "numpy.py").write_text("raise KeyboardInterrupt")
+    script = tmp_path / "tensorbus"
+    script.write_text("import sys\nfrom tensorbus.cli import main\nsys.exit(main())\n")
+    words = ["-m", "tensorbus"] if how == "module" else [str(script)]
+    done = subprocess.run(
+        [sys.executable, *words, "doctor"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (130, "tensorbus: interrupted\n"), done.stdout
+
+
+def test_a_program_that_imports_tensorbus_keeps_its_own_interrupts():
+    program = "import sys, tensorbus; assert sys.excepthook is sys.__excepthook__"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
