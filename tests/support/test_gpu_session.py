@@ -48,6 +48,7 @@ def test_the_parts_of_a_gpu_fit_into_one_call() -> None:
     names = [part.name for part in found]
     assert "memory checker" in names and "nccl, two ranks on one GPU" in names
     assert [part.fails for part in found].count(True) == 1
+    assert sum(part.seconds for part in found) <= 600
 
 
 def test_a_part_that_takes_too_long_is_stopped_with_its_children(tmp_path: Path) -> None:

@@ -50,12 +50,12 @@ def parts(device: str, out: Path, quick: bool) -> list[Part]:
     python, gpu = sys.executable, device.startswith("cuda")
     jobs = str(min(12, os.cpu_count() or 1)) if not quick else "1"
     found = [
-        Part("packages", [python, "-c", VERSIONS], 20),
-        Part("devices", tensorbus("devices"), 40),
+        Part("packages", [python, "-c", VERSIONS], 10),
+        Part("devices", tensorbus("devices"), 25),
     ]
     if gpu:
-        found.insert(0, Part("nvidia-smi", ["nvidia-smi"], 15))
-        found.append(Part("cupy", [python, "-c", CUPY], 20))
+        found.insert(0, Part("nvidia-smi", ["nvidia-smi"], 10))
+        found.append(Part("cupy", [python, "-c", CUPY], 10))
 
     def suite(name: str, seconds: float, *options: str) -> Part:
         some = ["-k", "*/add/float32*"] if quick else []
@@ -65,26 +65,26 @@ def parts(device: str, out: Path, quick: bool) -> list[Part]:
     tests = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", ""]
     found += [
         # Every kernel, dtype and layout against NumPy; it warms the cache of compiled kernels.
-        suite("kernels", 150, "--profile", "core", "--level", "L0,L1"),
-        Part("smoke", [python, "-m", "gpu_session.smoke", "--device", device], 40),
-        suite("core", 120, "--profile", "core", "--level", "L2,L4"),
-        suite("training", 90, "--profile", "training"),
+        suite("kernels", 130, "--profile", "core", "--level", "L0,L1"),
+        Part("smoke", [python, "-m", "gpu_session.smoke", "--device", device], 30),
+        suite("core", 100, "--profile", "core", "--level", "L2,L4"),
+        suite("training", 80, "--profile", "training"),
     ]
     if gpu:
         values = str(ROOT / "tests" / "cuda" / "test_values.py")
-        found.append(Part("values", [python, "-m", "pytest", *tests, values], 60))
+        found.append(Part("values", [python, "-m", "pytest", *tests, values], 45))
         checker = shutil.which("compute-sanitizer") or "compute-sanitizer"
         smoke = [python, "-m", "gpu_session.smoke", "--device", device]
-        found.append(Part("memory checker", [checker, "--error-exitcode", "9", *smoke], 60))
+        found.append(Part("memory checker", [checker, "--error-exitcode", "9", *smoke], 50))
     comm = "nccl" if gpu else "tcp"
     one = tensorbus("conformance", "--comm", comm, "--ranks", "1")
-    found.append(Part(f"{comm}, one rank", [*one, *(["-k", "*barrier*"] if quick else [])], 40))
+    found.append(Part(f"{comm}, one rank", [*one, *(["-k", "*barrier*"] if quick else [])], 20))
     if gpu:
         two = tensorbus("conformance", "--comm", comm, "--ranks", "2", "-k", "*broadcast*")
-        found.append(Part("nccl, two ranks on one GPU", [*two, "--timeout", "5"], 40, fails=True))
+        found.append(Part("nccl, two ranks on one GPU", [*two, "--timeout", "5"], 30, fails=True))
     count = "3" if quick else "200"
     steps = [python, "-m", "gpu_session.steps", "--device", device, "--count", count]
-    found.append(Part("steps", steps, 80))
+    found.append(Part("steps", steps, 60))
     return found
 
 
