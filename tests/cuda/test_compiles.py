@@ -13,11 +13,23 @@ from cuda_host import compiler
 from tensorbus._base import dtypes
 from tensorbus.plugin import POINTWISE
 from tensorbus.plugin.kernel_language.scalars import UNARY
+from tensorbus_cuda_cupy.pointwise import ACTIVATIONS
 
 ARCHITECTURES = ("80", "90")
 COMMON = ("bool", "int64", "float16", "float32", "complex64")
 REST = ("uint8", "int8", "int16", "int32", "float64", "complex128")
-MORE = ("erf", "rsqrt", "sigmoid", "relu", "sign", "remainder", "isnan", "isinf", "isfinite")
+MORE = (
+    "erf",
+    "rsqrt",
+    "sigmoid",
+    "relu",
+    "sign",
+    "remainder",
+    "isnan",
+    "isinf",
+    "isfinite",
+    *ACTIVATIONS,
+)
 
 
 def run_all(backend: Any, name: str) -> None:
@@ -34,7 +46,7 @@ def run_all(backend: Any, name: str) -> None:
     for op in (*POINTWISE, *MORE):
         if op == "where":
             call(op, x == x, x, x)
-        elif op in UNARY:
+        elif op in UNARY or op in ACTIVATIONS:
             call(op, x)
         else:
             call(op, x, x)

@@ -77,7 +77,7 @@ class Programs:
 
 
 LIMITS = {
-    "gelu": 5, "silu": 2, "softmax": 2, "log_softmax_backward": 5, "rand": 1, "randn": 1,
+    "gelu": 1, "silu": 1, "softmax": 2, "log_softmax_backward": 5, "rand": 1, "randn": 1,
     "randint": 1, "dropout": 5, "embedding": 1,
     "linear_initial_values": 10, "integer_remainder": 1, "integer_quotient": 1,
     "float_quotient": 1, "shift": 1, "index_add": 1, "products_of_duplicates": 2, "argmax": 2,

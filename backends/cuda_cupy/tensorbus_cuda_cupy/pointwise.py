@@ -16,6 +16,15 @@ from tensorbus.plugin.kernel_language.scalars import TO_BOOL, UNARY, expression
 from tensorbus.plugin.kernel_language.types import compute_type
 from tensorbus_cuda_cupy.texts import elementwise
 
+# Pointwise rows of the frontend that would be several launches each. The tail of erfc keeps its
+# digits, where 1 + erf has none left.
+ACTIVATIONS = {
+    "gelu": "x * (({T})0.5 * erfc(-x * ({T})0.7071067811865476))",
+    "gelu_tanh": "x * ({T})0.5 * (({T})1 + tanh((x + x * (x * x) * ({T})0.044715)"
+    " * ({T})0.7978845608028654))",
+    "silu": "x * (({T})1 / (({T})1 + exp(-x)))",
+}
+
 
 def pointwise_kernel(op: str, dtype: dtype) -> Kernel | None:
     """The kernel of *op* on operands of *dtype*, or None where there is no expression for it."""
@@ -24,16 +33,19 @@ def pointwise_kernel(op: str, dtype: dtype) -> Kernel | None:
     if dtype.is_complex:
         return _complex_div(dtype) if op == "div" else None
     found = expression(op, dtype)
+    if found is None and op in ACTIVATIONS and dtype.is_floating_point:
+        found = ACTIVATIONS[op].replace("{T}", compute_type(dtype)), ""
     if found is None:
         return None
     text, helpers = found
     own, result = dtype.name, "bool" if op in TO_BOOL else dtype.name
     # float16 is computed in float32; the operands' names are the expression's.
-    names = "x" if op in UNARY else "xy"
+    unary = op in UNARY or op in ACTIVATIONS
+    names = "x" if unary else "xy"
     given = ", ".join(f"{own} {name}_given" for name in names)
     body = "".join(f"const {compute_type(dtype)} {n} = {n}_given; " for n in names)
     kernel = elementwise(given, f"{result} z", f"{body}z = {text}", f"tensorbus_{op}", helpers)
-    return _unary(kernel, own) if op in UNARY else _binary(kernel, own)
+    return _unary(kernel, own) if unary else _binary(kernel, own)
 
 
 def _unary(kernel: Any, own: str) -> Kernel:
