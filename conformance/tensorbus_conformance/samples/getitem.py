@@ -104,7 +104,7 @@ OPS = [
             S("nothing", T(2, 3), ()),
         ],
         [
-            E("text", IndexError, NO_INDEX.format(kind="str"), T(3, 2), (0, "a")),
+            E("text", TypeError, NO_INDEX.format(kind="str"), T(3, 2), (0, "a")),
         ],
     ),
     _op(
