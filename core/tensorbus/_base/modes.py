@@ -27,21 +27,21 @@ class _Thread(threading.local):
     inference = False
 
 
-_thread = _Thread()
+this_thread = _Thread()
 _lock = threading.Lock()
 
 
 def in_inference() -> bool:
     """Whether this thread is in inference mode."""
-    return RARE.on and _thread.inference
+    return RARE.on and this_thread.inference
 
 
 def switch_inference(on: bool) -> bool:
     """Enter or leave inference mode in this thread; whether it was on."""
-    before = _thread.inference
+    before = this_thread.inference
     if before != on:
-        _thread.inference = on
-        with _lock:
+        with _lock:  # no call inside: an interrupt comes before all of it or after
+            this_thread.inference = on
             RARE.inference += 1 if on else -1
             RARE.on = RARE.inference > 0
     return before
@@ -67,4 +67,4 @@ class InferenceCell:
 
 def fresh_cell() -> Any:
     """The version cell of a new tensor: None outside inference mode."""
-    return InferenceCell() if _thread.inference else None
+    return InferenceCell() if this_thread.inference else None

@@ -15,12 +15,12 @@ class _Defaults(threading.local):
     stack: tuple[Any, ...] = ()
 
 
-_local = _Defaults()
+local = _Defaults()
 
 
 def get_default_device() -> Device:
     """The device of new tensors (of this thread, as ``with device(...)`` is)."""
-    return _local.device or _cpu()
+    return local.device or _cpu()
 
 
 @functools.cache
@@ -30,7 +30,7 @@ def _cpu() -> Device:
 
 def set_default_device(device: Any) -> None:
     """Set the device of new tensors; None restores the CPU."""
-    _local.device = None if device is None else Device(device)
+    local.device = None if device is None else Device(device)
 
 
 def accelerator_type() -> str | None:
@@ -45,15 +45,3 @@ def accelerator_type() -> str | None:
         return "cuda" if discovery.backend("cuda").device_count() else None
     except RuntimeError:
         return None
-
-
-def push_device(device: Device) -> None:
-    """Enter ``with device``."""
-    _local.stack = (*_local.stack, _local.device)
-    _local.device = device
-
-
-def pop_device() -> None:
-    """Leave ``with device``."""
-    *rest, _local.device = _local.stack
-    _local.stack = tuple(rest)

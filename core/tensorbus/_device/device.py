@@ -66,16 +66,18 @@ class device:
     def __reduce__(self) -> Any:
         return device, (self.type, self.index)
 
+    # Neither of the two calls anything, so that an interrupt comes before all of it or after.
     def __enter__(self) -> device:
-        from tensorbus._device import defaults
+        from tensorbus._device.defaults import local
 
-        defaults.push_device(self)
+        local.stack = (*local.stack, local.device)
+        local.device = self
         return self
 
     def __exit__(self, *_: Any) -> None:
-        from tensorbus._device import defaults
+        from tensorbus._device.defaults import local
 
-        defaults.pop_device()
+        local.device, local.stack = local.stack[-1], local.stack[:-1]
 
 
 def _accelerator(index: int) -> device:

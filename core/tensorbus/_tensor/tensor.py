@@ -118,11 +118,17 @@ def check_inference(t: Tensor) -> None:
 
 
 def bump(t: Tensor) -> None:
-    """Count a write into the tensor's storage."""
+    """Count a write into the tensor's storage, before it: no interrupt can come between then."""
     if t._c is None:
         t._c = [1]
     elif type(t._c) is list:  # inference tensors have no versions
         t._c[0] += 1
+
+
+def unbump(t: Tensor) -> None:
+    """Count one write less: it was refused."""
+    if type(t._c) is list:
+        t._c[0] -= 1
 
 
 def version_of(t: Tensor) -> int:

@@ -66,7 +66,11 @@ def backward(
                     t._g = g if before is None else before + g
         engine.store(found, create_graph)
     except BaseException as error:
-        early.drop_callbacks()
+        try:
+            early.drop_callbacks()
+        except BaseException:
+            early.drop_callbacks()
+            raise
         check_memory(error, outputs[0]._k.device)
         raise
     if early.CALLBACKS:

@@ -15,7 +15,7 @@ from typing import Any
 from tensorbus._base.float_warnings import silence
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, from_array
 from tensorbus.autograd.early import EARLY, count
-from tensorbus.autograd.grad_mode import enable_grad, no_grad
+from tensorbus.autograd.grad_mode import THREAD, switch_grad
 from tensorbus.autograd.hook_calls import after_accumulation, leaf_hooks, run_hooked, tensor_hooks
 from tensorbus.autograd.node import AccumulateGrad, Node
 from tensorbus.rows.layouts import empty_in_layout, is_dense
@@ -31,13 +31,21 @@ def run(
     With *wanted* only nodes that lead there run.
     """
     silence()
-    with enable_grad() if create_graph else no_grad():
+    before = THREAD.on
+    try:
+        switch_grad(create_graph)
         if wanted is None and not create_graph:
             pending = count(node for node, _ in roots) if EARLY else None
             if pending:
                 return _run_general(roots, keep_graph, False, None, pending)
             return _run_arrays(roots, keep_graph)
         return _run_general(roots, keep_graph, create_graph, wanted)
+    finally:
+        try:
+            switch_grad(before)
+        except BaseException:
+            switch_grad(before)
+            raise
 
 
 def _run_arrays(roots: Roots, keep_graph: bool) -> dict[Any, Any]:

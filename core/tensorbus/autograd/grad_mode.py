@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, Self, TypeVar
 
 from tensorbus._base.errors import type_error
-from tensorbus._base.modes import in_inference, switch_inference
+from tensorbus._base.leaving import Leaving
+from tensorbus._base.modes import in_inference, switch_inference, this_thread
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,33 +38,41 @@ def is_grad_enabled() -> bool:
     return GRAD.on or THREAD.on
 
 
-def _switch(on: bool) -> bool:
+def switch_grad(on: bool) -> bool:
+    """Switch recording of this thread; whether it was on.
+
+    An interrupt leaves all of it undone or all done, so whoever switches back tries twice.
+    """
     before = THREAD.on
     if before != on:
-        THREAD.on = on
-        with _lock:
+        with _lock:  # no call inside: an interrupt comes before all of it or after
+            THREAD.on = on
             GRAD.off_count += -1 if on else 1
             GRAD.on = GRAD.off_count == 0
     return before
 
 
-class _Mode:
+class _Mode(Leaving):
     """A context manager that is a decorator too."""
 
-    __slots__ = ("_before",)
-    _before: list[Any]
     mode = True
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Self:
-        self: Any = object.__new__(cls)
-        self._before = []
+        self: Any = Leaving.__new__(cls)
         return self if function is None else self(function)
 
-    def __enter__(self) -> None:
-        self._before.append(_switch(self.mode))
-
-    def __exit__(self, *_: Any) -> None:
-        _switch(self._before.pop())
+    def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
+        before = THREAD.on
+        try:
+            switch_grad(self.mode)
+            yield
+        finally:
+            self.close = outer
+            try:
+                switch_grad(before)
+            except BaseException:
+                switch_grad(before)
+                raise
 
     def _again(self) -> Any:
         """What makes this mode for each call of a function, or each step of a generator."""
@@ -90,9 +99,7 @@ class _Mode:
 
 
 def _entered(mode: bool) -> _Mode:
-    self = object.__new__(no_grad if not mode else enable_grad)
-    self._before = []
-    return self
+    return (enable_grad if mode else no_grad)()
 
 
 def _in_mode(make: Callable[[], _Mode], generator: Any) -> Any:
@@ -125,37 +132,41 @@ class no_grad(_Mode):
     False
     """
 
-    __slots__ = ()
     mode = False
 
 
 class enable_grad(_Mode):
     """Operations inside record, also within ``no_grad``: a context manager and a decorator."""
 
-    __slots__ = ()
-
 
 class set_grad_enabled(_Mode):
     """Switch recording at once; as a context manager, back again at the end."""
 
-    __slots__ = ("mode",)
-
     def __new__(cls, mode: bool) -> Self:
         if not isinstance(mode, bool):
             raise type_error("set_grad_enabled", "enabled", 1, "bool", mode)
-        self = object.__new__(cls)
+        self = Leaving.__new__(cls)
         self.mode = mode
-        self._before = [_switch(self.mode)]
+        self._before = switch_grad(mode)
         return self
 
-    def __enter__(self) -> None:
-        _switch(self.mode)
+    def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
+        try:
+            switch_grad(self.mode)
+            yield
+        finally:
+            self.close = outer
+            try:
+                switch_grad(self._before)
+            except BaseException:
+                switch_grad(self._before)
+                raise
 
     def _again(self) -> Any:
         return functools.partial(_entered, self.mode)
 
     def __call__(self, function: F) -> F:
-        _switch(self._before.pop())
+        switch_grad(self._before)
         return super().__call__(function)
 
 
@@ -173,7 +184,6 @@ class inference_mode(_Mode):
     (True, False)
     """
 
-    __slots__ = ("enabled",)
     enabled: bool
 
     def __new__(cls, mode: Any = True) -> Self:
@@ -182,13 +192,26 @@ class inference_mode(_Mode):
         made: Any = self(mode) if callable(mode) else self
         return made
 
-    def __enter__(self) -> None:
-        self._before.append((_switch(not self.enabled), switch_inference(self.enabled)))
-
-    def __exit__(self, *_: Any) -> None:
-        grad, inference = self._before.pop()
-        _switch(grad)
-        switch_inference(inference)
+    def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
+        grad, inference = THREAD.on, this_thread.inference
+        try:
+            switch_grad(not self.enabled)
+            switch_inference(self.enabled)
+            yield
+        finally:
+            self.close = outer
+            try:
+                try:
+                    switch_grad(grad)
+                except BaseException:
+                    switch_grad(grad)
+                    raise
+            finally:
+                try:
+                    switch_inference(inference)
+                except BaseException:
+                    switch_inference(inference)
+                    raise
 
     def _again(self) -> Any:
         return functools.partial(type(self), self.enabled)

@@ -33,9 +33,9 @@ def unpack(values: Tensor, tensors: Sequence[Tensor]) -> None:
         for t in tensors:
             n = t._s.numel()
             k = t._k
+            bump(t)
             if n:
                 k.copy_(t._a, k.view(k.slice(values._a, 0, at, at + n, 1), tuple(t._s)))
-            bump(t)
             at += n
 
 

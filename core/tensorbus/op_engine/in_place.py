@@ -100,8 +100,8 @@ def assign(x: Tensor, y: Tensor) -> Tensor:
                 f"{scalar_name_of(x)}"
             )
         y = to_kind(y, k)
+    bump(x)  # first, so that no interrupt comes between a write and its count
     k.copy_(x._a, y._a)
-    bump(x)
     n = y._e
     if n is not None and getattr(n, "r_out", None) is y._a:
         # What backward needs of the result now lies in x: no second copy, and a later write to x
@@ -291,6 +291,11 @@ def fast_binary(name: str, numbers: str = "") -> Callable[..., Any]:
                     value = k.const(other)
             else:
                 return slowly(self, other)
+            # Counted first, so that no interrupt comes between a write and its count.
+            if c is None:
+                self._c = [1]
+            else:
+                c[0] += 1
             try:
                 getattr(k, name)(self._a, value, out=self._a)
             except RuntimeWarning:
@@ -299,11 +304,11 @@ def fast_binary(name: str, numbers: str = "") -> Callable[..., Any]:
                 if not isinstance(getattr(k, name), np.ufunc):
                     raise
             except Exception:
+                if c is None:
+                    self._c = None
+                else:
+                    c[0] -= 1
                 return slowly(self, other)
-            if c is None:
-                self._c = [1]
-            else:
-                c[0] += 1
             return self
         return slowly(self, other)
 

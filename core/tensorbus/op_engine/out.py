@@ -73,6 +73,7 @@ def _written(y: Tensor, out: Tensor) -> Tensor:
         out.resize_(tuple(y._s))
     else:
         refuse_overlap(out)
-    out._k.copy_(out._a, to_kind(y, out._k)._a)
+    y = to_kind(y, out._k)
     bump(out)
+    out._k.copy_(out._a, y._a)
     return out

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from types import FunctionType
 from typing import Any
 
 from tensorbus._base import registered
+from tensorbus._base.leaving import Leaving
 from tensorbus._base.size import Size
 from tensorbus._tensor.tensor import PERMUTED, Tensor, new
 from tensorbus.op_engine.argument_checks import Late, checked
@@ -43,15 +44,17 @@ class _Local(threading.local):
 _local = _Local()
 
 
-class DisableTorchFunctionSubclass:
+class DisableTorchFunctionSubclass(Leaving):
     """A context in which tensors of subclasses compute like plain ones; results are plain."""
 
-    def __enter__(self) -> None:
-        self._before = _local.off
-        _local.off = True
-
-    def __exit__(self, *_: Any) -> None:
-        _local.off = self._before
+    def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
+        before = _local.off
+        try:
+            _local.off = True
+            yield
+        finally:
+            self.close = outer
+            _local.off = before
 
 
 def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

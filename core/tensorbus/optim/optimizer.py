@@ -113,7 +113,8 @@ class Optimizer:
         if closure is not None:
             with tensorbus.enable_grad():
                 loss = closure()
-        with tensorbus.set_grad_enabled(self.defaults.get("differentiable", False)):
+        recording = self.defaults.get("differentiable", False)
+        with tensorbus.enable_grad() if recording else tensorbus.no_grad():
             for group in self.param_groups:
                 self._update(group)
         return loss

@@ -217,8 +217,8 @@ def _written(x: Tensor, index: tuple[Any, ...], value: Any) -> bool:
     found = _walk(x, index, None)
     if found is None or (plain and value._s != tuple(found[0].shape)):
         return False
-    x._k.copy_(found[0], value._a if plain else value)
     bump(x)
+    x._k.copy_(found[0], value._a if plain else value)
     return True
 
 

@@ -122,8 +122,9 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor) or RARE.on or check_history(self):
         return in_place(self, masked_fill, (mask, value))
     k = self._k
-    k.copy_(self._a, k.where(_on(mask, self)._a, k.full((), value), self._a))
+    made = k.where(_on(mask, self)._a, k.full((), value), self._a)
     bump(self)
+    k.copy_(self._a, made)
     return self
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus._tensor.tensor import Tensor, bump
+from tensorbus._tensor.tensor import Tensor, bump, unbump
 from tensorbus.autograd.node import Node, next_sequence, stale
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
@@ -68,8 +68,13 @@ def put_into(x: Tensor, dim: int, i: Tensor, src: Any, op: str, wrap: bool) -> N
         n = IndexPutBackward0()
         n.e0 = edge_of(x)
         n.e1 = edge_of(src) if given else None
-    k.put(x._a, dim, i._a, src._a if given else k.full((), src), op, wrap)
+    values = src._a if given else k.full((), src)
     bump(x)
+    try:
+        k.put(x._a, dim, i._a, values, op, wrap)
+    except Exception:
+        unbump(x)
+        raise
     if recording:
         n.q = next_sequence()
         n.k = k

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
-from tensorbus._tensor.tensor import Tensor, bump, from_array
+from tensorbus._tensor.tensor import Tensor, bump, from_array, unbump
 from tensorbus.op_engine.arguments import check_device, not_implemented
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -166,8 +166,13 @@ def _write(x: Tensor, d: int, i: Tensor, src: Any, op: str) -> Tensor:
     if check_write(x, src):
         return in_place(x, lambda t, s: _apply(t, d, i, s, op), (src,))
     target, source = _vector(x), apart(_source(x, i, src), x)
-    _scattered(x._k, target._a, d, apart(i, x)._a, source._a, op)
+    index = apart(i, x)
     bump(x)
+    try:
+        _scattered(x._k, target._a, d, index._a, source._a, op)
+    except Exception:
+        unbump(x)
+        raise
     return x
 
 

@@ -56,8 +56,8 @@ def write_values(self: Tensor, src: Any, name: str = "CopyBackwards") -> Tensor:
             y = core("clone")(y)
     elif y._c is not None and y._c is self._c:
         y = core("clone")(y)  # one storage: no value may be overwritten before it is read
-    self._k.copy_(self._a, y._a)
     bump(self)
+    self._k.copy_(self._a, y._a)
     if recording:
         rebase(self, y._e, lost=True)
         record_as(self, name)
@@ -90,8 +90,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     value = fitted(number_of("fill_", "value", 1, value), self._k.dtype)
     if check_history(self):
         return write_values(self, value, "FillBackward2")
-    self._k.copy_(self._a, value)
     bump(self)
+    self._k.copy_(self._a, value)
     return self
 
 

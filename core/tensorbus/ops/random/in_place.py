@@ -26,8 +26,8 @@ from tensorbus.random import Generator
 
 def _write(name: str, t: Tensor, array: Any) -> Tensor:
     recorded = check_write(t)
-    t._k.copy_(t._a, array)
     bump(t)
+    t._k.copy_(t._a, array)
     if recorded:
         rebase(t, None)
         record_as(t, name)

@@ -1,0 +1,94 @@
+"""Ctrl-C at a chosen place: exact, without signals and without a clock.
+
+CPython looks for signals where a function begins, after a call and where a loop goes back; so a
+KeyboardInterrupt is raised in front of an instruction of the library that follows one of these.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import itertools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import tensorbus
+
+_ROOT = str(Path(tensorbus.__file__).parent)
+_CALLS = ("CALL", "CALL_FUNCTION_EX", "CALL_KW")
+_UNGUARDED = ("device.__exit__",)
+"""What ends a with statement in Python: nobody can act before its first line."""
+_SKIPPED = ("discovery",)
+"""Plugins are found once for a process; what an interrupt leaves there is tested elsewhere."""
+
+
+@functools.cache
+def _checked(code: CodeType) -> frozenset[int]:
+    """The instructions of a function in front of which signals are looked for.
+
+    What follows a call under another handler than the call's is left out: a signal is raised by the
+    call itself, and could not come there.
+    """
+    listed = dis.Bytecode(code)
+    instructions = list(listed)
+
+    def handler(offset: int) -> int | None:
+        return next((e.target for e in listed.exception_entries if e.start <= offset < e.end), None)
+
+    found = {i.argval for i in instructions if "JUMP_BACKWARD" in i.opname}
+    for before, after in itertools.pairwise(instructions):
+        begins = before.opname == "RESUME" and code.co_qualname not in _UNGUARDED
+        called = before.opname in _CALLS and handler(before.offset) == handler(after.offset)
+        if begins or called:
+            found.add(after.offset)
+    return frozenset(found)
+
+
+@functools.cache
+def _ours(file: str) -> bool:
+    if file.startswith("<tensorbus "):
+        return True
+    parts = Path(file).parts
+    return file.startswith(_ROOT) and not any(skipped in parts for skipped in _SKIPPED)
+
+
+class Injector:
+    """Runs a program and counts the places; raises at the one that is asked for."""
+
+    def __init__(self, at: int | None = None):
+        self.at = at
+        self.count = 0
+        self.place = ""
+
+    def _enter(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if not _ours(frame.f_code.co_filename):
+            return None
+        frame.f_trace_lines = False
+        frame.f_trace_opcodes = True
+        return self._step
+
+    def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "opcode" and frame.f_lasti in _checked(frame.f_code):
+            if self.count == self.at:
+                code = frame.f_code
+                self.place = f"{code.co_filename}:{frame.f_lineno} in {code.co_qualname}"
+                sys.settrace(None)
+                self.count += 1
+                raise KeyboardInterrupt
+            self.count += 1
+        return self._step
+
+    def run(self, program: Callable[[], Any]) -> bool:
+        """Run the program; whether it was interrupted."""
+        before = sys.gettrace()
+        sys.settrace(self._enter)
+        try:
+            program()
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(before)
+        return False

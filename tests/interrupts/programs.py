@@ -1,0 +1,135 @@
+"""Programs to interrupt: what each leaves in the library must be what was there before."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import tensorbus as torch
+from tensorbus import nn
+from tensorbus.nn import functional as F
+
+PROGRAMS: dict[str, Callable[[], None]] = {}
+
+
+def program(f: Callable[[], None]) -> Callable[[], None]:
+    PROGRAMS[f.__name__] = f
+    return f
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 2 + x * 0
+
+
+class Marked(torch.Tensor):
+    pass
+
+
+@program
+def perceptron() -> None:
+    net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    loss = F.cross_entropy(net(torch.ones(2, 3)), torch.tensor([0, 1]))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+@program
+def adam() -> None:
+    w = torch.ones(3, requires_grad=True)
+    optimizer = torch.optim.Adam([w])
+    (w * w).sum().backward()
+    optimizer.step()
+
+
+@program
+def convolution() -> None:
+    net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Dropout(0.5))
+    net(torch.ones(1, 1, 5, 5)).square().mean().backward()
+
+
+@program
+def hooks() -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 3
+    y.register_hook(lambda g: g * 2)
+    x.register_hook(lambda g: g + 1)
+    x.register_post_accumulate_grad_hook(lambda leaf: None)
+    y.retain_grad()
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+
+
+@program
+def function() -> None:
+    x = torch.ones(2, requires_grad=True)
+    Doubled.apply(x).sum().backward()
+
+
+@program
+def second_order() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (g,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+    g.sum().backward()
+
+
+@program
+def modes() -> None:
+    x = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        y = x * 2
+        with torch.enable_grad():
+            y = x * 2
+            with torch.inference_mode():
+                y = x + y
+                with torch.inference_mode(False):
+                    y = x * 2
+    torch.no_grad()(lambda: x * 2)()
+    again = torch.no_grad()
+    with again, again:
+        y = x * 2
+
+
+@program
+def devices() -> None:
+    with torch.device("cpu"):
+        torch.ones(2)
+
+
+@program
+def in_place() -> None:
+    x = torch.ones(4, requires_grad=True)
+    y = x * 1
+    y[1:3].mul_(2)
+    y.add_(x)
+    y.sum().backward()
+
+
+@program
+def subclass() -> None:
+    x = torch.ones(2).as_subclass(Marked)
+    (x + x).mul(3).sum()
+
+
+@program
+def clipping() -> None:
+    net = nn.Linear(2, 2)
+    net(torch.ones(1, 2)).sum().backward()
+    nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    copy.deepcopy(net)
+
+
+@program
+def data() -> None:
+    numbers = torch.utils.data.TensorDataset(torch.arange(6.0))
+    for (batch,) in torch.utils.data.DataLoader(numbers, batch_size=2, shuffle=True):
+        batch + 1

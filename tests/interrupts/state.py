@@ -1,0 +1,50 @@
+"""All that the library keeps between calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorbus as torch
+from tensorbus._base import modes
+from tensorbus._device import defaults
+from tensorbus._dispatch import fallback, kinds
+from tensorbus.autograd import early, grad_mode
+from tensorbus.op_engine import override
+from tensorbus.utils.data import worker
+
+
+def state() -> dict[str, Any]:
+    generator = torch.default_generator
+    return {
+        "recording": torch.is_grad_enabled(),
+        "recording everywhere": (grad_mode.GRAD.on, grad_mode.GRAD.off_count),
+        "inference": (modes.RARE.on, modes.RARE.inference, modes.this_thread.inference),
+        "subclasses": (override.SUBCLASSES.on, override._local.off),
+        "default dtype": torch.get_default_dtype(),
+        "default device": (str(torch.get_default_device()), defaults.local.stack),
+        "current devices": dict(kinds._current),
+        "fallback": (fallback.get_fallback(), torch.fallback_counts()),
+        "seed": torch.initial_seed(),
+        "callbacks": dict(early.CALLBACKS),
+        "early leaves": len(early.EARLY),
+        "worker": worker.get_worker_info(),
+        "locks": [
+            lock.locked() for lock in (grad_mode._lock, modes._lock, generator._lock)
+        ],
+    }  # fmt: skip
+
+
+def small_program() -> list[Any]:
+    """A program whose result is known."""
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    y = (x * x).sum()
+    y.backward()
+    z = torch.ones(3)
+    z[1:].add_(1)
+    with torch.no_grad():
+        quiet = x * 2
+    assert x.grad is not None
+    return [y.item(), x.grad.tolist(), z.tolist(), z._version, quiet.requires_grad, y.requires_grad]
+
+
+RESULT = [13.0, [4.0, 6.0], [1.0, 2.0, 2.0], 1, False, True]

@@ -1,0 +1,87 @@
+"""Ctrl-C anywhere leaves nothing behind in the library."""
+
+from __future__ import annotations
+
+import gc
+import random
+
+import pytest
+from tests.interrupts.injector import Injector
+from tests.interrupts.programs import PROGRAMS
+from tests.interrupts.state import RESULT, small_program, state
+
+import tensorbus as torch
+
+
+def interrupt(name: str, most: int) -> int:
+    """Interrupt a program at up to *most* places; how many were tried."""
+    run = PROGRAMS[name]
+    run()  # what is made at the first use
+    run()
+    assert small_program() == RESULT
+    counter = Injector()
+    assert not counter.run(run)
+    places = list(range(counter.count))
+    if len(places) > most:
+        places = sorted(random.Random(f"{name} {most}").sample(places, most))
+    gc.collect()
+    before = state()
+    for at in places:
+        injector = Injector(at)
+        assert injector.run(run), injector.place
+        found = state()
+        if found["early leaves"] != before["early leaves"]:
+            gc.collect()
+            found = state()
+        assert found == before, (at, injector.place)
+        assert small_program() == RESULT, (at, injector.place)
+    return len(places)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_some_places(name):
+    assert interrupt(name, 25) == 25
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_two_thousand_places(name):
+    assert interrupt(name, 400) > 25
+
+
+WRITES = {
+    "a tensor": lambda x, y: x.add_(y),
+    "a number": lambda x, y: x.mul_(2),
+    "another dtype": lambda x, y: x.add_(y.int()),
+    "a unary op": lambda x, y: x.exp_(),
+    "zeros": lambda x, y: x.zero_(),
+    "a copy": lambda x, y: x.copy_(y),
+    "a fill": lambda x, y: x.fill_(7),
+    "a view": lambda x, y: x[1:3].mul_(3),
+    "an item": lambda x, y: x.__setitem__(1, 9.0),
+    "a mask": lambda x, y: x.masked_fill_(y > 1, 4.0),
+    "indices": lambda x, y: x.index_add_(0, torch.tensor([1, 1]), torch.ones(2)),
+    "out": lambda x, y: torch.add(x, y, out=x),
+    "random numbers": lambda x, y: x.uniform_(),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_write_is_counted_or_did_not_happen(name):
+    write, y = WRITES[name], torch.tensor([1.0, 2.0, 3.0, 4.0])
+
+    def run() -> None:
+        write(x, y)
+
+    x = y.clone() * 5
+    run()
+    x = y.clone() * 5
+    counter = Injector()
+    counter.run(run)
+    for at in range(counter.count):
+        x = y.clone() * 5
+        before, version = x.tolist(), x._version
+        injector = Injector(at)
+        assert injector.run(run)
+        if x.tolist() != before:
+            assert x._version > version, injector.place
