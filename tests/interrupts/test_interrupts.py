@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from tests.interrupts.injector import Injector
@@ -85,3 +89,52 @@ def test_a_write_is_counted_or_did_not_happen(name):
         assert injector.run(run)
         if x.tolist() != before:
             assert x._version > version, injector.place
+
+
+SIGNALLED = """
+import random, signal, threading, time
+import tensorbus as torch
+from tests.interrupts.programs import PROGRAMS
+from tests.interrupts.state import RESULT, small_program, state
+
+assert small_program() == RESULT
+for run in PROGRAMS.values():
+    run()
+before = state()
+chosen = random.Random(0)
+for turn in range(60):
+    sent = threading.Event()
+
+    def send(wait):
+        time.sleep(wait)
+        sent.set()
+        signal.raise_signal(signal.SIGINT)  # handled in the main thread
+
+    sender = threading.Thread(target=send, args=(chosen.random() / 50,))
+    try:
+        sender.start()
+        while True:
+            PROGRAMS["perceptron"]()
+            PROGRAMS["modes"]()
+    except KeyboardInterrupt:
+        pass
+    sender.join()
+    assert sent.is_set()
+    found = state()
+    assert found == before, (turn, found, before)
+    assert small_program() == RESULT
+print("nothing left")
+"""
+
+
+@pytest.mark.slow
+def test_real_signals():
+    root = Path(__file__).parents[2]
+    made = subprocess.run(
+        [sys.executable, "-c", SIGNALLED],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
+    )
+    assert made.stdout == "nothing left\n", made.stderr

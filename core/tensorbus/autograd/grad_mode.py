@@ -142,6 +142,8 @@ class enable_grad(_Mode):
 class set_grad_enabled(_Mode):
     """Switch recording at once; as a context manager, back again at the end."""
 
+    _before: bool
+
     def __new__(cls, mode: bool) -> Self:
         if not isinstance(mode, bool):
             raise type_error("set_grad_enabled", "enabled", 1, "bool", mode)
