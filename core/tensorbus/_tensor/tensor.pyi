@@ -1228,6 +1228,8 @@ def order_mark(kind: Kind, array: Any) -> Any:
 def check_inference(t: Tensor) -> None:
     """RuntimeError for a write to an inference tensor outside inference mode."""
 def bump(t: Tensor) -> None:
-    """Count a write into the tensor's storage."""
+    """Count a write into the tensor's storage, before it: no interrupt can come between then."""
+def unbump(t: Tensor) -> None:
+    """Count one write less: it was refused."""
 def version_of(t: Tensor) -> _int:
     """How often the tensor's storage was written."""
