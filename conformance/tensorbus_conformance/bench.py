@@ -65,7 +65,10 @@ class Bench:
         if tensor.dtype is formats.BFLOAT16:
             bits = tensor.view(formats.INT16).cpu().numpy()
             return formats.decode(bits.view(np.uint16), formats.BFLOAT16)
-        return np.asarray(tensor.cpu().numpy())
+        host = np.asarray(tensor.cpu().numpy())
+        if tensor.dtype is formats.BOOL:
+            compare.truths(host)
+        return host
 
     def operands(
         self, sample: Sample, dtype: Dtype, layout: str, *key: object

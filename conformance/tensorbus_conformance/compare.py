@@ -141,6 +141,13 @@ def within(got: np.ndarray, exact: np.ndarray, tolerance: np.ndarray, dtype: dty
         raise Mismatch(f"{text}; error {error[at]:.3g}, allowed {allowed:.3g}")
 
 
+def truths(host: np.ndarray) -> None:
+    """Raise unless every byte of truth values is 0 or 1."""
+    found = np.ascontiguousarray(host).view(np.uint8)
+    if found.size and found.max() > 1:
+        raise Mismatch(f"a bool is the byte {found.max()} in memory: it must be 0 or 1")
+
+
 def same_bytes(now: np.ndarray, before: np.ndarray, message: str) -> None:
     """Raise with *message* unless two host buffers hold the same bytes."""
     now, before = np.ascontiguousarray(now), np.ascontiguousarray(before)

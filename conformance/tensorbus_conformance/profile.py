@@ -10,6 +10,7 @@ from tensorbus_conformance.case import LEVELS, Case
 
 MAIN_DTYPES = frozenset((formats.FLOAT32, formats.INT64, formats.BOOL))
 """What programs compute in; the profiles core and training try ops in these."""
+_WHOLE = frozenset((formats.BOOL, *formats.INTS))
 
 # A device that compiles spends a tenth of a second or two on each new kernel, and every dtype and
 # rank is one: of the primitives these profiles have all variants of float32, and these of others.
@@ -20,13 +21,24 @@ _CHIEF = {
 _CHIEF_ELSEWHERE = frozenset(
     "contiguous edges round-trip set-strided add-strided add-repeats exact".split()
 )
+_OF_INTEGERS = frozenset("strided accumulates ends steady changed".split())
+"""These too, where the operands are whole numbers."""
+_OF_MAIN = frozenset(
+    "large large-scalar sharp window one-element apart threads parameters layouts twice "
+    "fault-places fault-named fault-first fault-scalar".split()
+)
+"""And these, in the dtypes that programs compute in."""
 
 
 def _chief(case: Case) -> bool:
     if case.level not in ("L0", "L1"):
         return MAIN_DTYPES.issuperset(case.dtypes)
     chief = _CHIEF.get(case.family, _CHIEF_ELSEWHERE)
-    return case.variant in chief or all(d is formats.FLOAT32 for d in case.dtypes)
+    if case.variant in chief or all(d is formats.FLOAT32 for d in case.dtypes):
+        return True
+    if case.variant in _OF_INTEGERS and _WHOLE.issuperset(case.dtypes):
+        return True
+    return case.variant in _OF_MAIN and MAIN_DTYPES.issuperset(case.dtypes)
 
 
 @dataclass(frozen=True)

@@ -187,6 +187,8 @@ class Trial:
         if host.dtype != formats.host_dtype(dtype):
             expected = formats.host_dtype(dtype)
             raise Mismatch(f"the result holds {host.dtype}, expected {expected} ({dtype.name})")
+        if dtype is formats.BOOL:
+            compare.truths(host)
         if host.shape != tuple(array.shape):
             raise Mismatch(f"to_host gave shape {host.shape}, the array's is {array.shape}")
         return formats.decode(host, dtype)
@@ -198,7 +200,12 @@ class Trial:
         if self.traits.scalar_results and np.isscalar(array):
             return self.read(array, dtype, shape)
         found = self.read(array, dtype, shape)
-        key, _, strides = self.backend.layout(array, dtype)
+        key, offset, strides = self.backend.layout(array, dtype)
+        if dtype is formats.BOOL and found.size:
+            # to_host may have made them whole: the memory itself counts.
+            shape = tuple(array.shape)
+            as_bytes = self.backend.as_strided(array, shape, strides, offset, dtype, formats.UINT8)
+            compare.truths(self.backend.to_host(as_bytes, formats.UINT8))
         for position, operand in enumerate(inputs):
             if not isinstance(operand, Placed):
                 continue
@@ -231,6 +238,8 @@ class Trial:
         now = self.storage(out)
         view = layouts.window(now, out.shape, out.strides, out.offset)
         found = formats.decode(np.array(view), out.dtype)
+        if out.dtype is formats.BOOL:
+            compare.truths(found)
         before = out.buffer.copy()
         layouts.window(before, out.shape, out.strides, out.offset)[...] = view
         compare.same_bytes(now, before, "bytes outside out's elements were written")

@@ -42,11 +42,11 @@ def _ones(n: int, dtype: np.dtype) -> Array:
 def _sum(xp: Any, dtype: dtype) -> Kernel | None:
     if dtype.name not in _BLAS:
         return None
-    own = np.dtype(dtype.name)
 
     def sum(x: Array, dims: tuple[int, ...], dtype: np.dtype, out: Array | None = None) -> Array:
-        if x.size >= _SMALL and dtype == own:
-            return into(out, total(x, dims).astype(dtype, copy=False))
+        if x.size >= _SMALL and dtype.kind == "f" and dtype.itemsize > 2:
+            terms = x.astype(dtype, copy=False)
+            return into(out, total(terms, dims).astype(dtype, copy=False))
         if dtype.itemsize == 2:
             return _by_float32(x, dims, dtype, out)
         return _reduce(x, dims, dtype, out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -238,26 +238,6 @@ def check_precision(d: dtype, dims: tuple[int, ...], t: Trial) -> None:
     t.ulp = float(np.max(error) / (2 * formats.unit_roundoff(d)))
 
 
-def check_large(op: str, t: Trial) -> None:
-    """One result from 200,003 integers: wide enough for several work groups."""
-    d = formats.INT32
-    array = values.plain(d, (200_003,), "large")
-    want, _ = _expected_large(op, array)
-    found = formats.INT64 if op.startswith("arg") else d
-    got = t.call(op, d, t.place(array, d), *arguments(t, op, d, (0,)))
-    t.exact(t.result(got, found, ()), want, found)
-
-
-def _expected_large(op: str, array: np.ndarray) -> tuple[Any, None]:
-    # The same as _expected, by NumPy's own exact integer functions: Python's would take seconds.
-    wrapping = {"sum": np.add.reduce, "prod": np.multiply.reduce}
-    if op in wrapping:
-        return wrapping[op](array, dtype=np.int32), None
-    exact: dict[str, Callable[[np.ndarray], Any]]
-    exact = {"amax": np.max, "amin": np.min, "argmax": np.argmax, "argmin": np.argmin}
-    return exact[op](array), None
-
-
 def check_repeat(op: str, d: dtype, t: Trial) -> None:
     """The same call gives the same bits."""
     given = t.place(values.plain(d, (64, 129), op), d, "transposed")
@@ -330,8 +310,6 @@ def cases() -> Iterator[Case]:
             if op.startswith("arg"):
                 yield Case(f"{name}/first-of-equals", FAMILY, part(check_ties, op, d), (d,))
             yield from _common(op, d)
-    for op in ("sum", "prod", "amax", "amin", "argmax", "argmin"):
-        yield Case(f"L1/{op}/int32/large", FAMILY, part(check_large, op), (formats.INT32,))
     for d in (formats.FLOAT32, formats.FLOAT64):
         for dims in [(0,), (1,), (0, 1)]:
             label = "".join(map(str, dims))

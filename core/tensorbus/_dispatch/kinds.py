@@ -19,6 +19,7 @@ from tensorbus import discovery
 from tensorbus._base import dtypes, registered
 from tensorbus._base.errors import OutOfMemoryError
 from tensorbus._base.float_warnings import silence
+from tensorbus._base.rounding import as_float
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.memory import check_memory, check_sizes
 from tensorbus.plugin.backend import Array, Backend
@@ -231,7 +232,7 @@ def wrap_number(value: Any, dtype: dtypes.dtype) -> Any:
         return value - (1 << dtype.bits) if dtype.is_signed and value >> (dtype.bits - 1) else value
     if dtype.category == dtypes.BOOL:
         return bool(value)
-    return complex(value) if dtype.category == dtypes.COMPLEX else float(value)
+    return complex(value) if dtype.category == dtypes.COMPLEX else as_float(value, dtype)
 
 
 def _first_call(kind: Kind, name: str, *args: Any, **kwargs: Any) -> Any:

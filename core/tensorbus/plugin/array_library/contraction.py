@@ -36,8 +36,8 @@ def _inexact(xp: Any, own: np.dtype) -> Kernel:
 
 def _half(xp: Any) -> Kernel:
     def matmul(a: Array, b: Array, dtype: np.dtype, out: Array | None = None) -> Array:
-        wide = xp.matmul(a.astype(np.float32), b.astype(np.float32))
-        return into(out, wide.astype(dtype))
+        wide = np.float32 if dtype.itemsize == 2 else dtype
+        return into(out, xp.matmul(a.astype(wide), b.astype(wide)).astype(dtype, copy=False))
 
     return matmul
 

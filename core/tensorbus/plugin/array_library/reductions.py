@@ -23,7 +23,8 @@ def accumulating(reduce: Kernel) -> Kernel:
     def accumulate(x: Array, dims: Any, dtype: np.dtype, out: Array | None = None) -> Array:
         if dtype != _HALF:
             return reduce(x, dims, dtype, out)
-        return into(out, reduce(x, dims, np.float32, None).astype(_HALF))
+        halves = x.astype(_HALF, copy=False)  # each element is converted as it is loaded
+        return into(out, reduce(halves, dims, np.float32, None).astype(_HALF))
 
     return accumulate
 
@@ -52,13 +53,20 @@ def _pairwise(xp: Any) -> Kernel:
 
 @TABLE.row("sum", *ALL)
 def _sum(xp: Any, dtype: dtype) -> Kernel:
-    inexact = dtype.is_floating_point or dtype.is_complex
-    return accumulating(_pairwise(xp)) if inexact else xp.add.reduce
+    pairwise = accumulating(_pairwise(xp))
+    if dtype.is_floating_point or dtype.is_complex:
+        return pairwise
+
+    def total(x: Array, dims: Any, dtype: Any, out: Array | None = None) -> Array:
+        # Whether sums round depends on what they are kept in, not on what is added.
+        return (pairwise if dtype.kind in "fc" else xp.add.reduce)(x, dims, dtype, out)
+
+    return total
 
 
 @TABLE.row("prod", *ALL)
 def _prod(xp: Any, dtype: dtype) -> Kernel:
-    return accumulating(xp.multiply.reduce) if dtype.is_floating_point else xp.multiply.reduce
+    return accumulating(xp.multiply.reduce)
 
 
 # ``reduce`` takes (x, dims, ..., out=None): the kernel's own signature.
@@ -77,9 +85,7 @@ def _argmin(xp: Any, dtype: dtype) -> Kernel:
 
 
 def _scan(name: str, xp: Any, dtype: dtype) -> Kernel:
-    accumulate = getattr(xp, name).accumulate
-    if dtype.is_floating_point:
-        accumulate = accumulating(accumulate)
+    accumulate = accumulating(getattr(xp, name).accumulate)
 
     def scan(x: Array, dim: int, dtype: np.dtype, out: Array | None = None) -> Array:
         if x.ndim == 0:

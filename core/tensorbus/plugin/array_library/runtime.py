@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tensorbus._base.dtypes import ALL, dtype
+from tensorbus._base.rounding import as_float
 from tensorbus.plugin.backend import Array, Backend, Capabilities, DType
 
 NUMPY_DTYPES: dict[dtype, np.dtype] = {d: np.dtype(d.name) for d in ALL if d.name != "bfloat16"}
@@ -185,4 +186,4 @@ def host_scalar(value: bool | int | float | complex, dtype: dtype) -> np.ndarray
     if value == 0 or _LEAST <= abs(value) <= _MOST:
         return np.array(value, dtype=np.float64).astype(target)
     with np.errstate(all="ignore"):
-        return np.array(value, dtype=np.float64).astype(target)
+        return np.array(as_float(value, dtype)).astype(target)

@@ -39,9 +39,13 @@ def softmax_kernel(device: Device, op: str, d: dtype) -> Callable[..., StridedAr
     if op == "log_softmax":
         last = f"{value} - most - log(total)"
     body = f"""
-    {t} most = {load(d, "x", "x_i")}, total = 0;
+    {t} most = {load(d, "x", "x_i")}, total = 0, lost = 0;
     for (i64 r = 1; r < n; r++) {{ {t} v = {value}; most = v > most || v != v ? v : most; }}
-    for (i64 r = 0; r < n; r++) total += exp({value} - most);
+    for (i64 r = 0; r < n; r++) {{
+        {t} v = exp({value} - most) - lost, next = total + v;
+        lost = (next - total) - v;
+        total = next;
+    }}
     for (i64 r = 0; r < n; r++) {{ {store(d, "out", "out_i + r * ko", last)} }}
     """
     nest = LoopNest(

@@ -13,7 +13,7 @@ from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.fused import clamp_kernel, fold_kernel, softmax_kernel
 from tensorbus.plugin.kernel_language.index import gather_kernels, scatter_kernels
 from tensorbus.plugin.kernel_language.matmul import matmul_kernel
-from tensorbus.plugin.kernel_language.move import VIEW_KERNELS, contiguous
+from tensorbus.plugin.kernel_language.move import VIEW_KERNELS, as_halves, contiguous
 from tensorbus.plugin.kernel_language.order import argsort_kernel
 from tensorbus.plugin.kernel_language.pointwise import pointwise_kernel
 from tensorbus.plugin.kernel_language.reduce import ArgReduction, Reduction
@@ -28,7 +28,8 @@ def _sum(op: str) -> Maker:
         def reduce(
             x: StridedArray, dims: tuple[int, ...], dtype: dtype, out: StridedArray | None = None
         ) -> StridedArray:
-            return Reduction.of(device, op, source, dtype)(x, dims, out)
+            x = as_halves(device, x, dtype)
+            return Reduction.of(device, op, x.dtype, dtype)(x, dims, out)
 
         return reduce
 
@@ -60,7 +61,8 @@ def _scan(op: str) -> Maker:
         def scan(
             x: StridedArray, dim: int, dtype: dtype, out: StridedArray | None = None
         ) -> StridedArray:
-            return Scan.of(device, op, source, dtype)(x, dim, out)
+            x = as_halves(device, x, dtype)
+            return Scan.of(device, op, x.dtype, dtype)(x, dim, out)
 
         return scan
 

@@ -10,7 +10,7 @@ from tensorbus.plugin.kernel_language.array import StridedArray
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import broadcast_shapes, expand_strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
-from tensorbus.plugin.kernel_language.move import fill
+from tensorbus.plugin.kernel_language.move import as_halves, fill
 from tensorbus.plugin.kernel_language.types import cast, compute_type, load, store, unsigned
 
 # Rows and vectors of columns that one work item keeps in registers.
@@ -40,6 +40,9 @@ def matmul_kernel(device: Device, source: dtype) -> Callable[..., StridedArray]:
         if k == 0:
             fill(device, out, 0)
             return out
+        if target is dtypes.float16 and source is not target:
+            halves = matmul_kernel(device, target)
+            return halves(as_halves(device, a, target), as_halves(device, b, target), target, out)
         floats = source is target is dtypes.float32
         if floats and n >= width and k >= 4 and out.strides[-1] == 1:
             _blocked(a, b, out, batch)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype
+from tensorbus._base.rounding import as_float
 from tensorbus.plugin.kernel_language.array import StridedArray, is_row_major, view
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import expand_strides
@@ -51,6 +53,15 @@ def contiguous(device: Device, x: StridedArray) -> StridedArray:
     return out
 
 
+def as_halves(device: Device, x: StridedArray, target: dtype) -> StridedArray:
+    """What a kernel that adds up in float32 loads for a result in float16: each element rounded."""
+    if target is not dtypes.float16 or x.dtype is target:
+        return x
+    out = device.new(x.shape, target)
+    copy(device, out, x)
+    return out
+
+
 def wrap(value: bool | int | float, d: dtype) -> bool | int | float:
     """A Python number as one that *d* holds, by the rules of ``copy_``."""
     import numpy as np
@@ -59,7 +70,8 @@ def wrap(value: bool | int | float, d: dtype) -> bool | int | float:
         return int(value != 0)
     if d.is_floating_point:
         with np.errstate(over="ignore"):
-            return float(np.float16(value)) if d.name == "float16" else float(value)
+            exact = as_float(value, d)
+            return float(np.float16(exact)) if d.name == "float16" else exact
     n = int(value) & ((1 << d.bits) - 1)
     return n - (1 << d.bits) if d.is_signed and n >> (d.bits - 1) else n
 

@@ -33,6 +33,9 @@ _FLOAT = {
     **{name: f"{name}(x)" for name in "sinh cosh asinh acosh atanh erf".split()},
 }
 
+# Drivers' exp of a double overflows a little early; x - 1 is exact.
+_EXP_OF_DOUBLE = "x > 709.5 ? exp(x - 1) * 2.718281828459045 : exp(x)"
+
 _INTEGER = {
     "abs": "x < 0 ? ({T})(({U})0 - ({U})x) : x",
     "add": "({T})(({U})x + ({U})y)",
@@ -144,7 +147,7 @@ def expression(op: str, d: dtype) -> tuple[str, str] | None:
     if op in _BITS:
         return (_fill(_BITS[op], d), "") if d.category < FLOAT else None
     if d.category == FLOAT:
-        text = _FLOAT.get(op)
+        text = _EXP_OF_DOUBLE if op == "exp" and d.itemsize == 8 else _FLOAT.get(op)
         helper = {"floor_divide": _FLOAT_FLOOR_DIVIDE, "remainder": _FLOAT_REMAINDER}.get(op, "")
     elif d.category == INTEGER:
         text = _INTEGER.get(op) or _ORDERED.get(op)
