@@ -24,7 +24,7 @@ _CHIEF_ELSEWHERE = frozenset(
 _OF_INTEGERS = frozenset("strided accumulates ends steady changed".split())
 """These too, where the operands are whole numbers."""
 _OF_MAIN = frozenset(
-    "large large-scalar sharp window one-element apart threads parameters layouts twice "
+    "large deep sharp window one-element apart threads parameters layouts twice "
     "fault-places fault-named fault-first fault-scalar".split()
 )
 """And these, in the dtypes that programs compute in."""
@@ -33,6 +33,8 @@ _OF_MAIN = frozenset(
 def _chief(case: Case) -> bool:
     if case.level not in ("L0", "L1"):
         return MAIN_DTYPES.issuperset(case.dtypes)
+    if case.level == "L0" and case.variant == "sharp":
+        return True
     chief = _CHIEF.get(case.family, _CHIEF_ELSEWHERE)
     if case.variant in chief or all(d is formats.FLOAT32 for d in case.dtypes):
         return True

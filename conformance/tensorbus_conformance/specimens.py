@@ -301,7 +301,9 @@ def _near_one(d: dtype, shape: tuple[int, ...], key: object) -> np.ndarray:
 def _pointwise_operands(
     op: str, d: dtype, shape: tuple[int, ...], key: object, of: Values | None
 ) -> tuple[np.ndarray, ...]:
-    make = of or (lambda d, shape, key: values.plain(d, shape, key))
+    # Of plain values no two are equal.
+    usual = values.ranks if op in ("eq", "ne") else values.plain
+    make = of or (lambda d, shape, key: usual(d, shape, key))
     size = int(np.prod(shape, dtype=np.int64))
     # Large integers repeat, for their reference is computed one by one.
     made = (min(size, _PERIOD),) if d in formats.INTS and size > _SAMPLED else shape

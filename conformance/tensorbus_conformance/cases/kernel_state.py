@@ -4,10 +4,10 @@ two threads, and results that must not be their operands.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -40,8 +40,12 @@ def kinds(op: str) -> tuple[dtype, ...]:
 
 
 def check_steady(op: str, d: dtype, t: Trial) -> None:
-    """Many calls in turn over two sets of operands; results are read when all have been made."""
-    made = [specimen(op, d, SHAPE, ("steady", k)) for k in range(2)]
+    """Many calls in turn over two sets of operands; results are read when all have been made.
+
+    The sets have the same numbers, with the same ones first and last.
+    """
+    one = specimen(op, d, SHAPE, "steady")
+    made = [one, dataclasses.replace(one, arrays=tuple(_rolled(a) for a in one.arrays))]
     held = []
     for call in range(CALLS):
         s = made[call % 3 % 2]
@@ -49,6 +53,12 @@ def check_steady(op: str, d: dtype, t: Trial) -> None:
         held.append((s, placed, s.launch(t, placed)))
     for s, placed, result in held:
         s.judge(t, s.read(t, result, placed))
+
+
+def _rolled(array: np.ndarray) -> np.ndarray:
+    flat = array.flatten()
+    flat[1:-1] = np.roll(flat[1:-1], 1)
+    return flat.reshape(array.shape)
 
 
 def check_changed(op: str, d: dtype, t: Trial) -> None:
@@ -110,6 +120,16 @@ def identities(op: str, d: dtype) -> Iterator[tuple[Specimen, tuple[Any, ...]]]:
     whole = x.astype(formats.value_dtype(d))
     if op in ("abs", "floor", "round"):
         yield Specimen(op, d, (whole,)), ()
+    elif op in ("sqrt", "sin", "tanh", "expm1", "log1p"):
+        yield Specimen(op, d, (np.zeros(5, whole.dtype),)), ()
+    elif op in ("atan2", "fmod"):
+        rest = np.full(5, 1 if op == "atan2" else 100, whole.dtype)
+        yield Specimen(op, d, (whole % 2 * 0 if op == "atan2" else whole % 100, rest)), ()
+    elif op in ("eq", "ne", "lt", "le") and d is formats.BOOL:
+        x, same = np.array([True, False, True]), np.full(3, op in ("eq", "le"))
+        yield Specimen(op, d, (same, x)), ()
+    elif op in ("argmax", "argmin") and d is formats.INT64:
+        yield Specimen(op, d, (np.zeros((5, 1), np.int64),), 1), ()
     elif op in ("maximum", "minimum", "bitwise_and", "bitwise_or"):
         yield Specimen(op, d, (whole, whole.copy())), ()
     elif op in (
@@ -163,13 +183,13 @@ def check_apart(op: str, d: dtype, t: Trial) -> None:
 
 
 # -- two threads -----------------------------------------------------------------------------
-ROUNDS = 12
+ROUNDS = 2
 
 
 def check_threads(op: str, d: dtype, t: Trial) -> None:
     """Two threads call one kernel in turn, and each gets the results of its own operands.
 
-    The interpreter is made to change threads at each line that a kernel runs in Python.
+    They change at each line that the kernel runs in Python.
     """
     made = [specimen(op, d, SHAPE, ("threads", k)) for k in range(2)]
     kernel = t.kernel(op, d)
@@ -195,20 +215,24 @@ def _prepared(t: Trial, s: Specimen) -> list[tuple[list[Any], list[Placed]]]:
 
 
 def together(bodies: Sequence[Callable[[], None]]) -> None:
-    """Run each body in a thread; raise what one of them raised."""
-    ready, raised = threading.Barrier(len(bodies)), []
+    """Run two bodies in threads that change at each line of what they call; raise what one raises.
 
-    def run(body: Callable[[], None]) -> None:
-        ready.wait()
-        sys.settrace(_yielding)
+    Lines of functions that are called in turn, and what runs outside Python, are not cut.
+    """
+    baton, raised = _Baton(), []
+
+    def run(who: int) -> None:
+        baton.wait(who)
+        sys.settrace(functools.partial(_handing_over, baton, who, sys._getframe()))
         try:
-            body()
+            bodies[who]()
         except Exception as error:
             raised.append(error)
         finally:
             sys.settrace(None)
+            baton.leave(who)
 
-    threads = [threading.Thread(target=run, args=(body,)) for body in bodies]
+    threads = [threading.Thread(target=run, args=(who,)) for who in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -217,9 +241,49 @@ def together(bodies: Sequence[Callable[[], None]]) -> None:
         raise raised[0]
 
 
-def _yielding(frame: Any, event: str, arg: Any) -> Any:
-    time.sleep(0)  # gives the interpreter to the other thread
-    return _yielding
+class _Baton:
+    """Which of two threads runs; the other waits, but not for one that waits for it."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.holder = 0
+        self.gone: set[int] = set()
+
+    def wait(self, who: int) -> None:
+        with self.changed:
+            # The holder may stand at a lock of the device that this thread has: then both go on.
+            self.changed.wait_for(lambda: self.holder == who or self.gone, timeout=_PATIENCE)
+            self.holder = who
+
+    def hand_over(self, who: int) -> None:
+        with self.changed:
+            self.holder = 1 - who
+            self.changed.notify_all()
+        self.wait(who)
+
+    def leave(self, who: int) -> None:
+        with self.changed:
+            self.gone.add(who)
+            self.changed.notify_all()
+
+
+_PATIENCE = 0.05
+_DEPTH = 3
+
+
+def _handing_over(baton: _Baton, who: int, top: Any, frame: Any, event: str, arg: Any) -> Any:
+    caller, depth = frame, 0
+    while caller is not None and caller is not top:
+        caller, depth = caller.f_back, depth + 1
+    if depth > _DEPTH:
+        return None
+
+    def at(frame: Any, event: str, arg: Any) -> Any:
+        if event == "line":
+            baton.hand_over(who)
+        return at
+
+    return at
 
 
 # -- kernels without operands ------------------------------------------------------------------

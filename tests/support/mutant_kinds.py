@@ -1,0 +1,285 @@
+"""Ways for a kernel to be wrong, each a function of a sound kernel; for any primitive."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+from tensorbus.plugin import IndexFault, Kernel
+
+Mutation = Callable[[str, Kernel], Kernel]
+WRITING = ("put", "scatter")
+
+
+def arrays(args: tuple[Any, ...]) -> list[np.ndarray]:
+    return [a for a in args if isinstance(a, np.ndarray)]
+
+
+def spoilt(value: Any) -> Any:
+    """A result with its last element wrong."""
+    wrong = np.array(value)
+    if not wrong.size:
+        return value
+    at = (-1,) * wrong.ndim
+    last = wrong[at]
+    if wrong.dtype == bool:
+        wrong[at] = ~last
+    elif wrong.dtype.kind in "iu":
+        wrong[at] = last ^ 1
+    else:
+        with np.errstate(all="ignore"):
+            wrong[at] = np.where(np.isfinite(last) & (last != 0), last * -1.25, 1)
+    return wrong
+
+
+def when(wrong: Callable[..., Any]) -> Mutation:
+    """A kernel that spoils its result where *wrong* holds of its name and its operands."""
+
+    def mutate(op: str, kernel: Kernel) -> Kernel:
+        def call(*args: Any, **options: Any) -> Any:
+            now = wrong(op, arrays(args), args)
+            made = kernel(*args, **options)
+            if not now:
+                return made
+            out = args[0] if op in WRITING else options.get("out")
+            if out is None:
+                return spoilt(made)
+            out[...] = spoilt(out)
+            return out
+
+        return call
+
+    return mutate
+
+
+def _beyond(op: str, given: list[np.ndarray], args: tuple[Any, ...]) -> bool:
+    if op == "argsort":
+        return bool(given[0].shape) and given[0].shape[args[1]] > 2_048
+    if op.startswith("cum"):
+        return bool(given[0].shape) and given[0].shape[args[1]] > 4_096
+    if op in ("take", "gather", *WRITING):
+        return given[1].size > 1_000
+    if op == "matmul":
+        return given[1].shape[-1] > 256
+    return any(a.size > 65_536 for a in given)
+
+
+def _overlaps(a: np.ndarray) -> bool:
+    if a.ndim < 2 or a.size < 2:
+        return False
+    dims = sorted((abs(s), n) for s, n in zip(a.strides, a.shape, strict=True) if n > 1)
+    reach = 0
+    for step, n in dims:
+        if 0 < step <= reach:
+            return True
+        reach += step * (n - 1)
+    return False
+
+
+def _neighbours(op: str, given: list[np.ndarray], args: tuple[Any, ...]) -> bool:
+    """Operands that share memory without being one."""
+    pairs = itertools.combinations(given, 2)
+    return any(
+        a.dtype == b.dtype and np.may_share_memory(a, b)
+        and a.__array_interface__["data"] != b.__array_interface__["data"] for a, b in pairs
+    )  # fmt: skip
+
+
+def third_call(op: str, kernel: Kernel) -> Kernel:
+    calls = itertools.count(1)
+    return when(lambda *_: next(calls) % 3 == 0)(op, kernel)
+
+
+def _memo(key: Callable[[tuple[Any, ...]], Hashable]) -> Mutation:
+    def mutate(op: str, kernel: Kernel) -> Kernel:
+        kept: dict[Hashable, Any] = {}
+        held: list[Any] = []
+
+        def call(*args: Any, out: Any = None) -> Any:
+            if out is not None or op in WRITING:
+                return kernel(*args) if out is None else kernel(*args, out=out)
+            k = key(args)
+            if k not in kept:
+                kept[k] = kernel(*args)
+                held.append(args)
+            return kept[k].copy()
+
+        return call
+
+    return mutate
+
+
+def _identity(args: tuple[Any, ...]) -> Hashable:
+    return tuple(id(a) if isinstance(a, np.ndarray) else repr(a) for a in args)
+
+
+def _shapes(args: tuple[Any, ...]) -> Hashable:
+    return tuple(
+        (a.shape, a.reshape(-1)[:1].tobytes()) if isinstance(a, np.ndarray) else repr(a)
+        for a in args
+    )
+
+
+def returns_kept(op: str, kernel: Kernel) -> Kernel:
+    """Results of one shape share their memory."""
+    scratch: dict[Hashable, Any] = {}
+
+    def call(*args: Any, out: Any = None) -> Any:
+        made = kernel(*args) if out is None else kernel(*args, out=out)
+        if out is not None or op in WRITING:
+            return made
+        made = np.asarray(made)
+        kept = scratch.setdefault((made.shape, made.dtype), np.empty_like(made))
+        kept[...] = made
+        return kept
+
+    return call
+
+
+def aliases(op: str, kernel: Kernel) -> Kernel:
+    """A result that equals an operand is that operand."""
+
+    def call(*args: Any, out: Any = None) -> Any:
+        made = kernel(*args) if out is None else kernel(*args, out=out)
+        if out is not None or op in WRITING:
+            return made
+        for a in arrays(args):
+            if a.dtype == np.asarray(made).dtype and a.size == made.size and made.ndim \
+                    and np.array_equal(a.reshape(made.shape), made):  # fmt: skip
+                return a.reshape(made.shape)
+        return made
+
+    return call
+
+
+def shares_operands(op: str, kernel: Kernel) -> Kernel:
+    """Operands are put where the other thread puts its own."""
+    place: list[Any] = [None]
+
+    def call(*args: Any, **options: Any) -> Any:
+        place[0] = args
+        time.sleep(0)
+        args = place[0]
+        return kernel(*args, **options)
+
+    return call
+
+
+def odd_bools(op: str, kernel: Kernel) -> Kernel:
+    def call(*args: Any, out: Any = None) -> Any:
+        made = kernel(*args) if out is None else kernel(*args, out=out)
+        if np.asarray(made).dtype == bool and np.ndim(made):
+            made.view(np.uint8)[...] *= 255
+        return made
+
+    return call
+
+
+def contiguous_integers_only(op: str, kernel: Kernel) -> Kernel:
+    """Right for floats, and for integers that lie in a row."""
+
+    def wrong(_: str, given: list[np.ndarray], args: tuple[Any, ...]) -> bool:
+        return any(
+            a.dtype.kind in "iu" and a.ndim > 1 and not a.flags.c_contiguous and a.size > 1
+            for a in (given[:1] if op in ("take", "gather") else given)
+        )
+
+    return when(wrong)(op, kernel)
+
+
+ANY_KERNEL: dict[str, Mutation] = {
+    "large": when(_beyond),
+    "third-call": third_call,
+    "memo-by-identity": _memo(_identity),
+    "memo-by-first-value": _memo(_shapes),
+    "shared-scratch": returns_kept,
+    "aliases-its-operand": aliases,
+    "two-threads": shares_operands,
+    "windows": when(lambda op, given, args: any(map(_overlaps, given))),
+    "nine-dimensions": when(lambda op, given, args: any(a.ndim > 8 for a in given)),
+    "one-element": when(lambda op, given, args: all(a.size == 1 and a.ndim for a in given)),
+    "strided-integers": contiguous_integers_only,
+}
+"""What any kernel may do wrong."""
+
+
+def _bad(i: np.ndarray, n: int, wrap: bool) -> np.ndarray:
+    return (i < (-n if wrap else 0)) | (i >= n)
+
+
+def _parts(op: str, args: tuple[Any, ...]) -> tuple[Any, int, Any, bool]:
+    x, dim, i = args[:3]
+    return x, dim, i, op in ("take", "put") and bool(args[-1])
+
+
+def writes_first(op: str, kernel: Kernel) -> Kernel:
+    """What stands before the wrong index is written."""
+
+    def call(*args: Any) -> Any:
+        x, dim, i, wrap = _parts(op, args)
+        bad = _bad(i, x.shape[dim], wrap)
+        if not bad.any() or i.ndim > 1:
+            if bad.any():
+                good = np.where(bad, 0, i)
+                kernel(x, dim, good, *args[3:])
+                raise IndexFault(int(i[bad][0]), dim, x.shape[dim])
+            return kernel(*args)
+        k = int(np.argmax(bad))
+        if k:
+            src = args[3]
+            if isinstance(src, np.ndarray) and src.ndim:
+                src = src[(slice(None),) * dim + (slice(0, k),)]
+            kernel(x, dim, i[:k], src, *args[4:])
+        raise IndexFault(int(i[k]), dim, x.shape[dim])
+
+    return call
+
+
+def _renamed(change: Callable[[IndexFault, np.ndarray], tuple[int, int, int]]) -> Mutation:
+    def mutate(op: str, kernel: Kernel) -> Kernel:
+        def call(*args: Any) -> Any:
+            try:
+                return kernel(*args)
+            except IndexFault as fault:
+                raise IndexFault(*change(fault, args[2])) from None
+
+        return call
+
+    return mutate
+
+
+def merges_ends(op: str, kernel: Kernel) -> Kernel:
+    """Of -1 and n-1, which are one place, only the last counts."""
+
+    def call(*args: Any) -> Any:
+        x, dim, i, wrap = _parts(op, args)
+        n = x.shape[dim]
+        if not wrap or _bad(i, n, wrap).any() or not ((i == -1).any() and (i == n - 1).any()):
+            return kernel(*args)
+        keep = i != -1
+        src = args[3]
+        if isinstance(src, np.ndarray) and src.ndim:
+            src = src[(slice(None),) * dim + (keep,)]
+        return kernel(x, dim, i[keep], src, *args[4:])
+
+    return call
+
+
+FAULTY: dict[str, tuple[tuple[str, ...], Mutation]] = {
+    "writes-before-a-fault": (WRITING, writes_first),
+    "names-the-first-index": (
+        ("take", "gather", *WRITING), _renamed(lambda f, i: (int(i.flat[0]), f.dim, f.n)),
+    ),
+    "names-the-size-less-one": (
+        ("take", "gather", *WRITING), _renamed(lambda f, i: (f.value, f.dim, f.n - 1)),
+    ),
+    "names-dimension-zero": (
+        ("take", "gather", *WRITING), _renamed(lambda f, i: (f.value, 0, f.n)),
+    ),
+    "loses-duplicates-of-the-end": (("put",), merges_ends),
+}  # fmt: skip
+"""What the kernels of indices may do wrong."""
