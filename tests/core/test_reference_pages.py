@@ -31,7 +31,7 @@ sys.stdout.write(examples.text(derive=False))
 
 def test_each_example_prints_what_the_file_says_and_calls_show_the_facts_in_it():
     done = subprocess.run([sys.executable, "-c", WRITTEN], capture_output=True, text=True)
-    assert not done.stderr, done.stderr
+    assert done.returncode == 0, done.stderr
     old = pages.FILE.read_text("utf-8").split("\n\n")
     assert done.stdout.split("\n\n") == old, "examples.txt is old: run scripts/examples"
 
@@ -43,6 +43,7 @@ def test_pytorch_prints_the_same(live_torch: Any) -> None:
             printed = [line for line in entry.lines if line[:4] != ">>> "]
             if (theirs := examples.run(entry.statements, live_torch)) != printed:
                 wrong[entry.name] = theirs
+    live_torch.set_default_device(None)  # one of the examples has set it
     assert not wrong
 
 

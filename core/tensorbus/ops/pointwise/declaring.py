@@ -160,7 +160,12 @@ def binary(
     if operator:
         METHODS[f"__{operator}__"] = Lazy(f"__{operator}__", lambda: core(name))
         if reverse:
-            METHODS[f"__r{operator}__"] = lambda self, other: _left(name, other, self)
+
+            def reflected(self: Tensor, other: Any) -> Tensor:
+                return _left(name, other, self)
+
+            reflected.__doc__ = f"{doc}, where this tensor is the right operand."
+            METHODS[f"__r{operator}__"] = reflected
             METHODS[f"__i{operator}__"] = Lazy(f"__i{operator}__", lambda: fast_binary(name))
 
 

@@ -151,3 +151,14 @@ METHODS.update(
     __pos__=lambda self: self,
     __contains__=_contains,
 )
+for _name, _doc in {
+    "__bool__": "Whether the one element is not zero; RuntimeError for more elements.",
+    "__index__": "The one element as an int; TypeError where its dtype is not of integers.",
+    "__int__": "The one element as an int.",
+    "__float__": "The one element as a float.",
+    "__complex__": "The one element as a complex.",
+    "__len__": "The size of the first dimension; TypeError where there is none.",
+    "__iter__": "The slices of the first dimension, one after another.",
+    "__contains__": "Whether an element is equal to a number or to a tensor that broadcasts.",
+}.items():
+    METHODS[_name].__doc__ = _doc
