@@ -87,7 +87,7 @@ def _headers(includes: tuple[str, ...]) -> Path:
     header = libraries.folder() / f"headers_{state}.h"
     compiled = header.with_name(header.name + ".gch")
     if not compiled.exists():
-        header.write_text(text)
+        libraries.text_file(header, text)
         handle, path = tempfile.mkstemp(dir=libraries.folder())
         os.close(handle)
         command = ["g++", *_flags(includes), "-x", "c++-header", str(header), "-o", path]

@@ -26,6 +26,16 @@ def folder() -> Path:
     return found
 
 
+def text_file(path: Path, text: str) -> Path:
+    """A file that is there whole or not at all: other processes may read it."""
+    if not path.exists():
+        handle, scratch = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        os.replace(scratch, path)
+    return path
+
+
 def build(name: str, *arguments: str) -> Path:
     """The shared library *name*, by gcc with *arguments*."""
     made = folder() / name
@@ -59,9 +69,8 @@ def blas(wanted: set[str]) -> None:
         "}",
         rest,
     ]
-    missing, versions = folder() / "missing.c", folder() / "cublas.map"
-    missing.write_text("\n".join(lines))
-    versions.write_text("libcublas.so.12 { global: *; };\n")
+    missing = text_file(folder() / "missing.c", "\n".join(lines))
+    versions = text_file(folder() / "cublas.map", "libcublas.so.12 { global: *; };\n")
     path = build(
         "libcublas.so.12",
         *(str(HERE / "blas.c"), str(missing), f"-Wl,--version-script={versions}"),
