@@ -116,7 +116,7 @@ class UntypedStorage:
 
     def to_host(self) -> np.ndarray:
         """A copy of the bytes, a uint8 array."""
-        return self._kind.to_host(self._bytes())
+        return self._kind.of(dtypes.uint8).to_host(self._bytes())
 
     def tolist(self) -> list[int]:
         """The bytes as numbers."""
