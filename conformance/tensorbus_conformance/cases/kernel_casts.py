@@ -65,7 +65,10 @@ def check_copy(src: dtype, dst: dtype, t: Trial) -> None:
 def check_fill(dst: dtype, t: Trial) -> None:
     """``copy_`` of a Python number, and a number that stands for an operand."""
     for src in (formats.INT64, formats.FLOAT64):
-        for number in dict.fromkeys(sharp(src, dst).tolist()):
+        numbers = sharp(src, dst).tolist()
+        if dst in formats.INTS:  # a number has been wrapped before
+            numbers = [formats.wrap(v, dst) for v in numbers if isinstance(v, int)]
+        for number in dict.fromkeys(numbers):
             want = converted(np.array([number], formats.value_dtype(src)), src, dst)
             out = t.place(np.zeros(3), dst)
             t.backend.copy_(out.array, dst, number, None)
