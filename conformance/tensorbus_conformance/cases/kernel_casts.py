@@ -62,20 +62,31 @@ def check_copy(src: dtype, dst: dtype, t: Trial) -> None:
     t.untouched(given)
 
 
-def check_fill(dst: dtype, t: Trial) -> None:
-    """``copy_`` of a Python number, and a number that stands for an operand."""
+def numbers(dst: dtype) -> Iterator[tuple[Any, np.ndarray]]:
+    """Python numbers that a conversion easily gets wrong, and three elements of what each is."""
     for src in (formats.INT64, formats.FLOAT64):
         numbers = sharp(src, dst).tolist()
         if dst in formats.INTS:  # a number has been wrapped before
             numbers = [formats.wrap(v, dst) for v in numbers if isinstance(v, int)]
         for number in dict.fromkeys(numbers):
             want = converted(np.array([number], formats.value_dtype(src)), src, dst)
-            out = t.place(np.zeros(3), dst)
-            t.backend.copy_(out.array, dst, number, None)
-            t.exact(t.written(out), np.full(3, want[0]), dst)
-            held = t.scalar(number, dst)
-            chosen = t.call("where", dst, t.place(np.zeros(3), formats.BOOL), out, held)
-            t.exact(t.read(chosen, dst, (3,)), np.full(3, want[0]), dst)
+            yield number, np.full(3, want[0])
+
+
+def check_fill(dst: dtype, t: Trial) -> None:
+    """``copy_`` of a Python number."""
+    for number, want in numbers(dst):
+        out = t.place(np.zeros(3), dst)
+        t.backend.copy_(out.array, dst, number, None)
+        t.exact(t.written(out), want, dst)
+
+
+def check_number(dst: dtype, t: Trial) -> None:
+    """A Python number that stands for an operand."""
+    for number, want in numbers(dst):
+        held, zeros = t.scalar(number, dst), t.place(np.zeros(3), dst)
+        chosen = t.call("where", dst, t.place(np.zeros(3), formats.BOOL), zeros, held)
+        t.exact(t.read(chosen, dst, (3,)), want, dst)
 
 
 def check_loading(op: str, src: dtype, dst: dtype, t: Trial) -> None:
@@ -108,6 +119,7 @@ def cases() -> Iterator[Case]:
             yield Case(name, "copy_", part(check_copy, src, dst), (src, dst))
     for d in formats.REAL:
         yield Case(f"L0/copy_/fill-{d.name}/sharp", "copy_", part(check_fill, d), (d,))
+        yield Case(f"L1/where/{d.name}/sharp-number", "pointwise", part(check_number, d), (d,))
     for op in _LOADING:
         for src in (*formats.INTS, *formats.FLOATS):
             for dst in (*formats.INTS, *formats.FLOATS):
