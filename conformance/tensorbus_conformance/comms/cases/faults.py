@@ -14,7 +14,7 @@ import tensorbus.distributed as dist
 from tensorbus_conformance import formats
 from tensorbus_conformance.comms.case import Accounts, CommCase, Fault
 from tensorbus_conformance.comms.rank import Rank
-from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.compare import Mismatch, present
 from tensorbus_conformance.trial import Unsupported
 
 _D = formats.FLOAT32
@@ -206,7 +206,7 @@ def _after_last_send(fault: Fault | None, rank: Rank) -> None:
     if rank.rank == last:
         for r in others:
             dist.send(mine, r, tag=1)
-            dist.isend(mine, r, tag=2).wait()
+            present("isend", dist.isend(mine, r, tag=2)).wait()
         if fault is None:
             dist.destroy_process_group()
             rank.sync()
