@@ -127,8 +127,8 @@ def ties(src: dtype, dst: dtype) -> list[int | float]:
     for scale in (1.0, 2.0**9, 2.0**-7, tiny, tiny * 2.0**-3):
         unit = step * max(scale, tiny)
         for odd in (0, 1):
-            tie = scale + unit * (0.5 + odd)
-            found += [s * tie * (1 + e) for e in (-fine, 0.0, fine) for s in (1, -1)]
+            middle = scale + unit * (0.5 + odd)
+            found += [s * middle * (1 + e) for e in (-fine, 0.0, fine) for s in (1, -1)]
     over = top + step * 2.0 ** math.floor(math.log2(top)) / 2
     if over < formats.largest(src):
         found += [over, over * (1 - fine), over * (1 + fine), -over]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus.plugin import POINTWISE, REDUCTIONS, SCANS, dtype
+from tensorbus.plugin import dtype as Dtype
 from tensorbus_conformance import formats, values
 from tensorbus_conformance.cases import matmul, ordering, pointwise
 from tensorbus_conformance.pointwise_reference import reference, result_dtype
@@ -45,24 +46,24 @@ class Specimen:
     """A call of the primitive *op* on *dtype*."""
 
     op: str
-    dtype: dtype
+    dtype: Dtype
     arrays: tuple[np.ndarray, ...]
     """The operands; for ``put`` and ``scatter`` what is written into comes first."""
     dim: int = 0
     how: str = "add"
     """How ``put`` and ``scatter`` join values."""
     wrap: bool = False
-    to: dtype | None = None
+    to: Dtype | None = None
     """The dtype of the result, where the call says one."""
 
     @property
-    def found(self) -> dtype:
+    def found(self) -> Dtype:
         """The dtype of the result."""
         if self.op in _FOUND_INDICES:
             return formats.INT64
         return self.to or result_dtype(self.op, self.dtype)
 
-    def dtypes(self) -> list[dtype]:
+    def dtypes(self) -> list[Dtype]:
         """The dtype of each operand."""
         if self.op in INDEXED:
             return [self.dtype, formats.INT64, self.dtype][: len(self.arrays)]
@@ -152,7 +153,7 @@ def _expected(s: Specimen) -> tuple[np.ndarray, Any]:
         if dst in formats.INTS:
             kind = formats.value_dtype(dst)
             return np.einsum("...ij,...jk->...ik", *(a.astype(kind) for a in s.arrays)), None
-        return matmul.expected(*(_loaded(s, a) for a in s.arrays), dst)
+        return matmul.expected(_loaded(s, x), _loaded(s, s.arrays[1]), dst)
     if op == "take":
         return np.take(x, s.arrays[1] % x.shape[s.dim], axis=s.dim), None
     if op == "gather":
@@ -214,7 +215,7 @@ def _written(s: Specimen) -> tuple[np.ndarray, Any]:
     n, d = out.shape[s.dim], s.dtype
     if s.op == "put":
         i = np.broadcast_to(i.reshape(-1, *[1] * (out.ndim - 1 - s.dim)), src.shape)
-    grid = list(np.indices(src.shape, sparse=True))
+    grid: list[Any] = list(np.indices(src.shape, sparse=True))
     grid[s.dim] = i % n
     at = tuple(grid)
     if s.how == "set":

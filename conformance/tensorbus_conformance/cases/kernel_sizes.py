@@ -31,9 +31,19 @@ LINES: dict[str, tuple[tuple[tuple[int, ...], int], ...]] = {
     "scans": (((70_003,), 0), ((2, 9_001), 1), ((9_001, 2), 0)),
     "argsort": (((20_011,), 0), ((2, 5_003), 1), ((5_003, 2), 0)),
 }
-INDICES = (((70_003,), 0, 5_003), ((7, 3), 0, 30_011), ((2, 9_001), 1, 9_001))
+INDICES: tuple[tuple[tuple[int, ...], int, int], ...] = (
+    ((70_003,), 0, 5_003),
+    ((7, 3), 0, 30_011),
+    ((2, 9_001), 1, 9_001),
+)
 """Shape, dimension, and how many indices."""
-PRODUCTS = (((3, 5), 1_031), ((1_031, 5), 3), ((3, 4_099), 4), ((67, 131), 521), ((700, 3, 4), 5))
+PRODUCTS: tuple[tuple[tuple[int, ...], int], ...] = (
+    ((3, 5), 1_031),
+    ((1_031, 5), 3),
+    ((3, 4_099), 4),
+    ((67, 131), 521),
+    ((700, 3, 4), 5),
+)
 """Shape of the first factor, columns of the second."""
 
 _HOMES = {
@@ -64,7 +74,7 @@ def large(op: str, d: dtype) -> Iterator[Specimen]:
         for how in hows:
             if (how == "set" and count > shape[dim]) or (how == "add" and d is formats.BOOL):
                 continue
-            more = {} if how is None else {"how": how}
+            more: dict[str, Any] = {} if how is None else {"how": how}
             yield specimen(op, d, shape, "large", dim=dim, indices=count, **more)
 
 

@@ -101,7 +101,7 @@ def check_parameters(op: str, d: dtype, t: Trial) -> None:
                 made.append(specimen(op, d, (4, 4), "square", columns=4 - dim))
                 continue
             for how in hows if op in WRITING else (None,):
-                more = {} if how is None else {"how": how}
+                more: dict[str, Any] = {} if how is None else {"how": how}
                 made.append(specimen(op, d, (5, 5), "parameters", dim=dim, **more))
     held = []
     for s in made:
