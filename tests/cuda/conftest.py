@@ -8,6 +8,7 @@ machine without the device. ``tests/backends/test_cuda_on_host.py`` runs each fi
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -22,8 +23,10 @@ elif PLACE != "gpu":
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Kernels are compiled in each of these tests: they have the time of the slow lane."""
-    for item in items:
-        item.add_marker("slow")
+    here = Path(__file__).parent
+    for item in items:  # of the whole run
+        if here in item.path.parents:
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session")
