@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from tensorbus import plugin
-from tensorbus.plugin import Backend, Capabilities, Traits
+from tensorbus.plugin import Backend, Capabilities, OutOfMemoryError, Traits
 from tensorbus_torchcpu import kernels
 
 DTYPES = {
@@ -42,7 +42,10 @@ class TorchBackend(Backend):
 
     # -- memory ------------------------------------------------------------------------------
     def empty(self, shape, dtype, index):
-        return torch.empty(shape, dtype=DTYPES[dtype])
+        try:
+            return torch.empty(shape, dtype=DTYPES[dtype])
+        except RuntimeError as error:
+            raise OutOfMemoryError(int(np.prod(shape, dtype=object)) * dtype.itemsize) from error
 
     def from_host(self, array, dtype, index):
         return torch.from_numpy(np.array(array, order="C")).view(DTYPES[dtype])
