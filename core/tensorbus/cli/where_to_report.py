@@ -29,6 +29,7 @@ def _named(distribution: str) -> str:
         return ""
     urls = [text.partition(",")[::2] for text in found.get_all("Project-URL") or []]
     trackers = [u for label, u in urls if "issue" in label.lower() or "bug" in label.lower()]
-    addresses = [*trackers, *(u for _, u in urls), found.get("Home-page", "")]
-    addresses += [found.get(key, "") for key in ("Maintainer-email", "Author-email")]
+    addresses = [*trackers, *(u for _, u in urls)]
+    for key in ("Home-page", "Maintainer-email", "Author-email"):
+        addresses += found.get_all(key) or []
     return next((a.strip() for a in addresses if a and a.strip()), "")
