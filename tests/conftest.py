@@ -101,11 +101,13 @@ def install(
         entries: dict[str, dict[str, str]] | str,
         modules: dict[str, str] | None = None,
         version: str = "1.0",
+        author: str = "",
     ) -> Path:
         folder = tmp_path / f"{name}-{version}"
         info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
         info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        (info / "METADATA").write_text(metadata + (f"Author: {author}\n" if author else ""))
         if not isinstance(entries, str):
             entries = "".join(
                 f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in lines.items())

@@ -179,7 +179,7 @@ _SMALL = E(
 _PAD = E(
     "padding",
     RuntimeError,
-    r"pad should be at most half of kernel size, but got pad=2, kernel_size=2 and "
+    r"pad should be at most half of effective kernel size, but got pad=2, kernel_size=2 and "
     r"dilation=1",
     T(1, 2, 4, 4),
     2,

@@ -54,9 +54,8 @@ def _pool_settings(
     reach = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
     widest = reach if of_lines else kernel
     if any(2 * p > n for p, n in zip(padding, widest, strict=True)):
-        size = "effective kernel size" if of_lines else "kernel size"
         raise RuntimeError(
-            f"pad should be at most half of {size}, but got pad={_text(padding)}, "
+            f"pad should be at most half of effective kernel size, but got pad={_text(padding)}, "
             f"kernel_size={_text(kernel)} and dilation={_text(dilation)}"
         )
     own = x._s[-spatial:]
