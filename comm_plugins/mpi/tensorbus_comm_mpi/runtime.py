@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import atexit
 import contextlib
 import ctypes
@@ -20,6 +21,8 @@ ABORT = "TENSORBUS_MPI_ABORT"
 CUDA = "TENSORBUS_MPI_CUDA"
 _GRACE = 1.0
 """Seconds that other ranks have to report, too, what this one knows to have failed."""
+_READING = 5.0
+"""Seconds that the launcher has to read what a rank said last."""
 
 guard: AbstractContextManager[Any] = (
     contextlib.nullcontext() if MPI.Query_thread() == MPI.THREAD_MULTIPLE else threading.RLock()
@@ -106,4 +109,24 @@ def _abort(why: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)
         sys.stdout.flush()
+    _wait_for_reader()
     MPI.COMM_WORLD.Abort(1)
+
+
+def _wait_for_reader() -> None:
+    """Until the launcher has read what was printed: after an abort it reads no more."""
+    try:
+        import fcntl
+        import termios
+    except ImportError:  # Windows
+        return
+    unread, stop = array.array("i", [0]), time.monotonic() + _READING
+    for stream in (1, 2):
+        while not os.isatty(stream) and time.monotonic() < stop:
+            try:
+                fcntl.ioctl(stream, termios.FIONREAD, unread)
+            except OSError:
+                break  # neither a pipe nor a socket
+            if unread[0] == 0:
+                break
+            time.sleep(0.01)
