@@ -154,7 +154,8 @@ class Job:
                 late.append(f"rank {number}: {rank.texts()}")
             code = -1 if rank.code is None else rank.code
             ended.append(Ended(code, *rank.texts(), time.monotonic() - self.started))
-        assert not late, "\n".join(late)
+        told = "\n".join(one.err for one in ended if one.code)
+        assert not late, "\n".join([*late, f"the others: {told}"])
         return ended
 
     def kill(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -110,10 +112,9 @@ stranger() if RANK == 2 else member()
     not hasattr(os, "geteuid") or os.geteuid() != 0,
     reason="only root can be another user for a test",
 )
-def test_another_user_gets_in_nowhere(start_job, tmp_path_factory):
+def test_another_user_gets_in_nowhere(start_job):
     # The folders of pytest are its user's own: the other one gets one to which it may come.
-    folder = tmp_path_factory.getbasetemp().parent.parent / f"tensorbus-test-{os.getpid()}"
-    folder.mkdir()
+    folder = Path(tempfile.mkdtemp(prefix="tensorbus-test-"))
     try:
         folder.chmod(0o777)
         for name in ("job", "other"):
