@@ -6,7 +6,8 @@ import pytest
 
 from tensorbus_conformance import run
 
-PARTS = ("L0/*", "L1/[a-b]*", "L1/[c-f]*", "L1/[g-o]*", "L1/[p-z]*")
+PARTS = ("L0/*", "L1/*/float32/*", "L1/*/int64/*", "L1/*/bool/*")
+"""The other dtypes are in the long lane: each kernel takes the compiler a while."""
 
 
 @pytest.mark.parametrize("pattern", PARTS)

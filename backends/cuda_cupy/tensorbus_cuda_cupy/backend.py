@@ -7,6 +7,7 @@ outside an array without a word, and leaves shifts and casts out of range to the
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from tensorbus.plugin import (
     ArrayLibraryBackend,
     Capabilities,
     Kernel,
+    OutOfMemoryError,
     Traits,
     dtype,
 )
@@ -84,6 +86,9 @@ class CudaBackend(ArrayLibraryBackend):
 
     # -- memory ------------------------------------------------------------------------------
     def empty(self, shape: Sequence[int], dtype: dtype, index: int) -> Array:
+        nbytes = math.prod(shape) * dtype.itemsize
+        if nbytes >= 1 << 63:  # CuPy counts bytes in 64 bits, and would allocate what is left
+            raise OutOfMemoryError(nbytes)
         with cupy.cuda.Device(index):
             return super().empty(shape, dtype, index)
 
