@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import os
 import sys
 import tempfile
@@ -65,6 +66,25 @@ def live_torch() -> Any:
     return pytest.importorskip(
         "torch", reason="PyTorch itself runs in this test: scripts/venv test,opencl,demo,bench"
     )
+
+
+@pytest.fixture
+def broken_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CuPy as it is where CUDA's libraries are missing: it is found, and does not load."""
+
+    class Broken(importlib.machinery.SourceFileLoader):
+        def exec_module(self, module: Any) -> None:
+            raise OSError("libcudart.so.12: cannot open shared object file")
+
+    spec = importlib.machinery.ModuleSpec("cupy", Broken("cupy", "cupy.py"))
+
+    class Finder:
+        @staticmethod
+        def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+            return spec if name == "cupy" else None
+
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
 
 
 Install = Callable[..., Path]

@@ -65,19 +65,6 @@ def test_a_gpu_that_can_not_compute_is_not_usable(monkeypatch):
         probe()
 
 
-def test_a_broken_library_says_why(monkeypatch):
-    class Broken(importlib.machinery.SourceFileLoader):
-        def exec_module(self, module):
-            raise OSError("libcudart.so.12: cannot open shared object file")
-
-    spec = importlib.machinery.ModuleSpec("cupy", Broken("cupy", "cupy.py"))
-
-    class Finder:
-        @staticmethod
-        def find_spec(name, path=None, target=None):
-            return spec if name == "cupy" else None
-
-    monkeypatch.delitem(sys.modules, "cupy", raising=False)
-    monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
+def test_a_broken_library_says_why(broken_cupy):
     with pytest.raises(RuntimeError, match=r"can't be imported \(libcudart.*driver"):
         tensorbus_cuda_cupy.tensorbus_backend().probe()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
-import sys
 import threading
 import time
 
@@ -45,20 +44,7 @@ def test_what_is_missing_is_told(library, monkeypatch):
         SPEC.probe()
 
 
-def test_a_library_that_does_not_load_says_why(monkeypatch):
-    class Broken(importlib.machinery.SourceFileLoader):
-        def exec_module(self, module):
-            raise OSError("libcudart.so.12: cannot open shared object file")
-
-    spec = importlib.machinery.ModuleSpec("cupy", Broken("cupy", "cupy.py"))
-
-    class Finder:
-        @staticmethod
-        def find_spec(name, path=None, target=None):
-            return spec if name == "cupy" else None
-
-    monkeypatch.delitem(sys.modules, "cupy", raising=False)
-    monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
+def test_a_library_that_does_not_load_says_why(broken_cupy):
     with pytest.raises(RuntimeError, match=r"can't be imported \(libcudart.*driver"):
         SPEC.probe()
 

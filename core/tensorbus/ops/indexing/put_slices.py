@@ -32,16 +32,12 @@ class IndexPutBackward0(Node):
         return self.i
 
     def run(self, g: Any) -> tuple[Any, ...]:
-        F, i = self.k, self._index()._a
-        kept = written = None
-        if self.e0 is not None:
-            kept = F.index_clear(g, self.dim, i, self.wrap) if self.op_name == "set" else g
-        if self.e1 is not None:
-            written = F.take(g, self.dim, i, self.wrap)
-        return self.e0, kept, self.e1, written
+        return self._gradients(self.k, g, self._index()._a)
 
     def run_t(self, g: Any) -> tuple[Any, ...]:
-        F, i = self.k.T, self._index()
+        return self._gradients(self.k.T, g, self._index())
+
+    def _gradients(self, F: Any, g: Any, i: Any) -> tuple[Any, ...]:
         kept = written = None
         if self.e0 is not None:
             kept = F.index_clear(g, self.dim, i, self.wrap) if self.op_name == "set" else g
