@@ -319,6 +319,38 @@ survive(lambda: dist.all_reduce(torch.ones(1000)))
     assert ranks == [1] and "rank 1 died" in text and seconds < 30
 
 
+@pytest.mark.parametrize("call", ["dist.all_reduce(x)", "dist.recv(x, 0)"])
+@pytest.mark.parametrize("error", ["raise CommError('no store') from e", "raise"])
+def test_a_store_that_breaks_before_anyone_hears_of_the_death_names_rank_0(
+    start_job, told, call, error
+):
+    """Such as in a comm that sends by the store: its connection is one of several."""
+    ended = start_job(
+        f"""
+from tensorbus.plugin import CommError
+start(timeout=50)
+dist.barrier()
+group = dist.group.WORLD
+monitor, comm = group._world.monitor, group.comm("tcp")
+monitor._server_lost = lambda: time.sleep(60)
+def ask(*args):
+    try:
+        while True:
+            group._store.get("here")
+    except RuntimeError as e:
+        {error}
+comm.all_reduce = comm.recv = ask
+group._store.set("here", "1")
+x = torch.ones(1000)
+if RANK == 0:
+    os.kill(os.getpid(), signal.SIGKILL)
+survive(lambda: {call})
+"""
+    ).end()
+    ranks, _, text = told(ended, 1)
+    assert ranks == [0] and "rank 0, which serves the store, died" in text, text
+
+
 def test_a_pause_of_the_rank_that_serves_the_store_is_no_fault(run_job):
     run_job(
         """

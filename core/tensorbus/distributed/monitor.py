@@ -129,28 +129,31 @@ class Monitor:
         return [group.done, group.running]
 
     # -- diagnosis ---------------------------------------------------------------------------
-    def diagnose(self, group: ProcessGroup, error: CommError, number: int, call: str) -> None:
+    def diagnose(
+        self, group: ProcessGroup, error: CommError | DistNetworkError, number: int, call: str
+    ) -> None:
         """Find who is at fault and tell all; ``group.failure`` is set after it."""
         text, ranks = str(error), error.ranks
         try:
-            if isinstance(error, PeerLost):
-                text, ranks = self._await_news(group, error) or (text, ranks)
-            elif isinstance(error, CommTimeout):
+            if isinstance(error, CommTimeout):
                 text, ranks = self._ask_all(group, error, number, call)
+            else:
+                text, ranks = self._find(group, error) or (text, ranks)
             self._tell_all(group, text, ranks)
         except DistError:
-            if isinstance(error, CommTimeout):
-                known = 0 in self._dead or 0 in self._left
-                after = " (rank 0, which served the store, had ended: nobody could be asked)"
-                text, ranks = (text + after, ranks) if known else (_SERVER_LOST, (0,))
+            known = 0 in self._dead or 0 in self._left
+            if isinstance(error, CommTimeout) and known:
+                text += " (rank 0, which served the store, had ended: nobody could be asked)"
+            elif isinstance(error, CommTimeout) or not (ranks or known or self._rank == 0):
+                text, ranks = _SERVER_LOST, (0,)
         group.fail(text, tuple(ranks))
 
-    def explain(self, group: ProcessGroup, error: PeerLost) -> None:
+    def explain(self, group: ProcessGroup, error: CommError | DistNetworkError) -> None:
         """A message could not be sent or received: that ends the group where its peer has died.
 
         Nothing comes of it where the peer has left in order.
         """
-        found = self._await_news(group, error)
+        found = self._find(group, error)
         if found is not None:
             with contextlib.suppress(DistError):
                 self._tell_all(group, *found)
@@ -161,10 +164,27 @@ class Monitor:
             event = _event("verdict", self._rank, group=group.group_name, text=text, ranks=ranks)
             self._asking.publish(_EVENTS, event)
 
-    def _await_news(
-        self, group: ProcessGroup, error: PeerLost
+    def _find(
+        self, group: ProcessGroup, error: CommError | DistNetworkError
     ) -> tuple[str, tuple[int, ...]] | None:
-        """Who died, where it was that which broke a connection.
+        """Who is at fault for a broken connection; None for another error, or where all live.
+
+        The connection to the store may break before anybody has heard of a death, and its error
+        names nobody.
+        """
+        if isinstance(error, PeerLost):
+            return self._await_news(group, error.ranks)
+        if isinstance(error, DistNetworkError) or isinstance(error.__cause__, DistNetworkError):
+            found = self._await_news(group, (0,))
+            if found is None and self._rank != 0 and 0 not in self._left:
+                found = _SERVER_LOST, (0,)
+            return found
+        return None
+
+    def _await_news(
+        self, group: ProcessGroup, lost: tuple[int, ...]
+    ) -> tuple[str, tuple[int, ...]] | None:
+        """Who died, where it was that which broke the connections to the ranks *lost*.
 
         The rank at its other end may have closed it because of a third one. Then that rank's
         verdict comes, and ``group.failure`` has it.
@@ -174,12 +194,12 @@ class Monitor:
                 lambda: (
                     group.failure is not None
                     or self._lost
-                    or any(r in self._dead or r in self._left for r in error.ranks)
+                    or any(r in self._dead or r in self._left for r in lost)
                 ),
                 _PATIENCE,
             )
-            suspects = [r for r in error.ranks if r in self._dead]
-            if self._lost and not suspects and not any(r in self._left for r in error.ranks):
+            suspects = [r for r in lost if r in self._dead]
+            if self._lost and not suspects and not any(r in self._left for r in lost):
                 suspects = [r for r in self._dead if r in group.ranks]
             for rank in suspects:
                 return self._dead[rank], (rank,)

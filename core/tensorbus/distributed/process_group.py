@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 from tensorbus import discovery
 from tensorbus._dispatch.kinds import Kind
 from tensorbus.distributed import choice, debug
-from tensorbus.distributed.errors import DistBackendError
+from tensorbus.distributed.errors import DistBackendError, DistNetworkError
 from tensorbus.distributed.store import PrefixStore, Store
 from tensorbus.distributed.work import Lane, Work
 from tensorbus.distributed.world import World, current
-from tensorbus.plugin.comm import HOST, Comm, CommContext, CommError, PeerLost
+from tensorbus.plugin.comm import HOST, Comm, CommContext, CommError
 
 _LANES = 256
 """Lanes of messages beyond which those that are idle are forgotten."""
@@ -182,7 +182,7 @@ class ProcessGroup:
                 if debug.level():
                     debug.compare(self, number, call, shown)
                 return body(self.timeout)
-            except CommError as e:
+            except (CommError, DistNetworkError) as e:
                 raise self._diagnose(e, number, call) from e
             except (KeyboardInterrupt, SystemExit):
                 # Half of a stream may have been sent: nothing after it would be understood.
@@ -237,7 +237,7 @@ class ProcessGroup:
             self.check()
             try:
                 return body(self.timeout)
-            except CommError as e:
+            except (CommError, DistNetworkError) as e:
                 self._explain(e)
                 raise DistBackendError(f"[rank {self.me}] {call} failed: {e}", e.ranks) from e
 
@@ -247,13 +247,15 @@ class ProcessGroup:
         return lane.run(run, title)
 
     # -- failure -----------------------------------------------------------------------------
-    def _explain(self, error: CommError) -> None:
-        """Raise why the group is over, where that is behind the error of a comm."""
-        if isinstance(error, PeerLost) and self._world.monitor is not None:
+    def _explain(self, error: CommError | DistNetworkError) -> None:
+        """Raise why the group is over, where that is behind the error of a comm or the store."""
+        if self._world.monitor is not None:
             self._world.monitor.explain(self, error)
         self.check()
 
-    def _diagnose(self, error: CommError, number: int, call: str) -> DistBackendError:
+    def _diagnose(
+        self, error: CommError | DistNetworkError, number: int, call: str
+    ) -> DistBackendError:
         monitor = self._world.monitor
         if self.failure is None and monitor is not None:
             monitor.diagnose(self, error, number, call)
