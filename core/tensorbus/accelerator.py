@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorbus import discovery
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.page import show_pages as _show_pages
 from tensorbus._device.defaults import accelerator_type
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import current_index, set_current_index
@@ -15,7 +16,8 @@ from tensorbus.plugin.backend import Backend
 def current_accelerator(check_available: bool = False) -> Device | None:
     """The accelerator of this program, without an index; None where there is only the CPU.
 
-    That is the type of the default device, or ``cuda`` where such a device can be used.
+    That is the type of the default device, or else of a device that can be used here and computes
+    beside the host's processor: ``cuda`` before others.
 
     >>> import tensorbus
     >>> device = tensorbus.accelerator.current_accelerator() or tensorbus.device("cpu")
@@ -60,7 +62,7 @@ def current_device_index() -> int:
 
 def set_device_index(device: Any) -> None:
     """Make an accelerator current, by its index or as a device; RuntimeError for one not here."""
-    set_device(device)
+    set_device(_index(device))
 
 
 current_device_idx, set_device_idx = current_device_index, set_device_index
@@ -68,7 +70,7 @@ current_device_idx, set_device_idx = current_device_index, set_device_index
 
 def current_device(type: str) -> int:
     """The index that a device of this type without one means."""
-    return current_index(type)
+    return current_index(Device(type).type)
 
 
 def set_device(device: Any) -> None:
@@ -85,18 +87,21 @@ def set_device(device: Any) -> None:
 
 def synchronize(device: Any = None) -> None:
     """Wait for a device's work, None: the current accelerator's; raises what went wrong there."""
-    backend, index = _found(_type(None) if device is None else device)
+    backend, index = _found(_index(device))
     backend.synchronize(index)
 
 
-def empty_cache(type: str) -> None:
-    """Give cached memory back to the devices of a type."""
-    discovery.backend(type).empty_cache()
+def empty_cache(type: str | None = None) -> None:
+    """Give cached memory back to the devices of a type, None: the accelerator's."""
+    discovery.backend(_type(type)).empty_cache()
 
 
-def memory_allocated(device: Any) -> int:
-    """Bytes in use on a device by this process; 0 where the backend does not say."""
-    backend, index = _found(device)
+def memory_allocated(device: Any = None) -> int:
+    """Bytes in use on a device by this process, None: the current accelerator.
+
+    0 where the backend does not say.
+    """
+    backend, index = _found(_index(device))
     return backend.memory_allocated(index) or 0
 
 
@@ -106,11 +111,18 @@ def get_device_name(device: Any) -> str:
     return backend.capabilities(index).name
 
 
+def _index(device: Any) -> Any:
+    """The device that is meant, where None means the current accelerator."""
+    return _type(None) if device is None else device
+
+
 def _found(device: Any) -> tuple[Backend, int]:
     d = Device(device)
     index = current_index(d.type) if d.index is None else d.index
     return discovery.backend(d.type), index
 
+
+_show_pages(__name__, [*globals().items()])
 
 if not TYPE_CHECKING:
     __getattr__ = _attributes(__name__)

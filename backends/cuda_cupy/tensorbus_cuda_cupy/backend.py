@@ -74,6 +74,7 @@ class CudaBackend(ArrayLibraryBackend):
                 # CuPy compiles all kernels with NVRTC's option -ftz=true.
                 "subnormals": "flush",
             },
+            accelerator=True,
         )
 
     def synchronize(self, index: int) -> None:

@@ -75,7 +75,13 @@ class OpenCLBackend(KernelLanguageBackend):
             "driver": device.driver_version,
             "compute units": str(device.max_compute_units),
         }
-        return Capabilities(device.name, self.supported(index), device.global_mem_size, details)
+        return Capabilities(
+            name=device.name,
+            dtypes=self.supported(index),
+            memory_total=device.global_mem_size,
+            details=details,
+            accelerator=not device.type & cl.device_type.CPU,
+        )
 
     def dialect(self, index: int) -> Dialect:
         return self._dialects[index]

@@ -36,12 +36,19 @@ def set_default_device(device: Any) -> None:
 def accelerator_type() -> str | None:
     """The type that is meant where none is named: the default device's, unless that is the CPU.
 
-    Else cuda, where it can be used, since programs count on that.
+    Else the first type of which a device can be used here that is an accelerator by its backend's
+    word: cuda before the others, since programs count on that.
     """
     type = get_default_device().type
     if type != "cpu":
         return type
+    names = sorted(discovery.backend_names(), key=lambda name: (name != "cuda", name))
+    return next((name for name in names if name != "cpu" and _accelerates(name)), None)
+
+
+def _accelerates(type: str) -> bool:
     try:
-        return "cuda" if discovery.backend("cuda").device_count() else None
+        backend = discovery.backend(type)
+        return backend.device_count() > 0 and backend.capabilities(0).accelerator
     except RuntimeError:
-        return None
+        return False

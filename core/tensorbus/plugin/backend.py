@@ -114,6 +114,9 @@ class Capabilities:
     memory_total: int | None = None
     """Bytes, where known."""
     details: dict[str, str] = field(default_factory=dict)
+    accelerator: bool = False
+    """Whether it computes beside the host's processor: what programs find that ask for any
+    accelerator."""
 
 
 class Imported(NamedTuple):
