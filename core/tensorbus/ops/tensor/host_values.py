@@ -63,8 +63,8 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
 
 
 def _array(self: Tensor, dtype: Any = None, copy: Any = None) -> np.ndarray:
-    array = numpy(self)
-    return array if dtype is None else array.astype(dtype, copy=False)
+    """The elements for NumPy: those of ``numpy.asarray(input)`` share the tensor's memory."""
+    return np.array(numpy(self), dtype, copy=copy)
 
 
 def _array_wrap(
@@ -148,7 +148,6 @@ METHODS.update(
     __repr__=_repr,
     __format__=_format,
     __hash__=lambda self: id(self),
-    __pos__=lambda self: self,
     __contains__=_contains,
 )
 for _name, _doc in {
