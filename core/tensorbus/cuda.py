@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tensorbus import accelerator
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.errors import OutOfMemoryError as OutOfMemoryError
+from tensorbus._base.page import show_pages as _show_pages
 
 _TYPE = "cuda"
 
@@ -69,6 +70,8 @@ def manual_seed_all(seed: int) -> None:
     """Seed the stream, which all devices share."""
     manual_seed(seed)
 
+
+_show_pages(__name__, [*globals().items()])
 
 if not TYPE_CHECKING:
     __getattr__ = _attributes(__name__)

@@ -22,7 +22,15 @@ _fell_back: collections.Counter[str] = collections.Counter()
 
 
 def set_fallback(policy: str) -> None:
-    """What happens when a device lacks an op: ``error``, ``warn`` (once for each) or ``allow``."""
+    """What happens when a device lacks an op: ``error``, ``warn`` (once for each) or ``allow``.
+
+    >>> import tensorbus
+    >>> before = tensorbus.get_fallback()
+    >>> tensorbus.set_fallback("error")
+    >>> tensorbus.get_fallback()
+    'error'
+    >>> tensorbus.set_fallback(before)
+    """
     global _policy
     _check_policy(policy, "the fallback policy")
     _policy = policy
@@ -34,12 +42,22 @@ def _check_policy(policy: str, what: str) -> None:
 
 
 def get_fallback() -> str:
-    """The fallback policy."""
+    """The fallback policy.
+
+    >>> import tensorbus
+    >>> tensorbus.get_fallback() in ("error", "warn", "allow")
+    True
+    """
     return _policy
 
 
 def fallback_counts() -> dict[str, int]:
-    """How often each op ran on the CPU for another device, as ``{"exp on opencl": 3}``."""
+    """How often each op ran on the CPU for another device, as ``{"exp on opencl": 3}``.
+
+    >>> import tensorbus
+    >>> sum(tensorbus.fallback_counts().values()) >= 0
+    True
+    """
     return dict(_fell_back)
 
 

@@ -13,7 +13,9 @@ from pathlib import Path
 
 FILE = Path(__file__).with_name("examples.txt")
 
-HEADER = "import tensorbus as torch"
+HEADER = ["import tensorbus as torch"]
+OF_RANKS = [*HEADER, "import tensorbus.distributed as dist", 'dist.init_process_group("gloo")']
+"""What stands before an example, and before one that several ranks run."""
 
 _CATEGORIES = {"integer": "integers", "float": "floating point"}
 _RESULTS = {"default": "the default dtype", "real": "the real dtype"}
@@ -33,7 +35,8 @@ class Entry:
     lines: list[str] = field(default_factory=list)
     """The example, with what it prints."""
     facts: dict[str, str] = field(default_factory=dict)
-    """What calls of it have shown: ``shapes``, ``dtypes``, ``errors``."""
+    """What calls of it have shown: ``shapes``, ``dtypes``, ``errors``. And on how many ``ranks``
+    its example runs, where that is more than one process."""
 
     @property
     def statements(self) -> list[str]:
@@ -61,12 +64,18 @@ def page(names: list[str], source: str) -> str:
     parts = [own] if own else []
     parts += [text for text in (_shapes(entry), _dtypes(entry), _errors(entry)) if text]
     if ">>>" not in own:
-        parts.append("\n".join(["Example:", *(f"    {line}" for line in _example(entry))]))
+        parts.append("\n".join([_title(entry), *(f"    {line}" for line in _example(entry))]))
     return "\n\n".join(parts)
 
 
+def _title(entry: Entry) -> str:
+    ranks = entry.facts.get("ranks")
+    return f"Example, on {ranks} ranks, with what the last one prints:" if ranks else "Example:"
+
+
 def _example(entry: Entry) -> list[str]:
-    return [f">>> {HEADER}", *entry.lines]
+    header = OF_RANKS if "ranks" in entry.facts else HEADER
+    return [*(f">>> {line}" for line in header), *entry.lines]
 
 
 def _shapes(entry: Entry) -> str:

@@ -56,6 +56,11 @@ class Tensor:
 
         Subclasses define their own to see every function, method and operator that is called with
         one of their instances; NotImplemented leaves the call to the other operands' classes.
+
+        >>> import tensorbus as torch
+        >>> class Meters(torch.Tensor): pass
+        >>> type(torch.ones(2).as_subclass(Meters) + 1).__name__
+        'Meters'
         """
         return registered.default_torch_function(cls, func, types, args, kwargs)
 

@@ -11,13 +11,14 @@ import ast
 import contextlib
 import inspect
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeGuard
 
 import tensorbus
 from tensorbus._base import absent
 from tensorbus._reference import pages
 from tensorbus._reference.pages import Entry
+from tensorbus._tools import rank_examples
 
 _DTYPES = {
     "bool": ("bool",),
@@ -27,9 +28,9 @@ _DTYPES = {
 }
 
 
-def run(statements: list[str], library: Any = tensorbus) -> list[str]:
-    """The lines that a session prints that has the library as ``torch``."""
-    space: dict[str, Any] = {"torch": library}
+def run(statements: list[str], library: Any = tensorbus, **names: Any) -> list[str]:
+    """The lines that a session prints that has the library as ``torch``, and further names."""
+    space: dict[str, Any] = {"torch": library, **names}
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         for statement in statements:
@@ -39,8 +40,7 @@ def run(statements: list[str], library: Any = tensorbus) -> list[str]:
 
 def executed(entry: Entry) -> Entry:
     """The entry with what its example prints and its calls show."""
-    *before, last = entry.statements
-    lines = [f">>> {s}" for s in before] + [f">>> {last}"] + run(entry.statements)
+    lines = [f">>> {s}" for s in entry.statements] + run(entry.statements)
     with contextlib.suppress(NotACall):
         return Entry(entry.name, lines, Call(entry).facts())
     return Entry(entry.name, lines)
@@ -59,7 +59,7 @@ class Call:
         target, _, own = entry.name.rpartition(".")
         method = target == "Tensor"
         call = next((n for n in ast.walk(ast.parse(last)) if _calls(n, entry.name)), None)
-        if call is None or before:
+        if call is None or before or isinstance(ast.parse(last).body[0], (ast.If, ast.Assign)):
             raise NotACall
 
         def value(node: ast.expr) -> Any:
@@ -241,6 +241,16 @@ def derived(entry: Entry) -> Iterator[Entry]:
     yield Entry(f"{name}_", [f">>> torch.{name}_({given}){tail}".replace("'", '"')])
 
 
+def of_ranks(entries: Iterable[Entry]) -> list[Entry]:
+    """The entries with what the last of several ranks prints, which run all of them."""
+    found = list(entries)
+    printed = rank_examples.run([entry.statements for entry in found])
+    return [
+        Entry(entry.name, [f">>> {s}" for s in entry.statements] + lines, entry.facts)
+        for entry, lines in zip(found, printed, strict=True)
+    ]
+
+
 def text(derive: bool = True) -> str:
     """The text of the file, with all examples executed; *derive* adds forms of functions."""
     entries = dict(pages.entries())
@@ -253,8 +263,9 @@ def text(derive: bool = True) -> str:
                     run(form.statements)
                     entries[form.name] = form
     blocks = []
+    together = {e.name: e for e in of_ranks(e for e in entries.values() if "ranks" in e.facts)}
     for _, entry in sorted(entries.items()):
-        entry = executed(entry)
+        entry = together.get(entry.name) or executed(entry)
         facts = [f"@{what} {fact}" for what, fact in entry.facts.items()]
         blocks.append("\n".join([entry.name, *entry.lines, *facts]))
     return "\n\n".join(blocks) + "\n"

@@ -6,7 +6,12 @@ from typing import Any
 
 
 class ProcessException(Exception):
-    """A process failed: the one numbered *error_index*, whose process id was *error_pid*."""
+    """A process failed: the one numbered *error_index*, whose process id was *error_pid*.
+
+    >>> from tensorbus.multiprocessing import ProcessException
+    >>> ProcessException("ended", 1, 4711).error_pid
+    4711
+    """
 
     def __init__(self, msg: str, error_index: int, pid: int):
         super().__init__(msg)
@@ -22,11 +27,28 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """The function raised; the message holds its traceback."""
+    """The function raised; the message holds its traceback.
+
+    >>> from tensorbus.multiprocessing import ProcessRaisedException, spawn
+    >>> try:
+    ...     spawn(chr, args=(None,), nprocs=1, start_method="fork")
+    ... except ProcessRaisedException as error:
+    ...     "TypeError" in str(error), error.error_index
+    (True, 0)
+    """
 
 
 class ProcessExitedException(ProcessException):
-    """The process was killed or ended itself, with this exit code and perhaps by this signal."""
+    """The process was killed or ended itself, with this exit code and perhaps by this signal.
+
+    >>> import os
+    >>> from tensorbus.multiprocessing import ProcessExitedException, spawn
+    >>> try:
+    ...     spawn(lambda number: os._exit(3), start_method="fork")
+    ... except ProcessExitedException as error:
+    ...     error.exit_code
+    3
+    """
 
     def __init__(
         self,

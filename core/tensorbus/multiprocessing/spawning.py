@@ -52,7 +52,11 @@ def start_processes(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """``spawn`` by PyTorch's other name."""
+    """``spawn`` by PyTorch's other name.
+
+    >>> from tensorbus.multiprocessing import start_processes
+    >>> start_processes(abs, nprocs=1, start_method="fork")
+    """
     _check_method(start_method)
     if isinstance(nprocs, bool) or not isinstance(nprocs, int) or nprocs < 1:
         raise ValueError(f"nprocs must be a whole number of at least 1, but is {nprocs!r}")
@@ -117,7 +121,14 @@ def _end_with_parent() -> None:
 
 
 class ProcessContext:
-    """Processes that ``spawn(join=False)`` has started."""
+    """Processes that ``spawn(join=False)`` has started.
+
+    >>> from tensorbus.multiprocessing import spawn
+    >>> context = spawn(abs, nprocs=2, join=False, start_method="fork")
+    >>> len(context.pids())
+    2
+    >>> while not context.join(): pass
+    """
 
     def __init__(self, processes: list[BaseProcess], errors: list[connection.Connection[Any, Any]]):
         self.processes = processes

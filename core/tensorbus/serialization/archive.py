@@ -38,13 +38,21 @@ def set_crc32_options(compute_crc32: bool) -> None:
     """Whether ``load`` compares each record with its checksum, as it does by default.
 
     False is for files that ``torch.serialization.set_crc32_options(False)`` wrote.
+
+    >>> import tensorbus
+    >>> tensorbus.serialization.set_crc32_options(True)
     """
     global _check_crc
     _check_crc = compute_crc32
 
 
 def get_crc32_options() -> bool:
-    """Whether ``load`` compares each record with its checksum."""
+    """Whether ``load`` compares each record with its checksum.
+
+    >>> import tensorbus
+    >>> tensorbus.serialization.get_crc32_options()
+    True
+    """
     return _check_crc
 
 

@@ -7,11 +7,30 @@ from typing import Any
 
 
 class CheckpointError(RuntimeError):
-    """The file is not a checkpoint that can be read: damaged, truncated, or of another format."""
+    """The file is not a checkpoint that can be read: damaged, truncated, or of another format.
+
+    >>> import io, tensorbus
+    >>> try:
+    ...     tensorbus.load(io.BytesIO(b"no checkpoint"))
+    ... except tensorbus.serialization.CheckpointError as error:
+    ...     isinstance(error, RuntimeError)
+    True
+    """
 
 
 class UnsafeCheckpointError(CheckpointError, pickle.UnpicklingError):
-    """The file asks for something that only trusted files may have, such as a class by name."""
+    """The file asks for something that only trusted files may have, such as a class by name.
+
+    >>> import datetime, io, tensorbus
+    >>> file = io.BytesIO()
+    >>> tensorbus.save(datetime.date(2026, 1, 2), file)
+    >>> _ = file.seek(0)
+    >>> try:
+    ...     tensorbus.load(file)
+    ... except tensorbus.serialization.UnsafeCheckpointError as error:
+    ...     "datetime.date" in str(error)
+    True
+    """
 
 
 def bad(what: str) -> CheckpointError:

@@ -45,6 +45,13 @@ def load(
     CheckpointError (a RuntimeError) for a file that is damaged or something else, or that would
     take more time and memory than its size explains; UnsafeCheckpointError for one that names what
     is not known to be safe.
+
+    >>> import io, tensorbus
+    >>> file = io.BytesIO()
+    >>> tensorbus.save({"w": tensorbus.ones(2)}, file)
+    >>> _ = file.seek(0)
+    >>> tensorbus.load(file)
+    {'w': tensor([1., 1.])}
     """
     unknown = pickle_load_args.keys() - {"encoding", "errors", "fix_imports", "buffers"}
     if unknown:

@@ -122,6 +122,12 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str
 
     bfloat16 becomes float32 where the device lacks it. CheckpointError for a file that is damaged,
     truncated or something else.
+
+    >>> import tensorbus, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "weights.safetensors")
+    >>> tensorbus.serialization.save_file({"w": tensorbus.ones(2)}, path)
+    >>> tensorbus.serialization.load_file(path)["w"]
+    tensor([1., 1.])
     """
     target = tensorbus.device(device)
     with open(filename, "rb") as opened:

@@ -40,18 +40,39 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """What ``add_safe_globals`` was called with."""
+    """What ``add_safe_globals`` was called with.
+
+    >>> import datetime, tensorbus
+    >>> with tensorbus.serialization.safe_globals([datetime.date]):
+    ...     datetime.date in tensorbus.serialization.get_safe_globals()
+    True
+    """
     return list(user_globals.values())
 
 
 def clear_safe_globals() -> None:
-    """Forget what ``add_safe_globals`` allowed."""
+    """Forget what ``add_safe_globals`` allowed.
+
+    >>> import tensorbus
+    >>> tensorbus.serialization.clear_safe_globals()
+    >>> tensorbus.serialization.get_safe_globals()
+    []
+    """
     user_globals.clear()
 
 
 @contextmanager
 def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
-    """``add_safe_globals`` for the length of a ``with`` block."""
+    """``add_safe_globals`` for the length of a ``with`` block.
+
+    >>> import datetime, io, tensorbus
+    >>> file = io.BytesIO()
+    >>> tensorbus.save(datetime.date(2026, 1, 2), file)
+    >>> _ = file.seek(0)
+    >>> with tensorbus.serialization.safe_globals([datetime.date]):
+    ...     tensorbus.load(file)
+    datetime.date(2026, 1, 2)
+    """
     before = dict(user_globals)
     add_safe_globals(safe_globals)
     try:

@@ -1,5 +1,6 @@
 """Training on several devices: of one process, or of many."""
 
+from tensorbus._base.page import show_pages as _show_pages
 from tensorbus.nn.parallel.comm_hook import GradBucket
 from tensorbus.nn.parallel.data_parallel import DataParallel, data_parallel
 from tensorbus.nn.parallel.distributed import DistributedDataParallel
@@ -17,3 +18,5 @@ __all__ = [
     "replicate",
     "scatter",
 ]
+
+_show_pages(__name__, [(n, globals()[n]) for n in __all__])

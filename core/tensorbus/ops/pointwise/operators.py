@@ -52,6 +52,7 @@ def _power_operator() -> Any:
     power = core("pow")
 
     def operator(self: Tensor, exponent: Any) -> Any:
+        """``input ** exponent``."""
         t = type(exponent)
         if t is not float:
             if t is int and exponent < 0:
@@ -111,6 +112,7 @@ METHODS["__invert__"] = _invert
 
 
 def _matmul_reversed(self: Tensor, other: Any) -> Any:
+    """``other @ input`` where the other operand is a tensor too."""
     return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
@@ -119,6 +121,11 @@ def _reversed(self: Tensor) -> Tensor:
     return self.flip(0) if self._s else self
 
 
+def _nonzero(self: Tensor) -> bool:
+    """Whether the one element is not zero, as ``bool(input)`` has it."""
+    return bool(self)
+
+
 METHODS["__rmatmul__"] = _matmul_reversed
 METHODS["__reversed__"] = _reversed
-METHODS["__nonzero__"] = lambda self: bool(self)
+METHODS["__nonzero__"] = _nonzero

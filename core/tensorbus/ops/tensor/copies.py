@@ -125,6 +125,7 @@ METHODS["data"] = property(_data, _set_data)
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """A leaf's copy on a storage of its own; views that were copied with it share that."""
     if id(self) in memo:
         return memo[id(self)]
     if not self.is_leaf:
