@@ -56,7 +56,8 @@ class Tensor:
         """The absolute value, element by element."""
     def __add__(self, other: _Operand, /) -> Tensor: ...
     def __and__(self, other: _Operand, /) -> Tensor: ...
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray: ...
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        """The elements for NumPy: those of ``numpy.asarray(input)`` share the tensor's memory."""
     __array_priority__: _int
     def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: _bool = False) -> Tensor:
         """What a NumPy function of a tensor returns: a tensor."""
@@ -68,7 +69,8 @@ class Tensor:
         """Whether an element is equal to a number or to a tensor that broadcasts."""
     def __copy__(self) -> Tensor:
         """``copy.copy``: another tensor over the same storage; a leaf stays a leaf."""
-    def __deepcopy__(self, memo: dict[_int, Any]) -> Tensor: ...
+    def __deepcopy__(self, memo: dict[_int, Any]) -> Tensor:
+        """A leaf's copy on a storage of its own; views that were copied with it share that."""
     def __delitem__(self, index: Any) -> None:
         """Refused: tensors do not change their size by index."""
     def __eq__(self, other: Any, /) -> Tensor: ...  # type: ignore[override]
@@ -114,9 +116,11 @@ class Tensor:
     def __ne__(self, other: Any, /) -> Tensor: ...  # type: ignore[override]
     def __neg__(self) -> Tensor:
         """``-x``, element by element."""
-    def __nonzero__(self) -> _bool: ...
+    def __nonzero__(self) -> _bool:
+        """Whether the one element is not zero, as ``bool(input)`` has it."""
     def __or__(self, other: _Operand, /) -> Tensor: ...
-    def __pos__(self) -> Tensor: ...
+    def __pos__(self) -> Tensor:
+        """The tensor itself; RuntimeError for truth values."""
     def __pow__(self, other: _Operand, /) -> Tensor: ...
     def __radd__(self, other: _Operand, /) -> Tensor: ...
     def __rand__(self, other: _Operand, /) -> Tensor: ...
