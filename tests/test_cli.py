@@ -36,7 +36,7 @@ def run(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         env={**os.environ, **settings},
-        timeout=60,
+        timeout=240,
     )
 
 
@@ -50,14 +50,14 @@ def only_npu(install, monkeypatch):
 
 
 def npu_row() -> tuple[str, ...]:
-    (row,) = [r for r in devices.rows(devices.answers(20.0)) if r[0].startswith("npu")]
+    (row,) = [r for r in devices.rows(devices.answers(240.0)) if r[0].startswith("npu")]
     return row
 
 
 # -- devices ---------------------------------------------------------------------------------
 def test_each_device_is_a_row(only_npu):
     only_npu(BACKEND.format(count=2))
-    rows = [r for r in devices.rows(devices.answers(20.0)) if r[0].startswith("npu")]
+    rows = [r for r in devices.rows(devices.answers(240.0)) if r[0].startswith("npu")]
     assert rows == [
         (f"npu:{i}", "acme_npu", "acme-npu 0.7", "usable", "float32, int64", "3.0 GiB",
          f"Acme NPU {i}")
@@ -82,7 +82,7 @@ def test_a_plugin_that_hangs_is_a_row_and_its_process_is_gone(only_npu, tmp_path
     only_npu(f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(1000)")
     (answer,) = probe.ask_each(["npu"], timeout=2.0)
     assert answer.state == "no answer" and "within 2 seconds" in answer.reason
-    if pid.exists():  # a busy machine may not have come so far
+    if pid.exists() and pid.read_text():  # a busy machine may not have come so far
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid.read_text()), 0)
 
@@ -98,7 +98,7 @@ def test_a_hanging_plugin_takes_no_time_from_the_others(install, monkeypatch, tm
     install("acme-slow", {BACKENDS: {"slow": "acme_slow"}}, {"acme_slow": first})
     install("acme-npu", {BACKENDS: {"npu": "acme_npu"}}, {"acme_npu": second})
     monkeypatch.setenv("TENSORBUS_PLUGINS", "slow,npu")
-    slow, npu = probe.ask_each(["slow", "npu"], timeout=60.0)
+    slow, npu = probe.ask_each(["slow", "npu"], timeout=240.0)
     assert slow.state == "not usable" and "the other was loaded" in slow.reason
     assert npu.state == "usable"
 
@@ -135,7 +135,7 @@ def test_a_name_claimed_twice_is_one_row_that_names_both(install, monkeypatch):
 
 def test_what_the_variable_leaves_out_is_listed_as_such(only_npu):
     only_npu(BACKEND.format(count=1))
-    (row,) = [r for r in devices.rows(devices.answers(20.0)) if r[0] == "cpu"]
+    (row,) = [r for r in devices.rows(devices.answers(240.0)) if r[0] == "cpu"]
     assert row[3] == "left out" and "TENSORBUS_PLUGINS" in row[6]
 
 
@@ -155,7 +155,7 @@ def test_memory_may_be_unknown(memory):
 
 def test_an_answer_survives_its_journey_as_json(only_npu):
     only_npu(BACKEND.format(count=1))
-    (answer,) = probe.ask_each(["npu"], timeout=20.0)
+    (answer,) = probe.ask_each(["npu"], timeout=240.0)
     assert answer.devices == [probe.Device(0, "Acme NPU 0", ["float32", "int64"], 3 << 30, {})]
     assert json.dumps(answer.devices[0].dtypes) == '["float32", "int64"]'
 
@@ -225,7 +225,7 @@ def test_a_wrong_variable_is_a_sentence_and_status_2():
 
 def test_a_reader_that_leaves_is_no_error():
     command = f"{sys.executable} -m tensorbus doctor | head -n 1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=240)
     assert done.stdout == "versions:\n" and done.stderr == ""
 
 
@@ -237,7 +237,7 @@ def test_a_full_disk_is_a_sentence(command):
         ["bash", "-c", f"{sys.executable} -m tensorbus {command} > /dev/full"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
     assert done.returncode == 1
     assert done.stderr == "tensorbus: the output can't be written: No space left on device\n"
@@ -248,7 +248,7 @@ def test_a_closed_output_is_no_error():
         ["bash", "-c", f"{sys.executable} -m tensorbus --version >&-"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
     assert done.returncode == 0 and "Traceback" not in done.stderr
 

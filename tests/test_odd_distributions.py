@@ -47,7 +47,7 @@ def test_a_distribution_without_metadata_or_name_is_a_record(install, left, caps
     assert "acme_npu-1.0.dist-info" in name and "name" in text.lower()
     assert tensorbus.ones(2).sum().item() == 2.0
     monkeypatch.setattr(devices, "ask_each", lambda *_: [])
-    rows = devices.rows(devices.answers(60.0))
+    rows = devices.rows(devices.answers(240.0))
     assert [row[3] for row in rows if row[0] == name] == ["not usable"]
     assert main(["doctor"]) == 0
     assert "acme_npu-1.0.dist-info" in capsys.readouterr().out
@@ -92,7 +92,7 @@ def test_ours_stays_in_charge_and_says_so_once(second_cpu):
 
 
 def test_both_are_rows_of_the_devices(second_cpu):
-    rows = [r for r in devices.rows(devices.answers(60.0)) if r[0].partition(":")[0] == "cpu"]
+    rows = [r for r in devices.rows(devices.answers(240.0)) if r[0].partition(":")[0] == "cpu"]
     assert [r[3] for r in rows] == ["usable", "left out"]
     assert rows[0][2].startswith("tensorbus") and rows[1][2] == "acme-cpu 1.0"
     assert "uninstall acme-cpu" in rows[1][6]
@@ -131,7 +131,7 @@ def test_a_broken_overlay_costs_one_warning_that_is_seen(install, source):
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
     assert done.stderr.count("overlay 'fast' of acme-fast 1.0 can't be used") == 1
@@ -180,7 +180,7 @@ def test_the_suite_without_scipy_names_the_extra_that_brings_it():
         [sys.executable, "-c", program],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert "scipy" in done.stderr and "What to do: pip install " in done.stderr

@@ -64,7 +64,7 @@ OVERLAYS_SEEN = {
 def test_overlays_are_rows_and_spoil_nobody(install, monkeypatch):
     for name, (source, *_) in OVERLAYS_SEEN.items():
         install_overlay(install, name, source)
-    rows = {row[0]: row for row in devices.rows(devices.answers(60.0))}
+    rows = {row[0]: row for row in devices.rows(devices.answers(240.0))}
     for name, (_, state, why) in OVERLAYS_SEEN.items():
         _, module, owner, seen, *_, text = rows[f"overlay:{name}"]
         assert (module, owner, seen) == (f"acme_{name}", f"acme-{name} 1.0", state)
@@ -84,7 +84,7 @@ def test_an_overlay_that_hangs_is_named_with_the_way_to_leave_it_out(install, mo
     from tensorbus import discovery
 
     discovery.reset()
-    rows = {row[0]: row for row in devices.rows(devices.answers(60.0))}
+    rows = {row[0]: row for row in devices.rows(devices.answers(240.0))}
     assert rows["cpu:0"][3] == "usable" and rows["overlay:hangs"][3] == "left out"
 
 
@@ -104,7 +104,7 @@ def test_a_few_are_asked_at_a_time(install, tmp_path):
         )
     install("acme-many", {BACKENDS: entries}, modules)
     found = []
-    asking = threading.Thread(target=lambda: found.extend(probe.ask_each(list(entries), 60.0)))
+    asking = threading.Thread(target=lambda: found.extend(probe.ask_each(list(entries), 240.0)))
     asking.start()
     while len(list(begun.iterdir())) < probe_processes.AT_ONCE and asking.is_alive():
         time.sleep(0.01)
@@ -121,7 +121,7 @@ def test_when_nothing_can_be_asked_the_reason_is_told(monkeypatch, tmp_path):
     (tmp_path / "python").write_text("#!/bin/sh\necho no python here\nexit 3\n")
     (tmp_path / "python").chmod(0o755)
     with pytest.raises(RuntimeError, match=r"ended with status 3:\nno python here"):
-        probe.ask_each(["cpu"], 60.0)
+        probe.ask_each(["cpu"], 240.0)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sessions are POSIX's")
@@ -133,12 +133,14 @@ def test_what_a_plugin_starts_ends_with_it(install, tmp_path):
         f"open({str(told)!r}, 'w').write(str(child.pid))\n" + BACKEND.format(name="npu")
     )
     install("acme-npu", {BACKENDS: {"npu": "acme_npu"}}, {"acme_npu": source})
-    (answer,) = probe.ask_each(["npu"], 60.0)
+    (answer,) = probe.ask_each(["npu"], 240.0)
     assert answer.state == "usable"
-    state = subprocess.run(
-        ["ps", "-o", "state=", "-p", told.read_text()], capture_output=True, text=True
-    ).stdout
-    assert state.strip() in ("", "Z")
+    command = ["ps", "-o", "state=", "-p", told.read_text()]
+    stop = time.monotonic() + 60
+    # It was killed, and ends when the system comes to it.
+    while subprocess.run(command, capture_output=True, text=True).stdout.strip() not in ("", "Z"):
+        assert time.monotonic() < stop
+        time.sleep(0.02)
 
 
 # -- what is printed -------------------------------------------------------------------------
@@ -165,7 +167,7 @@ def on_a_terminal(columns: int, environment: dict[str, str], *words: str) -> str
             break
         said += piece
     os.close(leader)
-    assert process.wait(60) == 0, said
+    assert process.wait(240) == 0, said
     return said.decode().replace("\r\n", "\n")
 
 
@@ -219,7 +221,7 @@ def test_ctrl_c_prints_one_line(install, tmp_path, words):
     )
     pipe.open().close()  # waits until the plugin is being loaded
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=240)
     assert (process.returncode, err) == (130, "tensorbus: interrupted\n"), out
 
 
@@ -234,11 +236,11 @@ def test_ctrl_c_while_the_command_is_imported_prints_one_line_too(tmp_path, how)
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
     assert (done.returncode, done.stderr) == (130, "tensorbus: interrupted\n"), done.stdout
 
 
 def test_a_program_that_imports_tensorbus_keeps_its_own_interrupts():
     program = "import sys, tensorbus; assert sys.excepthook is sys.__excepthook__"
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=240)

@@ -68,7 +68,7 @@ def test_what_is_found_is_small(wrong) -> None:
 def _run(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "repro.py").write_text(text)
     words = [sys.executable, folder / "repro.py"]
-    return subprocess.run(words, text=True, capture_output=True, timeout=60)
+    return subprocess.run(words, text=True, capture_output=True, timeout=240)
 
 
 def test_the_script_stands_alone(wrong, tmp_path) -> None:

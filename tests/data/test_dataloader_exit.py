@@ -56,14 +56,14 @@ def test_workers_end_with_their_main_process(ending, delay, tmp_path):
         start_new_session=True,
     )
     pids = [int(pid) for pid in main.stdout.readline().split()]
-    assert len(pids) == 2, main.communicate(timeout=30)[1]
+    assert len(pids) == 2, main.communicate(timeout=240)[1]
     assert eventually(lambda: {p.name for p in tmp_path.iterdir()} == set(map(str, pids)))
     if ending == signal.SIGINT:
         # Ctrl-C in a terminal goes to every process of the group.
         os.killpg(main.pid, ending)
     else:
         main.send_signal(ending)
-    _, errors = main.communicate(timeout=60)
+    _, errors = main.communicate(timeout=240)
     assert eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
     if ending == signal.SIGINT:
         assert errors.rstrip().endswith("KeyboardInterrupt")

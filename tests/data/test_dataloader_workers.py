@@ -35,7 +35,7 @@ DTYPES = [d for d in tensorbus._base.dtypes.ALL if d in CPU.dtypes]
 
 def loader(dataset, *args, **options):
     options.setdefault("multiprocessing_context", "fork")
-    options.setdefault("timeout", 60)
+    options.setdefault("timeout", 240)
     return DataLoader(dataset, *args, **options)
 
 
@@ -187,7 +187,7 @@ def test_a_forked_worker_cannot_use_an_accelerator_and_says_so(device):
 @accelerators
 def test_a_spawned_worker_can(device):
     data = TensorDataset(tensorbus.arange(4.0, device=device))
-    made = DataLoader(data, 2, num_workers=1, multiprocessing_context="spawn", timeout=60)
+    made = DataLoader(data, 2, num_workers=1, multiprocessing_context="spawn", timeout=240)
     batches = [batch[0] for batch in made]
     assert [x.device.type for x in batches] == [device, device]
     assert [x.cpu().tolist() for x in batches] == [[0, 1], [2, 3]]
@@ -354,7 +354,7 @@ def test_persistent_workers_stay_and_each_pass_is_whole():
 
 def test_a_pickled_dataset_works_with_spawn():
     data = TensorDataset(tensorbus.arange(6), tensorbus.arange(12.0).view(6, 2))
-    made = DataLoader(data, 3, num_workers=1, multiprocessing_context="spawn", timeout=60)
+    made = DataLoader(data, 3, num_workers=1, multiprocessing_context="spawn", timeout=240)
     expected = DataLoader(data, 3)
     for a, b in zip(made, expected, strict=True):
         assert [x.tolist() for x in a] == [x.tolist() for x in b]

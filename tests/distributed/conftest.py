@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -28,7 +29,7 @@ import tensorbus as torch
 import tensorbus.distributed as dist
 RANK, SIZE, PORT = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 HOST = os.environ.get("TEST_HOST", "127.0.0.1")
-def start(timeout=10, meeting=90):
+def start(timeout=60, meeting=120):
     dist.init_process_group("tcp", f"tcp://{HOST}:{PORT}", rank=RANK, world_size=SIZE,
                             timeout=meeting)
     dist.barrier()
@@ -72,7 +73,7 @@ class Zygote:
     def close(self) -> None:
         """End it."""
         self.socket.close()
-        self._process.wait(20)
+        self._process.wait(60)
 
 
 class Rank:
@@ -86,7 +87,7 @@ class Rank:
         socket.send_fds(zygote.socket, [request], descriptors)
         theirs.close()
         self.code: int | None = None
-        self._pid = self._number(60)
+        self._pid = self._number(120)
 
     def _number(self, timeout: float) -> int:
         """The next line from the zygote."""
@@ -108,7 +109,8 @@ class Rank:
     def signal(self, number: int) -> None:
         """Send it a signal, if it has not ended."""
         if not self.wait(0.001):
-            os.kill(self._pid, number)
+            with contextlib.suppress(ProcessLookupError):  # it has ended since
+                os.kill(self._pid, number)
 
     def texts(self) -> list[str]:
         """Its output and its errors until now."""
@@ -150,7 +152,7 @@ class Job:
         for number, rank in enumerate(self.ranks):
             if not rank.wait(max(stop - time.monotonic(), 0.1)):
                 self.kill()
-                rank.wait(10)
+                rank.wait(60)
                 late.append(f"rank {number}: {rank.texts()}")
             code = -1 if rank.code is None else rank.code
             ended.append(Ended(code, *rank.texts(), time.monotonic() - self.started))
@@ -211,7 +213,7 @@ def start_job(zygote: Zygote) -> Iterator[Callable[..., Job]]:
     for job in jobs:
         job.kill()
         for rank in job.ranks:
-            assert rank.wait(20)
+            assert rank.wait(60)
             rank.close()
 
 
@@ -233,7 +235,7 @@ def cables() -> Callable[..., subprocess.CompletedProcess[str]]:
     """``cables(program, size, how)``: ranks on hosts of their own, as ``cable_room.py`` says."""
 
     def run(
-        program: str, size: int = 3, how: str = "switch", seconds: float = 90
+        program: str, size: int = 3, how: str = "switch", seconds: float = 180
     ) -> subprocess.CompletedProcess[str]:
         settings = {"program": program, "size": size, "how": how, "seconds": seconds}
         return subprocess.run(
@@ -246,7 +248,7 @@ def cables() -> Callable[..., subprocess.CompletedProcess[str]]:
 
     if not (shutil.which("unshare") and shutil.which("ip")):
         pytest.skip("there are no unshare and ip here to make network namespaces with")
-    reason = run("import os; os.stat('/sys/class/net/card0')", 1, seconds=10).stderr
+    reason = run("import os; os.stat('/sys/class/net/card0')", 1, seconds=60).stderr
     if reason:
         pytest.skip(f"no network namespaces with cables can be made here: {reason[-300:]}")
     return run

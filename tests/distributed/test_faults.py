@@ -18,7 +18,7 @@ from tensorbus.distributed.process_group import ProcessGroup
 def test_a_rank_that_is_killed_in_the_middle_is_named_by_all(start_job, told, victim):
     job = start_job(
         f"""
-start(timeout=50)
+start(timeout=300)
 def go():
     x = torch.ones(2_000_000)
     for i in range(1000):
@@ -35,7 +35,7 @@ survive(go)
     for rank in {0, 1, 2, 3} - {victim}:
         ranks, seconds, text = told(ended, rank)
         assert ranks == [victim] and f"rank {victim}" in text and f"[rank {rank}]" in text
-        assert seconds < 40
+        assert seconds < 100
 
 
 @pytest.mark.parametrize("victim", [0, 1])
@@ -51,13 +51,16 @@ survive(lambda: dist.all_reduce(torch.ones(100_000)))
     )
     survivors = [rank for number, rank in enumerate(job.ranks) if number != victim]
     for rank in survivors:
-        assert rank.wait(60)
+        assert rank.wait(120)
     job.kill()
     ended = job.end()
+    waited = []
     for rank in {0, 1, 2} - {victim}:
         ranks, seconds, text = told(ended, rank)
-        assert ranks == [victim], text
-        assert "hangs or was cut off" in text and 2.9 < seconds < 60
+        assert ranks == [victim] and "hangs or was cut off" in text, text
+        waited.append(seconds)
+    # The first to call waits for all of the time-out, and tells the other.
+    assert 2.9 < max(waited) < 60
 
 
 def survive(f):
@@ -99,7 +102,7 @@ def test_a_rank_that_leaves_early_is_told(backend):
             return None
         return survive(lambda: [dist.all_reduce(torch.ones(50_000)) for _ in range(2)])
 
-    for ranks, text in dist.local.run(rank, 3, backend=backend, timeout=10)[:2]:
+    for ranks, text in dist.local.run(rank, 3, backend=backend, timeout=60)[:2]:
         assert ranks == (2,)
         assert "rank 2 has left the job after its collective number 1" in text
 
@@ -113,7 +116,7 @@ def test_different_operations_are_told_on_every_rank(backend):
             lambda: dist.broadcast(x, 0) if dist.get_rank() else dist.reduce_scatter(x, [x] * 2)
         )
 
-    for _, text in dist.local.run(rank, 2, backend=backend, timeout=10):
+    for _, text in dist.local.run(rank, 2, backend=backend, timeout=60):
         assert "reduce_scatter" in text and "broadcast" in text
 
 
@@ -122,7 +125,7 @@ def test_different_sizes_are_told_on_every_rank(backend):
     def rank():
         return survive(lambda: dist.all_reduce(torch.ones(3 + dist.get_rank())))
 
-    for _, text in dist.local.run(rank, 2, backend=backend, timeout=10):
+    for _, text in dist.local.run(rank, 2, backend=backend, timeout=60):
         assert "of 12" in text and "of 16" in text
 
 
@@ -192,8 +195,8 @@ def test_an_error_in_one_thread_ends_the_others(backend):
 
     begun = time.monotonic()
     with pytest.raises(LookupError, match="mine"):
-        dist.local.run(rank, 3, backend=backend, timeout=100)
-    assert time.monotonic() - begun < 60
+        dist.local.run(rank, 3, backend=backend, timeout=300)
+    assert time.monotonic() - begun < 100
 
 
 @BACKENDS
@@ -210,10 +213,10 @@ def test_receives_end_when_their_sender_dies(backend):
             dist.recv(x, 1)
         with pytest.raises(dist.DistBackendError, match=r"rank 1 died"):
             waiting.wait()
-        assert time.monotonic() - begun < 60
+        assert time.monotonic() - begun < 100
 
     with pytest.raises(LookupError, match="mine"):
-        dist.local.run(rank, 3, backend=backend, timeout=100)
+        dist.local.run(rank, 3, backend=backend, timeout=300)
 
 
 @BACKENDS
@@ -238,14 +241,17 @@ def test_work_that_runs_when_the_group_fails_raises_too(backend):
     assert dist.local.run(rank, 2, backend=backend, timeout=2)[1] == [(0,)] * 3
 
 
-def test_rendezvous_names_those_that_do_not_come(start_job):
+def test_rendezvous_names_those_that_do_not_come(start_job, tmp_path):
     program = """
+open(f"{os.environ['FOLDER']}/{RANK}", "w").close()
+while len(os.listdir(os.environ["FOLDER"])) < 2:
+    time.sleep(0.01)
 try:
-    start(meeting=2)
+    start(meeting=4)
 except dist.DistStoreError as e:
     print(e)
 """
-    ended = start_job(program, size=3, ranks=[0, 2]).end()
+    ended = start_job(program, size=3, ranks=[0, 2], FOLDER=str(tmp_path)).end()
     for one in ended:
         assert "of 3 ranks 1 did not come: 1" in one.out, (one.out, one.err)
 
@@ -256,7 +262,8 @@ from tensorbus.distributed import agreement
 if RANK == 1:
     agreement._await = lambda *a: os.kill(os.getpid(), signal.SIGKILL)
 try:
-    dist.init_process_group("tcp", f"tcp://{HOST}:{PORT}", rank=RANK, world_size=SIZE, timeout=30)
+    dist.init_process_group("tcp", f"tcp://{HOST}:{PORT}", rank=RANK, world_size=SIZE,
+                            timeout=300)
     dist.group.WORLD.timeout = 1
     dist.all_reduce(torch.ones(1))
     sys.exit("nothing was raised")
@@ -266,7 +273,7 @@ except dist.DistError as e:
     ended = start_job(program, size=2).end()
     assert ended[0].code == 0 and ended[1].code == -signal.SIGKILL, ended[0].err
     assert "rank 1" in ended[0].out or "did not come: 1" in ended[0].out
-    assert ended[0].seconds < 29  # it was told, and did not wait for the time-out
+    assert ended[0].seconds < 100  # it was told, and did not wait for the time-out
 
 
 def test_nothing_is_left_behind(run_job):
@@ -303,20 +310,20 @@ def test_a_forked_child_does_not_hide_its_parents_death(start_job, told):
         """
 import warnings
 warnings.simplefilter("ignore")
-start(timeout=20)
+start(timeout=300)
 if RANK == 1:
     child = os.fork()
     if child == 0:
         assert not dist.is_initialized()
         os.close(1), os.close(2)
-        time.sleep(60)
+        time.sleep(150)
         os._exit(0)
     os.kill(os.getpid(), signal.SIGKILL)
 survive(lambda: dist.all_reduce(torch.ones(1000)))
 """
     ).end()
     ranks, seconds, text = told(ended, 0)
-    assert ranks == [1] and "rank 1 died" in text and seconds < 30
+    assert ranks == [1] and "rank 1 died" in text and seconds < 100
 
 
 @pytest.mark.parametrize("call", ["dist.all_reduce(x)", "dist.recv(x, 0)"])
@@ -354,12 +361,14 @@ survive(lambda: {call})
 def test_a_pause_of_the_rank_that_serves_the_store_is_no_fault(run_job):
     run_job(
         """
-start(timeout=25)
+start(timeout=60)
 pids = [None] * SIZE
 dist.all_gather_object(pids, os.getpid())
 if RANK == 0:
     os.kill(os.getpid(), signal.SIGSTOP)
 else:
+    while open(f"/proc/{pids[0]}/stat").read().rpartition(")")[2].split()[0] != "T":
+        time.sleep(0.01)
     time.sleep(4)
     os.kill(pids[0], signal.SIGCONT)
 x = torch.ones(100_000)
@@ -388,4 +397,4 @@ def test_a_group_that_is_made_after_a_death_knows_of_it():
         assert caught.value.ranks == (1,)
 
     with pytest.raises(LookupError, match="mine"):
-        dist.local.run(rank, 2, backend="tcp", timeout=30)
+        dist.local.run(rank, 2, backend="tcp", timeout=60)

@@ -7,6 +7,7 @@ import os
 import socket
 import stat
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
@@ -38,7 +39,7 @@ def in_threads(*calls):
     for t in threads:
         t.start()
     for t in threads:
-        t.join(20)
+        t.join(120)
     return results
 
 
@@ -162,8 +163,8 @@ def test_init_twice_is_refused():
 def test_a_wrong_world_size_is_told_to_both():
     store = dist.HashStore()
     first, second = in_threads(
-        lambda: agreement.agree(store, 0, 2, 5.0, "here"),
-        lambda: (store.wait(["who/0"]), agreement.agree(store, 1, 3, 5.0, "here")),
+        lambda: agreement.agree(store, 0, 2, 60.0, "here"),
+        lambda: (store.wait(["who/0"]), agreement.agree(store, 1, 3, 60.0, "here")),
     )
     for error in (first, second):
         assert isinstance(error, dist.DistStoreError)
@@ -173,11 +174,29 @@ def test_a_wrong_world_size_is_told_to_both():
 def test_a_rank_that_is_taken_is_told_to_both():
     store = dist.HashStore()
     first, second = in_threads(
-        lambda: agreement.agree(store, 1, 3, 5.0, "here"),
-        lambda: (store.wait(["who/1"]), agreement.agree(store, 1, 3, 5.0, "here")),
+        lambda: agreement.agree(store, 1, 3, 60.0, "here"),
+        lambda: (store.wait(["who/1"]), agreement.agree(store, 1, 3, 60.0, "here")),
     )
     for error in (first, second):
         assert "rank 1 was started twice, as process" in str(error) and "two jobs" in str(error)
+
+
+def test_the_store_stays_until_all_know_why_the_job_does_not_come_about():
+    store = dist.HashStore()
+    first, second = in_threads(
+        lambda: (store.wait(["who/1"]), agreement.agree(store, 0, 3, 0.5)),
+        lambda: agreement.agree(store, 1, 3, 60.0),
+    )
+    assert "of 3 ranks 1 did not come: 2" in str(first)
+    assert str(second) == f"rank 1 stops: {first}"
+    agreement.await_heard(store, 0, 3, 60.0)  # both have heard
+    store.delete_key("heard/1")
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(agreement.await_heard, store, 0, 3, 60.0)
+        with pytest.raises(TimeoutError):
+            waiting.result(0.3)
+        store.set("heard/1", "1")
+        waiting.result(60)
 
 
 def test_ranks_that_are_given_out_are_none_that_somebody_named():
@@ -189,15 +208,15 @@ def test_ranks_that_are_given_out_are_none_that_somebody_named():
 @pytest.mark.parametrize("rank", [-1, 0])
 def test_a_late_rank_is_refused_and_the_job_goes_on(rank):
     store = dist.HashStore()
-    assert agreement.agree(store, rank, 1, 5.0, "here") == 0
+    assert agreement.agree(store, rank, 1, 60.0, "here") == 0
     with pytest.raises(dist.DistStoreError, match=r"too late: the job at here has all its 1 ranks"):
-        agreement.agree(store, rank, 1, 5.0, "here")
+        agreement.agree(store, rank, 1, 60.0, "here")
     assert not store.check(["refused"])
 
 
 def test_two_jobs_on_one_file(tmp_path):
     url = f"file://{tmp_path}/job"
-    outcomes = in_threads(*[lambda: rendezvous.meet(url, -1, 2, 3.0)] * 3)
+    outcomes = in_threads(*[lambda: rendezvous.meet(url, -1, 2, 10.0)] * 3)
     met = [m for m in outcomes if isinstance(m, rendezvous.Meeting)]
     refused = [e for e in outcomes if isinstance(e, Exception)]
     assert sorted(m.rank for m in met) == [0, 1] and len(refused) == 1

@@ -17,7 +17,7 @@ def stores(request, tmp_path):
         one = dist.HashStore(timeout=30)
         pair = [one, one]
     elif request.param == "file":
-        pair = [dist.FileStore(str(tmp_path / "store"), 2, 3) for _ in range(2)]
+        pair = [dist.FileStore(str(tmp_path / "store"), 2, 30) for _ in range(2)]
     else:
         server = dist.TCPStore("127.0.0.1", 0, is_master=True, timeout=30)
         pair = [server, dist.TCPStore("127.0.0.1", server.port, timeout=30)]
@@ -59,8 +59,8 @@ def test_compare_set(stores):
 
 def test_waiting(stores):
     a, b = stores
-    threading.Timer(0.15, lambda: a.set("late", "here")).start()
     begun = time.monotonic()
+    threading.Timer(0.15, lambda: a.set("late", "here")).start()
     assert b.get("late") == b"here"
     assert 0.1 < time.monotonic() - begun < 30
     with pytest.raises(dist.DistStoreError, match=r"wait timeout after 200ms, keys: never"):

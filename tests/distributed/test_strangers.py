@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tensorbus as torch
@@ -42,7 +42,7 @@ def noise(seed):
 def visit(port, seed):
     """Connect, say something, and return all that is heard before the other side hangs up."""
     heard = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=8) as s:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as s:
         try:
             s.sendall(noise(seed))
             if seed % 3 == 0:
@@ -105,7 +105,7 @@ def test_strangers_at_the_ports_of_a_running_job(quick):
             t.join()
         dist.barrier()
 
-    dist.local.run(rank, 2, backend="tcp", timeout=15)
+    dist.local.run(rank, 2, backend="tcp", timeout=60)
 
 
 BYTES = st.one_of(
@@ -139,18 +139,18 @@ def say(sock, data):
 @pytest.fixture(scope="module")
 def two_ranks():
     """The ports of a store and of two comms that are open, and what proves that they live."""
-    server = dist.TCPStore("127.0.0.1", 0, is_master=True, secret=b"s", timeout=20)
-    comms = [TcpComm(CommContext("g", r, (0, 1), 20.0, server, b"s")) for r in range(2)]
+    server = dist.TCPStore("127.0.0.1", 0, is_master=True, secret=b"s", timeout=60)
+    comms = [TcpComm(CommContext("g", r, (0, 1), 60.0, server, b"s")) for r in range(2)]
     pool = ThreadPoolExecutor(2)
 
     def works():
         arrays = [np.full(5, r + 1.0) for r in range(2)]
         jobs = [
-            pool.submit(c.all_reduce, a, float64, "sum", 20.0)
+            pool.submit(c.all_reduce, a, float64, "sum", 60.0)
             for c, a in zip(comms, arrays, strict=True)
         ]
         for job in jobs:
-            job.result(30)
+            job.result(60)
         return all((a == 3).all() for a in arrays) and server.add("count", 0) == 0
 
     ports = [server.port, *(c._links._door.port for c in comms)]
@@ -161,7 +161,9 @@ def two_ranks():
     pool.shutdown()
 
 
-FUZZ = settings(max_examples=60, deadline=None, derandomize=True)
+FUZZ = settings(
+    max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 @FUZZ
@@ -169,7 +171,7 @@ FUZZ = settings(max_examples=60, deadline=None, derandomize=True)
 def test_any_bytes_of_strangers_are_refused(two_ranks, data):
     ports, works = two_ranks
     for port in ports:
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as s:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as s:
             heard = say(s, data)
         assert tells_nothing(heard)
     assert works()
@@ -181,7 +183,7 @@ def test_any_bytes_after_the_proof_concern_nobody_else(two_ranks, data):
     """Of a program that knows the secret: at the store, and at a comm as another group's member."""
     ports, works = two_ranks
     for port in ports:
-        with wire.connect("127.0.0.1", port, b"s", wire.Deadline(20)) as s:
+        with wire.connect("127.0.0.1", port, b"s", wire.Deadline(60)) as s:
             say(s, data)
     assert works()
 
@@ -191,7 +193,7 @@ def test_a_frame_of_any_size_takes_no_memory_before_its_bytes_come(two_ranks):
     ports, works = two_ranks
     hello = frames.HELLO.pack(hashlib.sha256(b"g").digest()[:16], 0, frames.MESSAGES)
     for nbytes in (2**62, 2**40, 2**33):
-        s, seals = wire.connect_sealed("127.0.0.1", ports[2], b"s", wire.Deadline(20))
+        s, seals = wire.connect_sealed("127.0.0.1", ports[2], b"s", wire.Deadline(60))
         with s:
             first = hello + seals.outgoing.sign(hello)
             header = frames.Header(Call.of("message", nbytes), 1).pack(seals.outgoing)
@@ -200,13 +202,13 @@ def test_a_frame_of_any_size_takes_no_memory_before_its_bytes_come(two_ranks):
 
 
 def test_more_strangers_than_are_heard_at_once():
-    server = dist.TCPStore("127.0.0.1", 0, is_master=True, secret=b"s", timeout=10)
+    server = dist.TCPStore("127.0.0.1", 0, is_master=True, secret=b"s", timeout=60)
     silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(80)]
     time.sleep(0.2)
     server.set("still", "there")
     for s in silent:
         s.close()
-    friend = dist.TCPStore("127.0.0.1", server.port, secret=b"s", timeout=8)
+    friend = dist.TCPStore("127.0.0.1", server.port, secret=b"s", timeout=60)
     assert friend.get("still") == b"there"
     friend.close()
     server.close()
@@ -267,13 +269,13 @@ def test_a_member_that_speaks_nonsense_is_a_broken_connection_for_others_only():
         (struct.pack("!BHI", 0, 2, 4) + b"\xff" * 4, True),
         (struct.pack("!BHI", 0, 2, 4) + bytes(4) + bytes(16), False),
     ):
-        s, seals = wire.connect_sealed("127.0.0.1", server.port, b"s", wire.Deadline(3))
+        s, seals = wire.connect_sealed("127.0.0.1", server.port, b"s", wire.Deadline(60))
         s.sendall(body + (seals.outgoing.sign(body) if signed else b""))
         s.shutdown(socket.SHUT_WR)
-        s.settimeout(3)
+        s.settimeout(60)
         assert s.recv(100) == b""
         s.close()
-    s, seals = wire.connect_sealed("127.0.0.1", server.port, b"s", wire.Deadline(3))
+    s, seals = wire.connect_sealed("127.0.0.1", server.port, b"s", wire.Deadline(60))
     nonsense = struct.pack("!BHI", 99, 0, 0)
     s.sendall(nonsense + seals.outgoing.sign(nonsense))
     assert s.recv(100)[0] == 1  # an error in words

@@ -121,5 +121,5 @@ def launcher(
     for process in made.started:
         if process.poll() is None:
             process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=240)
     assert eventually(lambda: not made.left()), f"still running: {made.left()}"

@@ -189,7 +189,7 @@ def test_signals_that_are_not_handled_do_what_they_do_by_themselves(launcher):
     assert process.stdout.readline() == "[rank 0] runs\n"
     process.send_signal(signal.SIGUSR1)
     # The fixture sees that nothing of it is left.
-    assert process.wait(timeout=60) == -signal.SIGUSR1
+    assert process.wait(timeout=240) == -signal.SIGUSR1
 
 
 def test_a_signal_that_is_named_ends_the_job_in_order(launcher):
@@ -197,7 +197,7 @@ def test_a_signal_that_is_named_ends_the_job_in_order(launcher):
     process = launcher.start("--signals-to-handle", "SIGALRM", script)
     assert process.stdout.readline() == "[rank 0] runs\n"
     process.send_signal(signal.SIGALRM)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=240)
     assert process.returncode == 128 + signal.SIGALRM
     assert err.endswith("tensorbus run: SIGALRM received; all ranks were ended.\n")
 
@@ -257,7 +257,7 @@ def test_nodes_that_do_not_belong_together(launcher):
     _, err = third.communicate(timeout=120)
     assert third.returncode == 2 and "has all its 2 nodes already" in err
     first.terminate()
-    first.communicate(timeout=60)
+    first.communicate(timeout=240)
     other = own_port()
     pair = [
         agreeing(launcher, other, "--nnodes=2", f"--rdzv-id={name}", hold)

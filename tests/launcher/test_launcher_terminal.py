@@ -63,7 +63,7 @@ def on_terminal(*words: str, folder: Path, columns: int = 60, **settings: str) -
     reader = threading.Thread(target=read)
     reader.start()
     process.wait(timeout=120)
-    reader.join(timeout=60)
+    reader.join(timeout=240)
     os.close(main)
     return received.decode()
 

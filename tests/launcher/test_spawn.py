@@ -142,7 +142,7 @@ def test_processes_end_with_their_parent(tmp_path):
     )
     pids = [int(word) for word in process.stdout.readline().split()]
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=240)
     stop = time.monotonic() + 60
     for pid in pids:
         while _runs(pid):

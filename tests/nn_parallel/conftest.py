@@ -101,7 +101,7 @@ def assert_same(got: list[np.ndarray], want: list[np.ndarray], tolerance: float 
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
-def processes(command: list[Any], size: int, timeout: float = 40) -> list[tuple[int, str]]:
+def processes(command: list[Any], size: int, timeout: float = 240) -> list[tuple[int, str]]:
     """Run a program as the ranks of a job: how each ended and what it wrote."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("TENSORBUS_DIST")}
     env |= {

@@ -15,6 +15,9 @@ import tensorbus.distributed as dist
 from tensorbus import nn, optim
 from tensorbus.nn.parallel import DistributedDataParallel as DDP
 
+LIMIT = 120.0
+"""Seconds that an operation may take: a busy machine starts the processes slowly."""
+
 OPTIMIZERS: dict[str, Any] = {
     "sgd": lambda params: optim.SGD(params, lr=0.05, momentum=0.9),
     "adam": lambda params: optim.Adam(params, lr=0.01),
@@ -62,11 +65,11 @@ def killed() -> None:
     try:
         out.sum().backward()
     except dist.DistBackendError as e:
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < LIMIT / 2
         assert e.ranks == (1,)
         print("raised", e)
 
 
-dist.init_process_group("tcp", timeout=20)
+dist.init_process_group("tcp", timeout=LIMIT)
 {"train": train, "killed": killed}[sys.argv[1]]()
 dist.destroy_process_group()

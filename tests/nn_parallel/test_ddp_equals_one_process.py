@@ -46,7 +46,7 @@ def test_training(case: Any, tools: Any, size: int, optimizer: str) -> None:
         x, y = case.part(dist.get_rank(), size)
         return train(ddp, make, x, y, case.loss, tools.parameters)
 
-    for got in dist.local.run(rank, size, timeout=20):
+    for got in dist.local.run(rank, size, timeout=60):
         tools.same(got, want)
 
 
@@ -85,7 +85,7 @@ def test_accumulation_with_no_sync(
         assert found[0] != found[1]
         return tools.parameters(ddp)
 
-    for got in dist.local.run(rank, 2, timeout=20):
+    for got in dist.local.run(rank, 2, timeout=60):
         tools.same(got, want)
 
 
@@ -103,7 +103,7 @@ def test_two_synchronised_passes_add_up(mlp_case: Any, tools: Any) -> None:
             case.loss(ddp(x * scale), y).backward()
         return [p.grad.numpy() for p in ddp.parameters()]
 
-    for got in dist.local.run(rank, 2, timeout=20):
+    for got in dist.local.run(rank, 2, timeout=60):
         tools.same(got, want)
 
 
@@ -133,7 +133,7 @@ def test_mixed_dtypes_and_layouts(tools: Any, view: bool) -> None:
             )  # fmt: skip
         return [p.grad.double().numpy() for p in net.parameters()]
 
-    for got in dist.local.run(rank, 2, timeout=20):
+    for got in dist.local.run(rank, 2, timeout=60):
         for g in got:
             np.testing.assert_array_equal(g, np.full(g.shape, 3.0))
 
@@ -149,7 +149,7 @@ def test_a_subgroup_trains_alone(mlp_case: Any, tools: Any) -> None:
         case.loss(ddp(x), y).backward()
         return [p.grad.numpy() for p in ddp.parameters()]
 
-    got = dist.local.run(rank, 4, timeout=20)
+    got = dist.local.run(rank, 4, timeout=60)
     net = case.net()
     case.loss(net(case.x[:4]), case.y[:4]).backward()
     want = [p.grad.numpy() for p in net.parameters()]

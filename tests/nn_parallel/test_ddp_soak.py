@@ -101,7 +101,7 @@ def test_gradients_after_every_pass(seed: int) -> None:
         return history
 
     want = plan.expected()
-    for me, history in enumerate(dist.local.run(rank, plan.size, timeout=20)):
+    for me, history in enumerate(dist.local.run(rank, plan.size, timeout=60)):
         for step, grads in enumerate(history):
             for b, got in enumerate(grads):
                 wanted = want[step][me][b]

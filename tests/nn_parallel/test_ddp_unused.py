@@ -15,7 +15,7 @@ from tensorbus.nn.parallel import DistributedDataParallel as DDP
 
 
 def run(rank: Callable[[], Any], size: int = 2, **options: Any) -> list[Any]:
-    return dist.local.run(rank, size, timeout=options.pop("timeout", 20), **options)
+    return dist.local.run(rank, size, timeout=options.pop("timeout", 60), **options)
 
 
 def both(rank: Callable[[], Any], size: int = 2) -> list[str]:

@@ -53,7 +53,7 @@ def test_weights_are_those_of_all_inputs(divide_by_all: bool, find_unused: bool)
             ddp(tb.ones(1, 3).double()).sum().backward()
         return net.weight.detach().numpy().copy()
 
-    for got in dist.local.run(rank, 4, timeout=20):
+    for got in dist.local.run(rank, 4, timeout=60):
         np.testing.assert_allclose(got, alone(divide_by_all), rtol=1e-12)
 
 
@@ -73,7 +73,7 @@ def test_buffers_buckets_no_sync_and_static_graphs_are_mirrored(counts: tuple[in
                     ddp(tb.ones(2, 3))
         return [t.tolist() for t in net.state_dict().values()]
 
-    a, b = dist.local.run(rank, 2, timeout=20)
+    a, b = dist.local.run(rank, 2, timeout=60)
     assert a == b
 
 
@@ -90,7 +90,7 @@ def test_throwing_on_early_termination() -> None:
                 done += 1
         return done
 
-    assert dist.local.run(rank, 3, timeout=20) == [2, 2, 2]
+    assert dist.local.run(rank, 3, timeout=60) == [2, 2, 2]
 
 
 def test_disabled_or_failing_blocks_go_along_with_nobody() -> None:
@@ -102,7 +102,7 @@ def test_disabled_or_failing_blocks_go_along_with_nobody() -> None:
             raise KeyError("the user's own")
         ddp(tb.ones(1, 1)).sum().backward()
 
-    dist.local.run(rank, 2, timeout=10)
+    dist.local.run(rank, 2, timeout=60)
 
 
 def test_several_joinables_and_the_last_joiner() -> None:
@@ -143,7 +143,7 @@ def test_several_joinables_and_the_last_joiner() -> None:
                 for part in parts:
                     part.step()
 
-    dist.local.run(rank, 2, timeout=10)
+    dist.local.run(rank, 2, timeout=60)
     assert log[0] == ["a", "b", ("a", False), ("b", False)]
     assert log[1] == [("a", True), ("b", True)]
     with pytest.raises(ValueError, match="requires at least one joinable"):

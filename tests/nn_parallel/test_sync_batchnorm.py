@@ -60,7 +60,7 @@ def ours(x: np.ndarray, g: np.ndarray, cuts: list[int], steps: int, momentum: An
             "var": norm.running_var.numpy(),
         }
 
-    return dist.local.run(rank, len(cuts) - 1, timeout=20)
+    return dist.local.run(rank, len(cuts) - 1, timeout=60)
 
 
 @pytest.mark.parametrize("shape", [(8, 3), (8, 3, 5), (8, 3, 4, 2)])
@@ -110,7 +110,7 @@ def test_training_under_ddp_equals_one_process() -> None:
         ddp = DDP(nn.SyncBatchNorm.convert_sync_batchnorm(made[me]))
         return train(ddp, x[me * 2 : me * 2 + 2], y[me * 2 : me * 2 + 2])
 
-    for got in dist.local.run(rank, 4, timeout=20):
+    for got in dist.local.run(rank, 4, timeout=60):
         for a, b in zip(got, want, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
 
@@ -125,7 +125,7 @@ def test_half_widths_are_computed_in_float32() -> None:
         assert out.dtype is x.grad.dtype is tb.float16
         return out.float().tolist(), norm.running_var.item()
 
-    for me, (out, var) in enumerate(dist.local.run(rank, 2, timeout=20)):
+    for me, (out, var) in enumerate(dist.local.run(rank, 2, timeout=60)):
         want = (np.array([[300.0], [302.0]]) + me - 301.5) / np.sqrt(1.25)
         np.testing.assert_allclose(out, want, rtol=1e-3)
         assert var == pytest.approx(0.9 + 0.1 * 1.25 * 4 / 3)
@@ -144,7 +144,7 @@ def test_outside_of_a_job_and_in_evaluation_it_is_batch_norm() -> None:
             return bool((plain(x) == sync(x)).all())
         return True
 
-    assert dist.local.run(rank, 2, timeout=10) == [True, True]
+    assert dist.local.run(rank, 2, timeout=60) == [True, True]
 
 
 def test_no_affine_no_statistics_and_groups() -> None:
@@ -159,7 +159,7 @@ def test_no_affine_no_statistics_and_groups() -> None:
         assert norm.running_mean is None
         return norm(tb.from_numpy(x[me * 2 : me * 2 + 2])).numpy()
 
-    got = dist.local.run(rank, 4, timeout=20)
+    got = dist.local.run(rank, 4, timeout=60)
     for pair in (0, 2):
         half = x[pair * 2 : pair * 2 + 4]
         want = (half - half.mean(0)) / np.sqrt(half.var(0) + 1e-5)
@@ -178,7 +178,7 @@ def test_refusals() -> None:
         with pytest.raises(RuntimeError, match="of 2 features got an input of size"):
             nn.SyncBatchNorm(2)(tb.ones(4, 3))
 
-    dist.local.run(rank, 2, timeout=10)
+    dist.local.run(rank, 2, timeout=60)
 
 
 def test_conversion_keeps_tensors_names_and_sharing() -> None:

@@ -53,7 +53,7 @@ def test_equals_the_plain_optimizer(case: Any, tools: Any, size: int, kind: str)
             return tools.parameters(ddp), len(zero.optim.state), None
         return tools.parameters(ddp), len(zero.optim.state), zero.state_dict()
 
-    results = dist.local.run(rank, size, timeout=20)
+    results = dist.local.run(rank, size, timeout=60)
     for values, _, _ in results:
         tools.same(values, tools.parameters(plain))
     assert sum(n for _, n, _ in results) == len(want["state"])
@@ -88,7 +88,7 @@ def test_checkpoints_go_to_and_from_the_plain_optimizer(mlp_case: Any, tools: An
         zero.consolidate_state_dict()
         return tools.parameters(ddp), zero.state_dict() if dist.get_rank() == 0 else None
 
-    (first, saved), (second, _) = dist.local.run(rank, 2, timeout=20)
+    (first, saved), (second, _) = dist.local.run(rank, 2, timeout=60)
     tools.same(first, tools.parameters(plain))
     tools.same(second, tools.parameters(plain))
     again = optim.Adam(plain.parameters())
@@ -106,7 +106,7 @@ def test_groups_added_later_and_fewer_parameters_than_ranks(tools: Any) -> None:
         assert zero.step(lambda: 3.0) == 3.0
         return a.tolist(), b.tolist(), [len(g["params"]) for g in zero.optim.param_groups]
 
-    got = dist.local.run(rank, 3, timeout=20)
+    got = dist.local.run(rank, 3, timeout=60)
     assert got == [([0.0] * 2, [0.5] * 2, n) for n in ([1, 0], [0, 1], [0, 0])]
 
 
@@ -145,5 +145,5 @@ def test_uneven_inputs_with_ddp(tools: Any) -> None:
                 zero.step()
         return tools.parameters(ddp)
 
-    for got in dist.local.run(rank, 3, timeout=20):
+    for got in dist.local.run(rank, 3, timeout=60):
         tools.same(got, want)

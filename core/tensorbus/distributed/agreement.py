@@ -128,7 +128,9 @@ def _await(store: Store, rank: int, world_size: int, timeout: float) -> None:
     end = time.monotonic() + timeout
     while not store._wait(["ready"], max(0.001, min(_SLICE, end - time.monotonic()))):
         if store.check(["refused"]):
-            raise DistStoreError(f"rank {rank} stops: {store.get('refused').decode()}")
+            text = f"rank {rank} stops: {store.get('refused').decode()}"
+            store.set(f"heard/{rank}", "1")
+            raise DistStoreError(text)
         if time.monotonic() >= end:
             missing = [r for r in range(world_size) if not store.check([f"who/{r}"])]
             names = ", ".join(map(str, missing))
@@ -137,4 +139,13 @@ def _await(store: Store, rank: int, world_size: int, timeout: float) -> None:
                 f"{len(missing)} did not come: {names}. Start them, or give a longer timeout"
             )
             store.set("refused", text)
+            store.set(f"heard/{rank}", "1")
             raise DistStoreError(text)
+
+
+def await_heard(store: Store, rank: int, world_size: int, seconds: float) -> None:
+    """Wait until all ranks that have come know why the job does not come about: they need the
+    store for that, which ends with this rank.
+    """
+    others = [r for r in range(world_size) if r != rank and store.check([f"who/{r}"])]
+    store._wait([f"heard/{r}" for r in others], seconds)

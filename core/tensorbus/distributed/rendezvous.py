@@ -6,12 +6,12 @@ import contextlib
 import os
 import re
 import secrets
-import time
 from dataclasses import dataclass
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from tensorbus.distributed import multicast
-from tensorbus.distributed.agreement import agree
+from tensorbus.distributed.agreement import agree, await_heard
+from tensorbus.distributed.errors import DistError, DistStoreError
 from tensorbus.distributed.file_store import FileStore
 from tensorbus.distributed.first_come import store_at
 from tensorbus.distributed.secret import job_secret
@@ -23,8 +23,8 @@ from tensorbus.plugin.wire import is_loopback
 INTERFACE = "TENSORBUS_INTERFACE"
 """The address of this machine at which the other ranks reach it, where it is not loopback."""
 _JOB = "job"
-_LAST_WORDS = 0.6
-"""Seconds for the other ranks to read why the job does not come about."""
+_LAST_WORDS = 10.0
+"""Seconds for the other ranks to read why the job does not come about: one may have died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +116,10 @@ def _joined(store: TCPStore, rank: int, world_size: int, timeout: float, secret:
         rank = 0  # so that all know who serves
     try:
         rank = agree(job, rank, world_size, timeout, f"{store.host} port {store.port}")
-    except BaseException:
-        if store.is_server:
-            time.sleep(_LAST_WORDS)
+    except BaseException as e:
+        if store.is_server and isinstance(e, DistStoreError):
+            with contextlib.suppress(DistError):
+                await_heard(job, rank, world_size, _LAST_WORDS)
         store.close()
         raise
     # The others reach the machine that serves by the name they were given.
