@@ -9,6 +9,7 @@ from tensorbus._base.warning import warn_user
 from tensorbus._dispatch.memory import check_memory
 from tensorbus._tensor.tensor import Tensor, from_array, wrap_like
 from tensorbus.autograd import early, engine
+from tensorbus.autograd.batched import by_rows
 from tensorbus.autograd.hook_calls import tensor_hooks
 from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.op_engine.history import edge_of
@@ -91,7 +92,8 @@ def grad(
     """The gradients of *outputs* with respect to *inputs*; never touches ``.grad``.
 
     RuntimeError where an input was not used, unless *allow_unused* (then None) or
-    *materialize_grads* (then zeros).
+    *materialize_grads* (then zeros). With *is_grads_batched* the first dimension of each of
+    *grad_outputs* counts gradients, and that of the results theirs; they are computed one by one.
 
     >>> import tensorbus
     >>> x = tensorbus.tensor(3.0, requires_grad=True)
@@ -108,8 +110,6 @@ def grad(
             "torch.autograd.backward.",
             FutureWarning,
         )
-    if is_grads_batched:
-        raise NotImplementedError("grad(): is_grads_batched is not supported; loop over the batch")
     if materialize_grads and allow_unused is not None and not allow_unused:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
@@ -120,6 +120,19 @@ def grad(
         if not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     keep = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        unused = allow_unused or materialize_grads
+
+        def one(row: list[Tensor], keep: bool) -> tuple[Tensor | None, ...]:
+            return grad(results, given, row, keep, create_graph, allow_unused=unused)
+
+        batch = by_rows(one, results, grad_outputs, keep)
+        if not materialize_grads:
+            return batch
+        return tuple(
+            from_array(t._k.zeros(tuple(t._s)), t._k) if g is None else g
+            for t, g in zip(given, batch, strict=True)
+        )
     edges = [edge_of(t) for t in given]
     roots = _roots(results, grad_outputs, create_graph)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tensorbus._base import registered
 from tensorbus._base.errors import device_error
 from tensorbus._base.modes import RARE
 from tensorbus._dispatch.kinds import kind_of
@@ -144,6 +145,7 @@ def _pairwise(given: list[Tensor], dim: int) -> Tensor:
     return result
 
 
+@registered.stack_tensors.provide
 @public(out=True, method=False)
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape along a new dimension."""

@@ -1,0 +1,489 @@
+"""Products with Jacobians and Hessians of functions, and these matrices whole.
+
+>>> import tensorbus
+>>> from tensorbus.autograd.functional import jacobian
+>>> jacobian(lambda x: x**2, tensorbus.tensor([1.0, 2.0]))
+tensor([[2., 0.],
+        [0., 4.]])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.page import show_pages
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd import api
+from tensorbus.autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+from tensorbus.ops.creation.factories import zeros_like
+from tensorbus.ops.joining.joining import stack
+
+Tensors = Tensor | tuple[Tensor, ...]
+Strategy = Literal["reverse-mode", "forward-mode"]
+
+_OUTPUTS = "outputs of the user-provided function"
+_STRICT = "This is not allowed in strict mode"
+
+
+def vjp(
+    func: Callable[..., Tensors],
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Tensors, Tensors]:
+    """``func(*inputs)``, and the product of *v* with its Jacobian.
+
+    *v* has the shapes of the outputs, the product those of *inputs*. *v* may be left out where
+    there is one output of one element. With *create_graph* both results can be differentiated.
+    Inputs that do not matter have zeros, with *strict* a RuntimeError.
+
+    >>> import tensorbus
+    >>> from tensorbus.autograd.functional import vjp
+    >>> x = tensorbus.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> vjp(lambda x: (x * x).sum(1), x, tensorbus.tensor([1.0, 10.0]))
+    (tensor([ 5., 25.]), tensor([[ 2.,  4.],
+            [60., 80.]]))
+
+    Source: https://pytorch.org/docs/stable/generated/torch.autograd.functional.vjp.html
+    """
+    with enable_grad():
+        point = _Point("vjp", func, inputs, create_graph, strict)
+        if v is not None:
+            v = _vector(v, point.outputs, point.several_out, "vjp", create_graph)
+        elif len(point.outputs) != 1 or point.outputs[0].numel() != 1:
+            raise RuntimeError(
+                "The vector v can only be None if the user-provided function returns a single "
+                "Tensor with a single element."
+            )
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        found = _grad(point.outputs, point.inputs, v, create_graph)
+        product = _filled(found, point.inputs, create_graph and strict, strict, _no_gradient)
+    return point.results(product, point.several_in)
+
+
+def jvp(
+    func: Callable[..., Tensors],
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Tensors, Tensors]:
+    """``func(*inputs)``, and the product of its Jacobian with *v*.
+
+    *v* has the shapes of *inputs*, the product those of the outputs. *v* may be left out where
+    there is one input of one element. It is computed by two backward passes: the first is linear
+    in the gradient that it is given, the second differentiates with respect to that.
+
+    >>> import tensorbus
+    >>> from tensorbus.autograd.functional import jvp
+    >>> x = tensorbus.tensor([1.0, 2.0, 3.0])
+    >>> jvp(lambda x: x**2, x, tensorbus.tensor([1.0, 0.0, 10.0]))
+    (tensor([1., 4., 9.]), tensor([ 2.,  0., 60.]))
+
+    Source: https://pytorch.org/docs/stable/generated/torch.autograd.functional.jvp.html
+    """
+    with enable_grad():
+        point = _Point("jvp", func, inputs, create_graph, strict, v)
+        seeds = tuple(zeros_like(out, requires_grad=True) for out in point.outputs)
+        back = _grad(point.outputs, point.inputs, seeds, True)
+        _require(back, strict, _no_gradient, _constant_gradient)
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        found = _grad(back, seeds, point.v, create_graph)
+        product = _filled(found, point.outputs, create_graph and strict, strict, _no_tangent)
+    return point.results(product, point.several_out)
+
+
+def vhp(
+    func: Callable[..., Tensor],
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Tensors, Tensors]:
+    """``func(*inputs)``, and the product of *v* with the function's Hessian.
+
+    The function returns one tensor of one element; *v* and the product have the shapes of *inputs*.
+
+    >>> import tensorbus
+    >>> from tensorbus.autograd.functional import vhp
+    >>> x = tensorbus.tensor([1.0, 2.0])
+    >>> vhp(lambda x: (x**3).sum(), x, tensorbus.tensor([1.0, 10.0]))
+    (tensor(9.), tensor([  6., 120.]))
+
+    Source: https://pytorch.org/docs/stable/generated/torch.autograd.functional.vhp.html
+    """
+    with enable_grad():
+        point = _Point("vhp", func, inputs, create_graph, strict, v)
+        slopes = _slopes(point, strict)
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        found = _grad(slopes, point.inputs, point.v, create_graph)
+        product = _filled(found, point.inputs, create_graph and strict, strict, _no_curvature)
+    return point.results(product, point.several_in)
+
+
+def hvp(
+    func: Callable[..., Tensor],
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Tensors, Tensors]:
+    """``func(*inputs)``, and the product of the function's Hessian with *v*.
+
+    The function returns one tensor of one element; *v* and the product have the shapes of *inputs*.
+    ``vhp`` gives the same where the Hessian is symmetric, and is faster.
+
+    >>> import tensorbus
+    >>> from tensorbus.autograd.functional import hvp
+    >>> x = tensorbus.tensor([1.0, 2.0])
+    >>> hvp(lambda x: x[0] ** 2 * x[1], x, tensorbus.tensor([1.0, 0.0]))
+    (tensor(2.), tensor([4., 2.]))
+
+    Source: https://pytorch.org/docs/stable/generated/torch.autograd.functional.hvp.html
+    """
+    with enable_grad():
+        point = _Point("hvp", func, inputs, create_graph, strict, v)
+        slopes = _slopes(point, strict)
+        seeds = tuple(zeros_like(t, requires_grad=True) for t in point.inputs)
+        back = _grad(slopes, point.inputs, seeds, True)
+    with set_grad_enabled(create_graph or is_grad_enabled()):
+        found = _grad(back, seeds, point.v, create_graph)
+        product = _filled(found, point.inputs, create_graph and strict, strict, _no_tangent)
+    return point.results(product, point.several_in)
+
+
+def jacobian(
+    func: Callable[..., Tensors],
+    inputs: Tensors,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: Strategy = "reverse-mode",
+) -> Any:
+    """The derivatives of each element of ``func(*inputs)`` with respect to each of the inputs.
+
+    The shape is that of the output followed by that of the input; a tuple of outputs or inputs
+    gives a tuple, both a tuple of tuples. Rows (in ``"forward-mode"`` columns, which PyTorch takes
+    with *vectorize* alone) are computed one by one; *vectorize* changes no result.
+
+    >>> import tensorbus
+    >>> from tensorbus.autograd.functional import jacobian
+    >>> jacobian(lambda x, y: x * y, (tensorbus.tensor([1.0, 2.0]), tensorbus.tensor(3.0)))
+    (tensor([[3., 0.],
+            [0., 3.]]), tensor([1., 2.]))
+
+    Source: https://pytorch.org/docs/stable/generated/torch.autograd.functional.jacobian.html
+    """
+    _check_strategy(strategy, create_graph, strict, vectorize)
+    with enable_grad():
+        point = _Point("jacobian", func, inputs, create_graph, strict)
+        if strict and vectorize:
+            raise RuntimeError(
+                "jacobian: strict=True and vectorize=True are not supported together; set "
+                "strict=False."
+            )
+        if strategy == "forward-mode":
+            found = _columns(point)
+        else:
+            found = [
+                _rows(point, i, out, create_graph, strict) for i, out in enumerate(point.outputs)
+            ]
+    if not create_graph:
+        found = [[t.detach() for t in row] for row in found]
+    rows = tuple(tuple(row) if point.several_in else row[0] for row in found)
+    return rows if point.several_out else rows[0]
+
+
+def hessian(
+    func: Callable[..., Tensor],
+    inputs: Tensors,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: Strategy = "reverse-mode",
+) -> Any:
+    """The second derivatives of a function that returns one tensor of one element.
+
+    The shape is that of the input twice; a tuple of inputs gives a tuple of tuples.
+
+    >>> import tensorbus
+    >>> from tensorbus.autograd.functional import hessian
+    >>> hessian(lambda x: x[0] ** 2 * x[1], tensorbus.tensor([1.0, 2.0]))
+    tensor([[4., 2.],
+            [2., 0.]])
+
+    Source: https://pytorch.org/docs/stable/generated/torch.autograd.functional.hessian.html
+    """
+    several, _ = _tuple_of(inputs, "inputs", "hessian")
+
+    def value(*given: Tensor) -> Tensor:
+        out = func(*given)
+        several_out, outputs = _tuple_of(out, _OUTPUTS, "hessian")
+        _require(outputs, strict, None, _constant_output)
+        return _single(outputs, several_out, "hessian").squeeze()
+
+    def slopes(*given: Tensor) -> Tensors:
+        if outer_jacobian_strategy == "forward-mode":
+            given = tuple(t.requires_grad_() for t in given)
+        found: tuple[Tensor, ...] = jacobian(value, given, create_graph=True)
+        _require(found, strict, None, _constant_slope)
+        return found
+
+    found = jacobian(slopes, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
+    return found if several else found[0]
+
+
+class _Point:
+    """A function's outputs at inputs of its own, to which gradients flow.
+
+    The inputs are always new tensors: a function may use the user's tensor besides.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        func: Callable[..., Tensors],
+        inputs: Tensors,
+        create_graph: bool,
+        strict: bool,
+        v: Tensors | Literal[False] | None = False,
+    ) -> None:
+        self.name, self.create_graph = name, create_graph
+        self.several_in, given = _tuple_of(inputs, "inputs", name)
+        self.inputs = _own(given, create_graph, True)
+        self.v: tuple[Tensor, ...] | None = None
+        if v is None and (len(given) != 1 or given[0].numel() != 1):
+            raise RuntimeError(
+                "The vector v can only be None if the input to the user-provided function is a "
+                "single Tensor with a single element."
+            )
+        if v is not None and v is not False:
+            self.v = _vector(v, self.inputs, self.several_in, name, create_graph)
+        self.several_out, self.outputs = _tuple_of(func(*self.inputs), _OUTPUTS, name)
+        _require(self.outputs, strict, None, _constant_output)
+
+    def results(self, product: Sequence[Tensor], several: bool) -> tuple[Tensors, Tensors]:
+        """The outputs and a product, as the user gave and gets tensors."""
+        outputs = tuple(self.outputs)
+        if not self.create_graph:
+            outputs, product = (tuple(t.detach() for t in part) for part in (outputs, product))
+        return (
+            outputs if self.several_out else outputs[0],
+            tuple(product) if several else product[0],
+        )
+
+
+def _tuple_of(given: Any, what: str, function: str) -> tuple[bool, tuple[Tensor, ...]]:
+    several = isinstance(given, tuple)
+    found = given if several else (given,)
+    for i, t in enumerate(found):
+        if not isinstance(t, Tensor):
+            where = f"value at index {i}" if several else f"given {what}"
+            raise TypeError(
+                f"The {what} given to {function} must be either a Tensor or a tuple of Tensors "
+                f"but the {where} has type {type(t)}."
+            )
+    return several, found
+
+
+def _own(tensors: tuple[Tensor, ...], create_graph: bool, records: bool) -> tuple[Tensor, ...]:
+    return tuple(
+        t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(records)
+        for t in tensors
+    )
+
+
+def _vector(
+    v: Tensors, like: tuple[Tensor, ...], several: bool, function: str, create_graph: bool
+) -> tuple[Tensor, ...]:
+    found = _own(_tuple_of(v, "v", function)[1], create_graph, False)
+    if len(found) != len(like):
+        raise RuntimeError(
+            f"v is a tuple of invalid length: should be {len(like)} but got {len(found)}."
+            if several
+            else "The given v should contain a single Tensor."
+        )
+    for i, (mine, other) in enumerate(zip(found, like, strict=True)):
+        if mine.shape != other.shape:
+            entry = f"Entry {i} in " if several else ""
+            raise RuntimeError(
+                f"{entry}v has invalid size: should be {other.shape} but got {mine.shape}."
+            )
+    return found
+
+
+def _single(outputs: tuple[Tensor, ...], several: bool, function: str) -> Tensor:
+    if several:
+        raise RuntimeError(f"The function given to {function} should return a single Tensor")
+    if outputs[0].numel() != 1:
+        raise RuntimeError(
+            f"The Tensor returned by the function given to {function} should contain a single "
+            "element"
+        )
+    return outputs[0]
+
+
+def _slopes(point: _Point, strict: bool) -> tuple[Tensor | None, ...]:
+    """The gradient of a function of one element, recorded."""
+    _single(point.outputs, point.several_out, point.name)
+    found = _grad(point.outputs, point.inputs, None, True)
+    _require(found, strict, _no_gradient, _constant_slope)
+    return found
+
+
+def _grad(
+    outputs: Sequence[Tensor | None],
+    inputs: tuple[Tensor, ...],
+    v: Sequence[Tensor] | None,
+    create_graph: bool,
+    keep: bool | None = None,
+) -> tuple[Tensor | None, ...]:
+    """Gradients of those outputs that record; None for inputs that do not matter."""
+    wanted: Sequence[Tensor | None] = [None] * len(outputs) if v is None else v
+    given = zip(outputs, wanted, strict=True)
+    pairs = [(t, g) for t, g in given if t is not None and t.requires_grad]
+    if not pairs:
+        return (None,) * len(inputs)
+    of, by = zip(*pairs, strict=True)
+    return api.grad(of, inputs, by, keep, create_graph, allow_unused=True)
+
+
+def _rows(
+    point: _Point, number: int, out: Tensor, create_graph: bool, strict: bool
+) -> list[Tensor]:
+    """The derivatives of one output."""
+    rows: list[tuple[Tensor, ...]] = []
+    for element in out.reshape(-1).unbind():
+        found = _grad((element,), point.inputs, None, create_graph, True)
+        if strict and None in found:
+            raise RuntimeError(
+                f"Output {number} of the user-provided function is independent of input "
+                f"{found.index(None)}. {_STRICT}."
+            )
+        rows.append(_filled(found, point.inputs, create_graph and strict, strict, _no_gradient))
+    shape = tuple(out.shape)
+    return [
+        (stack(each) if each else zeros_like(t).new_zeros((0, *t.shape))).view(*shape, *t.shape)
+        for t, each in zip(
+            point.inputs, zip(*rows, strict=True) if rows else [()] * len(point.inputs), strict=True
+        )
+    ]
+
+
+def _columns(point: _Point) -> list[list[Tensor]]:
+    """The derivatives with respect to one element of an input after the other."""
+    seeds = tuple(zeros_like(out, requires_grad=True) for out in point.outputs)
+    back = _grad(point.outputs, point.inputs, seeds, True)
+    found: list[list[Tensor]] = [[] for _ in point.outputs]
+    for i, t in enumerate(point.inputs):
+        columns: list[tuple[Tensor, ...]] = []
+        for j in range(t.numel()):
+            tangent = zeros_like(t).reshape(-1)
+            tangent[j] = 1.0
+            step = _grad((back[i],), seeds, (tangent.view(t.shape),), False, True)
+            columns.append(_filled(step, point.outputs, False, False, _no_tangent))
+        for row, out, at in zip(found, point.outputs, range(len(point.outputs)), strict=True):
+            each = [c[at].reshape(-1) for c in columns]
+            whole = stack(each, 1) if each else out.new_zeros((out.numel(), 0))
+            row.append(whole.reshape(*out.shape, *t.shape))
+    return found
+
+
+def _check_strategy(strategy: str, create_graph: bool, strict: bool, vectorize: bool) -> None:
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(
+            f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}: '
+            "the first suits functions with more outputs than inputs."
+        )
+    forward = strategy == "forward-mode"
+    if forward and create_graph:
+        raise NotImplementedError(
+            'jacobian: create_graph=True and strategy="forward-mode" are not supported together; '
+            'set create_graph=False or strategy="reverse-mode".'
+        )
+    if forward and strict:
+        raise RuntimeError(
+            'jacobian: strict=True and strategy="forward-mode" are not supported together; set '
+            "strict=False."
+        )
+    if forward and not vectorize:
+        raise NotImplementedError(
+            'jacobian: strategy="forward-mode" is only implemented for vectorize=True.'
+        )
+
+
+def _require(
+    tensors: Sequence[Tensor | None],
+    strict: bool,
+    absent: Callable[[int], str] | None,
+    constant: Callable[[int], str],
+) -> None:
+    """In strict mode: all are there and record."""
+    for i, t in enumerate(tensors if strict else ()):
+        if t is None and absent is not None:
+            raise RuntimeError(absent(i))
+        if t is not None and not t.requires_grad:
+            raise RuntimeError(constant(i))
+
+
+def _filled(
+    found: Sequence[Tensor | None],
+    like: Sequence[Tensor],
+    records: bool,
+    strict: bool,
+    absent: Callable[[int], str],
+) -> tuple[Tensor, ...]:
+    """Zeros in the place of None; in strict mode an error, also for what *records* not."""
+    for i, t in enumerate(found):
+        if t is None and strict:
+            raise RuntimeError(absent(i))
+        if t is not None and records and not t.requires_grad:
+            raise RuntimeError(f"{_constant_gradient(i)[:-1]} when create_graph=True.")
+    return tuple(
+        zeros_like(other) if t is None else t for t, other in zip(found, like, strict=True)
+    )
+
+
+def _constant_output(i: int) -> str:
+    return (
+        f"Output {i} of the user-provided function does not require gradients. The outputs must "
+        "be computed in a differentiable manner from the input when running in strict mode."
+    )
+
+
+def _no_gradient(i: int) -> str:
+    return f"The output of the user-provided function is independent of input {i}. {_STRICT}."
+
+
+def _constant_gradient(i: int) -> str:
+    return (
+        f"The gradient with respect to input {i} is independent of the inputs of the "
+        f"user-provided function. {_STRICT}."
+    )
+
+
+def _constant_slope(i: int) -> str:
+    return (
+        "While computing the hessian, found that the jacobian of the user-provided function with "
+        f"respect to input {i} is independent of the input. {_STRICT}: the function must be twice "
+        "differentiable and its jacobian depend on the inputs."
+    )
+
+
+def _no_curvature(i: int) -> str:
+    return f"The jacobian of the user-provided function is independent of input {i}. {_STRICT}."
+
+
+def _no_tangent(i: int) -> str:
+    return (
+        f"The gradient with respect to the inputs is independent of entry {i} of the vector that "
+        f"two backward passes differentiate by. {_STRICT}."
+    )
+
+
+__getattr__ = _attributes(__name__)
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+show_pages(__name__, [(name, globals()[name]) for name in __all__])
