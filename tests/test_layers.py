@@ -24,7 +24,11 @@ LAYERS = (
     ("autograd",),
     ("ops.families", "ops", "random"),
     ("",),  # the package itself: the ops' public names
-    ("*", "autograd.functional"),  # nn, optim, distributed and the rest, which use the public names
+    (
+        "*",
+        "autograd.functional",
+        "autograd.functional_checks",
+    ),  # nn, optim, distributed and the rest, which use the public names
 )
 """From the lowest to the highest, each by the rooms or modules that it holds."""
 

@@ -16,15 +16,30 @@ from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.page import show_pages
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd import api
+from tensorbus.autograd.functional_checks import (
+    STRICT,
+    Tensors,
+    check_strategy,
+    constant_gradient,
+    constant_output,
+    constant_slope,
+    filled,
+    no_curvature,
+    no_gradient,
+    no_tangent,
+    own,
+    require,
+    single,
+    tuple_of,
+    vector,
+)
 from tensorbus.autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 from tensorbus.ops.creation.factories import zeros_like
 from tensorbus.ops.joining.joining import stack
 
-Tensors = Tensor | tuple[Tensor, ...]
 Strategy = Literal["reverse-mode", "forward-mode"]
 
 _OUTPUTS = "outputs of the user-provided function"
-_STRICT = "This is not allowed in strict mode"
 
 
 def vjp(
@@ -52,7 +67,7 @@ def vjp(
     with enable_grad():
         point = _Point("vjp", func, inputs, create_graph, strict)
         if v is not None:
-            v = _vector(v, point.outputs, point.several_out, "vjp", create_graph)
+            v = vector(v, point.outputs, point.several_out, "vjp", create_graph)
         elif len(point.outputs) != 1 or point.outputs[0].numel() != 1:
             raise RuntimeError(
                 "The vector v can only be None if the user-provided function returns a single "
@@ -60,7 +75,7 @@ def vjp(
             )
     with set_grad_enabled(create_graph or is_grad_enabled()):
         found = _grad(point.outputs, point.inputs, v, create_graph)
-        product = _filled(found, point.inputs, create_graph and strict, strict, _no_gradient)
+        product = filled(found, point.inputs, create_graph and strict, strict, no_gradient)
     return point.results(product, point.several_in)
 
 
@@ -89,10 +104,10 @@ def jvp(
         point = _Point("jvp", func, inputs, create_graph, strict, v)
         seeds = tuple(zeros_like(out, requires_grad=True) for out in point.outputs)
         back = _grad(point.outputs, point.inputs, seeds, True)
-        _require(back, strict, _no_gradient, _constant_gradient)
+        require(back, strict, no_gradient, constant_gradient)
     with set_grad_enabled(create_graph or is_grad_enabled()):
         found = _grad(back, seeds, point.v, create_graph)
-        product = _filled(found, point.outputs, create_graph and strict, strict, _no_tangent)
+        product = filled(found, point.outputs, create_graph and strict, strict, no_tangent)
     return point.results(product, point.several_out)
 
 
@@ -120,7 +135,7 @@ def vhp(
         slopes = _slopes(point, strict)
     with set_grad_enabled(create_graph or is_grad_enabled()):
         found = _grad(slopes, point.inputs, point.v, create_graph)
-        product = _filled(found, point.inputs, create_graph and strict, strict, _no_curvature)
+        product = filled(found, point.inputs, create_graph and strict, strict, no_curvature)
     return point.results(product, point.several_in)
 
 
@@ -151,7 +166,7 @@ def hvp(
         back = _grad(slopes, point.inputs, seeds, True)
     with set_grad_enabled(create_graph or is_grad_enabled()):
         found = _grad(back, seeds, point.v, create_graph)
-        product = _filled(found, point.inputs, create_graph and strict, strict, _no_tangent)
+        product = filled(found, point.inputs, create_graph and strict, strict, no_tangent)
     return point.results(product, point.several_in)
 
 
@@ -177,7 +192,7 @@ def jacobian(
 
     Source: https://pytorch.org/docs/stable/generated/torch.autograd.functional.jacobian.html
     """
-    _check_strategy(strategy, create_graph, strict, vectorize)
+    check_strategy(strategy, create_graph, strict, vectorize)
     with enable_grad():
         point = _Point("jacobian", func, inputs, create_graph, strict)
         if strict and vectorize:
@@ -217,19 +232,19 @@ def hessian(
 
     Source: https://pytorch.org/docs/stable/generated/torch.autograd.functional.hessian.html
     """
-    several, _ = _tuple_of(inputs, "inputs", "hessian")
+    several, _ = tuple_of(inputs, "inputs", "hessian")
 
     def value(*given: Tensor) -> Tensor:
         out = func(*given)
-        several_out, outputs = _tuple_of(out, _OUTPUTS, "hessian")
-        _require(outputs, strict, None, _constant_output)
-        return _single(outputs, several_out, "hessian").squeeze()
+        several_out, outputs = tuple_of(out, _OUTPUTS, "hessian")
+        require(outputs, strict, None, constant_output)
+        return single(outputs, several_out, "hessian").squeeze()
 
     def slopes(*given: Tensor) -> Tensors:
         if outer_jacobian_strategy == "forward-mode":
             given = tuple(t.requires_grad_() for t in given)
         found: tuple[Tensor, ...] = jacobian(value, given, create_graph=True)
-        _require(found, strict, None, _constant_slope)
+        require(found, strict, None, constant_slope)
         return found
 
     found = jacobian(slopes, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
@@ -252,8 +267,8 @@ class _Point:
         v: Tensors | Literal[False] | None = False,
     ) -> None:
         self.name, self.create_graph = name, create_graph
-        self.several_in, given = _tuple_of(inputs, "inputs", name)
-        self.inputs = _own(given, create_graph, True)
+        self.several_in, given = tuple_of(inputs, "inputs", name)
+        self.inputs = own(given, create_graph, True)
         self.v: tuple[Tensor, ...] | None = None
         if v is None and (len(given) != 1 or given[0].numel() != 1):
             raise RuntimeError(
@@ -261,9 +276,9 @@ class _Point:
                 "single Tensor with a single element."
             )
         if v is not None and v is not False:
-            self.v = _vector(v, self.inputs, self.several_in, name, create_graph)
-        self.several_out, self.outputs = _tuple_of(func(*self.inputs), _OUTPUTS, name)
-        _require(self.outputs, strict, None, _constant_output)
+            self.v = vector(v, self.inputs, self.several_in, name, create_graph)
+        self.several_out, self.outputs = tuple_of(func(*self.inputs), _OUTPUTS, name)
+        require(self.outputs, strict, None, constant_output)
 
     def results(self, product: Sequence[Tensor], several: bool) -> tuple[Tensors, Tensors]:
         """The outputs and a product, as the user gave and gets tensors."""
@@ -276,61 +291,11 @@ class _Point:
         )
 
 
-def _tuple_of(given: Any, what: str, function: str) -> tuple[bool, tuple[Tensor, ...]]:
-    several = isinstance(given, tuple)
-    found = given if several else (given,)
-    for i, t in enumerate(found):
-        if not isinstance(t, Tensor):
-            where = f"value at index {i}" if several else f"given {what}"
-            raise TypeError(
-                f"The {what} given to {function} must be either a Tensor or a tuple of Tensors "
-                f"but the {where} has type {type(t)}."
-            )
-    return several, found
-
-
-def _own(tensors: tuple[Tensor, ...], create_graph: bool, records: bool) -> tuple[Tensor, ...]:
-    return tuple(
-        t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(records)
-        for t in tensors
-    )
-
-
-def _vector(
-    v: Tensors, like: tuple[Tensor, ...], several: bool, function: str, create_graph: bool
-) -> tuple[Tensor, ...]:
-    found = _own(_tuple_of(v, "v", function)[1], create_graph, False)
-    if len(found) != len(like):
-        raise RuntimeError(
-            f"v is a tuple of invalid length: should be {len(like)} but got {len(found)}."
-            if several
-            else "The given v should contain a single Tensor."
-        )
-    for i, (mine, other) in enumerate(zip(found, like, strict=True)):
-        if mine.shape != other.shape:
-            entry = f"Entry {i} in " if several else ""
-            raise RuntimeError(
-                f"{entry}v has invalid size: should be {other.shape} but got {mine.shape}."
-            )
-    return found
-
-
-def _single(outputs: tuple[Tensor, ...], several: bool, function: str) -> Tensor:
-    if several:
-        raise RuntimeError(f"The function given to {function} should return a single Tensor")
-    if outputs[0].numel() != 1:
-        raise RuntimeError(
-            f"The Tensor returned by the function given to {function} should contain a single "
-            "element"
-        )
-    return outputs[0]
-
-
 def _slopes(point: _Point, strict: bool) -> tuple[Tensor | None, ...]:
     """The gradient of a function of one element, recorded."""
-    _single(point.outputs, point.several_out, point.name)
+    single(point.outputs, point.several_out, point.name)
     found = _grad(point.outputs, point.inputs, None, True)
-    _require(found, strict, _no_gradient, _constant_slope)
+    require(found, strict, no_gradient, constant_slope)
     return found
 
 
@@ -361,9 +326,9 @@ def _rows(
         if strict and None in found:
             raise RuntimeError(
                 f"Output {number} of the user-provided function is independent of input "
-                f"{found.index(None)}. {_STRICT}."
+                f"{found.index(None)}. {STRICT}."
             )
-        rows.append(_filled(found, point.inputs, create_graph and strict, strict, _no_gradient))
+        rows.append(filled(found, point.inputs, create_graph and strict, strict, no_gradient))
     shape = tuple(out.shape)
     return [
         (stack(each) if each else zeros_like(t).new_zeros((0, *t.shape))).view(*shape, *t.shape)
@@ -384,104 +349,12 @@ def _columns(point: _Point) -> list[list[Tensor]]:
             tangent = zeros_like(t).reshape(-1)
             tangent[j] = 1.0
             step = _grad((back[i],), seeds, (tangent.view(t.shape),), False, True)
-            columns.append(_filled(step, point.outputs, False, False, _no_tangent))
+            columns.append(filled(step, point.outputs, False, False, no_tangent))
         for row, out, at in zip(found, point.outputs, range(len(point.outputs)), strict=True):
             each = [c[at].reshape(-1) for c in columns]
             whole = stack(each, 1) if each else out.new_zeros((out.numel(), 0))
             row.append(whole.reshape(*out.shape, *t.shape))
     return found
-
-
-def _check_strategy(strategy: str, create_graph: bool, strict: bool, vectorize: bool) -> None:
-    if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError(
-            f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}: '
-            "the first suits functions with more outputs than inputs."
-        )
-    forward = strategy == "forward-mode"
-    if forward and create_graph:
-        raise NotImplementedError(
-            'jacobian: create_graph=True and strategy="forward-mode" are not supported together; '
-            'set create_graph=False or strategy="reverse-mode".'
-        )
-    if forward and strict:
-        raise RuntimeError(
-            'jacobian: strict=True and strategy="forward-mode" are not supported together; set '
-            "strict=False."
-        )
-    if forward and not vectorize:
-        raise NotImplementedError(
-            'jacobian: strategy="forward-mode" is only implemented for vectorize=True.'
-        )
-
-
-def _require(
-    tensors: Sequence[Tensor | None],
-    strict: bool,
-    absent: Callable[[int], str] | None,
-    constant: Callable[[int], str],
-) -> None:
-    """In strict mode: all are there and record."""
-    for i, t in enumerate(tensors if strict else ()):
-        if t is None and absent is not None:
-            raise RuntimeError(absent(i))
-        if t is not None and not t.requires_grad:
-            raise RuntimeError(constant(i))
-
-
-def _filled(
-    found: Sequence[Tensor | None],
-    like: Sequence[Tensor],
-    records: bool,
-    strict: bool,
-    absent: Callable[[int], str],
-) -> tuple[Tensor, ...]:
-    """Zeros in the place of None; in strict mode an error, also for what *records* not."""
-    for i, t in enumerate(found):
-        if t is None and strict:
-            raise RuntimeError(absent(i))
-        if t is not None and records and not t.requires_grad:
-            raise RuntimeError(f"{_constant_gradient(i)[:-1]} when create_graph=True.")
-    return tuple(
-        zeros_like(other) if t is None else t for t, other in zip(found, like, strict=True)
-    )
-
-
-def _constant_output(i: int) -> str:
-    return (
-        f"Output {i} of the user-provided function does not require gradients. The outputs must "
-        "be computed in a differentiable manner from the input when running in strict mode."
-    )
-
-
-def _no_gradient(i: int) -> str:
-    return f"The output of the user-provided function is independent of input {i}. {_STRICT}."
-
-
-def _constant_gradient(i: int) -> str:
-    return (
-        f"The gradient with respect to input {i} is independent of the inputs of the "
-        f"user-provided function. {_STRICT}."
-    )
-
-
-def _constant_slope(i: int) -> str:
-    return (
-        "While computing the hessian, found that the jacobian of the user-provided function with "
-        f"respect to input {i} is independent of the input. {_STRICT}: the function must be twice "
-        "differentiable and its jacobian depend on the inputs."
-    )
-
-
-def _no_curvature(i: int) -> str:
-    return f"The jacobian of the user-provided function is independent of input {i}. {_STRICT}."
-
-
-def _no_tangent(i: int) -> str:
-    return (
-        f"The gradient with respect to the inputs is independent of entry {i} of the vector that "
-        f"two backward passes differentiate by. {_STRICT}."
-    )
 
 
 __getattr__ = _attributes(__name__)
