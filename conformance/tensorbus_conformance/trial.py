@@ -134,6 +134,9 @@ class Trial:
     def call(self, op: str, dtype: dtype, *args: Any, out: Placed | None = None) -> Any:
         """Call the kernel *op* with placed operands as the backend's traits ask."""
         kernel = self.kernel(op, dtype)
+        if any(len(a.shape) > self.traits.max_rank for a in args if isinstance(a, Placed)):
+            most = self.traits.max_rank
+            raise Unsupported(f"trait max_rank is {most}: the frontend folds dimensions")
         given = [self._given(a) if isinstance(a, Placed) else a for a in args]
         if op in ("put", "scatter"):
             given[0] = args[0].array  # written in place, through whatever strides it has

@@ -23,7 +23,7 @@ class Declared(Exception):
     """A kernel was given what its backend disclaims."""
 
 
-def restricted(**traits: bool) -> Backend:
+def restricted(**traits: Any) -> Backend:
     """The cpu backend with these traits, whose kernels refuse what the traits disclaim."""
 
     class Restricted(CPU):
@@ -43,6 +43,8 @@ def restricted(**traits: bool) -> Backend:
                     raise Declared("a strided out, though strided_out is False")
                 if not self.traits.takes_empty and any(a.size == 0 for a in inputs):
                     raise Declared("an empty array, though takes_empty is False")
+                if any(a.ndim > self.traits.max_rank for a in arrays):
+                    raise Declared("many dimensions, though max_rank is small")
                 shapes = {a.shape for a in values} if op in ("add", "where") else set()
                 if not self.traits.broadcasts and len(shapes) > 1:
                     raise Declared("unequal shapes, though broadcasts is False")
@@ -68,12 +70,14 @@ def restricted(**traits: bool) -> Backend:
         {"broadcasts": False},
         {"negative_strides": False},
         {"deterministic_scatter": False},
+        {"max_rank": 3},
         {"contiguous_inputs": True, "strided_out": False, "broadcasts": False,
-         "takes_empty": False, "negative_strides": False, "deterministic_scatter": False},
+         "takes_empty": False, "negative_strides": False, "deterministic_scatter": False,
+         "max_rank": 3},
     ],
     ids=lambda traits: "-".join(traits),
 )  # fmt: skip
-def test_a_restricted_backend_conforms(traits: dict[str, bool]) -> None:
+def test_a_restricted_backend_conforms(traits: dict[str, Any]) -> None:
     backend = restricted(**traits)
     outcomes = set()
     for pattern in [*PATTERNS, "L0/as_strided/float32/*", "L0/host/float32/*"]:
@@ -81,7 +85,13 @@ def test_a_restricted_backend_conforms(traits: dict[str, bool]) -> None:
         assert not report.failures, report.failures[0]
         outcomes |= set(report.counts())
     told = "not supported" in outcomes
-    declines = {"takes_empty", "broadcasts", "negative_strides", "deterministic_scatter"}
+    declines = {
+        "takes_empty",
+        "broadcasts",
+        "negative_strides",
+        "deterministic_scatter",
+        "max_rank",
+    }
     assert told == bool(declines & set(traits))
 
 

@@ -17,6 +17,7 @@ NARROW = {
     "contiguous_inputs": True,
     "strided_out": False,
     "negative_strides": False,
+    "max_rank": 3,
 }
 
 
@@ -223,6 +224,40 @@ OPS: dict[str, Callable[[str], Any]] = {
     "logaddexp": lambda d: torch.logaddexp(real(d, 4), real(d, 1)),
     "divfloor": lambda d: torch.div(real(d, 4), 0.3, rounding_mode="floor"),
     "take_step": lambda d: real(d, 3, 7)[:, 1::3].sum(0),
+    "deep": lambda d: real(d, 2, 3, 2, 1, 2, 3).permute(5, 0, 3, 1, 4, 2) + real(d, 2, 1),
+    "deep where": lambda d: torch.where(real(d, 2, 3, 2, 1, 2) > 0, real(d, 2, 1, 2), 0.5),
+    "deep sum": lambda d: real(d, 2, 3, 2, 3, 2).transpose(0, 3).sum((1, 3)),
+    "deep sumall": lambda d: real(d, 2, 3, 2, 3, 2).sum(),
+    "deep var": lambda d: real(d, 2, 3, 2, 3, 2).var((0, 4)),
+    "deep argmax": lambda d: real(d, 2, 3, 2, 3, 2).argmax(3),
+    "deep amin": lambda d: real(d, 2, 3, 2, 3, 2).amin((0, 2, 3)),
+    "deep any": lambda d: (real(d, 2, 3, 2, 3, 2) > 1.5).any(2),
+    "deep cumsum": lambda d: real(d, 2, 3, 2, 3, 2).transpose(1, 3).cumsum(2),
+    "deep cummax": lambda d: real(d, 2, 3, 2, 3).cummax(1)[1],
+    "deep sort": lambda d: real(d, 2, 3, 2, 3, 2).sort(1)[0],
+    "deep mm": lambda d: real(d, 2, 1, 3, 2, 3) @ real(d, 2, 1, 3, 2),
+    "deep idx": lambda d: real(d, 2, 2, 3, 2)[:, :, index(d, 4)],
+    "deep gather": lambda d: real(d, 2, 2, 3, 2).gather(2, index(d, 1, 2, 5, 2)),
+    "deep take_along": lambda d: torch.take_along_dim(real(d, 2, 2, 3, 2), index(d, 2, 2, 1, 2), 2),
+    "deep scatteradd": lambda d: (
+        real(d, 2, 2, 3, 2)
+        .transpose(0, 3)
+        .scatter_add(2, index(d, 2, 1, 4, 2), real(d, 2, 2, 4, 2))
+    ),
+    "deep index_add": lambda d: real(d, 2, 2, 3, 2).index_add(2, index(d, 4), real(d, 2, 2, 4, 2)),
+    "deep index_add_": lambda d: changed(
+        real(d, 2, 3, 2, 2),
+        lambda x: x.transpose(0, 3).index_add_(1, index(d, 4), real(d, 2, 4, 2, 2)),
+    ),
+    "deep set": lambda d: changed(real(d, 2, 3, 2, 2), put((slice(None), index(d, 2)), 1.5)),
+    "deep empty": lambda d: real(d, 2, 0, 2, 3, 2) * 2 + real(d, 2),
+    "deep out": lambda d: changed(
+        torch.zeros(2, 3, 2, 2, device=d),
+        lambda x: torch.add(real(d, 2, 2, 3, 2), 1, out=x.transpose(1, 2)),
+    ),
+    "deep in place": lambda d: changed(real(d, 2, 3, 2, 4)[..., ::2], lambda x: x.mul_(x)),
+    "deep int": lambda d: index(d, 2, 3, 2, 2) // 2 + index(d, 2),
+    "deep zero-dim": lambda d: real(d, 2, 3, 2, 2) * real(d),
     "asT": lambda d: real(d, 2, 3, 4).permute(2, 0, 1).exp(),
     "bat": lambda d: real(d, 2, 3, 4).permute(2, 0, 1) + real(d, 2, 1),
     "heaviside": lambda d: torch.heaviside(real(d, 4), real(d, 4)),

@@ -21,7 +21,7 @@ from tensorbus_conformance.specimens import (
     domain,
     specimen,
 )
-from tensorbus_conformance.trial import Placed, Trial, Unsupported
+from tensorbus_conformance.trial import Placed, Trial
 
 ROWS, WIDTH, STEP = 5, 4, 2
 DEEP = (2, 1, 2, 1, 3, 1, 2, 1, 2)
@@ -90,8 +90,6 @@ def _part(t: Trial, base: Placed, start: int, n: int) -> Placed:
 
 def check_deep(op: str, d: dtype, t: Trial) -> None:
     """Nine dimensions, in an order of which no two neighbours can be merged."""
-    if t.traits.max_rank < len(DEEP):
-        raise Unsupported(f"trait max_rank is {t.traits.max_rank}: the frontend refuses more")
     for dim in (len(DEEP) - 1, 4) if op not in (*POINTWISE, CONTRACTION) else (None,):
         s = specimen(op, d, DEEP, "deep", dim=dim)
         deep = [where if a.ndim > 1 else "contiguous" for a, where in

@@ -2,8 +2,8 @@
 
 Its memory is closed to the host: arrays are opaque, and NumPy can't read them. It has no float64
 and no complex numbers, ``empty`` memory holds poison, kernels take row-major arrays of equal shapes
-alone, and faults of indices are reported late, as on a device that computes while the program
-goes on.
+and at most three dimensions alone, and faults of indices are reported late, as on a device that
+computes while the program goes on.
 A program that runs on it runs on devices of that kind.
 """
 
@@ -37,6 +37,8 @@ TRAITS = Traits(
     negative_strides=False,
     strided_out=False,
     host_sync=False,
+    deterministic_scatter=False,
+    max_rank=3,
 )
 DTYPES = frozenset(
     getattr(plugin, name) for name in "bool uint8 int8 int16 int32 int64 float16 float32".split()
@@ -205,6 +207,8 @@ class StrictBackend(Backend):
             raise Violation(f"{op}: an input is not contiguous")
         if not traits.strided_out and out is not None and not out._data.flags.c_contiguous:
             raise Violation(f"{op}: out is not contiguous")
+        if any(a.ndim > traits.max_rank for a in [*arrays, *([] if out is None else [out._data])]):
+            raise Violation(f"{op}: more than {traits.max_rank} dimensions")
         if not traits.takes_empty and any(a.size == 0 for a in arrays):
             raise Violation(f"{op}: an array has no elements")
         if not traits.broadcasts:

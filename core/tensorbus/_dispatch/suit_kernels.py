@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base.dtypes import BOOL
+from tensorbus._base.size import MAX_RANK
 from tensorbus.rows import result_shapes
 from tensorbus.rows.registry import Row
 
@@ -20,6 +21,10 @@ def suit_traits(kind: Any, row: Row, kernel: Entry) -> Entry:
     traits = kind.backend.traits
     if traits.contiguous_inputs or not traits.strided_out:
         kernel = _contiguous(kind, row, kernel)
+    if traits.max_rank < MAX_RANK:
+        from tensorbus._dispatch.fold_ranks import fold_ranks
+
+        kernel = fold_ranks(kind, row, kernel)
     of_numbers, of_truths = row.identities
     truths_alone = of_numbers is None and of_truths is not None  # any, all: of nothing too
     if row.shape is not None and (

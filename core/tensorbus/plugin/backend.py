@@ -99,10 +99,20 @@ class Traits:
     python_scalars: bool = False
     """Kernels take Python numbers as they are, besides what ``scalar`` makes of them."""
     deterministic_scatter: bool = True
-    """``put`` and ``scatter`` with duplicate indices give the same bits on every run."""
+    """``put`` and ``scatter`` with duplicate indices give the same bits on every run; the frontend
+    goes another way where it is False and the program asks for deterministic algorithms."""
     survives_fork: bool = False
     """A forked child may go on using the device; else every use there is an error."""
     max_rank: int = 64
+    """The most dimensions that the operands of a primitive have, 3 or more: the frontend folds
+    those of more. What is no kernel of a primitive takes up to 64 whatever this says."""
+
+    def __post_init__(self) -> None:
+        if self.max_rank < 3:
+            raise ValueError(
+                f"Traits(max_rank={self.max_rank}): kernels take at least 3 dimensions, to which "
+                "tensorbus folds those of larger operands"
+            )
 
 
 @dataclass(frozen=True, slots=True)
