@@ -78,6 +78,12 @@ _LATER = {
     "set_num_threads": "_device.threads",
     "get_num_threads": "_device.threads",
     **dict.fromkeys(
+        "use_deterministic_algorithms are_deterministic_algorithms_enabled "
+        "is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode "
+        "get_deterministic_debug_mode".split(),
+        "_base.deterministic",
+    ),
+    **dict.fromkeys(
         "UntypedStorage TypedStorage is_storage BFloat16Storage BoolStorage ByteStorage "
         "CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage FloatStorage "
         "HalfStorage IntStorage LongStorage ShortStorage".split(),

@@ -50,6 +50,23 @@ def test_the_cpu_goes_on(run: Callable[..., str]) -> None:
     assert out.split() == ["400.0", "8000000.0"]
 
 
+@pytest.mark.parametrize("survives", [True, False])
+def test_the_trait_decides_what_the_child_may_do(run: Callable[..., str], survives: bool) -> None:
+    child, parent = run(
+        "from tensorbus import discovery\n"
+        "from tensorbus_conformance.devices.strict import StrictBackend\n"
+        f"plugged = discovery.plugged(StrictBackend(survives_fork={survives}))\n"
+        "x = torch.ones(2, device=plugged.__enter__()); x + x",
+        "print((x + x).tolist())",
+        "print((x + x).tolist())",
+    ).splitlines()
+    assert parent == "[2.0, 2.0]"
+    if survives:
+        assert child == parent
+    else:
+        assert child.startswith("RuntimeError the parent process used device") and "spawn" in child
+
+
 def test_an_accelerator_in_use_names_spawn(run: Callable[..., str], accelerator: str) -> None:
     out = run(
         f"x = torch.ones(2, device={accelerator!r}); (x + x).tolist()",

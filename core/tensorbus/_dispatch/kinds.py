@@ -17,6 +17,7 @@ import numpy as np
 
 from tensorbus import discovery
 from tensorbus._base import dtypes, registered
+from tensorbus._base.deterministic import filling
 from tensorbus._base.errors import OutOfMemoryError
 from tensorbus._base.float_warnings import silence
 from tensorbus._base.rounding import as_float
@@ -117,6 +118,11 @@ class Kind:
         except Exception as error:
             check_sizes(error, self.device, shape, self.dtype.itemsize)
             raise
+
+    def given_out(self, x: Array) -> Array:
+        """New memory as users get it: filled where they asked that its values be known."""
+        value = filling(self.dtype)
+        return x if value is None else self.copy_(x, value)
 
     def from_host(self, array: np.ndarray) -> Array:
         """A new array with a copy of a NumPy array's values."""

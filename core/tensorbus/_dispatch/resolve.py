@@ -152,4 +152,8 @@ def _entry(kind: Kind, row: Row, kernel: Entry) -> Entry:
         kernel = suit_numbers(kind, row, kernel)
     if row.kernel in PRIMITIVES:
         kernel = suit_traits(kind, row, kernel)
+        if row.writes and not kind.backend.traits.deterministic_scatter:
+            from tensorbus._dispatch.ordered_writes import ordered_writes
+
+            kernel = ordered_writes(kind, row, kernel)
     return suit_dtype(row, row.result_kind(kind).token, kernel) if row.takes_dtype else kernel

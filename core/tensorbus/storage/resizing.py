@@ -28,7 +28,7 @@ def resize_(t: Tensor, shape: tuple[int, ...], format: Any = None) -> Tensor:
                 f"Trying to resize storage that is not resizable: {size.numel()} elements need "
                 "more memory, and the tensor shares its own with a view. Resize a clone() instead."
             )
-        array = k.empty((size.numel(),))
+        array = k.given_out(k.empty((size.numel(),)))
         kept = min(available - offset, size.numel())
         if kept > 0:
             old = k.as_strided(t._a, (kept,), (1,), offset)

@@ -58,8 +58,8 @@ def empty(*size: Any, options: Options) -> Any:
     RuntimeError for a negative size, TypeError where a size is no integer.
     """
     shape = factory_shape("empty", size)
-    options.kind()
-    return options.empty(shape)
+    k = options.kind()
+    return k.given_out(options.empty(shape))
 
 
 def _constant_factory(name: str, value: int) -> Any:
@@ -111,7 +111,7 @@ def _like(input: Tensor, value: Any, options: Options) -> Any:
     check_tensors(options.name, input=input)
     k = options.kind(like=input)
     array = options.empty(tuple(input._s), like=input)
-    return array if value is None else k.copy_(array, value)
+    return k.given_out(array) if value is None else k.copy_(array, value)
 
 
 def _like_factory(name: str, value: int | None, doc: str) -> Any:
@@ -154,7 +154,7 @@ def _strided(size: Any, stride: Any, options: Options, like: Tensor | None = Non
     k = options.kind(like=like)
     elements = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
     check_storage((elements,))
-    storage = k.empty((0 if 0 in shape else elements,))
+    storage = k.given_out(k.empty((0 if 0 in shape else elements,)))
     return k.as_strided(storage, shape, strides, 0)
 
 
@@ -209,7 +209,7 @@ def _new_factory(name: str, value: int | None, doc: str) -> Any:
     def make(self: Tensor, *size: Any, options: Options) -> Any:
         shape = factory_shape(name, size)
         k = options.kind(like=self)
-        return k.empty(shape) if value is None else k.full(shape, value)
+        return k.given_out(k.empty(shape)) if value is None else k.full(shape, value)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"{doc} of the given shape, with this tensor's dtype and device if not given."
