@@ -32,6 +32,11 @@ from tensorbus import storage as storage
 from tensorbus import utils as utils
 from tensorbus import version as version
 from tensorbus._base import dtypes
+from tensorbus._base.deterministic import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from tensorbus._base.deterministic import get_deterministic_debug_mode as get_deterministic_debug_mode
+from tensorbus._base.deterministic import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from tensorbus._base.deterministic import set_deterministic_debug_mode as set_deterministic_debug_mode
+from tensorbus._base.deterministic import use_deterministic_algorithms as use_deterministic_algorithms
 from tensorbus._base.dtypes import can_cast as can_cast
 from tensorbus._base.dtypes import dtype as dtype
 from tensorbus._base.dtypes import finfo as finfo
