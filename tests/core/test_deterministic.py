@@ -1,4 +1,4 @@
-"""``use_deterministic_algorithms``: what it says, and what it changes where writes have no order."""
+"""``use_deterministic_algorithms``: what it says, and what it changes where orders vary."""
 
 from __future__ import annotations
 
