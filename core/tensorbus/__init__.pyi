@@ -29,6 +29,7 @@ from tensorbus import return_types as return_types
 from tensorbus import rows as rows
 from tensorbus import serialization as serialization
 from tensorbus import storage as storage
+from tensorbus import testing as testing
 from tensorbus import utils as utils
 from tensorbus import version as version
 from tensorbus._base import dtypes
