@@ -19,8 +19,6 @@ import tensorbus
 
 _ROOT = str(Path(tensorbus.__file__).parent)
 _CALLS = ("CALL", "CALL_FUNCTION_EX", "CALL_KW")
-_UNGUARDED = ("device.__exit__",)
-"""What ends a with statement in Python: nobody can act before its first line."""
 _SKIPPED = ("discovery",)
 """Plugins are found once for a process; what an interrupt leaves there is tested elsewhere."""
 
@@ -40,7 +38,7 @@ def _checked(code: CodeType) -> frozenset[int]:
 
     found = {i.argval for i in instructions if "JUMP_BACKWARD" in i.opname}
     for before, after in itertools.pairwise(instructions):
-        begins = before.opname == "RESUME" and code.co_qualname not in _UNGUARDED
+        begins = before.opname == "RESUME"
         called = before.opname in _CALLS and handler(before.offset) == handler(after.offset)
         if begins or called:
             found.add(after.offset)
@@ -58,8 +56,9 @@ def _ours(file: str) -> bool:
 class Injector:
     """Runs a program and counts the places; raises at the one that is asked for."""
 
-    def __init__(self, at: int | None = None):
+    def __init__(self, at: int | None = None, error: type[BaseException] = KeyboardInterrupt):
         self.at = at
+        self.error = error
         self.count = 0
         self.place = ""
 
@@ -77,7 +76,7 @@ class Injector:
                 self.place = f"{code.co_filename}:{frame.f_lineno} in {code.co_qualname}"
                 sys.settrace(None)
                 self.count += 1
-                raise KeyboardInterrupt
+                raise self.error
             self.count += 1
         return self._step
 
@@ -87,7 +86,7 @@ class Injector:
         sys.settrace(self._enter)
         try:
             program()
-        except KeyboardInterrupt:
+        except self.error:
             return True
         finally:
             sys.settrace(before)

@@ -86,3 +86,22 @@ def stale_error(typename: str, shape: Any, source: str | None, now: int, then: i
         f"version {then} instead. Hint: enable anomaly detection to find the operation that failed "
         "to compute its gradient, with torch.autograd.set_detect_anomaly(True)."
     )
+
+
+def interrupted_error(typename: str, shape: Any) -> RuntimeError:
+    """A value that backward needs was changed by a write whose history is not known."""
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [torch.{typename} {list(shape)}] was being written when an exception stopped "
+        "the operation (Ctrl-C, for one), before its history was recorded. Compute the tensor "
+        "again, or detach_() it."
+    )
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether an exception may come from the handler of a signal, so after a kernel has written.
+
+    Others are a kernel's own, raised before it writes. TimeoutError is what handlers of SIGALRM
+    raise.
+    """
+    return not isinstance(error, Exception) or isinstance(error, OSError)

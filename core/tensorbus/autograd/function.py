@@ -10,6 +10,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.function_node import finish
 from tensorbus.autograd.grad_mode import is_grad_enabled, no_grad
 from tensorbus.op_engine.history import edge_of
+from tensorbus.op_engine.in_place import stopped
 
 
 class FunctionCtx:
@@ -126,15 +127,23 @@ class Function:
             edge_of(t) if t is not None and needed else None
             for t, needed in zip(tensors, ctx.needs_input_grad, strict=True)
         )
-        with no_grad():
-            if cls.setup_context is Function.setup_context:
-                outputs = cls.forward(ctx, *args, **kwargs)
-            else:
-                outputs = cls.forward(*args, **kwargs)
-                cls.setup_context(ctx, args, outputs)
-        single = not isinstance(outputs, tuple)
-        made = [outputs] if single else list(outputs)
-        made = finish(cls, ctx, edges if recording else None, args, made)
+        cells = [None if t is None else t._c for t in tensors]
+        versions = [cell[0] if type(cell) is list else 0 for cell in cells]
+        try:
+            with no_grad():
+                if cls.setup_context is Function.setup_context:
+                    outputs = cls.forward(ctx, *args, **kwargs)
+                else:
+                    outputs = cls.forward(*args, **kwargs)
+                    cls.setup_context(ctx, args, outputs)
+            single = not isinstance(outputs, tuple)
+            made = [outputs] if single else list(outputs)
+            made = finish(cls, ctx, edges if recording else None, args, made)
+        except BaseException as error:
+            for t, then in zip(tensors, versions, strict=True):
+                if t is not None and type(t._c) is list and t._c[0] != then:
+                    stopped(t, error, *edges)
+            raise
         return made[0] if single else tuple(made)
 
 

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from tensorbus._base.errors import freed_error, stale_error
+from tensorbus._base.errors import freed_error, interrupted_error, stale_error
 from tensorbus._base.modes import InferenceCell, in_inference
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
 from tensorbus.utils.hooks import HookTable, RemovableHandle
@@ -131,6 +131,26 @@ class Untracked(Node):
 def is_leaf_edge(edge: Any) -> bool:
     """Whether the tensor of an edge was not made by a recorded operation."""
     return edge is None or type(edge) is AccumulateGrad or type(edge) is Untracked
+
+
+class UnrecordedWrite(Node):
+    """The edge of what was being written when an interrupt came: no backward pass may use it.
+
+    *sources* are the edges of what was there before, and of what was written.
+    """
+
+    __slots__ = ("shape", "sources")
+    shape: Any
+    sources: tuple[Any, ...]
+
+    def edges(self) -> tuple[Any, ...]:
+        return self.sources
+
+    def run(self, g: Any) -> tuple[Any, ...]:
+        raise interrupted_error(_typename(self.k, self.k.dtype.legacy), self.shape)
+
+    def run_t(self, g: Any) -> tuple[Any, ...]:
+        return self.run(g)
 
 
 class FlatBackward0(Node):

@@ -39,9 +39,10 @@ def broadcast(
 
     def body(timeout: float) -> Tensor:
         buffer = Buffer(pg, tensor, read=pg.rank() == source)
-        buffer.comm.broadcast(buffer.array, buffer.dtype, source, timeout)
-        if pg.rank() != source:
-            buffer.finish()
+        if pg.rank() == source:
+            buffer.comm.broadcast(buffer.array, buffer.dtype, source, timeout)
+        else:
+            buffer.fill(buffer.comm.broadcast, buffer.array, buffer.dtype, source, timeout)
         return tensor
 
     return pg.collective("broadcast", body, shown(tensor, same=f"from {source} of"), async_op)
@@ -68,8 +69,7 @@ def all_reduce(
 
     def body(timeout: float) -> Tensor:
         buffer = Buffer(pg, tensor)
-        buffer.comm.all_reduce(buffer.array, buffer.dtype, name, timeout)
-        buffer.finish()
+        buffer.fill(buffer.comm.all_reduce, buffer.array, buffer.dtype, name, timeout)
         if op is ReduceOp.AVG:
             divide(tensor, pg.size())
         return tensor
@@ -203,8 +203,7 @@ def reduce_scatter(
         # Parts of different sizes: combine everything, keep what is ours.
         whole = compose.pack(input_list)
         buffer = Buffer(pg, whole)
-        buffer.comm.all_reduce(buffer.array, buffer.dtype, name, timeout)
-        buffer.finish()
+        buffer.fill(buffer.comm.all_reduce, buffer.array, buffer.dtype, name, timeout)
         start = sum(t._s.numel() for t in input_list[: pg.rank()])
         with no_grad():
             output.copy_(whole[start : start + output._s.numel()].reshape(output._s))
@@ -219,8 +218,7 @@ def _reduce_scatter(
     pg: Any, output: Tensor, whole: Tensor, name: str, op: ReduceOp, timeout: float
 ) -> None:
     source, target = Buffer(pg, whole), Buffer(pg, output, read=False)
-    target.comm.reduce_scatter(target.array, source.array, target.dtype, name, timeout)
-    target.finish()
+    target.fill(target.comm.reduce_scatter, target.array, source.array, target.dtype, name, timeout)
     if op is ReduceOp.AVG:
         divide(output, pg.size())
 

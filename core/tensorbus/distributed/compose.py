@@ -42,8 +42,7 @@ def unpack(values: Tensor, tensors: Sequence[Tensor]) -> None:
 def all_gather_flat(group: ProcessGroup, out: Tensor, own: Tensor, timeout: float) -> None:
     """Concatenate the ranks' tensors into *out*."""
     source, target = Buffer(group, own), Buffer(group, out, read=False)
-    target.comm.all_gather(target.array, source.array, target.dtype, timeout)
-    target.finish()
+    target.fill(target.comm.all_gather, target.array, source.array, target.dtype, timeout)
 
 
 def gather_uneven(
@@ -54,9 +53,10 @@ def gather_uneven(
         outputs[group.rank()].copy_(own.reshape(outputs[group.rank()]._s))
     for rank, t in enumerate(outputs):
         buffer = Buffer(group, t, read=rank == group.rank())
-        buffer.comm.broadcast(buffer.array, buffer.dtype, rank, timeout)
-        if rank != group.rank():
-            buffer.finish()
+        if rank == group.rank():
+            buffer.comm.broadcast(buffer.array, buffer.dtype, rank, timeout)
+        else:
+            buffer.fill(buffer.comm.broadcast, buffer.array, buffer.dtype, rank, timeout)
 
 
 def reduce(group: ProcessGroup, tensor: Tensor, op: str, dst: int, timeout: float) -> None:
@@ -66,10 +66,9 @@ def reduce(group: ProcessGroup, tensor: Tensor, op: str, dst: int, timeout: floa
         tensor = pack([tensor])
     buffer = Buffer(group, tensor)
     if buffer.comm.overrides("reduce"):
-        buffer.comm.reduce(buffer.array, buffer.dtype, op, dst, timeout)
+        buffer.fill(buffer.comm.reduce, buffer.array, buffer.dtype, op, dst, timeout)
     else:
-        buffer.comm.all_reduce(buffer.array, buffer.dtype, op, timeout)
-    buffer.finish()
+        buffer.fill(buffer.comm.all_reduce, buffer.array, buffer.dtype, op, timeout)
 
 
 def gather(
@@ -81,11 +80,11 @@ def gather(
     if source.comm.overrides("gather"):
         out = flat(own, own._s.numel() * group.size()) if here else None
         target = None if out is None else Buffer(group, out, read=False)
-        array = None if target is None else target.array
-        source.comm.gather(array, source.array, source.dtype, dst, timeout)
-        if target is not None and out is not None:
-            target.finish()
-            unpack(out, outputs)
+        if target is None or out is None:
+            source.comm.gather(None, source.array, source.dtype, dst, timeout)
+            return
+        target.fill(source.comm.gather, target.array, source.array, source.dtype, dst, timeout)
+        unpack(out, outputs)
     elif here:
         with no_grad():
             outputs[dst].copy_(own.reshape(outputs[dst]._s))
@@ -104,8 +103,7 @@ def scatter(
     here = group.rank() == src
     if target.comm.overrides("scatter"):
         array = Buffer(group, pack(inputs)).array if here else None
-        target.comm.scatter(target.array, array, target.dtype, src, timeout)
-        target.finish()
+        target.fill(target.comm.scatter, target.array, array, target.dtype, src, timeout)
     elif here:
         for rank, t in enumerate(inputs):
             if rank != src:
@@ -114,16 +112,13 @@ def scatter(
         with no_grad():
             out.copy_(inputs[src].reshape(out._s))
     else:
-        target.comm.recv(target.array, target.dtype, src, tag, timeout)
-        target.finish()
+        target.fill(target.comm.recv, target.array, target.dtype, src, tag, timeout)
 
 
 def receive(group: ProcessGroup, tensor: Tensor, src: int | None, tag: int, timeout: float) -> int:
     """Fill a tensor with a message; the sender's rank."""
     buffer = Buffer(group, tensor, read=False)
-    sender = buffer.comm.recv(buffer.array, buffer.dtype, src, tag, timeout)
-    buffer.finish()
-    return sender
+    return buffer.fill(buffer.comm.recv, buffer.array, buffer.dtype, src, tag, timeout)
 
 
 def all_to_all(
@@ -138,8 +133,7 @@ def all_to_all(
     source, target = Buffer(group, own), Buffer(group, out, read=False)
     comm, d = target.comm, target.dtype
     if comm.overrides("all_to_all"):
-        comm.all_to_all(target.array, source.array, d, out_counts, counts, timeout)
-        target.finish()
+        target.fill(comm.all_to_all, target.array, source.array, d, out_counts, counts, timeout)
         return
     starts, out_starts = _starts(counts), _starts(out_counts)
 
@@ -156,14 +150,17 @@ def all_to_all(
         raise ValueError(
             f"rank {me} sends {counts[me]} elements to itself but expects {out_counts[me]}"
         )
-    target.write(out_starts[me], source.part(starts[me], starts[me + 1]))
-    for step in range(size):
-        partner = (step - me) % size
-        if partner != me:
-            order: tuple[Callable[[int], None], ...] = (send, recv)
-            for act in order if me < partner else order[::-1]:
-                act(partner)
-    target.finish()
+
+    def exchange() -> None:
+        target.write(out_starts[me], source.part(starts[me], starts[me + 1]))
+        for step in range(size):
+            partner = (step - me) % size
+            if partner != me:
+                order: tuple[Callable[[int], None], ...] = (send, recv)
+                for act in order if me < partner else order[::-1]:
+                    act(partner)
+
+    target.fill(exchange)
 
 
 def _starts(counts: Sequence[int]) -> list[int]:

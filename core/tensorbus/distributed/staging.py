@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.distributed.process_group import ProcessGroup
 from tensorbus.op_engine.in_place import refuse_overlap
 from tensorbus.plugin.comm import HOST, Comm
+
+T = TypeVar("T")
 
 _warned: set[tuple[str, str]] = set()
 
@@ -56,7 +59,7 @@ def _tell(comm: Comm, kind: Kind) -> None:
 
 
 class Buffer:
-    """One tensor's values in a flat array; ``finish`` brings what was written back."""
+    """One tensor's values in a flat array; ``fill`` lets a comm write them."""
 
     __slots__ = ("_host", "_packed", "array", "comm", "dtype", "kind", "tensor")
 
@@ -100,7 +103,20 @@ class Buffer:
         elif values.shape[0]:
             self.kind.copy_(self.part(start, start + values.shape[0]), values)
 
-    def finish(self) -> None:
+    def fill(self, receive: Callable[..., T], *args: Any) -> T:
+        """Let ``receive(*args)`` write the array, then write the tensor.
+
+        The write is counted whatever stops it, for part of it may be done.
+        """
+        try:
+            found = receive(*args)
+            self._finish()
+        except BaseException:
+            bump(self.tensor)
+            raise
+        return found
+
+    def _finish(self) -> None:
         """The array was written: write the tensor, where it is not the same memory."""
         refuse_overlap(self.tensor)
         if self._packed is not None and self._host:

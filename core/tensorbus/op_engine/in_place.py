@@ -9,10 +9,17 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base.dtypes import can_cast
-from tensorbus._base.errors import leaf_inplace_error, no_tensor
+from tensorbus._base.errors import is_interrupt, leaf_inplace_error, no_tensor
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD
-from tensorbus.autograd.node import AccumulateGrad, Node, follow, name_node, next_sequence
+from tensorbus.autograd.node import (
+    AccumulateGrad,
+    Node,
+    UnrecordedWrite,
+    follow,
+    name_node,
+    next_sequence,
+)
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of, recipe_of, replay, requires_grad
@@ -100,16 +107,40 @@ def assign(x: Tensor, y: Tensor) -> Tensor:
                 f"{scalar_name_of(x)}"
             )
         y = to_kind(y, k)
-    bump(x)  # first, so that no interrupt comes between a write and its count
-    k.copy_(x._a, y._a)
     n = y._e
-    if n is not None and getattr(n, "r_out", None) is y._a:
-        # What backward needs of the result now lies in x: no second copy, and a later write to x
-        # is seen.
-        n.r_out, n.c_out, n.v_out = x._a, x._c, version_of(x)
-    if n is not None or edge_of_before(x) is not None:
-        rebase(x, n)
+    bump(x)  # first, so that no interrupt comes between a write and its count
+    try:
+        k.copy_(x._a, y._a)
+        if n is not None and getattr(n, "r_out", None) is y._a:
+            # What backward needs of the result now lies in x: no second copy, and a later write
+            # to x is seen.
+            n.r_out, n.c_out, n.v_out = x._a, x._c, version_of(x)
+        if n is not None or edge_of_before(x) is not None:
+            rebase(x, n)
+    except BaseException as error:
+        stopped(x, error, n)
+        raise
     return x
+
+
+def stopped(x: Tensor, error: BaseException, *edges: Any) -> None:
+    """*error* came between a write of values with the histories *edges* and its record.
+
+    After an interrupt nobody knows what *x* holds: backward passes through it are refused.
+    """
+    if not is_interrupt(error) or not (GRAD.on or THREAD.on):
+        return
+    base = x._b
+    if base is None or base is PERMUTED:
+        base = x
+    elif not x._r:
+        return
+    sources = tuple(edge for edge in (base._e, *edges) if edge is not None)
+    if sources and type(base._e) is not AccumulateGrad:
+        n = UnrecordedWrite()
+        n.q = next_sequence()
+        n.k, n.h, n.shape, n.sources = x._k, None, x._s, sources
+        follow(base, n)
 
 
 def edge_of_before(x: Tensor) -> Any:
@@ -303,6 +334,8 @@ def fast_binary(name: str, numbers: str = "") -> Callable[..., Any]:
                 # plugin's own function nobody knows.
                 if not isinstance(getattr(k, name), np.ufunc):
                     raise
+            except OSError:  # of the handler of a signal, maybe after the write
+                raise
             except Exception:
                 if c is None:
                     self._c = None

@@ -19,8 +19,8 @@ def resize_(t: Tensor, shape: tuple[int, ...], format: Any = None) -> Tensor:
     _, offset, _ = k.layout(t._a)
     available = k.backend.storage_size(t._a, k.dtype) // k.dtype.itemsize
     if offset + size.numel() <= available:
-        t._a = k.as_strided(t._a, tuple(size), strides, offset)
-        t._b = t._b if t._b is not None else PERMUTED
+        array = k.as_strided(t._a, tuple(size), strides, offset)
+        base = t._b if t._b is not None else PERMUTED
     else:
         viewed = t._c is not None and getrefcount(t._c) > 2  # views share the version cell
         if viewed or (t._b is not None and t._b is not PERMUTED):
@@ -33,8 +33,8 @@ def resize_(t: Tensor, shape: tuple[int, ...], format: Any = None) -> Tensor:
         if kept > 0:
             old = k.as_strided(t._a, (kept,), (1,), offset)
             k.copy_(k.slice(array, 0, 0, kept, 1), old)
-        t._a = k.as_strided(array, tuple(size), strides, 0)
-        t._b = order_mark(k, t._a)
-    t._s = size
-    bump(t)
+        array = k.as_strided(array, tuple(size), strides, 0)
+        base = order_mark(k, array)
+    bump(t)  # and then no call, so that an interrupt comes before all of it or after
+    t._a, t._b, t._s = array, base, size
     return t

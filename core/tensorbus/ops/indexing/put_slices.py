@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorbus._base.errors import is_interrupt
 from tensorbus._tensor.tensor import Tensor, bump, unbump
 from tensorbus.autograd.node import Node, next_sequence, stale
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
-from tensorbus.op_engine.in_place import check_write, rebase
+from tensorbus.op_engine.in_place import check_write, rebase, stopped
 
 
 class IndexPutBackward0(Node):
@@ -60,21 +61,24 @@ def put_into(x: Tensor, dim: int, i: Tensor, src: Any, op: str, wrap: bool) -> N
         src = apart(src, x)
     i = apart(i, x)
     recording = check_write(x, src)
+    n = None
     if recording:
         n = IndexPutBackward0()
         n.e0 = edge_of(x)
         n.e1 = edge_of(src) if given else None
-    values = src._a if given else k.full((), src)
-    bump(x)
-    try:
-        k.put(x._a, dim, i._a, values, op, wrap)
-    except Exception:
-        unbump(x)
-        raise
-    if recording:
         n.q = next_sequence()
         n.k = k
         n.h = None
         n.dim, n.i, n.op_name, n.wrap = dim, i, op, wrap
         n.version = 0 if i._c is None else i._c[0]
-        rebase(x, n)
+    values = src._a if given else k.full((), src)
+    bump(x)
+    try:
+        k.put(x._a, dim, i._a, values, op, wrap)
+        if n is not None:
+            rebase(x, n)
+    except BaseException as error:
+        if not is_interrupt(error):
+            unbump(x)
+        stopped(x, error, n)
+        raise

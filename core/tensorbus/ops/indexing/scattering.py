@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tensorbus._base import dtypes
-from tensorbus._base.errors import type_error
+from tensorbus._base.errors import is_interrupt, type_error
 from tensorbus._tensor.tensor import Tensor, bump, from_array, unbump
 from tensorbus.op_engine.arguments import check_device, not_implemented
 from tensorbus.op_engine.composed import composed
@@ -170,8 +170,9 @@ def _write(x: Tensor, d: int, i: Tensor, src: Any, op: str) -> Tensor:
     bump(x)
     try:
         _scattered(x._k, target._a, d, index._a, source._a, op)
-    except Exception:
-        unbump(x)
+    except BaseException as error:
+        if not is_interrupt(error):
+            unbump(x)
         raise
     return x
 

@@ -12,7 +12,7 @@ from tensorbus.op_engine.argument_values import number_of, tensor_or_number
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.in_place import check_history, check_write, rebase, record_as
+from tensorbus.op_engine.in_place import check_history, check_write, rebase, record_as, stopped
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import converted, fitted
@@ -57,11 +57,14 @@ def write_values(self: Tensor, src: Any, name: str = "CopyBackwards") -> Tensor:
     elif y._c is not None and y._c is self._c:
         y = core("clone")(y)  # one storage: no value may be overwritten before it is read
     bump(self)
-    self._k.copy_(self._a, y._a)
-    if recording:
-        rebase(self, y._e, lost=True)
-        record_as(self, name)
-    return self
+    try:
+        self._k.copy_(self._a, y._a)
+        if recording:
+            rebase(self, y._e, lost=True)
+    except BaseException as error:
+        stopped(self, error, y._e)
+        raise
+    return record_as(self, name) if recording else self
 
 
 @public(function=False)

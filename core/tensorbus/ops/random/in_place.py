@@ -10,7 +10,7 @@ from tensorbus._tensor.tensor import Tensor, bump
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.op_engine.argument_forms import mixed_error
 from tensorbus.op_engine.arguments import not_implemented, whole_number
-from tensorbus.op_engine.in_place import check_write, rebase, record_as
+from tensorbus.op_engine.in_place import check_write, rebase, record_as, stopped
 from tensorbus.op_engine.public import public
 from tensorbus.ops.random.choices import draw_bernoulli
 from tensorbus.ops.random.random import (
@@ -27,11 +27,14 @@ from tensorbus.random import Generator
 def _write(name: str, t: Tensor, array: Any) -> Tensor:
     recorded = check_write(t)
     bump(t)
-    t._k.copy_(t._a, array)
-    if recorded:
-        rebase(t, None)
-        record_as(t, name)
-    return t
+    try:
+        t._k.copy_(t._a, array)
+        if recorded:
+            rebase(t, None)
+    except BaseException as error:
+        stopped(t, error)
+        raise
+    return record_as(t, name) if recorded else t
 
 
 def _from(function: str, keywords: dict[str, Any], given: Any) -> Any:

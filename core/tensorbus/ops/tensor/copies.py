@@ -115,9 +115,11 @@ def _set_data(self: Tensor, value: Tensor) -> None:
         raise RuntimeError(
             "data set to a tensor that requires gradients must be floating point or complex dtype"
         )
-    self._a, self._k, self._s = value._a, value._k, value._s
-    self._b = None if value._k.is_contiguous(value._a) else PERMUTED
-    if class_of(self._e) is AccumulateGrad:
+    base = None if value._k.is_contiguous(value._a) else PERMUTED
+    leaf = class_of(self._e) is AccumulateGrad
+    # No call from here on, so that an interrupt comes before all of it or after.
+    self._a, self._k, self._s, self._b = value._a, value._k, value._s, base
+    if leaf:
         self._e.k = value._k
 
 

@@ -78,9 +78,9 @@ def set_(
         strides = tuple(stride) if stride is not None else contiguous_strides(shape)
         made = storages.tensor_from_storage(source, self._k.dtype, storage_offset, shape, strides)
     check_inference(self)
+    bump(self)  # and then no call, so that an interrupt comes before all of it or after
     self._a, self._k, self._s = made._a, made._k, made._s
     self._b = None if made._b is None else PERMUTED
-    bump(self)
     return self
 
 

@@ -11,7 +11,7 @@ from tensorbus.autograd.grad_mode import inference_mode
 from tensorbus.autograd.node import AccumulateGrad, follow
 from tensorbus.op_engine.argument_checks import checked
 from tensorbus.op_engine.history import RESHAPED
-from tensorbus.op_engine.in_place import check_history, record_as
+from tensorbus.op_engine.in_place import check_history, record_as, stopped
 from tensorbus.op_engine.public import FUNCTIONS, METHODS
 from tensorbus.ops.views.dimension_order import t, transpose
 from tensorbus.ops.views.shape import squeeze, unsqueeze
@@ -21,18 +21,21 @@ from tensorbus.ops.views.strided import as_strided
 def _become(self: Tensor, view: Tensor) -> Tensor:
     """Give a tensor the shape, the layout and the history of a view of it."""
     own = self._b is None or self._b is PERMUTED
-    self._a, self._s = view._a, view._s
-    if type(self._e) is not AccumulateGrad:
-        follow(self, view._e)
-    if own:
-        self._b = None if self._k.is_contiguous(self._a) else PERMUTED
-        if self._c is not None:
-            self._r = RESHAPED
-    else:
-        self._b, self._r = view._b, view._r
+    shared = self._c is not None
     bump(self)
-    if not own:
-        self._v = getattr(view, "_v", 0)
+    try:
+        self._a, self._s = view._a, view._s
+        if type(self._e) is not AccumulateGrad:
+            follow(self, view._e)
+        if own:
+            self._b = None if self._k.is_contiguous(self._a) else PERMUTED
+            if shared:
+                self._r = RESHAPED
+        else:
+            self._b, self._r, self._v = view._b, view._r, getattr(view, "_v", 0)
+    except BaseException as error:
+        stopped(self, error, view._e)
+        raise
     return self
 
 
