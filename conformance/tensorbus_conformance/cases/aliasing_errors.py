@@ -52,6 +52,15 @@ def _saved(write: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return program
 
 
+def _accumulated(x: Any) -> None:
+    """A gradient that a product keeps grows in the next backward pass."""
+    _leaf(x)
+    (x * 2).sum().backward()
+    kept = (_leaf(x.detach().clone()) * x.grad).sum()
+    (x * 2).sum().backward()
+    kept.backward()
+
+
 def _saved_result(x: Any) -> None:
     y = _leaf(x).exp()
     y[0].mul_(2)
@@ -102,6 +111,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "expanded-scatter": (
         lambda x: x[0].expand(2, 3).scatter_(0, on(x, [[0, 0, 0]]), 1.0), TWICE),
     "windows-of-nothing": (lambda x: x.as_strided((2, 3), (0, 1)).add_(1), TWICE),
+    "saved-gradient": (_accumulated, STALE),
     "saved-add": (_saved(lambda y: y.add_(1)), STALE),
     "saved-view": (_saved(lambda y: y[0].add_(1)), STALE),
     "saved-fill": (_saved(lambda y: y[1:].fill_(0)), STALE),

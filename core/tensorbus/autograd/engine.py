@@ -229,9 +229,8 @@ def _accumulate(
         if before._e is not None:
             leaf._g = from_array(k.add(before._a, g), k)
         else:
-            if before._c is not None:
-                check_inference(before)
-                bump(before)
+            check_inference(before)
+            bump(before)
             k.add(before._a, g, out=before._a)
     if hooked:
         after_accumulation(edge, leaf, g, create_graph)
