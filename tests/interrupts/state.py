@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorbus as torch
 from tensorbus._base import modes
-from tensorbus._device import defaults
+from tensorbus._device import entered
 from tensorbus._dispatch import fallback, kinds
 from tensorbus.autograd import early, grad_mode
 from tensorbus.op_engine import override
@@ -21,7 +21,7 @@ def state() -> dict[str, Any]:
         "inference": (modes.RARE.on, modes.RARE.inference, modes.this_thread.inference),
         "subclasses": (override.SUBCLASSES.on, override._local.off),
         "default dtype": torch.get_default_dtype(),
-        "default device": (str(torch.get_default_device()), defaults.local.stack),
+        "default device": (str(torch.get_default_device()), entered.local.leave.__name__),
         "current devices": dict(kinds._current),
         "fallback": (fallback.get_fallback(), torch.fallback_counts()),
         "seed": torch.initial_seed(),

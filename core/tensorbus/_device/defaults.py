@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import functools
-import threading
 from typing import Any
 
 from tensorbus import discovery
 from tensorbus._device.device import device as Device
-
-
-class _Defaults(threading.local):
-    device: Any = None
-    stack: tuple[Any, ...] = ()
-
-
-local = _Defaults()
+from tensorbus._device.entered import local
 
 
 def get_default_device() -> Device:

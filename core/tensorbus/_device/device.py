@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorbus import discovery
+from tensorbus._device.entered import enter, leave
 
 _interned: dict[tuple[str, int | None], device] = {}
 
@@ -66,18 +67,16 @@ class device:
     def __reduce__(self) -> Any:
         return device, (self.type, self.index)
 
-    # Neither of the two calls anything, so that an interrupt comes before all of it or after.
     def __enter__(self) -> device:
-        from tensorbus._device.defaults import local
-
-        local.stack = (*local.stack, local.device)
-        local.device = self
+        enter(self)
         return self
 
-    def __exit__(self, *_: Any) -> None:
-        from tensorbus._device.defaults import local
+    if TYPE_CHECKING:
 
-        local.device, local.stack = local.stack[-1], local.stack[:-1]
+        def __exit__(self, *_: object) -> None: ...
+
+    else:
+        __exit__ = leave
 
 
 def _accelerator(index: int) -> device:
