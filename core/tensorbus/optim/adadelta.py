@@ -65,9 +65,11 @@ class Adadelta(Optimizer):
         for param, grad in self._gradients(group, group["weight_decay"]):
             state = self.state[param]
             if not state:
-                state["step"] = new_step()
-                state["square_avg"] = tensorbus.zeros_like(param)
-                state["acc_delta"] = tensorbus.zeros_like(param)
+                state.update(
+                    step=new_step(),
+                    square_avg=tensorbus.zeros_like(param),
+                    acc_delta=tensorbus.zeros_like(param),
+                )
             count_step(state)
             square, moved = state["square_avg"], state["acc_delta"]
             add_product_(square.mul_(rho), grad, grad, 1 - rho)

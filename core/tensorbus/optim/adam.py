@@ -101,8 +101,7 @@ class Adam(Optimizer):
 
 
 def _start(state: dict[str, Any], param: Tensor, amsgrad: bool) -> None:
-    state["step"] = new_step()
-    state["exp_avg"] = tensorbus.zeros_like(param)
-    state["exp_avg_sq"] = tensorbus.zeros_like(param)
+    names = ["exp_avg", "exp_avg_sq"]
     if amsgrad:
-        state["max_exp_avg_sq"] = tensorbus.zeros_like(param)
+        names.append("max_exp_avg_sq")
+    state.update(step=new_step(), **{name: tensorbus.zeros_like(param) for name in names})

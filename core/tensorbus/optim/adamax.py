@@ -66,9 +66,11 @@ class Adamax(Optimizer):
         for param, grad in self._gradients(group, group["weight_decay"]):
             state = self.state[param]
             if not state:
-                state["step"] = new_step()
-                state["exp_avg"] = tensorbus.zeros_like(param)
-                state["exp_inf"] = tensorbus.zeros_like(param)
+                state.update(
+                    step=new_step(),
+                    exp_avg=tensorbus.zeros_like(param),
+                    exp_inf=tensorbus.zeros_like(param),
+                )
             steps = count_step(state)
             mean = state["exp_avg"].mul_(beta1).add_(grad, alpha=1 - beta1)
             largest = tensorbus.maximum(state["exp_inf"].mul_(beta2), grad.abs().add_(eps))

@@ -64,10 +64,12 @@ class ASGD(Optimizer):
         for param, grad in self._gradients(group, group["weight_decay"]):
             state = self.state[param]
             if not state:
-                state["step"] = new_step()
-                state["eta"] = new_coefficient(param, lr)
-                state["mu"] = new_coefficient(param, 1.0)
-                state["ax"] = tensorbus.zeros_like(param)
+                state.update(
+                    step=new_step(),
+                    eta=new_coefficient(param, lr),
+                    mu=new_coefficient(param, 1.0),
+                    ax=tensorbus.zeros_like(param),
+                )
             steps = count_step(state)
             eta, mu = state["eta"].item(), state["mu"].item()
             param.mul_(1 - lambd * eta).add_(grad, alpha=-eta)

@@ -130,7 +130,7 @@ class LBFGS(Optimizer):
 
     def _direction(self, state: dict[str, Any], grad: Tensor) -> Tensor:
         """Minus the estimated inverse Hessian times the gradient, by the two-loop recursion."""
-        if state["n_iter"] == 1:
+        if "t" not in state:  # the first iteration, or an interrupt came in it
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
             return grad.neg()
         changes, steps, inverses = state["old_dirs"], state["old_stps"], state["ro"]

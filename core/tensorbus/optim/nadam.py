@@ -70,10 +70,12 @@ class NAdam(Optimizer):
         for param, grad in self._gradients(group, 0.0 if decoupled else decay):
             state = self.state[param]
             if not state:
-                state["step"] = new_step()
-                state["mu_product"] = new_coefficient(param, 1.0)
-                state["exp_avg"] = tensorbus.zeros_like(param)
-                state["exp_avg_sq"] = tensorbus.zeros_like(param)
+                state.update(
+                    step=new_step(),
+                    mu_product=new_coefficient(param, 1.0),
+                    exp_avg=tensorbus.zeros_like(param),
+                    exp_avg_sq=tensorbus.zeros_like(param),
+                )
             steps = count_step(state)
             if decoupled and decay:
                 param.mul_(1 - lr * decay)

@@ -63,9 +63,11 @@ class RAdam(Optimizer):
         for param, grad in self._gradients(group, 0.0 if decoupled else decay):
             state = self.state[param]
             if not state:
-                state["step"] = new_step()
-                state["exp_avg"] = tensorbus.zeros_like(param)
-                state["exp_avg_sq"] = tensorbus.zeros_like(param)
+                state.update(
+                    step=new_step(),
+                    exp_avg=tensorbus.zeros_like(param),
+                    exp_avg_sq=tensorbus.zeros_like(param),
+                )
             steps = count_step(state)
             if decoupled and decay:
                 param.mul_(1 - lr * decay)

@@ -72,12 +72,13 @@ class RMSprop(Optimizer):
         for param, grad in self._gradients(group, group["weight_decay"]):
             state = self.state[param]
             if not state:
-                state["step"] = new_step()
-                state["square_avg"] = tensorbus.zeros_like(param)
+                names = ["square_avg"]
                 if momentum > 0:
-                    state["momentum_buffer"] = tensorbus.zeros_like(param)
+                    names.append("momentum_buffer")
                 if centered:
-                    state["grad_avg"] = tensorbus.zeros_like(param)
+                    names.append("grad_avg")
+                zeros = {name: tensorbus.zeros_like(param) for name in names}
+                state.update(step=new_step(), **zeros)
             count_step(state)
             variance = add_product_(state["square_avg"].mul_(alpha), grad, grad, 1 - alpha)
             if centered:

@@ -60,9 +60,11 @@ class Rprop(Optimizer):
         for param, grad in self._gradients(group):
             state = self.state[param]
             if not state:
-                state["step"] = new_step()
-                state["prev"] = tensorbus.zeros_like(param)
-                state["step_size"] = tensorbus.full_like(grad, float(group["lr"]))
+                state.update(
+                    step=new_step(),
+                    prev=tensorbus.zeros_like(param),
+                    step_size=tensorbus.full_like(grad, float(group["lr"])),
+                )
             count_step(state)
             agreement = grad * state["prev"]
             turned, kept = agreement < 0, agreement > 0
