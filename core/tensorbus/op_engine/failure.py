@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorbus import discovery
 from tensorbus._base.dtype_names import scalar_name
+from tensorbus._base.errors import is_interrupt
 from tensorbus._base.float_warnings import silence
 from tensorbus._base.size import MAX_RANK, check_numel, check_rank
 from tensorbus._dispatch.memory import check_memory
@@ -31,6 +32,8 @@ def failed(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
 
 
 def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
+    if is_interrupt(error):
+        raise error
     if isinstance(error, WrongDomain):
         if row.outside is not None:
             return row.outside(*arguments)

@@ -87,6 +87,8 @@ def _make_other_getitem() -> Any:
                 return _any_getitem(self, index)
             try:
                 r = self._k.fast_select(self._a, 0, at)
+            except OSError:  # of the handler of a signal
+                raise
             except Exception:
                 return _any_getitem(self, index)
         elif t is tuple and self._e is None and not RARE.on:

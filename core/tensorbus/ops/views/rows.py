@@ -196,6 +196,8 @@ def _windows_backward(F: Any, g: Any, shape: Shape, dim: int, size: int, step: i
 def _reshape(F: Any, x: Any, shape: Shape) -> Any:
     try:
         return F.view(x, shape)
+    except OSError:  # of the handler of a signal
+        raise
     except Exception:  # no view of that shape: a backend says so in its own way
         return F.view(F.contiguous(x), shape)
 
