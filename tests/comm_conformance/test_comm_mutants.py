@@ -57,7 +57,7 @@ def test_none_of_these_cases_fails_for_a_healthy_one():
 @pytest.mark.parametrize(
     ("name", "ranks", "case", "timeout", "text"),
     [
-        ("LeaksAPort", 2, "C0/close/any/frees-everything", 2, "open files before"),
+        ("LeaksAPort", 2, "C0/close/any/frees-everything", 10, "open files before"),
         ("SwallowsALostPeer", 2, "C2/kill/any/comm-all_reduce", 10, "raised nothing"),
         ("DropsWhatADeadRankSent", 3, "C2/kill/any/after-its-last-send", 10, "DistBackendError"),
         ("ComparesSizesAlone", 2, "C2/disagree/any/all_reduce-dtype-10", 10, "raised nothing"),
@@ -70,7 +70,7 @@ def test_a_named_case_catches_it_in_processes(name, ranks, case, timeout, text):
 
 
 def test_a_comm_that_hangs_is_ended_and_not_tried_for_long():
-    report = run_comm(mutant("Hangs"), 2, pattern="C1/all_reduce/*int16/*", timeout=1.5)
+    report = run_comm(mutant("Hangs"), 2, pattern="C1/all_reduce/*int16/*", timeout=3)
     outcomes = [(r.id.split("/")[3], r.outcome) for r in report.results]
     assert outcomes[:2] == [("sum-0", "pass"), ("sum-1", "pass")]
     assert [o for _, o in outcomes[2:]] == ["crash"] * 3 + ["blocked"] * (len(outcomes) - 5)

@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import itertools
 import json
+import multiprocessing.util
 import os
 import re
 import signal
@@ -225,6 +226,7 @@ def test_what_the_pages_show_runs():
 
 # -- nothing is left behind ------------------------------------------------------------------
 def test_nothing_of_a_run_is_left(tmp_path, monkeypatch):
+    multiprocessing.util.get_temp_dir()  # made once in a process, and there until its end
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     run_comm("tcp", 2, pattern="C2/kill/any/comm-recv,C1/barrier/any/often")
     assert list(tmp_path.iterdir()) == []

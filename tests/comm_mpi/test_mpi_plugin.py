@@ -116,7 +116,7 @@ def test_the_launcher_of_another_library_is_told(mpiexec):
     env |= {f"{mine}_RANK": "0", f"{mine}_SIZE": "2"}
     program = "import tensorbus.distributed as dist; dist.init_process_group(timeout=20)"
     done = subprocess.run(
-        [sys.executable, "-c", program], env=env, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program], env=env, capture_output=True, text=True, timeout=240
     )
     assert done.returncode != 0
     assert "rank 0 of 2 is rank 0 of 1 for" in done.stderr, done.stderr

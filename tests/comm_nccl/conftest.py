@@ -365,10 +365,10 @@ def ranks(library):
     """
     count = itertools.count()
 
-    def run(fn, n=2, errors=False, timeout=10.0, present=None, devices=None):
+    def run(fn, n=2, errors=False, timeout=60.0, present=None, devices=None):
         from tensorbus_comm_nccl.comm import NcclComm
 
-        store, job = HashStore(20.0), next(count)
+        store, job = HashStore(60.0), next(count)
         results = [None] * n
 
         def rank(number):
@@ -388,7 +388,7 @@ def ranks(library):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(120)
             assert not thread.is_alive(), "a rank hangs"
         store.close()
         for result in results:

@@ -30,7 +30,7 @@ def run(*words: object) -> list[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     return sorted(line for line in done.stdout.splitlines() if line)

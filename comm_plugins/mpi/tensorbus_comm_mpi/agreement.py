@@ -13,7 +13,7 @@ from tensorbus.plugin.calls import Call, disagreement
 from tensorbus.plugin.wire import Deadline
 from tensorbus_comm_mpi.progress import Failed, Progress, test
 
-_PATIENCE = 1.0
+_PATIENCE = 5.0
 """Seconds for the words of the others, where MPI failed first."""
 
 

@@ -23,7 +23,7 @@ from tensorbus_conformance.comms.setting import Setting
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.trial import Unsupported
 
-MEETING = 45.0
+MEETING = 150.0
 """Seconds for all ranks to come: a busy machine starts them slowly."""
 
 
@@ -245,7 +245,7 @@ class Rank:
         monitor = self.world._world.monitor
         return monitor is not None and monitor.has_told(rank)
 
-    def survive(self, call: Callable[[], Any], limit: float = 3.0) -> None:
+    def survive(self, call: Callable[[], Any], limit: float = 8.0) -> None:
         """Repeat a call, in which a fault will happen, until it raises; report what and when.
 
         No call may begin later than *limit* seconds after the first: the fault is known by then.

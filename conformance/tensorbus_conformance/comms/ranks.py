@@ -26,9 +26,9 @@ from tensorbus_conformance.comms import serve
 from tensorbus_conformance.comms.case import CommCase, Fault
 from tensorbus_conformance.comms.setting import Setting
 
-START = 60.0
+START = 180.0
 """Seconds that starting processes may take, and their meeting."""
-APART = 20.0
+APART = 30.0
 """Seconds that a case with a fault may take at least: ranks ask each other who it was."""
 GRACE = 1.5
 """Seconds for the other ranks when one has failed."""
@@ -260,7 +260,7 @@ class Ranks:
             os.kill(self._pids[victim], number)
 
     # -- ending ------------------------------------------------------------------------------
-    def end(self, well: bool = True, timeout: float = 10.0) -> str:
+    def end(self, well: bool = True, timeout: float = 60.0) -> str:
         """Let the ranks leave; what they did wrong, or nothing.
 
         Where not *well* their exit codes do not count.

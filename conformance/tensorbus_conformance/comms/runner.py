@@ -311,7 +311,7 @@ def _judged_fault(
     rest = [n for n in range(size) if n != victim]
     if ranks.target.launcher is not None and any(replies[n].ended for n in rest):
         # Its launcher ends the job when a rank dies: few are left who could report it.
-        if not ranks.all_ended(10.0):
+        if not ranks.all_ended(60.0):
             return FAIL, "the job's launcher ended some ranks and not all"
         bad = {n: replies[n].message for n in rest if replies[n].outcome == FAIL}
         return (FAIL, _each(bad)) if bad else (PASS, "")

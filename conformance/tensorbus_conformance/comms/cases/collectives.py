@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 
 import numpy as np
 
+import tensorbus.distributed as dist
 from tensorbus.plugin import dtype
 from tensorbus_conformance import formats
 from tensorbus_conformance.comms import values
@@ -59,17 +61,32 @@ def _all_gather(d: dtype, n: int) -> Check:
     return check
 
 
+_TURNS = 3
+
+
 def _barrier(rank: Rank) -> None:
+    """One rank in turn comes when all others are there, and waits whether one of them goes on."""
+    label = f"{rank.setting.label}/{rank.case}"
     rank.sync()
-    for _ in range(3):
-        time.sleep(0.04 * ((rank.rank + 1) % rank.size))
+    for turn in range(_TURNS):
+        here, gone = f"{label}/here/{turn}", f"{label}/gone/{turn}"
+        late = turn % rank.size == rank.rank
+        if not late:
+            if rank.store.add(here, 1) == rank.size - 1:
+                rank.store.set(f"{here}/all", "1")
+        elif rank.size > 1:
+            rank.store.wait([f"{here}/all"], rank.timeout)
+            with contextlib.suppress(dist.DistStoreError):
+                rank.store.wait([gone], 0.3)
         rank.reported.setdefault("came", []).append(time.monotonic())
         rank.comm.barrier(rank.timeout)
         rank.reported.setdefault("left", []).append(time.monotonic())
+        if not late:
+            rank.store.set(gone, "1")
 
 
 def _nobody_early(accounts: Accounts) -> None:
-    for turn in range(3):
+    for turn in range(_TURNS):
         came = [a["came"][turn] for a in accounts]
         left = [a["left"][turn] for a in accounts]
         if min(left) < max(came):

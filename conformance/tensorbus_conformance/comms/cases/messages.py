@@ -186,7 +186,9 @@ def _late(rank: Rank) -> None:
             CommTimeout, partial(comm.recv, out, _NUMBER, src, 4, 0.3), "a receive in vain"
         )
         seconds = time.monotonic() - begun
-        rank.expect(0.2 < seconds < 5, f"a time-out of 0.3 seconds came after {seconds:.2f}")
+        rank.expect(
+            0.2 < seconds < rank.timeout, f"a time-out of 0.3 seconds came after {seconds:.2f}"
+        )
         if isinstance(error, CommTimeout) and src is not None:
             rank.expect(error.ranks == (before,), f"it names the ranks {error.ranks}")
     rank.sync()
