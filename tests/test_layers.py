@@ -27,7 +27,7 @@ LAYERS = (
     (
         "*",
         "autograd.functional",
-        "autograd.functional_checks",
+        "autograd.strict_mode",
     ),  # nn, optim, distributed and the rest, which use the public names
 )
 """From the lowest to the highest, each by the rooms or modules that it holds."""

@@ -21,6 +21,7 @@ from tensorbus.op_engine.public import METHODS, Lazy
 MODULES = (
     "tensorbus",
     "tensorbus.autograd",
+    "tensorbus.autograd.functional",
     "tensorbus.distributed",
     "tensorbus.distributed.algorithms",
     "tensorbus.distributed.optim",
@@ -36,6 +37,7 @@ MODULES = (
     "tensorbus.optim.lr_scheduler",
     "tensorbus.plugin",
     "tensorbus.serialization",
+    "tensorbus.testing",
     "tensorbus.utils.data",
 )
 

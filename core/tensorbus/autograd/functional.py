@@ -16,7 +16,8 @@ from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.page import show_pages
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd import api
-from tensorbus.autograd.functional_checks import (
+from tensorbus.autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
+from tensorbus.autograd.strict_mode import (
     STRICT,
     Tensors,
     check_strategy,
@@ -33,7 +34,6 @@ from tensorbus.autograd.functional_checks import (
     tuple_of,
     vector,
 )
-from tensorbus.autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 from tensorbus.ops.creation.factories import zeros_like
 from tensorbus.ops.joining.joining import stack
 
