@@ -21,13 +21,9 @@ def broadcast_error(a: int, b: int, dim: int) -> RuntimeError:
     )
 
 
-def dim_error(dim: int, rank: int) -> IndexError | ValueError:
+def dim_error(dim: int, rank: int) -> IndexError:
     """A dimension that the tensor does not have."""
     rank = max(rank, 1)
-    if not -(1 << 63) <= dim < 1 << 63:
-        return ValueError(
-            f"Overflow when unpacking long long: dimension {dim} has more than 64 bits"
-        )
     return IndexError(
         f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})"
     )

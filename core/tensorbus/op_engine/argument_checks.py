@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, Union
 
 from tensorbus._base import dtypes
@@ -18,9 +18,8 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_forms import form_lines, form_names, mixed_error, with_lists
 from tensorbus.op_engine.argument_values import (
     as_float,
-    as_int,
     as_number,
-    bool_or_ints,
+    check_bits_of,
     check_many,
     checker,
     dtype_of,
@@ -29,6 +28,7 @@ from tensorbus.op_engine.argument_values import (
     none,
     operand,
     tensors_of,
+    whole,
 )
 
 _T = TypeVar("_T")
@@ -43,12 +43,8 @@ _SIZES = frozenset([
 """The ints that PyTorch also takes from tensors and arrays of one element, of any rank."""
 _TENSORS = frozenset(["matrices", "tensors"])
 """Any number of tensors: one by one, or as one sequence."""
-_NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
+_NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",)}
 """NumPy's argument names, which PyTorch takes too."""
-_INTS = frozenset(["int", "Sequence[int]", "int | Sequence[int]", "int | Tensor"])
-"""The annotations of integers, of which none may have more than 64 bits."""
-_PLACES = frozenset(["dim", "dim0", "dim1", "end", "index", "length", "start", "step"])
-"""The ints that are looked up in a shape: those beyond 64 bits make the function itself fail."""
 _OWN = frozenset(["inplace", "return_indices", "size_average", "reduce", "reduction"])
 """Arguments that a function looks at itself: flags of which the truth counts, names it lists."""
 
@@ -85,10 +81,40 @@ def checked(
     return Late(f, (lambda: _written(f, name, method, forms)) if write else None)
 
 
+def also_named(**names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let arguments of a function be given under the names, too, that PyTorch's overloads have.
+
+    Several names of one argument stand side by side: ``sections="sections indices"``.
+    """
+
+    def mark(f: Callable[..., Any]) -> Callable[..., Any]:
+        f.other_names = {name: more.split() for name, more in names.items()}  # type: ignore[attr-defined]
+        return f
+
+    return mark
+
+
+def either(
+    argument: str, cls: type, other: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a value of class *cls* at the position of an argument, alone, be the keyword *other*."""
+
+    def mark(f: Callable[..., Any]) -> Callable[..., Any]:
+        f.either = argument, cls, other  # type: ignore[attr-defined]
+        return f
+
+    return mark
+
+
+def _other_names(f: Callable[..., Any]) -> dict[str, Sequence[str]]:
+    return {**_NUMPY_NAMES, **getattr(f, "other_names", {})}
+
+
 def asks(f: Callable[..., Any], method: bool) -> bool:
     """Whether there is anything to check, or to rename, in the arguments of a function."""
     notes = [(n, _parts(str(a))[0]) for n, a in f.__annotations__.items() if n != "return"]
-    return any(note in _CHECKS or n in _NUMPY_NAMES or n in _TENSORS for n, note in notes[method:])
+    names = _other_names(f)
+    return any(note in _CHECKS or n in names or n in _TENSORS for n, note in notes[method:])
 
 
 def _parts(annotation: str) -> tuple[str, bool]:
@@ -117,15 +143,17 @@ def _written(
     unset = set(form_names(forms))
     unset.update(p.name for p in parameters if str(p.annotation).startswith("Given["))
     stars = [p for p in parameters if p.kind is p.VAR_POSITIONAL]
-    renamed = {} if stars else {p.name: p.name in _NUMPY_NAMES for p in parameters}
+    renamed = {} if stars else _other_names(f)
     positional: list[str] = []
     keywords: list[str] = []
     passed: list[str] = []
     factors, without_factors = getattr(f, "older_form", ((), None))
     renames = _unfactored(parameters, factors, name, method)
+    shared, shared_by, alone = getattr(f, "either", ("", None, ""))
     lines: list[str] = []
+    others: list[str] = []
     namespace: dict[str, Any] = {"function": f, "Tensor": Tensor, "unset": _UNSET}
-    namespace["dtype"] = dtypes.dtype
+    namespace.update(dtype=dtypes.dtype, shared_by=shared_by)
     late = False  # whether what follows has a default value, so that this has to have one
     for position, p in enumerate(parameters, 1 - method):
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
@@ -136,14 +164,27 @@ def _written(
         named = p.kind is p.KEYWORD_ONLY
         passed.append(f"{p.name}={p.name}" if named or p.name in lists else p.name)
         required = p.default is p.empty
-        late = late or renamed.get(p.name, False)
+        late = late or p.name in renamed
         if late or not required:
             left_out = required or p.name in unset
             namespace[f"default_{p.name}"] = _UNSET if left_out else p.default
         text = f"{p.name}=default_{p.name}" if late or not required else p.name
-        (keywords if named else positional).append(text)
-        if renamed.get(p.name):
-            theirs = _NUMPY_NAMES[p.name]
+        (keywords if named or p.name == shared else positional).append(text)
+        if p.name == shared:
+            p = p.replace(annotation=str(p.annotation).replace(f" | {shared_by.__name__}", ""))
+            positional.append("_first=unset")
+            free = " and ".join(f"{n} is unset" for n in form_names(forms) if n != "out")
+            renames += [
+                "    if _first is not unset:",
+                f"        if isinstance(_first, shared_by) and {free}:",
+                f"            {alone} = _first",
+                f"        elif {shared} is not unset:",
+                f"            twice({name!r}, {shared!r})",
+                "        else:",
+                f"            {shared} = _first",
+            ]
+        for theirs in renamed.get(p.name, ()):
+            others.append(theirs)
             renames += [
                 f"    if {theirs} is not unset:",
                 f"        if {p.name} is not default_{p.name}:",
@@ -154,7 +195,7 @@ def _written(
             renames += [f"    if {p.name} is unset:", f"        missing({name!r}, {p.name!r})"]
         if not position and str(p.annotation) == "Any":  # takes numbers too, but not as a method
             lines += [f"    if not isinstance({p.name}, Tensor):"]
-            lines += [f"        explain({name!r}, {p.name}, ())"]
+            lines += [f"        raise no_tensor({name!r}, {p.name})"]
         # The tensor of a method is one.
         check = _check_text(p, name, None if named else position) if position else []
         if p.name in unset:
@@ -165,15 +206,20 @@ def _written(
     if forms:
         renames += form_lines(name, forms)
         keywords += ["out=unset"] * ("out" in unset)
-    keywords += [f"{_NUMPY_NAMES[n]}=unset" for n, both in renamed.items() if both]
+    keywords += [f"{name}=unset" for name in others]
     star = [f"*{p.name}" for p in stars] or ["*more"] * bool(factors) or ["*"] * bool(keywords)
     rest = [f"**{p.name}" for p in parameters if p.kind is p.VAR_KEYWORD]
     head = ", ".join([*positional, *star, *keywords, *rest])
+    if ints := [p.name for p in parameters if _parts(str(p.annotation))[0] in _INTS]:
+        # All types are right before the bits count.
+        bits = f"        check_bits_of({', '.join(ints)})"
+        lines = ["    rare = False", *lines, "    if rare:", bits]
     lines += _call_text(", ".join(passed), parameters, name, method)
     source = "\n".join([f"def made({head}):", *renames, *lines])
     namespace.update({f"check_{k}": v for k, v in _CHECKERS.items()})
     namespace.update(missing=_missing, twice=_twice, mixed=_mixed, check_many=check_many)
-    namespace.update(without_factors=without_factors, explain=explain)
+    namespace.update(check_bits_of=check_bits_of)
+    namespace.update(without_factors=without_factors, no_tensor=no_tensor)
     exec(compile(source, f"<arguments of {name}>", "exec"), namespace)
     made: Callable[..., Any] = functools.wraps(f)(namespace["made"])
     made.__name__ = made.__qualname__ = name  # in errors; the function may be a method too
@@ -198,39 +244,17 @@ def _unfactored(
 def _call_text(
     passed: str, parameters: list[inspect.Parameter], function: str, method: bool
 ) -> list[str]:
-    """The lines that call the function; what it raises may come of arguments not yet looked at."""
-    ints = [p.name for p in parameters if _parts(str(p.annotation))[0] in _INTS]
-    if not ints and not method:
+    """The lines that call the function; a method fails where it is called on no tensor."""
+    if not method:
         return [f"    return function({passed})"]
-    tensor = parameters[0].name if method else "unset"
-    given = "".join(f"({n!r}, {n}), " for n in ints)
+    tensor = parameters[0].name
     return [
         f"    try: return function({passed})",
         "    except Exception:",
-        f"        explain({function!r}, {tensor}, ({given}))",
+        f"        if not isinstance({tensor}, Tensor):",
+        f"            raise no_tensor({function!r}, {tensor}) from None",
         "        raise",
     ]
-
-
-def explain(function: str, tensor: Any, ints: tuple[tuple[str, Any], ...]) -> None:
-    """The user's error where a method was called on no tensor, or an int is beyond 64 bits."""
-    if tensor is not _UNSET and not isinstance(tensor, Tensor):
-        raise no_tensor(function, tensor) from None
-    for argument, value in ints:
-        if isinstance(value, (tuple, list)):
-            check_words(function, argument, value)
-        elif type(value) is int and not -(1 << 63) <= value < 1 << 63:
-            raise ValueError("Overflow when unpacking long long") from None
-
-
-def check_words(function: str, argument: str, values: Any) -> None:
-    """TypeError for an integer in a sequence that has more than 64 bits."""
-    for at, value in enumerate(values):
-        if type(value) is int and not -(1 << 63) <= value < 1 << 63:
-            raise TypeError(
-                f"{function}(): argument '{argument}' must be tuple of ints of 64 bits, but it has "
-                f"{value} at pos {at}"
-            ) from None
 
 
 def _check_text(p: inspect.Parameter, function: str, position: int | None) -> list[str]:
@@ -242,12 +266,11 @@ def _check_text(p: inspect.Parameter, function: str, position: int | None) -> li
     common, check = _CHECKS[note]
     if note == "int" and p.name in _SIZES:
         check = "size"
-    if note == "int" and p.name not in _PLACES:
-        common += f" and {-(2**63)} <= {{0}} < {2**63}"
     allowed = [f"{p.name} is None"] * none + [common.format(p.name)]
     return [
         f"    if not ({' or '.join(allowed)}):",
         f"        {p.name} = check_{check}({p.name}, {function!r}, {p.name!r}, {position})",
+        *["        rare = True"] * (common.startswith(_INT)),
     ]
 
 
@@ -263,18 +286,21 @@ def _mixed(function: str, /, **arguments: Any) -> None:
     raise mixed_error(function, {n: v for n, v in arguments.items() if v is not _UNSET})
 
 
+_INT = f"type({{0}}) is int and {1 - 2**30} <= {{0}} < {2**30}"
+"""The common integers, which Python compares fast; the rest may have more than 64 bits."""
+_INTS = frozenset(["int", "int | Sequence[int]", "int | Tensor"])
+"""The annotations of integers, of which none may have more than 64 bits."""
 _CHECKS = {
     "Tensor": ("isinstance({}, Tensor)", "tensor"),
     "Sequence[Tensor]": ("False", "tensors"),
     "bool": ("{0} is True or {0} is False", "bool"),
-    "int": ("type({0}) is int", "int"),
+    "int": (_INT, "int"),
     "float": ("type({}) is float", "float"),
     "complex": ("type({0}) is float or type({0}) is int", "number"),
     "str": ("isinstance({}, str)", "str"),
     "Sequence[int]": ("False", "ints"),
-    "int | Sequence[int]": ("type({}) is int", "int_or_ints"),
-    "int | Tensor": ("type({0}) is int or isinstance({0}, Tensor)", "int"),
-    "bool | int | Sequence[int]": ("type({}) is int", "bool_or_ints"),
+    "int | Sequence[int]": (_INT, "int_or_ints"),
+    "int | Tensor": (f"{_INT} or isinstance({{0}}, Tensor)", "int"),
     "Tensor | complex": (
         "isinstance({0}, Tensor) or type({0}) is float or type({0}) is int",
         "operand",
@@ -287,11 +313,10 @@ _CHECKERS = {
     "tensor": checker("Tensor", none),
     "tensors": tensors_of,
     "bool": checker("bool", none),
-    "int": checker("int", as_int),
-    "size": checker("int", lambda value: as_int(value, any_rank=True)),
+    "int": checker("int", whole),
+    "size": checker("int", lambda value: whole(value, any_rank=True)),
     "ints": ints_of,
     "int_or_ints": int_or_ints,
-    "bool_or_ints": bool_or_ints,
     "operand": checker("Tensor", lambda value: operand(value)),
     "float": checker("float", as_float),
     "number": checker("Number", as_number),

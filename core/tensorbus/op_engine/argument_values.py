@@ -26,14 +26,21 @@ def is_number(value: Any, any_rank: bool = False) -> bool:
 
 
 def as_int(value: Any, any_rank: bool = False) -> int | None:
+    """``whole`` for an int of 64 bits; ValueError for a longer one."""
+    found = whole(value, any_rank)
+    return None if found is None else of_64_bits(found)
+
+
+def whole(value: Any, any_rank: bool = False) -> int | None:
     """The int that a value stands for; None where PyTorch refuses it for one."""
     if isinstance(value, Tensor):
-        whole = value._k.dtype.category == dtypes.INTEGER
-        return int(value.item()) if whole and is_number(value, any_rank) else None
+        if value._k.dtype.category != dtypes.INTEGER or not is_number(value, any_rank):
+            return None
+        return int(value.item())
     if isinstance(value, (bool, np.bool_)) or (isinstance(value, np.ndarray) and not any_rank):
         return None
     try:
-        return of_64_bits(operator.index(value))
+        return operator.index(value)
     except TypeError:
         return None
 
@@ -45,12 +52,11 @@ def of_64_bits(n: int) -> int:
     return n
 
 
-def as_ints(value: Any) -> tuple[int, ...] | None:
-    """The ints of a sequence; None where PyTorch refuses the value for such a one."""
-    if not isinstance(value, (tuple, list)):
-        return None
-    found = tuple(n if type(n) is int else as_int(n, any_rank=True) for n in value)
-    return None if None in found else found  # type: ignore[return-value]
+def check_bits_of(*values: Any) -> None:
+    """``of_64_bits`` for the ints among arguments whose types are right."""
+    for value in values:
+        if type(value) is int:
+            of_64_bits(value)
 
 
 def operand(value: Any) -> Any:
@@ -145,11 +151,7 @@ def _int_for_ints(value: Any) -> int | None:
     """The int that stands for a list of one; a tensor of a truth value does, too."""
     if isinstance(value, Tensor) and value._k.dtype is dtypes.bool and is_number(value, True):
         return int(value.item())
-    return as_int(value, any_rank=True)
-
-
-def bool_or_ints(value: Any, function: str, argument: str, position: int | None) -> Any:
-    return value if isinstance(value, bool) else int_or_ints(value, function, argument, position)
+    return whole(value, any_rank=True)
 
 
 def tensors_of(value: Any, function: str, argument: str, position: int | None) -> Any:

@@ -10,6 +10,9 @@ from tensorbus._base.size import check_rank
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import as_int, is_number
 
+_COMMON = 1 << 30
+"""Sizes below this need no look at their bits, and Python compares them fast."""
+
 
 def wrap_dim(dim: Any, rank: int) -> int:
     """One dimension, counted from the end where negative; IndexError out of range."""
@@ -37,11 +40,14 @@ def wrap_dims(dim: Any, rank: int) -> tuple[int, ...]:
     return tuple(sorted(dims)) if rank else ()
 
 
-def shape_argument(shape: tuple[Any, ...]) -> tuple[int, ...]:
+def shape_argument(function: str, name: str, shape: tuple[Any, ...]) -> tuple[int, ...]:
     """A shape given as ints or as one sequence."""
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
-    return check_rank(tuple([n if type(n) is int else _size(n, i) for i, n in enumerate(shape)]))
+    for n in shape:
+        if type(n) is not int or not -_COMMON < n < _COMMON:
+            return check_rank(tuple([_size(function, name, n, i) for i, n in enumerate(shape)]))
+    return check_rank(tuple(shape))
 
 
 def list_argument(
@@ -59,13 +65,19 @@ def list_argument(
             found = type(keyword).__name__
             raise TypeError(f"{function}(): argument '{name}' must be tuple of ints, not {found}")
         given = (keyword,)
-    return shape_argument(given)
+    return shape_argument(function, name, given)
 
 
-def _size(n: Any, position: int) -> int:
+def _size(function: str, name: str, n: Any, position: int) -> int:
     if isinstance(n, bool) and position:  # only the first says whether these are ints
         return int(n)
-    found = as_int(n, any_rank=True)
+    try:
+        found = as_int(n, any_rank=True)
+    except ValueError as error:
+        raise TypeError(
+            f"{function}(): argument '{name}' failed to unpack the object at pos {position + 1} "
+            f'with error "{error}"'
+        ) from None
     if found is None and isinstance(n, Tensor) and n._k.dtype is dtypes.bool and is_number(n, True):
         raise RuntimeError("a size is an integer, not a truth value")
     if found is None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base.errors import type_error
-from tensorbus.op_engine.argument_values import as_int, ints_of
-
-_LIMIT = 1 << 63
+from tensorbus.op_engine.argument_values import as_int, ints_of, of_64_bits
 
 
 def ints(function: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
@@ -21,12 +19,12 @@ def ints(function: str, argument: str, value: Any, count: int) -> tuple[int, ...
     RuntimeError: max_pool2d(): argument 'stride' must be an int or 2 ints, but got [1, 2, 3]
     """
     if type(value) is int:
-        return (_of_64_bits(function, argument, value),) * count
+        return (of_64_bits(value),) * count
     if not isinstance(value, (tuple, list)):
         fit = as_int(value, any_rank=True)
         if fit is None:
             raise type_error(function, argument, None, "tuple of ints", value)
-        return (_of_64_bits(function, argument, fit),) * count
+        return (fit,) * count
     found = int_tuple(function, argument, value)
     if len(found) == 1:
         return found * count
@@ -40,20 +38,4 @@ def ints(function: str, argument: str, value: Any, count: int) -> tuple[int, ...
 
 def int_tuple(function: str, argument: str, value: Any) -> tuple[int, ...]:
     """An argument that is any number of ints, in a sequence."""
-    found = ints_of(value, function, argument, None)
-    for at, n in enumerate(found, 1):
-        if not -_LIMIT <= n < _LIMIT:
-            raise TypeError(
-                f"{function}(): argument '{argument}' failed to unpack the object at pos {at}: "
-                f"{n} has more than 64 bits"
-            )
-    return found
-
-
-def _of_64_bits(function: str, argument: str, n: int) -> int:
-    if -_LIMIT <= n < _LIMIT:
-        return n
-    raise ValueError(
-        f"Overflow when unpacking long long: {function}(): argument '{argument}' is {n}, which "
-        "has more than 64 bits"
-    )
+    return ints_of(value, function, argument, None)

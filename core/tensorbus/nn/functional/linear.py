@@ -6,6 +6,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
+from tensorbus.op_engine.argument_checks import also_named
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -175,6 +176,7 @@ def _renormalise(input: Tensor, weight: Tensor, max_norm: float, norm_type: floa
 
 
 @composed(layout="row_major")
+@also_named(tensor="input")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """1 at the index that each integer names, in a new last dimension."""
     if tensor.dtype is not dtypes.int64:

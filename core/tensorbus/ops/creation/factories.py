@@ -35,13 +35,8 @@ def factory_shape(name: str, size: tuple[Any, ...]) -> Shape:
         for n in size:
             if isinstance(n, (float, str)):
                 raise type_error(name, "size", 1, "tuple of ints", n)
-    shape = shape_argument(size)
-    for i, n in enumerate(shape):
-        if not -(2**63) <= n < 2**63:
-            raise TypeError(
-                f"{name}(): argument 'size' failed to unpack the object at pos {i + 1} with error "
-                '"Overflow when unpacking long long"'
-            )
+    shape = shape_argument(name, "size", size)
+    for n in shape:
         if n < 0:
             raise RuntimeError(
                 "zeros: Dimension size must be non-negative."

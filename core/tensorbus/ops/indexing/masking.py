@@ -11,6 +11,7 @@ from tensorbus._base.errors import device_error
 from tensorbus._base.modes import RARE
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import Tensor, bump, from_array, wrap_like
+from tensorbus.op_engine.argument_checks import also_named
 from tensorbus.op_engine.argument_values import number_of, tensor_or_number
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
@@ -36,6 +37,7 @@ row("where", "c:bool, x:T, y:T",
 
 
 @public(out=SAME, method=False)
+@also_named(input="self")
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """*input* where the condition holds, else *other*; the three broadcast.
 

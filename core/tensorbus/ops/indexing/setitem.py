@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorbus._dispatch.kinds import check_bits
 from tensorbus._tensor.tensor import Tensor, bump, from_array
+from tensorbus.op_engine.argument_checks import also_named
 from tensorbus.op_engine.argument_values import number_of, tensor_or_number
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
@@ -68,6 +69,7 @@ def write_values(self: Tensor, src: Any, name: str = "CopyBackwards") -> Tensor:
 
 
 @public(function=False)
+@also_named(src="other")
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write another tensor's values, of any dtype and device, which broadcast."""
     src = tensor_or_number("copy_", "other", 1, src)

@@ -9,6 +9,7 @@ import numpy as np
 from tensorbus._base import dtypes
 from tensorbus._base.errors import no_tensor
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_checks import also_named
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import fast_binary, in_place
 from tensorbus.op_engine.operands import EITHER
@@ -36,6 +37,7 @@ def _power_of_truths(base: Tensor, exponent: bool) -> Tensor:
 
 
 @public(out=True)
+@also_named(input="self")
 def pow(input: Any, exponent: Any) -> Tensor:
     """``input ** exponent``; the operands broadcast, and one of them may be a number.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base import dtypes
@@ -11,6 +12,7 @@ from tensorbus._base.errors import device_error, type_error
 from tensorbus._base.size import check_storage
 from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.op_engine.argument_checks import also_named
 from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
@@ -67,6 +69,7 @@ def _bincount(F: Any, x: Any, n: int) -> Any:
 
 # -- between bounds --------------------------------------------------------------------------
 @public(method=False, out=SAME)
+@also_named(input="self")
 def searchsorted(
     sorted_sequence: Tensor,
     input: Tensor | complex | None = None,
@@ -150,6 +153,7 @@ def searchsorted(
 
 
 @public(out=SAME)
+@also_named(input="self")
 def bucketize(
     input: Tensor | complex, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
@@ -162,6 +166,7 @@ def bucketize(
 
 
 @public(method=False, out=SAME)
+@also_named(elements="element", test_elements="test_element")
 def isin(
     elements: Tensor | complex,
     test_elements: Tensor | complex,
@@ -257,7 +262,7 @@ def histc(input: Tensor, bins: int = 100, min: complex = 0, max: complex = 0) ->
 
 
 @public()
-def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """How many elements are not zero, of all or along some dimensions."""
     dims = wrap_dims(dim, len(input._s))
     hit = core("ne")(input.detach(), 0).to(dtypes.int64)

@@ -12,6 +12,7 @@ from tensorbus._base.errors import type_error
 from tensorbus._dispatch.kinds import check_bits
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
+from tensorbus.op_engine.argument_checks import also_named
 from tensorbus.op_engine.argument_values import as_number
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
@@ -113,6 +114,7 @@ def _check_dtype(name: str, own: dtypes.dtype, wanted: dtypes.dtype) -> None:
 
 
 @public(name="linalg_vector_norm", function=False, method=False, out=SAME)
+@also_named(x="input")
 def vector_norm(
     x: Tensor,
     ord: complex = 2,

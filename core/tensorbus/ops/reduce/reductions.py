@@ -10,8 +10,7 @@ from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import name_node
-from tensorbus.op_engine.argument_checks import Given
-from tensorbus.op_engine.argument_forms import mixed_error
+from tensorbus.op_engine.argument_checks import Given, either
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -196,9 +195,10 @@ SPREAD = ("dim=, correction=, keepdim=", "dim, unbiased=, keepdim=", "unbiased")
 
 
 @public(out=True, forms=SPREAD)
+@either("dim", bool, "unbiased")
 def var(
     input: Tensor,
-    dim: bool | int | Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = None,
     unbiased: Given[bool] = None,
     keepdim: bool = False,
     *,
@@ -209,10 +209,6 @@ def var(
 
 
 def _spread_of(name: str, x: Tensor, dim: Any, keepdim: bool, correction: Any) -> Tensor:
-    if isinstance(dim, bool):  # it stands where unbiased does
-        if keepdim:
-            raise mixed_error(name, {"unbiased": dim, "keepdim": keepdim})
-        dim, correction = None, int(dim)
     if x._k.dtype.category < dtypes.FLOAT:
         raise RuntimeError("std and var only support floating point and complex dtypes")
     if not x._k.dtype.is_complex:
@@ -222,9 +218,10 @@ def _spread_of(name: str, x: Tensor, dim: Any, keepdim: bool, correction: Any) -
 
 
 @public(out=True, forms=SPREAD)
+@either("dim", bool, "unbiased")
 def std(
     input: Tensor,
-    dim: bool | int | Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = None,
     unbiased: Given[bool] = None,
     keepdim: bool = False,
     *,

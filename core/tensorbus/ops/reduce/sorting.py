@@ -9,8 +9,8 @@ from tensorbus import return_types
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.node import name_node
-from tensorbus.op_engine.argument_checks import Given
-from tensorbus.op_engine.arguments import not_implemented, whole_number
+from tensorbus.op_engine.argument_checks import Given, either
+from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
@@ -259,10 +259,7 @@ def _run_position(ordered: Tensor, d: int) -> Tensor:
 
 # -- extremes --------------------------------------------------------------------------------
 def _extreme(name: str, made: Any, input: Tensor, dim: Any, keepdim: Any, other: Any) -> Any:
-    if isinstance(dim, Tensor) and keepdim:
-        dim = whole_number(name, "dim", 2, dim)
-    if isinstance(dim, Tensor) or other is not None:
-        other = dim if isinstance(dim, Tensor) else other
+    if other is not None:
         return core("maximum" if name == "max" else "minimum")(input, other)
     if dim is None:
         if not input._s.numel():
@@ -281,6 +278,7 @@ def _extreme(name: str, made: Any, input: Tensor, dim: Any, keepdim: Any, other:
 
 
 @public(out=True, forms=_BY_INDEX_OR_BOTH)
+@either("dim", Tensor, "other")
 def max(
     input: Tensor,
     dim: Given[int | Tensor] = None,
@@ -300,6 +298,7 @@ def max(
 
 
 @public(out=True, forms=_BY_INDEX_OR_BOTH)
+@either("dim", Tensor, "other")
 def min(
     input: Tensor,
     dim: Given[int | Tensor] = None,

@@ -9,7 +9,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.argument_checks import Given
+from tensorbus.op_engine.argument_checks import Given, either
 from tensorbus.op_engine.arguments import check_tensors, floating, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
@@ -104,17 +104,16 @@ def _moments(name: str, input: Tensor, spread: Any, args: Any) -> tuple[Tensor, 
     if input._k.dtype.category < dtypes.FLOAT:
         raise RuntimeError(f"{name} only support floating point and complex dtypes")
     dim, unbiased, keepdim, correction = args
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
     wide = spread(input, dim, unbiased, keepdim, correction=correction)
     return wide, mean(input, dim, keepdim)
 
 
 @public(method=False, forms=SPREAD)
+@either("dim", bool, "unbiased")
 @composed(node="StdMeanBackward0")
 def std_mean(
     input: Tensor,
-    dim: bool | int | Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = None,
     unbiased: Given[bool] = None,
     keepdim: bool = False,
     *,
@@ -125,10 +124,11 @@ def std_mean(
 
 
 @public(method=False, forms=SPREAD)
+@either("dim", bool, "unbiased")
 @composed(node="VarMeanBackward0")
 def var_mean(
     input: Tensor,
-    dim: bool | int | Sequence[int] | None = None,
+    dim: int | Sequence[int] | None = None,
     unbiased: Given[bool] = None,
     keepdim: bool = False,
     *,

@@ -43,7 +43,7 @@ def storage(self: Tensor) -> storages.TypedStorage:
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Give the tensor another shape; the first values in memory are kept as far as they fit."""
     check_format("resize_", memory_format)
-    shape = shape_argument(sizes)
+    shape = shape_argument("resize_", "size", sizes)
     if any(n < 0 for n in shape):
         raise RuntimeError(f"resize_(): sizes must not be negative, but got {list(shape)}")
     return storages.resize_(self, shape, memory_format)

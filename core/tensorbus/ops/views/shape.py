@@ -11,7 +11,6 @@ from tensorbus._base.errors import no_tensor
 from tensorbus._base.size import Size, size_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
-from tensorbus.op_engine.argument_checks import check_words
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import list_argument, shape_argument, wrap_dim, wrap_dims
@@ -40,7 +39,6 @@ def _resolve_shape(x: Tensor, shape: Shape) -> Shape:
         if n % known == 0:
             return tuple(n // known if size == -1 else size for size in shape)
     if any(size < 0 for size in shape) or math.prod(shape) != n:
-        check_words("view", "size", shape)
         if any(size < -1 for size in shape):
             raise RuntimeError(
                 f"invalid shape dimension {min(shape)} at index {shape.index(min(shape))} "
@@ -60,7 +58,7 @@ def _view_slowly(x: Tensor, size: Any, more: tuple[Any, ...], dtype: Any) -> Ten
         raise TypeError('view() missing 1 required positional arguments: "size"')
     if not more and (d := dtypes.as_dtype(first)) is not None:
         return view_dtype(x, d)
-    shape = _resolve_shape(x, shape_argument((first, *more)))
+    shape = _resolve_shape(x, shape_argument("view", "size", (first, *more)))
     if type(first) is int:
         if len(_shapes) > 10_000:
             _shapes.clear()
@@ -117,7 +115,9 @@ def _reshape_function(input: Tensor, shape: Sequence[int]) -> Tensor:
 def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
     """The same elements in another shape: a view where the layout allows it, else a copy."""
     try:
-        wanted = _resolve_shape(input, shape_argument(args if shape is None else (shape,)))
+        wanted = _resolve_shape(
+            input, shape_argument("reshape", "shape", args if shape is None else (shape,))
+        )
     except AttributeError:
         raise no_tensor("reshape", input) from None
     if input._b is None or input._k.is_contiguous(input._a):

@@ -10,7 +10,8 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.argument_values import as_int, as_ints
+from tensorbus.op_engine.argument_checks import also_named
+from tensorbus.op_engine.argument_values import as_int, ints_of
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
@@ -115,6 +116,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @public()
+@also_named(indices_or_sections="sections indices tensor_indices_or_sections")
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of that many nearly equal pieces, or of the pieces between the indices listed."""
     if not input._s:
@@ -137,12 +139,12 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
             raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
         small, larger = divmod(n, sections)
         return _pieces(input, d, [small + (at < larger) for at in range(sections)])
-    between = as_ints(indices_or_sections)
-    if between is None:
+    if not isinstance(indices_or_sections, (tuple, list)):
         raise type_error(
             "tensor_split", "indices_or_sections", 2, "int, tuple of ints or Tensor",
             indices_or_sections,
         )  # fmt: skip
+    between = ints_of(indices_or_sections, "tensor_split", "indices", 2)
     bounds = [0, *between, n]
     return tuple([_cut(input, d, start, stop) for start, stop in itertools.pairwise(bounds)])
 
@@ -178,7 +180,7 @@ def _split_along(name: str, rank: int, dim_of: Any) -> None:
         "Views of that many equal pieces, or of the pieces between the indices listed, along the "
         "dimension that the stack of that name joins."
     )
-    public()(function)
+    public()(also_named(indices_or_sections="sections indices")(function))
 
 
 _split_along("hsplit", 1, lambda x: 0 if len(x._s) == 1 else 1)
