@@ -358,7 +358,7 @@ def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic cosine, element by element; *out* receives the result where given."""
 def cosh_(input: Tensor) -> Tensor:
     """In-place version of ``cosh``: the method as a function."""
-def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """How many elements are not zero, of all or along some dimensions."""
 def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariance matrix of variables in rows, observations in columns."""
@@ -872,9 +872,9 @@ def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """Without the dimensions of size 1, or without those named where their size is 1."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new dimension."""
-def std(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
+def std(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
     """The standard deviation, with Bessel's correction unless ``correction=0``."""
-def std_mean(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: _complex | None = None) -> tuple[Tensor, Tensor]:
+def std_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: _complex | None = None) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean, of all elements or over some dimensions."""
 def sub(input: _Operand, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``input - other``; the operands broadcast."""
@@ -952,9 +952,9 @@ def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A new dimension of size 1."""
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
     """Powers of a vector's elements as columns, the highest first unless *increasing*."""
-def var(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
+def var(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: _complex | None = None, out: Tensor | None = None) -> Tensor:
     """The variance, with Bessel's correction unless ``correction=0``."""
-def var_mean(input: Tensor, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: _complex | None = None) -> tuple[Tensor, Tensor]:
+def var_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: _complex | None = None) -> tuple[Tensor, Tensor]:
     """The variance and the mean, of all elements or over some dimensions."""
 def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product of two vectors, the first one conjugated."""

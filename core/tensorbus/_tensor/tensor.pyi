@@ -379,7 +379,7 @@ class Tensor:
         """The hyperbolic cosine, element by element; *out* receives the result where given."""
     def cosh_(self) -> Self:
         """In-place version of ``cosh``."""
-    def count_nonzero(self, dim: Any = None) -> Tensor:
+    def count_nonzero(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """How many elements are not zero, of all or along some dimensions."""
     def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
         """The covariance matrix of variables in rows, observations in columns."""
@@ -1082,7 +1082,7 @@ class Tensor:
         """Without the dimensions of size 1, or without those named where their size is 1."""
     def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Self:
         """Without the dimensions of size 1, or without those named where their size is 1."""
-    def std(self, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
+    def std(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
         """The standard deviation, with Bessel's correction unless ``correction=0``."""
     def storage(self) -> storages.TypedStorage:
         """The elements that the tensor and all views of it share; a UserWarning at the first call."""
@@ -1201,7 +1201,7 @@ class Tensor:
         """A new dimension of size 1."""
     def untyped_storage(self) -> storages.UntypedStorage:
         """The bytes that the tensor and all views of it share."""
-    def var(self, dim: _bool | _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
+    def var(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
         """The variance, with Bessel's correction unless ``correction=0``."""
     def vdot(self, other: Tensor) -> Tensor:
         """The inner product of two vectors, the first one conjugated."""
