@@ -163,7 +163,6 @@ def test_a_closed_output_is_no_reason_to_end(launcher):
         (["--signals-to-handle", "SIGTERM,SIGMOON", "s.py"], "SIGMOON is no signal that can be ha"),
         (["--signals-to-handle", "SIGKILL", "s.py"], "SIGKILL is no signal that can be handled"),
         (["--event-log-handler", "mine", "s.py"], "--event-log-handler mine: there is no other"),
-        (["--numa-binding", "node", "s.py"], "--numa-binding node: which processors are near a"),
         (["--duplicate-stdout-filters", "a", "s.py"], "--duplicate-stdout-filters needs --log-dir"),
         (["--run-path", "missing.py"], "there is no script missing.py"),
         (["--run-path", "-m", "json"], "--run-path and --module exclude each other"),

@@ -69,6 +69,8 @@ class CudaBackend(ArrayLibraryBackend):
             memory_total=found["totalGlobalMem"],
             details={
                 "compute capability": f"{found['major']}.{found['minor']}",
+                "pci": f"{found['pciDomainID']:04x}:{found['pciBusID']:02x}:"
+                f"{found['pciDeviceID']:02x}.0",
                 "cupy": cupy.__version__,
                 "CUDA": str(cupy.cuda.runtime.runtimeGetVersion()),
                 # CuPy compiles all kernels with NVRTC's option -ftz=true.

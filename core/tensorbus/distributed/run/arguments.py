@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from tensorbus.distributed.run.binding import MODES
+
 GRACE = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
 
 
@@ -90,7 +92,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     for name, only in (("--event-log-handler", "null"), ("--logs-specs", "default")):
         option(name, metavar="NAME", default=only, help=f"for torchrun's command lines: {only}")
-    option("--numa-binding", metavar="MODE", help="not offered: use numactl with --no-python")
+    option(
+        "--numa-binding", choices=MODES,
+        help="bind each rank to processors near its device: those of the NUMA node or the socket, "
+             "an equal share of the node's cores, or cores with one cache",
+    )  # fmt: skip
     parser.add_argument("script", metavar="SCRIPT", help="what each rank runs")
     parser.add_argument(
         "script_args", metavar="ARGS", nargs=argparse.REMAINDER, help="the script's own arguments"

@@ -1,8 +1,8 @@
 """Two small programs that see to it that no rank outlives the launcher, even a killed one.
 
 Run by its path, without the library: it must start in a moment. ``guard.py watch`` reads process
-groups and, when the launcher is gone, ends those that are left. ``guard.py start PID COMMAND...``
-becomes the command, with the kernel asked to kill it together with the launcher.
+groups and, when the launcher is gone, ends those that are left. ``guard.py start PID PROCESSORS
+COMMAND...`` becomes the command, with the kernel asked to kill it together with the launcher.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ _PATIENCE = 2.0
 """Seconds for helpers of a dead rank to clean up, such as what frees its shared memory."""
 
 
-def start(launcher: int, command: list[str]) -> None:
-    """Become *command*, which the kernel kills when the launcher's main thread ends."""
+def start(launcher: int, processors: str, command: list[str]) -> None:
+    """Become *command*, which the kernel kills when the launcher's main thread ends.
+
+    *processors* are those it is bound to, ``0,2``, or empty.
+    """
     if sys.platform.startswith("linux"):
         import ctypes
 
@@ -30,6 +33,8 @@ def start(launcher: int, command: list[str]) -> None:
         # This interpreter ignores them, and what is ignored stays so in the command.
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
+    if processors and sys.platform.startswith("linux"):
+        os.sched_setaffinity(0, {int(number) for number in processors.split(",")})
     try:
         os.execv(command[0], command)
     except OSError as e:
@@ -77,4 +82,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "watch":
         watch()
     else:
-        start(int(sys.argv[2]), sys.argv[3:])
+        start(int(sys.argv[2]), sys.argv[3], sys.argv[4:])

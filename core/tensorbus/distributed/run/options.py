@@ -5,13 +5,18 @@ from __future__ import annotations
 import argparse
 import re
 import signal
+from typing import TYPE_CHECKING
 
 from tensorbus.cli import UsageError
+from tensorbus.distributed.run.binding import ADDRESS, processors
 from tensorbus.distributed.run.commands import command
 from tensorbus.distributed.run.meeting import meeting
 from tensorbus.distributed.run.outputs import outputs
 from tensorbus.distributed.run.plan import SIGNALS, Plan, cores
 from tensorbus.distributed.run.values import seconds, whole
+
+if TYPE_CHECKING:
+    from tensorbus.cli.probe import Device
 
 MOST_RANKS = 4096
 
@@ -38,6 +43,7 @@ def plan(args: argparse.Namespace) -> Plan:
         grace=seconds("--grace-period", args.grace_period),
         signals=_signals(args.signals_to_handle),
         interval=seconds("--monitor-interval", args.monitor_interval),
+        processors=_bound(args.numa_binding, nproc),
         virtual_local_rank=args.virtual_local_rank,
         log_dir=args.log_dir,
         logged=shown.logged,
@@ -54,11 +60,6 @@ def _refuse_what_is_not_offered(args: argparse.Namespace) -> None:
     ):
         if value != only:
             raise UsageError(f"{option} {value}: there is no other than {only}")
-    if args.numa_binding is not None:
-        raise UsageError(
-            f"--numa-binding {args.numa_binding}: which processors are near a device is not known "
-            "here: start the ranks with numactl and --no-python"
-        )
 
 
 def _signals(text: str | None) -> tuple[str, ...]:
@@ -99,8 +100,24 @@ def _nproc(text: str) -> int:
     return found
 
 
+def _bound(mode: str | None, nproc: int) -> tuple[frozenset[int], ...]:
+    """The processors of each rank, near the devices of the first type that says where they are."""
+    if mode is None:
+        return ()
+    from tensorbus import discovery
+
+    types = sorted(discovery.backend_names(), key=lambda name: (name != "cuda", name))
+    found = ([device.details.get(ADDRESS, "") for device in _asked(type)] for type in types)
+    return processors(mode, nproc, next((each for each in found if each and all(each)), []))
+
+
 def _devices(kind: str) -> int:
-    """How many there are, asked in another process: no driver is loaded into this one."""
+    """How many there are."""
+    return len(_asked(kind))
+
+
+def _asked(kind: str) -> list[Device]:
+    """The devices of a type, asked in another process: no driver is loaded into this one."""
     from tensorbus.cli.probe import ask_each
 
-    return len(ask_each([kind], 60.0)[0].devices)
+    return ask_each([kind], 60.0)[0].devices

@@ -69,6 +69,8 @@ class Plan:
     """By stream, the texts whose lines are written to one more file."""
     virtual_local_rank: bool = False
     """Whether each rank sees one CUDA device alone, and is local rank 0 to itself."""
+    processors: tuple[frozenset[int], ...] = ()
+    """By local rank, the processors it is bound to; empty: those of the launcher."""
     attached: int | None = None
     """The local rank that has the launcher's own streams, unprefixed."""
 

@@ -88,8 +88,9 @@ class Rank:
         logs = {fd: _log(plan, job, local, fd) for fd in (OUT, ERR)}
         attached = local == plan.attached
         own = words(plan, local)
+        bound = ",".join(map(str, sorted(plan.processors[local]))) if plan.processors else ""
         self.process = subprocess.Popen(
-            [*_PYTHON, "start", str(os.getpid()), *own] if os.name == "posix" else own,
+            [*_PYTHON, "start", str(os.getpid()), bound, *own] if os.name == "posix" else own,
             env=environment(plan, job, local),
             stdin=None if local == 0 and not _terminal(0) else subprocess.DEVNULL,
             stdout=None if attached else subprocess.PIPE,
