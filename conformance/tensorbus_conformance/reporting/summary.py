@@ -57,7 +57,8 @@ def verdict(report: Report) -> str:
             f"{cases} in {time}"
         )
     # A part of the suite is no ground for the word.
-    part = "" if report.pattern is None else f" that match {report.pattern!r}"
+    match = "matches" if len(report.results) == 1 else "match"
+    part = "" if report.pattern is None else f" that {match} {report.pattern!r}"
     but = f" but {gaps}" if gaps else ""
     return (
         f"{report.target} passes a part of profile {report.profile} ({levels}): "
