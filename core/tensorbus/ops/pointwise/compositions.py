@@ -123,7 +123,27 @@ def atanh(F: Any, x: Any) -> Any:
 
 
 def sigmoid(F: Any, x: Any) -> Any:
-    return F.reciprocal(F.add(F.exp(F.neg(x)), 1.0))
+    found = F.reciprocal(F.add(F.exp(F.neg(x)), 1.0))
+    if F.dtype.is_complex:
+        return found
+    # Far below zero exp(-x) overflows while the result is subnormal still: it is exp(x) there.
+    return F.where(F.lt(x, -80.0), F.exp(x), found)
+
+
+def log2(F: Any, x: Any) -> Any:
+    return _exact_at_powers(F, x, 2.0)
+
+
+def log10(F: Any, x: Any) -> Any:
+    return _exact_at_powers(F, x, 10.0)
+
+
+def _exact_at_powers(F: Any, x: Any, base: float) -> Any:
+    found = F.mul(F.log(x), 1.0 / math.log(base))
+    if F.dtype.is_complex:
+        return found
+    whole = F.round(found)
+    return F.where(F.eq(F.pow(base, whole), x), whole, found)
 
 
 def isinf(F: Any, x: Any) -> Any:

@@ -209,10 +209,10 @@ unary("expm1", doc="``exp(input) - 1``, exact near 0", domain="float",
       x=lambda F, g, out: F.mul(g, F.add(out, 1.0)))
 unary("log", doc="The natural logarithm", domain="float", x=lambda F, g, x: F.div(g, x))
 unary("log2", doc="The logarithm to base 2", domain="float",
-      composite=lambda F, x: F.mul(F.log(x), 1.0 / math.log(2.0)),
+      composite=lambda F, x: of.in_single(F, of.log2, x),
       x=lambda F, g, x: F.div(g, F.mul(x, math.log(2.0))))
 unary("log10", doc="The logarithm to base 10", domain="float",
-      composite=lambda F, x: F.mul(F.log(x), 1.0 / math.log(10.0)),
+      composite=lambda F, x: of.in_single(F, of.log10, x),
       x=lambda F, g, x: F.div(g, F.mul(x, math.log(10.0))))
 unary("log1p", doc="``log(1 + input)``, exact near 0", domain="float",
       x=lambda F, g, x: F.div(g, F.add(x, 1.0)))

@@ -99,6 +99,12 @@ _NEAR = (
     (1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3,
      2.84423683343917062e3),
 )  # fmt: skip
+_BELOW_1 = (
+    -7.795898827002142e-10, 1.3720064546777686e-08, -1.6208483801871705e-07, 1.6447424703317362e-06,
+    -1.492473690741966e-05, 0.00012055294904839707, -0.0008548325975389692, 0.0052239776071164225,
+    -0.02686617064323777, 0.11283791670945006, -0.37612638903183543, 0.12837916709551256,
+)  # fmt: skip
+"""``erf(x) / x - 1`` as a polynomial in ``x * x`` up to 1, fitted at Chebyshev's nodes."""
 _MIDDLE = (
     (2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594, 6.61191906371416295e1,
      2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3,
@@ -138,9 +144,15 @@ def _beyond(F: Any, a: Any) -> Any:
     return F.mul(F.mul(F.exp(F.neg(F.mul(coarse, coarse))), F.exp(F.neg(rest))), scaled)
 
 
+def _below_1(F: Any, a: Any) -> Any:
+    """erf of a up to 1. The polynomial is small beside a, and so are its roundings."""
+    small = F.minimum(a, 1.0)
+    return F.add(small, F.mul(small, _polynomial(F, F.mul(small, small), _BELOW_1)))
+
+
 def _erf(F: Any, x: Any) -> Any:
     a = F.minimum(F.abs(x), 30.0)
-    value = F.where(F.lt(a, 0.46875), _near(F, a), F.sub(F.number(1.0), _beyond(F, a)))
+    value = F.where(F.lt(a, 1.0), _below_1(F, a), F.sub(F.number(1.0), _beyond(F, a)))
     value = F.where(F.lt(x, 0.0), F.neg(value), value)
     return F.where(F.ne(x, x), x, value)
 

@@ -22,7 +22,8 @@ _FLOAT = {
     "reciprocal": "({T})1 / x",
     "square": "x * x",
     "rsqrt": "({T})1 / sqrt(x)",
-    "sigmoid": "({T})1 / (({T})1 + exp(-x))",
+    # Below, exp(-x) overflows before the result is 0.
+    "sigmoid": "x < -80 ? exp(x) : ({T})1 / (({T})1 + exp(-x))",
     "relu": "x > 0 || x != x ? x : ({T})0",
     "sign": "({T})((x > 0) - (x < 0))",
     "remainder": "remainder_{T}(x, y)",
