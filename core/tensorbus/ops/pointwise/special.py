@@ -15,20 +15,19 @@ from tensorbus.op_engine.operands import EITHER, NONE
 from tensorbus.op_engine.public import public
 from tensorbus.ops.pointwise.compositions import in_single
 from tensorbus.ops.pointwise.declaring import binary, refuse_whole, unary
+from tensorbus.ops.pointwise.error_function import ROOT_PI, erf, erfc, erfinv, polynomial
 from tensorbus.rows.registry import row
-
-_ROOT_PI = math.sqrt(math.pi)
 
 # fmt: off
 unary("erf", doc="The error function", domain="ordered float",
-      composite=lambda F, x: in_single(F, _erf, x),
-      x=lambda F, g, x: F.mul(g, F.mul(F.exp(F.neg(F.mul(x, x))), 2.0 / _ROOT_PI)))
+      composite=lambda F, x: in_single(F, erf, x),
+      x=lambda F, g, x: F.mul(g, F.mul(F.exp(F.neg(F.mul(x, x))), 2.0 / ROOT_PI)))
 unary("erfc", doc="``1 - erf(input)``, exact where erf is near 1", domain="ordered float",
-      composite=lambda F, x: in_single(F, _erfc, x),
-      x=lambda F, g, x: F.mul(g, F.mul(F.exp(F.neg(F.mul(x, x))), -2.0 / _ROOT_PI)))
+      composite=lambda F, x: in_single(F, erfc, x),
+      x=lambda F, g, x: F.mul(g, F.mul(F.exp(F.neg(F.mul(x, x))), -2.0 / ROOT_PI)))
 unary("erfinv", doc="The inverse of the error function", domain="ordered float",
-      composite=lambda F, x: in_single(F, _erfinv, x),
-      x=lambda F, g, out: F.mul(g, F.mul(F.exp(F.mul(out, out)), 0.5 * _ROOT_PI)))
+      composite=lambda F, x: in_single(F, erfinv, x),
+      x=lambda F, g, out: F.mul(g, F.mul(F.exp(F.mul(out, out)), 0.5 * ROOT_PI)))
 unary("lgamma", doc="The logarithm of the absolute value of the gamma function",
       domain="ordered float",
       composite=lambda F, x: _widened(F, x, _lgamma),
@@ -83,107 +82,6 @@ def _widened(F: Any, x: Any, function: Any, *more: Any) -> Any:
     return F.cast(function(wide, wide.cast(x, F), *more), wide)
 
 
-def _polynomial(F: Any, x: Any, coefficients: tuple[float, ...]) -> Any:
-    """Horner's rule, the highest power first."""
-    total = F.mul(x, coefficients[0])
-    for c in coefficients[1:-1]:
-        total = F.mul(F.add(total, c), x)
-    return F.add(total, coefficients[-1])
-
-
-# W. J. Cody, "Rational Chebyshev approximations for the error function", Math. Comp. 23 (1969):
-# erf(x) / x in x**2 up to 0.46875, exp(x**2) * erfc(x) in x up to 4, in 1 / x**2 beyond.
-_NEAR = (
-    (1.85777706184603153e-1, 3.16112374387056560, 1.13864154151050156e2, 3.77485237685302021e2,
-     3.20937758913846947e3),
-    (1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3,
-     2.84423683343917062e3),
-)  # fmt: skip
-_BELOW_1 = (
-    -7.795898827002142e-10, 1.3720064546777686e-08, -1.6208483801871705e-07, 1.6447424703317362e-06,
-    -1.492473690741966e-05, 0.00012055294904839707, -0.0008548325975389692, 0.0052239776071164225,
-    -0.02686617064323777, 0.11283791670945006, -0.37612638903183543, 0.12837916709551256,
-)  # fmt: skip
-"""``erf(x) / x - 1`` as a polynomial in ``x * x`` up to 1, fitted at Chebyshev's nodes."""
-_MIDDLE = (
-    (2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594, 6.61191906371416295e1,
-     2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3,
-     1.23033935479799725e3),
-    (1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2,
-     1.62138957456669019e3, 3.29079923573345963e3, 4.36261909014324716e3, 3.43936767414372164e3,
-     1.23033935480374942e3),
-)  # fmt: skip
-_FAR = (
-    (1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1,
-     1.25781726111229246e-1, 1.60837851487422766e-2, 6.58749161529837803e-4),
-    (1.0, 2.56852019228982242, 1.87295284992346047, 5.27905102951428412e-1,
-     6.05183413124413191e-2, 2.33520497626869185e-3),
-)  # fmt: skip
-
-
-def _ratio(F: Any, x: Any, table: Any) -> Any:
-    return F.div(_polynomial(F, x, table[0]), _polynomial(F, x, table[1]))
-
-
-def _near(F: Any, a: Any) -> Any:
-    """erf of a up to 0.46875."""
-    small = F.minimum(a, 0.46875)
-    return F.mul(small, _ratio(F, F.mul(small, small), _NEAR))
-
-
-def _beyond(F: Any, a: Any) -> Any:
-    """erfc of a from 0.46875 on."""
-    middle = _ratio(F, F.minimum(F.maximum(a, 0.46875), 4.0), _MIDDLE)
-    large = F.maximum(a, 4.0)
-    inverse = F.reciprocal(F.mul(large, large))
-    tail = F.sub(F.number(1.0 / _ROOT_PI), F.mul(inverse, _ratio(F, inverse, _FAR)))
-    scaled = F.where(F.lt(a, 4.0), middle, F.div(tail, large))
-    # exp(-a * a) in two factors, so that the rounding of the square does no harm.
-    coarse = F.mul(F.floor(F.mul(a, 16.0)), 0.0625)
-    rest = F.mul(F.sub(a, coarse), F.add(a, coarse))
-    return F.mul(F.mul(F.exp(F.neg(F.mul(coarse, coarse))), F.exp(F.neg(rest))), scaled)
-
-
-def _below_1(F: Any, a: Any) -> Any:
-    """erf of a up to 1. The polynomial is small beside a, and so are its roundings."""
-    small = F.minimum(a, 1.0)
-    return F.add(small, F.mul(small, _polynomial(F, F.mul(small, small), _BELOW_1)))
-
-
-def _erf(F: Any, x: Any) -> Any:
-    a = F.minimum(F.abs(x), 30.0)
-    value = F.where(F.lt(a, 1.0), _below_1(F, a), F.sub(F.number(1.0), _beyond(F, a)))
-    value = F.where(F.lt(x, 0.0), F.neg(value), value)
-    return F.where(F.ne(x, x), x, value)
-
-
-def _erfc(F: Any, x: Any) -> Any:
-    a = F.minimum(F.abs(x), 30.0)
-    value = F.where(F.lt(a, 0.46875), F.sub(F.number(1.0), _near(F, a)), _beyond(F, a))
-    value = F.where(F.lt(x, 0.0), F.sub(F.number(2.0), value), value)
-    return F.where(F.ne(x, x), x, value)
-
-
-def _erfinv(F: Any, x: Any) -> Any:
-    """Winitzki's estimate, then Halley's steps on erfc, which keeps its digits towards 1."""
-    a = F.abs(x)
-    rest = F.sub(F.number(1.0), a)
-    log = F.log(F.mul(rest, F.add(a, 1.0)))
-    half = F.add(F.mul(log, 0.5), 2.0 / (math.pi * 0.147))
-    y = F.sqrt(F.sub(F.sqrt(F.sub(F.mul(half, half), F.div(log, 0.147))), half))
-    for _ in range(3):
-        slope = F.mul(F.exp(F.neg(F.mul(y, y))), 2.0 / _ROOT_PI)
-        gap = F.where(F.lt(a, 0.5), F.sub(F.erf(y), a), F.sub(rest, F.erfc(y)))
-        step = F.div(gap, slope)
-        step = F.div(step, F.add(F.mul(y, step), 1.0))
-        y = F.where(F.isfinite(step), F.sub(y, step), y)
-    y = F.where(F.lt(x, 0.0), F.neg(y), y)
-    inside = F.where(F.eq(x, 0.0), x, y)
-    return F.where(
-        F.lt(a, 1.0), inside, F.mul(F.where(F.eq(a, 1.0), x, F.number(math.nan)), math.inf)
-    )
-
-
 # -- the gamma function ----------------------------------------------------------------------
 _SHIFT = 10
 # B(2j) / (2j (2j - 1)): Stirling's series; B(2j) are Bernoulli's numbers.
@@ -221,11 +119,11 @@ def _lgamma(F: Any, x: Any) -> Any:
         v = F.where(above, less, v)
     from_1 = F.sub(v, 1.0)
     first = F.lt(v, 1.5)
-    value = _polynomial(F, F.where(first, from_1, F.sub(v, 2.0)), _series_at_2())
+    value = polynomial(F, F.where(first, from_1, F.sub(v, 2.0)), _series_at_2())
     value = F.where(first, F.sub(value, F.log1p(from_1)), F.add(value, F.log(product)))
     z = F.maximum(y, 10.0)
     inverse = F.reciprocal(z)
-    series = F.mul(inverse, _polynomial(F, F.mul(inverse, inverse), _STIRLING))
+    series = F.mul(inverse, polynomial(F, F.mul(inverse, inverse), _STIRLING))
     far = F.sub(F.mul(F.sub(z, 0.5), F.log(z)), z)
     far = F.add(F.add(far, series), 0.5 * math.log(2.0 * math.pi))
     value = F.where(F.lt(y, 10.0), value, far)
@@ -251,7 +149,7 @@ def _digamma(F: Any, x: Any) -> Any:
         total = F.add(total, F.reciprocal(F.add(y, float(i))))
     z = F.add(y, float(_SHIFT))
     square = F.reciprocal(F.mul(z, z))
-    series = _polynomial(F, square, tuple(b / (2 * j) for j, b in enumerate(_BERNOULLI, 1))[::-1])
+    series = polynomial(F, square, tuple(b / (2 * j) for j, b in enumerate(_BERNOULLI, 1))[::-1])
     value = F.sub(F.sub(F.log(z), F.div(F.number(0.5), z)), F.mul(square, series))
     value = F.sub(value, total)
     cotangent = F.div(F.cos(angle), F.sin(angle))
@@ -278,7 +176,7 @@ def _polygamma(F: Any, x: Any, n: int) -> Any:
     angle = F.mul(phase, math.pi)
     cotangent = F.div(F.cos(angle), F.sin(angle))
     cotangent = F.where(F.eq(F.abs(phase), 0.5), F.number(0.0), cotangent)
-    slope = _polynomial(F, cotangent, _cotangent_derivative(n))
+    slope = polynomial(F, cotangent, _cotangent_derivative(n))
     mirrored = F.sub(F.mul(value, -sign), F.mul(slope, math.pi ** (n + 1)))
     pole = F.bool.bitwise_and(F.le(x, 0.0), F.eq(phase, 0.0))
     if n > 1:
@@ -327,7 +225,7 @@ def _sinc_slope(F: Any, x: Any) -> Any:
     angle = F.mul(x, math.pi)
     small = F.lt(F.abs(angle), 1.0)
     near = F.where(small, angle, F.number(0.0))
-    near = F.mul(near, _polynomial(F, F.mul(near, near), _SINC_SLOPE))
+    near = F.mul(near, polynomial(F, F.mul(near, near), _SINC_SLOPE))
     a = F.where(small, F.number(1.0), angle)
     far = F.div(F.sub(F.cos(a), F.div(F.sin(a), a)), a)
     return F.mul(F.where(small, near, far), math.pi)
