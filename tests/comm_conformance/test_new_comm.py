@@ -33,7 +33,9 @@ def installed(project, install, monkeypatch):
     about = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))["project"]
     assert about["name"] == "tensorbus-new-net"
     monkeypatch.syspath_prepend(project)
-    return install(about["name"], about["entry-points"], version=about["version"])
+    yield install(about["name"], about["entry-points"], version=about["version"])
+    for module in [m for m in sys.modules if m.partition(".")[0] == "tensorbus_new_net"]:
+        del sys.modules[module]
 
 
 def test_the_readme_lists_the_files_and_options_of_the_suite(project):

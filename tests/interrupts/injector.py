@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import gc
 import itertools
 import sys
 from collections.abc import Callable
@@ -81,8 +82,13 @@ class Injector:
         return self._step
 
     def run(self, program: Callable[[], Any]) -> bool:
-        """Run the program; whether it was interrupted."""
-        before = sys.gettrace()
+        """Run the program; whether it was interrupted.
+
+        Without the garbage collector, which runs what others have left behind at any moment: its
+        places would be counted as the program's own.
+        """
+        before, collects = sys.gettrace(), gc.isenabled()
+        gc.disable()
         sys.settrace(self._enter)
         try:
             program()
@@ -90,4 +96,6 @@ class Injector:
             return True
         finally:
             sys.settrace(before)
+            if collects:
+                gc.enable()
         return False

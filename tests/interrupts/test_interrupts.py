@@ -42,6 +42,37 @@ def interrupt(name: str, most: int) -> int:
     return len(places)
 
 
+class Left:
+    """Garbage that only the collector finds, and that uses the library then."""
+
+    def __init__(self) -> None:
+        self.me = self
+
+    def __del__(self) -> None:
+        torch.ones(2).add_(1)
+
+
+def test_what_others_left_to_the_collector_is_no_place_of_a_program():
+    run = PROGRAMS["second_order"]
+    for _ in range(2):
+        run()
+    counts, before = [], gc.get_threshold()
+    for later in range(0, 60, 3):
+        gc.collect()
+        gc.disable()
+        garbage = [Left() for _ in range(20)]
+        del garbage
+        counter = Injector()
+        gc.set_threshold(gc.get_count()[0] + later)  # somewhere in the program, if it runs at all
+        gc.enable()
+        try:
+            assert not counter.run(run)
+        finally:
+            gc.set_threshold(*before)
+        counts.append(counter.count)
+    assert len(set(counts)) == 1, counts
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_some_places(name):
     assert interrupt(name, 25) == 25

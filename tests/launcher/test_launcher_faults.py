@@ -12,9 +12,9 @@ import pytest
 from ports import own_port
 
 RANK = "import os, signal, subprocess, sys, time\nrank = int(os.environ['RANK'])\n"
-SLEEP = RANK + "print('runs', flush=True); time.sleep(100)\n"
+SLEEP = RANK + "print('runs', flush=True); time.sleep(1000)\n"
 WITH_HELPER = (
-    RANK + "subprocess.Popen(['sleep', '100'])\nprint('runs', flush=True); time.sleep(100)"
+    RANK + "subprocess.Popen(['sleep', '1000'])\nprint('runs', flush=True); time.sleep(1000)"
 )
 STUBBORN = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
 # Opening a named pipe waits for its other end: rank 0 goes on when rank 1 has come so far.
@@ -56,7 +56,7 @@ def test_the_rank_that_raises_is_named_with_its_traceback(launcher):
 )
 def test_how_a_rank_ended_is_the_status(launcher, last_act, status, how):
     act = f"if rank == 0: {last_act}\n"
-    done = launcher.run("--nproc", "2", launcher.script(RANK + act + "time.sleep(100)"))
+    done = launcher.run("--nproc", "2", launcher.script(RANK + act + "time.sleep(1000)"))
     assert done.returncode == status
     assert f"tensorbus run: rank 0 failed first: {how}" in done.stderr
     assert ("\n  the disk is full\n" in done.stderr) == (status == 7)
@@ -117,7 +117,7 @@ def test_signals_end_all_and_leave_nothing(launcher, number, stubborn):
 def test_ranks_may_end_in_order_within_the_grace_period(launcher):
     script = launcher.script(
         RANK + "def end(*_):\n    time.sleep(0.3); print('saved', rank); sys.exit(0)\n"
-        "signal.signal(signal.SIGTERM, end)\nprint('runs', flush=True); time.sleep(100)"
+        "signal.signal(signal.SIGTERM, end)\nprint('runs', flush=True); time.sleep(1000)"
     )
     process = launcher.start("--nproc", "2", "--grace-period", "60", script)
     await_ranks(process, 2)
@@ -142,7 +142,7 @@ def test_a_second_signal_ends_at_once(launcher):
 def test_user_signals_are_handed_on_and_end_nothing(launcher):
     script = launcher.script(
         RANK + "signal.signal(signal.SIGUSR1, lambda *_: (print('usr1', rank), sys.exit(0)))\n"
-        "print('runs', flush=True); time.sleep(100)"
+        "print('runs', flush=True); time.sleep(1000)"
     )
     process = launcher.start("--nproc", "2", script)
     await_ranks(process, 2)
@@ -157,8 +157,8 @@ def test_a_killed_launcher_leaves_no_process_and_no_port(launcher):
         RANK + STUBBORN + "import socket\n"
         "if rank == 0: held = socket.create_server(('127.0.0.1', int(os.environ['MASTER_PORT'])))\n"
         "print(os.environ['MASTER_PORT'], flush=True)\n"
-        "subprocess.Popen(['sleep', '100'])\n"
-        "print('runs', flush=True); time.sleep(100)"
+        "subprocess.Popen(['sleep', '1000'])\n"
+        "print('runs', flush=True); time.sleep(1000)"
     )
     process = launcher.start("--nproc", "2", script)
     ports = set()
@@ -184,7 +184,7 @@ def test_restarts_start_all_ranks_afresh(launcher, tmp_path):
         # One write: of what print writes piece by piece, a rank that is ended may leave a part.
         "line = f\"{n} {os.environ['MASTER_PORT']} {os.environ['TENSORBUS_JOB_SECRET']}\\n\"\n"
         "os.write(1, line.encode())\n"
-        "if n < 2:\n    if rank == 1: sys.exit(5)\n    time.sleep(100)"
+        "if n < 2:\n    if rank == 1: sys.exit(5)\n    time.sleep(1000)"
     )
     done = launcher.run("--nproc", "2", "--max-restarts", "3", script)
     assert done.returncode == 0, done.stderr
@@ -258,7 +258,7 @@ def test_a_node_waits_for_the_first(launcher):
 
 def test_a_failure_on_one_node_ends_and_restarts_all(launcher):
     script = launcher.script(
-        RANK + "if rank == 2: raise ValueError('on the second node')\ntime.sleep(100)"
+        RANK + "if rank == 2: raise ValueError('on the second node')\ntime.sleep(1000)"
     )
     started = nodes(launcher, script, "--max-restarts", "1")
     errs = [process.communicate(timeout=120)[1] for process in started]

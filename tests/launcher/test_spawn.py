@@ -32,19 +32,19 @@ def reduce(rank: int, file: str, size: int, folder: str) -> None:
 def sleeps_or_raises(rank: int, guilty: int) -> None:
     if rank == guilty:
         raise ValueError("no such digit: 11")
-    time.sleep(100)
+    time.sleep(1000)
 
 
 def sleeps_or_exits(rank: int, code: int) -> None:
     if rank == 1:
         os._exit(code)
-    time.sleep(100)
+    time.sleep(1000)
 
 
 def sleeps_or_dies(rank: int, number: int) -> None:
     if rank == 1:
         os.kill(os.getpid(), number)
-    time.sleep(100)
+    time.sleep(1000)
 
 
 def stubborn(rank: int, ready: int, tell: int) -> None:
@@ -54,6 +54,15 @@ def stubborn(rank: int, ready: int, tell: int) -> None:
         raise ValueError("the first")
     os.write(tell, b".")
     time.sleep(1000)
+
+
+def fails_first_or_after(rank: int, first: int, killed: bool, told: int) -> None:
+    if rank != first:
+        os.read(told, 1)
+        raise ValueError("the second")
+    if killed:
+        os.kill(os.getpid(), signal.SIGKILL)
+    raise ValueError("the first")
 
 
 def exits_in_order(rank: int) -> None:
@@ -109,6 +118,23 @@ def test_a_process_that_will_not_end_is_killed_and_the_error_stays():
     assert [p.exitcode for p in context.processes][1] == -signal.SIGKILL
 
 
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("killed", [False, True])
+def test_the_first_is_named_where_all_have_failed_before_anybody_looks(first, killed):
+    told, tell = os.pipe()
+    arguments = (first, killed, told)
+    context = mp.spawn(fails_first_or_after, arguments, 2, join=False, start_method=QUICK)
+    context.processes[first].join()
+    os.write(tell, b".")
+    context.processes[1 - first].join()
+    kind = mp.ProcessExitedException if killed else mp.ProcessRaisedException
+    with pytest.raises(kind, match="SIGKILL" if killed else "the first") as e:
+        context.join()
+    assert e.value.error_index == first
+    os.close(told)
+    os.close(tell)
+
+
 def test_joining_later():
     pipe, end = os.pipe()
     context = mp.spawn(waits, (pipe,), nprocs=2, join=False, start_method=QUICK)
@@ -132,10 +158,10 @@ def test_a_traceback_longer_than_a_pipe():
 def test_processes_end_with_their_parent(tmp_path):
     (tmp_path / "program.py").write_text(
         "import time\nfrom tensorbus import multiprocessing as mp\n"
-        "def fn(rank): time.sleep(100)\n"
+        "def fn(rank): time.sleep(1000)\n"
         "if __name__ == '__main__':\n"
         "    context = mp.spawn(fn, nprocs=2, join=False, start_method='fork')\n"
-        "    print(*context.pids(), flush=True)\n    time.sleep(100)\n"
+        "    print(*context.pids(), flush=True)\n    time.sleep(1000)\n"
     )
     process = subprocess.Popen(
         [sys.executable, tmp_path / "program.py"], stdout=subprocess.PIPE, text=True

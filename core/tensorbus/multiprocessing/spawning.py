@@ -109,7 +109,7 @@ def _call(
             text = f"{text[: _LONGEST // 4]}\n  ...\n{text[-_LONGEST // 2 :]}"
         # Sent at once: leaving a job in order takes a moment, in which others fail because of it.
         with contextlib.suppress(OSError):
-            errors.send(text)
+            errors.send((time.monotonic(), text))
         sys.exit(1)
 
 
@@ -133,7 +133,7 @@ class ProcessContext:
     def __init__(self, processes: list[BaseProcess], errors: list[connection.Connection[Any, Any]]):
         self.processes = processes
         self._errors = errors
-        self._said: dict[int, str] = {}
+        self._said: dict[int, tuple[float, str]] = {}
         self._first: int | None = None
 
     def pids(self) -> list[int]:
@@ -165,19 +165,22 @@ class ProcessContext:
             raise
 
     def _failed(self) -> int | None:
-        """Which failed first: who said so, else who has ended badly."""
+        """Which failed first: who was killed, else who said so first, else who has ended badly.
+
+        Several may have failed since this process last looked, one because of the other.
+        """
         for number, errors in enumerate(self._errors):
             if number not in self._said:
                 with contextlib.suppress(OSError, EOFError):
                     if errors.poll():
                         self._said[number] = errors.recv()
-                        return number
                     continue
-                self._said[number] = ""  # closed: it said nothing
-        for number, process in enumerate(self.processes):
-            if process.exitcode:
-                return number
-        return None
+                self._said[number] = 0.0, ""  # closed: it said nothing
+        codes = dict(enumerate(process.exitcode for process in self.processes))
+        killed = [number for number, code in codes.items() if code is not None and code < 0]
+        raised = sorted((at, number) for number, (at, text) in self._said.items() if text)
+        ended = [number for number, code in codes.items() if code]
+        return next(iter([*killed, *(number for _, number in raised), *ended]), None)
 
     def _end(self, grace: float) -> None:
         stop = time.monotonic() + grace
@@ -192,7 +195,7 @@ class ProcessContext:
             process.join()
 
     def _raise(self, number: int) -> None:
-        process, text = self.processes[number], self._said.get(number, "")
+        process, (_, text) = self.processes[number], self._said.get(number, (0.0, ""))
         pid, code = int(process.pid or 0), process.exitcode or 0
         if text:
             raise ProcessRaisedException(
