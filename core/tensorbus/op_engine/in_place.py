@@ -124,11 +124,17 @@ def assign(x: Tensor, y: Tensor) -> Tensor:
 
 
 def stopped(x: Tensor, error: BaseException, *edges: Any) -> None:
-    """*error* came between a write of values with the histories *edges* and its record.
+    """*error* came between a write of values with the histories *edges* and its record."""
+    if is_interrupt(error):
+        abandon(x, *edges)
 
-    After an interrupt nobody knows what *x* holds: backward passes through it are refused.
+
+def abandon(x: Tensor, *edges: Any) -> None:
+    """Refuse backward passes through *x*: nobody knows how much of a write was done.
+
+    *edges* are the histories of the written values.
     """
-    if not is_interrupt(error) or not (GRAD.on or THREAD.on):
+    if not (GRAD.on or THREAD.on):
         return
     base = x._b
     if base is None or base is PERMUTED:

@@ -15,7 +15,8 @@ from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
-from tensorbus.ops.random.random import draw_uniform
+from tensorbus.ops.random.pieces import Pieces, joined
+from tensorbus.ops.random.random import draw_uniform, uniform_pieces
 from tensorbus.random import Generator
 
 
@@ -33,21 +34,27 @@ def bernoulli(
             if k.dtype.is_complex:
                 raise not_implemented("bernoulli_scalar_cpu_", input)
         probability: Any = input if p is None else p
-        drawn = draw_bernoulli(k, tuple(input._s), probability, generator)
-        return from_array(drawn, k)
+        drawn = bernoulli_pieces(k, tuple(input._s), probability, generator)
+        return from_array(k.view(joined(k, input._s.numel(), drawn), tuple(input._s)), k)
 
 
-def draw_bernoulli(kind: Kind, shape: tuple[int, ...], p: Any, generator: Any) -> Any:
-    """An array of 1 with probability *p*, a number or a tensor that broadcasts, else 0."""
+def bernoulli_pieces(kind: Kind, shape: tuple[int, ...], p: Any, generator: Any) -> Pieces:
+    """1 with probability *p*, a number or a tensor that broadcasts, else 0."""
     if isinstance(p, Tensor):
-        p = p.expand(shape)
+        p = p.detach().expand(shape)
         if p._s.numel() and not bool(((p >= 0) & (p <= 1)).all()):
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     draws = kind if kind.is_float else kind.of(dtypes.float32)
-    hits = from_array(draw_uniform(draws, shape, generator), draws) < p
-    return to_kind(hits, kind)._a
+    return _hits(kind, draws, p, uniform_pieces(draws, shape, generator))
+
+
+def _hits(kind: Kind, draws: Kind, p: Any, drawn: Pieces) -> Pieces:
+    flat = p.reshape(-1) if isinstance(p, Tensor) else None
+    for start, values in drawn:
+        least = p if flat is None else flat[start : start + values.shape[0]]
+        yield start, to_kind(from_array(values, draws) < least, kind)._a
 
 
 @public(out=SAME)

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._tensor.tensor import Tensor, bump
-from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.op_engine.argument_forms import mixed_error
 from tensorbus.op_engine.arguments import not_implemented, whole_number
-from tensorbus.op_engine.in_place import check_write, rebase, record_as, stopped
+from tensorbus.op_engine.in_place import abandon, check_write, rebase, record_as
 from tensorbus.op_engine.public import public
-from tensorbus.ops.random.choices import draw_bernoulli
+from tensorbus.ops.random.choices import bernoulli_pieces
+from tensorbus.ops.random.pieces import Pieces, write
 from tensorbus.ops.random.random import (
     NORMAL,
     UNIFORM,
     checked,
-    draw_integers,
-    draw_normal,
-    draw_uniform,
+    integer_pieces,
+    normal_pieces,
+    uniform_pieces,
 )
 from tensorbus.random import Generator
 
 
-def _write(name: str, t: Tensor, array: Any) -> Tensor:
+def _fill(
+    name: str, t: Tensor, drawn: Pieces, finish: Callable[[Any], Any] = lambda values: values
+) -> Tensor:
+    """Overwrite with what *finish* makes of each piece of a draw; *name* is that of the node."""
     recorded = check_write(t)
     bump(t)
     try:
-        t._k.copy_(t._a, array)
+        for start, values in drawn:
+            write(t._k, t._a, start, finish(values))
         if recorded:
             rebase(t, None)
-    except BaseException as error:
-        stopped(t, error)
+    except BaseException:
+        abandon(t)
         raise
     return record_as(t, name) if recorded else t
 
@@ -66,14 +71,18 @@ def uniform_(
         raise RuntimeError(
             f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
         )
-    u = k.mul(draw_uniform(k, tuple(self._s), generator), high - low)
-    if low and k.is_float:
-        # The sum may round up to the end, which is not in the range.
-        u = k.add(u, low)
-        u = k.where(k.lt(u, high), u, k.number(low))
-    elif low:
-        u = k.add(u, complex(low, low))
-    return _write("UniformBackward0", self, u)
+
+    def scaled(u: Any) -> Any:
+        u = k.mul(u, high - low)
+        if low and k.is_float:
+            # The sum may round up to the end, which is not in the range.
+            u = k.add(u, low)
+            u = k.where(k.lt(u, high), u, k.number(low))
+        elif low:
+            u = k.add(u, complex(low, low))
+        return u
+
+    return _fill("UniformBackward0", self, uniform_pieces(k, tuple(self._s), generator), scaled)
 
 
 @public(function=False)
@@ -84,10 +93,11 @@ def normal_(
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     k = checked(self._k, NORMAL, self._s)
-    if not self._s.numel():
-        return _write("NormalBackward0", self, k.empty(tuple(self._s)))
-    z = draw_normal(k, tuple(self._s), generator)
-    return _write("NormalBackward0", self, k.add(k.mul(z, float(std)), float(mean)))
+
+    def scaled(z: Any) -> Any:
+        return k.add(k.mul(z, float(std)), float(mean))
+
+    return _fill("NormalBackward0", self, normal_pieces(k, tuple(self._s), generator), scaled)
 
 
 @public(function=False)
@@ -115,8 +125,8 @@ def random_(
         d = self._k.dtype
         digits = {"float32": 24, "float64": 53, "float16": 11, "bfloat16": 8}.get(d.name)
         high = 2 if d is dtypes.bool else 2**digits + 1 if digits else dtypes.iinfo(d).max + 1
-    drawn = draw_integers(self._k, tuple(self._s), low, high, generator)
-    return _write("RandomBackward0", self, drawn)
+    drawn = integer_pieces(self._k, tuple(self._s), low, high, generator)
+    return _fill("RandomBackward0", self, drawn)
 
 
 @public(function=False)
@@ -126,9 +136,8 @@ def bernoulli_(
     """Overwrite with 1 with probability *p*, else 0."""
     if self._k.dtype.is_complex and self._s.numel():
         raise not_implemented("bernoulli_scalar_cpu_", self)
-    with no_grad():
-        drawn = draw_bernoulli(self._k, tuple(self._s), p, generator)
-        return _write("BernoulliBackward2", self, drawn)
+    drawn = bernoulli_pieces(self._k, tuple(self._s), p, generator)
+    return _fill("BernoulliBackward2", self, drawn)
 
 
 @public(function=False)
@@ -142,7 +151,8 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
         )
     if not lambd > 0.0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    if not self._s.numel():
-        return _write("ExponentialBackward0", self, k.empty(tuple(self._s)))
-    u = draw_uniform(k, tuple(self._s), generator)
-    return _write("ExponentialBackward0", self, k.mul(k.log1p(k.neg(u)), -1.0 / lambd))
+
+    def waited(u: Any) -> Any:
+        return k.mul(k.log1p(k.neg(u)), -1.0 / lambd)
+
+    return _fill("ExponentialBackward0", self, uniform_pieces(k, tuple(self._s), generator), waited)

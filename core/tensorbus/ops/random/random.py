@@ -16,6 +16,8 @@ from tensorbus.op_engine.arguments import check_tensors, whole_number
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.options import Options, factory
 from tensorbus.ops.creation.factories import factory_shape
+from tensorbus.ops.random import pieces
+from tensorbus.ops.random.pieces import Pieces
 from tensorbus.random import Generator, default_generator
 from tensorbus.rows.layouts import broadcast_shapes, contiguous_strides
 from tensorbus.rows.registry import row
@@ -49,6 +51,8 @@ def _words(F: Any, n: int) -> int:
 
 def _uniform(F: Any, key: Any, offset: int, n: int) -> Any:
     """Values in [0, 1): 53 bits of a word for float64, 24 bits of each half otherwise."""
+    if n > pieces.piece_size(F):
+        return pieces.joined(F, n, pieces.uniforms(F, key, offset, n))
     I = F.i64  # noqa: E741
     words = I.random_bits(key, offset, _words(F, n))
     if F.dtype is dtypes.float64:
@@ -74,21 +78,12 @@ def len_of(array: Any) -> int:
 
 
 def _normal(F: Any, key: Any, offset: int, n: int) -> Any:
-    """Standard normals by Box and Muller: radius from one uniform, angle from another."""
-    wide = F if F.dtype in (dtypes.float32, dtypes.float64) else F.of(dtypes.float32)
-    half = -(-n // 2)
-    u = wide.uniform(key, offset, 2 * half)
-    first, second = wide.slice(u, 0, 0, half, 1), wide.slice(u, 0, half, 2 * half, 1)
-    radius = wide.sqrt(wide.mul(wide.log1p(wide.neg(first)), -2.0))
-    angle = wide.mul(second, 2.0 * math.pi)
-    out = wide.empty((2 * half,))
-    wide.copy_(wide.slice(out, 0, 0, half, 1), wide.mul(radius, wide.cos(angle)))
-    wide.copy_(wide.slice(out, 0, half, 2 * half, 1), wide.mul(radius, wide.sin(angle)))
-    out = wide.slice(out, 0, 0, n, 1)
-    return out if wide is F else F.cast(out, wide)
+    return pieces.joined(F, n, pieces.normals(F, key, offset, n))
 
 
 def _integers(F: Any, key: Any, offset: int, n: int, low: int, span: int) -> Any:
+    if n > pieces.piece_size(F):
+        return pieces.joined(F, n, pieces.integers(F, key, offset, n, low, span))
     I = F.i64  # noqa: E741
     words = I.random_bits(key, offset, n)
     if span < 2**63:
@@ -101,6 +96,38 @@ def _integers(F: Any, key: Any, offset: int, n: int, low: int, span: int) -> Any
         words = I.where(beyond, I.add(words, 2**64 - span), words)
     values = I.add(words, low)
     return values if F is I else F.cast(values, I)
+
+
+# -- draws in pieces, for tensors that are filled -------------------------------------------------
+def uniform_pieces(kind: Kind, shape: tuple[int, ...], generator: Generator | None) -> Pieces:
+    """Uniforms as ``draw_uniform`` gives them; complex ones in one piece."""
+    if kind.dtype.is_complex:
+        return _whole(kind, draw_uniform(kind, shape, generator))
+    key, offset = (generator or default_generator).take(_words(kind, _even(shape)))
+    return pieces.uniforms(kind, key, offset, math.prod(shape))
+
+
+def normal_pieces(kind: Kind, shape: tuple[int, ...], generator: Generator | None) -> Pieces:
+    """Normals as ``draw_normal`` gives them; complex ones, and few, in one piece."""
+    n = math.prod(shape)
+    if kind.dtype.is_complex or n <= pieces.piece_size(kind):
+        return _whole(kind, draw_normal(kind, shape, generator))
+    key, offset = (generator or default_generator).take(_words(kind, _even(shape)))
+    return pieces.normals(kind, key, offset, n)
+
+
+def integer_pieces(
+    kind: Kind, shape: tuple[int, ...], low: int, high: int, generator: Generator | None
+) -> Pieces:
+    """Integers as ``draw_integers`` gives them."""
+    check_range(kind.dtype, low, high)
+    n = math.prod(shape)
+    key, offset = (generator or default_generator).take(n)
+    return pieces.integers(kind, key, offset, n, low, high - low)
+
+
+def _whole(kind: Kind, array: Any) -> Pieces:
+    return [(0, kind.view(array, (math.prod(array.shape),)))]
 
 
 # -- draws -----------------------------------------------------------------------------------
@@ -130,16 +157,21 @@ def draw_integers(
     kind: Kind, shape: tuple[int, ...], low: int, high: int, generator: Generator | None = None
 ) -> Any:
     """An array of integers in [low, high)."""
-    if high <= low:
-        raise RuntimeError(
-            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
-        )
-    _check_bounds(kind.dtype, low, high)
+    check_range(kind.dtype, low, high)
 
     def draw(key: Any, offset: int, n: int) -> Any:
         return kind.integers(key, offset, n, low, high - low)
 
     return _draw(kind, draw, shape, generator, math.prod(shape))
+
+
+def check_range(d: dtypes.dtype, low: int, high: int) -> None:
+    """RuntimeError for integers in [low, high) that are none, or that the dtype does not hold."""
+    if high <= low:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    _check_bounds(d, low, high)
 
 
 def _check_bounds(d: dtypes.dtype, low: int, high: int) -> None:
