@@ -37,6 +37,8 @@ _INTERNAL = re.compile(
     r"|.*(_copy|_cuda)$|.*(autocast_(ipu|xla)|TunableOp)|.*_notes$|TYPE_CHECKING"
     r"|is_(gloo|mpi|nccl|ucc|xccl)_available$"
 )
+# What ``copyreg`` keeps on a class once an instance of it has been copied.
+_KEPT = "__slotnames__"
 _FOREIGN = {"typing", "typing_extensions", "collections", "enum", "abc", "contextlib", "functools"}
 
 
@@ -53,7 +55,7 @@ def names(space: str) -> Iterator[str]:
     listed = None if space in ("torch", "Tensor") else getattr(home, "__all__", None)
     for name in sorted(set(listed or dir(home))):
         operator = space == "Tensor" and re.fullmatch(r"__\w+__", name) and name not in dir(object)
-        if _INTERNAL.match(name) and not operator:
+        if name == _KEPT or (_INTERNAL.match(name) and not operator):
             continue
         value = getattr(home, name, None)
         module = getattr(value, "__module__", None) or ""
