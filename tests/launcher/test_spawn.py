@@ -203,3 +203,36 @@ def test_the_standard_names_are_there():
     assert mp.Queue is not None and mp.get_context("spawn").get_start_method() == "spawn"
     assert {"spawn", "Process", "Queue", "ProcessContext"} <= set(mp.__all__)
     assert mp.SpawnContext is mp.ProcessContext
+
+
+class EndsAfterALook:
+    """A process that ends with code 3 as soon as it has been looked at once."""
+
+    name, pid = "ends", 4711
+
+    def __init__(self):
+        self.looks = 0
+        self.sentinel, self._ended = multiprocessing.Pipe(duplex=False)
+        self._ended.close()  # so the sentinel is ready at once
+
+    def _look(self):
+        self.looks += 1
+        return self.looks > 1
+
+    @property
+    def exitcode(self):
+        return 3 if self._look() else None
+
+    def is_alive(self):
+        return not self._look()
+
+    def join(self, timeout=None):
+        pass
+
+
+def test_a_process_that_ends_between_two_looks_has_failed_all_the_same():
+    process = EndsAfterALook()
+    receive, send = multiprocessing.Pipe(duplex=False)
+    send.close()
+    with pytest.raises(mp.ProcessExitedException, match="exit code 3"):
+        mp.ProcessContext([process], [receive]).join()

@@ -148,12 +148,13 @@ class ProcessContext:
         end = None if timeout is None else time.monotonic() + timeout
         try:
             while True:
+                # Asked before who failed: one that ends in between is looked at once more.
+                waited: list[Any] = [p.sentinel for p in self.processes if p.is_alive()]
                 if self._first is None:
                     self._first = self._failed()
                 if self._first is not None:
                     self._end(_GRACE if grace_period is None else grace_period)
                     self._raise(self._first)
-                waited: list[Any] = [p.sentinel for p in self.processes if p.is_alive()]
                 if not waited:
                     return True
                 waited += [e for i, e in enumerate(self._errors) if i not in self._said]
