@@ -14,15 +14,7 @@ import numpy as np
 
 from tensorbus.plugin import dtype
 from tensorbus_conformance import formats
-
-COMPARISONS = ("eq", "ne", "lt", "le")
-
-ULP_BOUNDS = {"exp": 3.0, "log": 3.0, "expm1": 3.0, "log1p": 2.0, "sin": 4.0, "cos": 4.0,
-              "tanh": 5.0, "atan2": 6.0, "pow": 16.0}  # fmt: skip
-"""Rule 7; every other pointwise primitive is exact or correctly rounded."""
-
-SIGNED_ZEROS = frozenset("add sub mul div abs sqrt atan2 where".split())
-"""Where the sign of a zero result is specified."""
+from tensorbus_conformance.primitives import DIVIDING, TO_BOOL, ULP_BOUNDS
 
 
 def bound(op: str, dtype: dtype) -> float:
@@ -33,17 +25,12 @@ def bound(op: str, dtype: dtype) -> float:
     return 0.5 + ULP_BOUNDS[op] / narrower
 
 
-def result_dtype(op: str, dtype: dtype) -> dtype:
-    """The dtype of the result on operands of *dtype*."""
-    return formats.BOOL if op in COMPARISONS else dtype
-
-
 def reference(op: str, dtype: dtype, operands: list[np.ndarray]) -> np.ndarray:
     """The expected values: wide where an error in ULP is allowed, else of the result's dtype."""
     with np.errstate(all="ignore"):
         if op == "where":
             return np.where(*operands)
-        if op in COMPARISONS:
+        if op in TO_BOOL:
             return _COMPARE[op](*operands)
         if dtype is formats.BOOL:
             return _BOOL[op](*operands)
@@ -55,7 +42,7 @@ def reference(op: str, dtype: dtype, operands: list[np.ndarray]) -> np.ndarray:
         if op in ULP_BOUNDS:
             wide_type = formats.WIDE if dtype is formats.FLOAT64 else np.float64
             return _TRANSCENDENTAL[op](*(a.astype(wide_type) for a in operands))
-        if op in ("floor_divide", "fmod"):
+        if op in DIVIDING:
             work = formats.compute_dtype(dtype)
             operands = [a.astype(work) for a in operands]
             return formats.round_to(_FLOAT[op](*operands), dtype)

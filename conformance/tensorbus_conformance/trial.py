@@ -15,6 +15,7 @@ from tensorbus import discovery
 from tensorbus.plugin import Array, Backend, Capabilities, Kernel, dtype
 from tensorbus_conformance import clones, compare, formats, layouts, values
 from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.primitives import WRITING
 
 
 class Unsupported(Exception):
@@ -138,7 +139,7 @@ class Trial:
             most = self.traits.max_rank
             raise Unsupported(f"trait max_rank is {most}: the frontend folds dimensions")
         given = [self._given(a) if isinstance(a, Placed) else a for a in args]
-        if op in ("put", "scatter"):
+        if op in WRITING:
             given[0] = args[0].array  # written in place, through whatever strides it has
         if out is None:
             return self._on_the_device(op, kernel, *given)

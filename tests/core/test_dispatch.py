@@ -12,7 +12,7 @@ import pytest
 import tensorbus as torch
 from tensorbus._dispatch import fallback, kinds
 from tensorbus.nn import functional as F
-from tensorbus.plugin.backend import PRIMITIVES
+from tensorbus.plugin import PRIMITIVES
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tensorbus.plugin import IndexFault, Kernel
+from tensorbus_conformance.primitives import INDEXED, WRAPPING, WRITING
 
 Mutation = Callable[[str, Kernel], Kernel]
-WRITING = ("put", "scatter")
 
 
 def arrays(args: tuple[Any, ...]) -> list[np.ndarray]:
@@ -61,7 +61,7 @@ def _beyond(op: str, given: list[np.ndarray], args: tuple[Any, ...]) -> bool:
         return bool(given[0].shape) and given[0].shape[args[1]] > 2_048
     if op.startswith("cum"):
         return bool(given[0].shape) and given[0].shape[args[1]] > 4_096
-    if op in ("take", "gather", *WRITING):
+    if op in INDEXED:
         return given[1].size > 1_000
     if op == "matmul":
         return given[1].shape[-1] > 256
@@ -213,7 +213,7 @@ def _bad(i: np.ndarray, n: int, wrap: bool) -> np.ndarray:
 
 def _parts(op: str, args: tuple[Any, ...]) -> tuple[Any, int, Any, bool]:
     x, dim, i = args[:3]
-    return x, dim, i, op in ("take", "put") and bool(args[-1])
+    return x, dim, i, op in WRAPPING and bool(args[-1])
 
 
 def writes_first(op: str, kernel: Kernel) -> Kernel:

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus.plugin import dtype
+from tensorbus.plugin import REDUCTIONS, dtype
 from tensorbus_conformance import formats
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases.copying import cast, sources
 from tensorbus_conformance.cases.kernel_sizes import family
+from tensorbus_conformance.primitives import TO_A_DTYPE
 from tensorbus_conformance.sharp_values import nearest, ties
 from tensorbus_conformance.trial import Trial
 
-_LOADING = ("sum", "prod", "cumsum", "cumprod", "matmul")
 _WRAPPING = (formats.UINT8, formats.INT8, formats.INT16)
 
 
@@ -100,7 +100,7 @@ def check_loading(op: str, src: dtype, dst: dtype, t: Trial) -> None:
         # A product by one keeps a value, but infinity and NaN meet no other here.
         got = t.call(op, src, column, t.place(np.ones((1, 1)), src), token)
         want = want.reshape(-1, 1)
-    elif op in ("sum", "prod"):
+    elif op in REDUCTIONS:
         got = t.call(op, src, column, (1,), token)
     else:
         got = t.call(op, src, column, 1, token)
@@ -120,7 +120,7 @@ def cases() -> Iterator[Case]:
     for d in formats.REAL:
         yield Case(f"L0/copy_/fill-{d.name}/sharp", "copy_", part(check_fill, d), (d,))
         yield Case(f"L1/where/{d.name}/sharp-number", "pointwise", part(check_number, d), (d,))
-    for op in _LOADING:
+    for op in TO_A_DTYPE:
         for src in (*formats.INTS, *formats.FLOATS):
             for dst in (*formats.INTS, *formats.FLOATS):
                 if src is dst or (src in formats.FLOATS and dst in formats.INTS):

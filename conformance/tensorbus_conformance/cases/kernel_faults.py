@@ -16,19 +16,19 @@ from tensorbus_conformance import compare, formats, values
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.faults import expect_fault
-from tensorbus_conformance.specimens import INDEXED, WRITING, Specimen
+from tensorbus_conformance.primitives import INDEXED, WRAPPING, WRITING, joins
+from tensorbus_conformance.specimens import Specimen
 from tensorbus_conformance.trial import Placed, Trial
 
 FAMILY = "index"
 MANY = 3_001
-HOWS = ("set", "add", "mul", "amax", "amin")
 _DTYPES = (formats.FLOAT32, formats.INT64, formats.BOOL)
 
 
 def _hows(op: str, d: dtype) -> tuple[str, ...]:
     if op not in WRITING:
         return ("",)
-    return ("set", "amax", "amin") if d is formats.BOOL else HOWS
+    return joins(d)
 
 
 def _call(
@@ -39,7 +39,7 @@ def _call(
     shape = (n, other) if dim == 0 else (other, n)
     picked = (count, other) if dim == 0 else (other, count)
     lines = indices.reshape(-1, 1) if dim == 0 else indices
-    i = indices if op in ("take", "put") else np.array(np.broadcast_to(lines, picked))
+    i = indices if op in WRAPPING else np.array(np.broadcast_to(lines, picked))
     arrays = [values.plain(d, shape, "fault"), i]
     if op in WRITING:
         arrays.append(values.plain(d, picked, "fault source"))
@@ -64,7 +64,7 @@ def check_places(op: str, d: dtype, t: Trial) -> None:
     """One wrong index, the first, the last or one in the middle of few and of many."""
     n = 7
     for how in _hows(op, d):
-        for wrap in (False, True) if op in ("take", "put") else (False,):
+        for wrap in (False, True) if op in WRAPPING else (False,):
             for value in (n, -n - 1) if wrap else (n, -1):
                 for count, at in ((1, 0), (9, 0), (9, 8), (MANY, MANY // 2), (MANY, MANY - 1)):
                     indices = np.arange(count) % n
@@ -147,7 +147,7 @@ def cases() -> Iterator[Case]:
                       "fault-first": check_first}  # fmt: skip
             if op in WRITING:
                 checks["fault-scalar"] = check_scalar
-            if op in ("take", "put"):
+            if op in WRAPPING:
                 checks["twice"] = check_twice
             for variant, check in checks.items():
                 yield Case(f"L1/{op}/{d.name}/{variant}", FAMILY, part(check, op, d), (d,))

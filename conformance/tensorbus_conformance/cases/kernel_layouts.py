@@ -12,15 +12,8 @@ from tensorbus.plugin import POINTWISE, dtype
 from tensorbus_conformance import formats, layouts
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases.kernel_sizes import family
-from tensorbus_conformance.specimens import (
-    CONTRACTION,
-    INDEXED,
-    OF_ARRAYS,
-    WRITING,
-    Specimen,
-    domain,
-    specimen,
-)
+from tensorbus_conformance.primitives import DIVIDING, INDEXED, OF_ARRAYS, WRITING, arity, domain
+from tensorbus_conformance.specimens import CONTRACTION, Specimen, specimen
 from tensorbus_conformance.trial import Placed, Trial
 
 ROWS, WIDTH, STEP = 5, 4, 2
@@ -72,7 +65,7 @@ def check_between(op: str, d: dtype, t: Trial) -> None:
     """Two operands that overlap each other: neighbours in one row."""
     n = 11
     s = specimen(op, d, (n + 3,), "between")
-    if op in ("floor_divide", "fmod") and d in formats.INTS:
+    if op in DIVIDING and d in formats.INTS:
         s = Specimen(op, d, (s.arrays[1], s.arrays[1]))
     base = t.place(s.arrays[-2], d)
     pair = [_part(t, base, start, n) for start in (0, 3)]
@@ -127,7 +120,7 @@ def cases() -> Iterator[Case]:
             # A rank is a kernel more for devices that compile: one dtype has it in every profile.
             chief = formats.FLOAT32 if formats.FLOAT32 in domain(op) else formats.INT64
             checks["deep" if d is chief else "deep-more"] = check_deep
-            if op in POINTWISE and len(specimen(op, d, (1,)).arrays) > 1:
+            if op in POINTWISE and arity(op) > 1:
                 checks["between"] = check_between
             if op in INDEXED:
                 checks["layouts"] = check_index_layout

@@ -12,13 +12,20 @@ from tensorbus.plugin import POINTWISE, REDUCTIONS, SCANS, dtype
 from tensorbus_conformance import formats, values
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases.kernel_sizes import family
-from tensorbus_conformance.cases.pointwise import UNARY
+from tensorbus_conformance.primitives import (
+    ACCUMULATING,
+    DIVIDING,
+    UNARY,
+    WRITING,
+    domain,
+    in_family,
+    joins,
+)
 from tensorbus_conformance.sharp_values import ends, neighbours
-from tensorbus_conformance.specimens import CONTRACTION, WRITING, Specimen, domain
+from tensorbus_conformance.specimens import CONTRACTION, Specimen
 from tensorbus_conformance.trial import Trial
 
-_ADDING = ("sum", "prod", "cumsum", "cumprod")
-_FOLDS = (*REDUCTIONS, *SCANS, "argsort")
+_FOLDS = (*REDUCTIONS, *SCANS, *in_family("order"))
 
 
 def check_unary(op: str, d: dtype, t: Trial) -> None:
@@ -51,14 +58,14 @@ def check_pairs(op: str, d: dtype, t: Trial) -> None:
     """Each of the sharp values with each; the second also as a Python number."""
     every = sharp(op, d)
     x, y = (np.array(a) for a in np.broadcast_arrays(every[:, None], every[None]))
-    if op in ("floor_divide", "fmod") and d in formats.INTS:
+    if op in DIVIDING and d in formats.INTS:
         y = np.where(y == 0, y.dtype.type(1), y)
     condition = [np.indices(x.shape).sum(0) % 2 == 0] if op == "where" else []
     made = Specimen(op, d, (*condition, x, y))
     made.check(t)
     made.check(t, ("strided", "strided", "strided"))
     for number in every[:: 5 if d in formats.INTS else 11]:
-        if number == 0 and op in ("floor_divide", "fmod") and d in formats.INTS:
+        if number == 0 and op in DIVIDING and d in formats.INTS:
             continue
         beside = Specimen(op, d, (*[c[0] for c in condition], every, np.full_like(every, number)))
         placed = beside.place(t)[:-1]
@@ -90,7 +97,7 @@ def check_lines(op: str, d: dtype, t: Trial) -> None:
     """All -inf, all the least, NaN first or last, zero beside infinity; short lines and long."""
     for n in (1, 2, 3, 300):
         lines = rows(op, d, n)
-        if op in _ADDING and d in formats.FLOATS and n > 2:
+        if op in ACCUMULATING and d in formats.FLOATS and n > 2:
             # Of three and more the largest number may overflow on the way, in one order or another.
             lines = lines[~(np.abs(lines) == formats.largest(d)).any(axis=1)]
         Specimen(op, d, (lines,), 1).check(t)
@@ -116,7 +123,7 @@ def check_written(op: str, d: dtype, t: Trial) -> None:
     kind = formats.value_dtype(d)
     marks = np.array([0.0, np.inf, -np.inf, np.nan, 1.0], kind)
     out, src = (np.array(a) for a in np.broadcast_arrays(marks[:, None], marks[None]))
-    for how in ("set", "add", "mul", "amax", "amin"):
+    for how in joins(d):
         i = np.arange(5)
         at = i if op == "put" else np.tile(i, (5, 1))
         Specimen(op, d, (out, at, src), 1, how).check(t)
@@ -190,7 +197,7 @@ def cases() -> Iterator[Case]:
             yield Case(f"{name}/accumulates", family(op), part(check_added, op, d), (d,))
             if d in formats.FLOATS:
                 yield Case(f"{name}/ends", family(op), part(check_written, op, d), (d,))
-    for op in (*_ADDING, CONTRACTION):
+    for op in (*ACCUMULATING, CONTRACTION):
         for src, dst in WIDENING:
             if op == CONTRACTION and src is formats.BOOL:
                 continue

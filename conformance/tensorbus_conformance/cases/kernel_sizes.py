@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus.plugin import POINTWISE, REDUCTIONS, SCANS, dtype
+from tensorbus.plugin import POINTWISE, PRIMITIVE_TABLE, dtype
 from tensorbus_conformance import formats, values
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases.copying import cast
 from tensorbus_conformance.cases.creation import stream
-from tensorbus_conformance.cases.pointwise import arity
+from tensorbus_conformance.primitives import INDEXED, OF_ARRAYS, WRITING, arity, domain
 from tensorbus_conformance.sharp_values import anywhere
-from tensorbus_conformance.specimens import OF_ARRAYS, Specimen, domain, specimen
+from tensorbus_conformance.specimens import CONTRACTION, Specimen, specimen
 from tensorbus_conformance.trial import Trial
 
 ELEMENTS = 133_867
@@ -29,7 +29,7 @@ LINES: dict[str, tuple[tuple[tuple[int, ...], int], ...]] = {
     # shape and dimension: one long line, long lines along either dimension, many short ones
     "reductions": (((200_003,), 0), ((3, 70_001), 1), ((70_001, 3), 0), ((70_001, 3), 1)),
     "scans": (((70_003,), 0), ((2, 9_001), 1), ((9_001, 2), 0)),
-    "argsort": (((20_011,), 0), ((2, 5_003), 1), ((5_003, 2), 0)),
+    "order": (((20_011,), 0), ((2, 5_003), 1), ((5_003, 2), 0)),
 }
 INDICES: tuple[tuple[tuple[int, ...], int, int], ...] = (
     ((70_003,), 0, 5_003),
@@ -46,30 +46,29 @@ PRODUCTS: tuple[tuple[tuple[int, ...], int], ...] = (
 )
 """Shape of the first factor, columns of the second."""
 
-_HOMES = {
-    **dict.fromkeys(POINTWISE, "pointwise"), **dict.fromkeys(REDUCTIONS, "reductions"),
-    **dict.fromkeys(SCANS, "scans"), "matmul": "matmul", "argsort": "order",
-    **dict.fromkeys(("take", "gather", "put", "scatter"), "index"),
-    "arange": "create", "random_bits": "create",
+_SUMMARY = {
+    "reduction": "reductions", "scan": "scans", "contraction": "matmul", "creation": "create",
 }  # fmt: skip
+"""What the summary calls a family of the table, where it has another name."""
 
 
 def family(op: str) -> str:
     """The family of the summary that a primitive's cases are counted in."""
-    return _HOMES[op]
+    own = PRIMITIVE_TABLE[op].family
+    return _SUMMARY.get(own, own)
 
 
 def large(op: str, d: dtype) -> Iterator[Specimen]:
     """The calls with many elements."""
-    if op == "matmul":
+    if op == CONTRACTION:
         for shape, columns in PRODUCTS:
             yield specimen(op, d, shape, "large", columns=columns)
         return
-    if _HOMES[op] != "index":
-        for shape, dim in LINES["argsort" if op == "argsort" else _HOMES[op]]:
+    if op not in INDEXED:
+        for shape, dim in LINES[family(op)]:
             yield specimen(op, d, shape, "large", dim=dim)
         return
-    hows = {"put": ("add", "set"), "scatter": ("add", "set")}.get(op, (None,))
+    hows = ("add", "set") if op in WRITING else (None,)
     for shape, dim, count in INDICES:
         for how in hows:
             if (how == "set" and count > shape[dim]) or (how == "add" and d is formats.BOOL):

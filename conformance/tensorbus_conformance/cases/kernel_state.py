@@ -13,20 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus.plugin import POINTWISE, dtype
+from tensorbus.plugin import POINTWISE, REDUCTIONS, SCANS, dtype
 from tensorbus_conformance import formats, values
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases.creation import stream
 from tensorbus_conformance.cases.kernel_sizes import family
 from tensorbus_conformance.compare import Mismatch
-from tensorbus_conformance.specimens import (
-    CONTRACTION,
+from tensorbus_conformance.primitives import (
+    CREATING,
     OF_ARRAYS,
+    TO_BOOL,
+    TO_INDICES,
     WRITING,
-    Specimen,
     domain,
-    specimen,
+    joins,
 )
+from tensorbus_conformance.specimens import CONTRACTION, Specimen, specimen
 from tensorbus_conformance.trial import Placed, Trial
 
 SHAPE = (4, 6)
@@ -93,14 +95,13 @@ def _same(t: Trial, s: Specimen, result: Any, before: np.ndarray) -> None:
 
 def check_parameters(op: str, d: dtype, t: Trial) -> None:
     """The same operand with other dimensions and ways of joining, in turn."""
-    hows = ("set", "amax") if d is formats.BOOL else ("set", "add", "mul", "amax", "amin")
     made = []
     for _ in range(2):
         for dim in (0, 1):
             if op == CONTRACTION:
                 made.append(specimen(op, d, (4, 4), "square", columns=4 - dim))
                 continue
-            for how in hows if op in WRITING else (None,):
+            for how in joins(d) if op in WRITING else (None,):
                 more: dict[str, Any] = {} if how is None else {"how": how}
                 made.append(specimen(op, d, (5, 5), "parameters", dim=dim, **more))
     held = []
@@ -125,11 +126,12 @@ def identities(op: str, d: dtype) -> Iterator[tuple[Specimen, tuple[Any, ...]]]:
     elif op in ("atan2", "fmod"):
         rest = np.full(5, 1 if op == "atan2" else 100, whole.dtype)
         yield Specimen(op, d, (whole % 2 * 0 if op == "atan2" else whole % 100, rest)), ()
-    elif op in ("eq", "ne", "lt", "le") and d is formats.BOOL:
+    elif op in TO_BOOL and d is formats.BOOL:
         x, same = np.array([True, False, True]), np.full(3, op in ("eq", "le"))
         yield Specimen(op, d, (same, x)), ()
-    elif op in ("argmax", "argmin") and d is formats.INT64:
-        yield Specimen(op, d, (np.zeros((5, 1), np.int64),), 1), ()
+    elif op in REDUCTIONS and op in TO_INDICES:
+        if d is formats.INT64:
+            yield Specimen(op, d, (np.zeros((5, 1), np.int64),), 1), ()
     elif op in ("maximum", "minimum", "bitwise_and", "bitwise_or"):
         yield Specimen(op, d, (whole, whole.copy())), ()
     elif op in (
@@ -150,7 +152,7 @@ def identities(op: str, d: dtype) -> Iterator[tuple[Specimen, tuple[Any, ...]]]:
     elif op == "where":
         for c in (True, False):
             yield Specimen(op, d, (np.full(5, c), whole, whole[::-1].copy())), ()
-    elif op in ("sum", "prod", "amax", "amin", "cumsum", "cumprod", "cummax", "cummin"):
+    elif op in (*REDUCTIONS, *SCANS):
         yield Specimen(op, d, (whole.reshape(5, 1),), 1), ()
     elif op == CONTRACTION:
         square = np.eye(5, dtype=whole.dtype)
@@ -320,5 +322,5 @@ def cases() -> Iterator[Case]:
                 checks["apart"] = check_apart
             for variant, check in checks.items():
                 yield Case(f"L1/{op}/{d.name}/{variant}", family(op), part(check, op, d), (d,))
-    for op in ("arange", "random_bits"):
+    for op in CREATING:
         yield Case(f"L1/{op}/int64/steady", family(op), part(check_made, op))

@@ -12,6 +12,7 @@ from tensorbus.plugin import dtype
 from tensorbus_conformance import formats, values
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.primitives import whole_domain
 from tensorbus_conformance.trial import Placed, Trial, Unsupported
 
 FAMILY = "matmul"
@@ -153,7 +154,7 @@ def cases() -> Iterator[Case]:
     plain = ("contiguous", "contiguous")
     pairs = [("transposed", "contiguous"), ("contiguous", "transposed"), ("strided", "offset"),
              ("reversed", "reversed"), ("permuted", "strided")]  # fmt: skip
-    for d in (*formats.INTS, *formats.FLOATS, *formats.COMPLEX):
+    for d in whole_domain(OP):
         name = f"L1/{OP}/{d.name}"
         for size in SIZES:
             yield Case(f"{name}/{size}", FAMILY, part(check, d, d, size, plain), (d,))

@@ -11,22 +11,20 @@ from tensorbus.plugin import POINTWISE, dtype
 from tensorbus_conformance import formats, values
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.compare import Mismatch
-from tensorbus_conformance.pointwise_reference import (
-    COMPARISONS,
+from tensorbus_conformance.pointwise_reference import bound, reference
+from tensorbus_conformance.primitives import (
+    DIVIDING,
     SIGNED_ZEROS,
+    TO_BOOL,
     ULP_BOUNDS,
-    bound,
-    reference,
+    arity,
+    operand_dtypes,
     result_dtype,
+    whole_domain,
 )
 from tensorbus_conformance.trial import Placed, Trial, Unsupported
 
 FAMILY = "pointwise"
-UNARY = tuple("abs floor round sqrt exp expm1 log log1p sin cos tanh".split())
-_FLOAT_ONLY = ("floor round sqrt exp expm1 log log1p sin cos tanh div atan2").split()
-_BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor")
-_COMPLEX_OPTIONAL = ("add", "sub", "mul", "div", "eq", "ne")
-
 SHAPE = (19, 24)
 
 # variant: the layout of each operand in turn
@@ -39,28 +37,6 @@ _LAYOUTS = {
     "expanded": ("expanded",) * 3,
     "mixed": ("contiguous", "transposed", "strided"),
 }
-
-
-def domain(op: str) -> tuple[dtype, ...]:
-    """The dtypes that *op* is defined on, as the table of primitives says."""
-    if op == "where":
-        return formats.ALL
-    kinds: tuple[dtype, ...]
-    if op in _FLOAT_ONLY:
-        kinds = formats.FLOATS
-    elif op in _BITWISE:
-        return (formats.BOOL, *formats.INTS)
-    elif op in ("lshift", "rshift"):
-        return formats.INTS
-    elif op in (*COMPARISONS, "maximum", "minimum"):
-        kinds = formats.REAL
-    else:
-        kinds = (*formats.INTS, *formats.FLOATS)
-    return (*kinds, *formats.COMPLEX) if op in _COMPLEX_OPTIONAL else kinds
-
-
-def arity(op: str) -> int:
-    return 1 if op in UNARY else 3 if op == "where" else 2
 
 
 @functools.lru_cache(maxsize=64)
@@ -80,7 +56,7 @@ def operands(op: str, dtype: dtype, kind: str) -> list[np.ndarray]:
         found = [np.broadcast_to(column, shape), np.broadcast_to(row, shape)]
         if kind == "edges":
             found = [np.array(a) for a in found]
-    if op in ("floor_divide", "fmod") and dtype in formats.INTS:
+    if op in DIVIDING and dtype in formats.INTS:
         found[1] = _without_zero(found[1])
     if n == 3:
         shape = found[0].shape
@@ -108,10 +84,6 @@ def expected(op: str, dtype: dtype, kind: str) -> np.ndarray:
     return reference(op, dtype, operands(op, dtype, kind))
 
 
-def operand_dtypes(op: str, dtype: dtype) -> list[dtype]:
-    return [formats.BOOL, dtype, dtype] if op == "where" else [dtype] * arity(op)
-
-
 def judge(
     t: Trial, op: str, dtype: dtype, got: np.ndarray, want: np.ndarray, *given: object
 ) -> None:
@@ -122,7 +94,7 @@ def judge(
             # Signs of zero are specified, and a distance in ULP does not see them.
             zeros = (want == 0) & (got == 0)
             t.exact(np.where(zeros, got, 0), np.where(zeros, want, 0), dtype, *given)
-    elif dtype in formats.COMPLEX and op not in ("where", "eq", "ne"):
+    elif dtype in formats.COMPLEX and op not in ("where", *TO_BOOL):
         t.near(got, want, 8 * formats.unit_roundoff(dtype) * np.abs(want), dtype)
     else:
         found = result_dtype(op, dtype)
@@ -165,7 +137,7 @@ def check_in_place(op: str, dtype: dtype, which: int, layout: str, t: Trial) -> 
 def check_same_operand(op: str, dtype: dtype, t: Trial) -> None:
     """One array as every value operand."""
     given = place(t, op, dtype, "plain", ("contiguous",) * 3)
-    last = given[-1] if op in ("floor_divide", "fmod") else given[-2]
+    last = given[-1] if op in DIVIDING else given[-2]
     arrays = [*given[:-2], last, last]
     want = reference(op, dtype, [a.values for a in arrays])
     got = t.result(t.call(op, dtype, *arrays), result_dtype(op, dtype), last.shape, arrays)
@@ -181,7 +153,7 @@ def scalars(op: str, dtype: dtype, position: int) -> list[bool | int | float | c
     if dtype in formats.INTS:
         low, high = formats.limits(dtype)
         first = [high, low] if low else [high, 254]
-        divides = op in ("floor_divide", "fmod") and position == 1
+        divides = op in DIVIDING and position == 1
         return [*first, 3, 1 if divides else 0]
     if dtype in formats.COMPLEX:
         return [1.5 - 2j, 0j]
@@ -260,7 +232,7 @@ def check_zero_divisor(op: str, dtype: dtype, t: Trial) -> None:
 def cases() -> Iterator[Case]:
     """Every pointwise case."""
     for op in POINTWISE:
-        for d in domain(op):
+        for d in whole_domain(op):
             for variant, function in _variants(op, d):
                 yield Case(f"L1/{op}/{d.name}/{variant}", FAMILY, function, (d,))
 
@@ -293,5 +265,5 @@ def _variants(op: str, d: dtype) -> Iterator[tuple[str, Callable[[Trial], None]]
         yield "same-operand", part(check_same_operand, op, d)
         for position in range(n):
             yield f"scalar{position}", part(check_scalar, op, d, position)
-    if op in ("floor_divide", "fmod") and d in formats.INTS:
+    if op in DIVIDING and d in formats.INTS:
         yield "zero-divisor", part(check_zero_divisor, op, d)

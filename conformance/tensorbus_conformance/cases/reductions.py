@@ -9,10 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus.plugin import dtype
+from tensorbus.plugin import REDUCTIONS, dtype
 from tensorbus_conformance import formats, values
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.primitives import (
+    ACCUMULATING,
+    TO_INDICES,
+    result_dtype,
+    whole_domain,
+)
 from tensorbus_conformance.trial import Placed, Trial, Unsupported
 
 FAMILY = "reductions"
@@ -91,10 +97,10 @@ def check_sum_out(op: str, d: dtype, layout: str, t: Trial) -> None:
 def check_rank_one(op: str, d: dtype, t: Trial) -> None:
     """A reduction to 0-dim, of many elements, of one, and with ``out=``."""
     for n in (1, 2, 1000):
-        array = values.summands(d, (n,), op) if op in ("sum", "prod") else values.ranks(d, (n,), op)
+        array = values.summands(d, (n,), op) if op in ACCUMULATING else values.ranks(d, (n,), op)
         given = t.place(array, d, "offset")
         more = arguments(t, op, d, (0,))
-        found = formats.INT64 if op in ("argmax", "argmin") else d
+        found = result_dtype(op, d)
         want, tolerance = expected(op, array, (0,), d)
         judge(
             t,
@@ -109,15 +115,15 @@ def check_rank_one(op: str, d: dtype, t: Trial) -> None:
 
 
 def arguments(t: Trial, op: str, d: dtype, dims: tuple[int, ...]) -> tuple[Any, ...]:
-    if op in ("sum", "prod"):
+    if op in ACCUMULATING:
         return dims, t.token(d)
-    return (dims[0],) if op in ("argmax", "argmin") else (dims,)
+    return (dims[0],) if op in TO_INDICES else (dims,)
 
 
 def expected(op: str, array: np.ndarray, dims: tuple[int, ...], d: dtype) -> tuple[np.ndarray, Any]:
-    if op in ("sum", "prod"):
+    if op in ACCUMULATING:
         return accumulate(op, array, dims, d, d)
-    if op in ("argmax", "argmin"):
+    if op in TO_INDICES:
         return first_extreme(op, array, dims[0]), None
     return extreme(op, array, dims), None
 
@@ -146,13 +152,13 @@ def first_extreme(op: str, array: np.ndarray, dim: int) -> np.ndarray:
 
 def check_extreme(op: str, d: dtype, layout: str, every: list[Any], t: Trial) -> None:
     """Extrema over several choices of dims; argmax and argmin over each dim."""
-    array = values.ranks(d, SHAPE, op) if op.startswith("arg") else values.plain(d, SHAPE, op)
+    array = values.ranks(d, SHAPE, op) if op in TO_INDICES else values.plain(d, SHAPE, op)
     if layout == "expanded":
         array = np.broadcast_to(array[:, :1], SHAPE)
     given = t.place(array, d, layout)
-    found = formats.INT64 if op.startswith("arg") else d
+    found = result_dtype(op, d)
     for dims in every:
-        if op.startswith("arg") and len(dims) > 1:
+        if op in TO_INDICES and len(dims) > 1:
             continue
         want, _ = expected(op, array, dims, d)
         got = t.call(op, d, given, *arguments(t, op, d, dims))
@@ -164,7 +170,7 @@ def check_extreme_out(op: str, d: dtype, layout: str, t: Trial) -> None:
     """``out=`` of an extremum."""
     array = values.ranks(d, SHAPE, op)
     given = t.place(array, d)
-    found = formats.INT64 if op.startswith("arg") else d
+    found = result_dtype(op, d)
     for dims in [(1,), (2,)]:
         want, _ = expected(op, array, dims, d)
         out = t.place(values.plain(found, want.shape, "out"), found, layout)
@@ -180,7 +186,7 @@ def check_extreme_edges(op: str, d: dtype, t: Trial) -> None:
         rows[1, 7] = rows[2, 0] = rows[3, -1] = rows[4, 3] = rows[4, 9] = np.nan
         rows[5] = np.nan
     given = t.place(rows, d)
-    found = formats.INT64 if op.startswith("arg") else d
+    found = result_dtype(op, d)
     want, _ = expected(op, rows, (1,), d)
     got = t.result(t.call(op, d, given, *arguments(t, op, d, (1,))), found, want.shape)
     t.exact(got, want, found, rows[:, 0], zeros=False)
@@ -242,7 +248,7 @@ def check_repeat(op: str, d: dtype, t: Trial) -> None:
     """The same call gives the same bits."""
     given = t.place(values.plain(d, (64, 129), op), d, "transposed")
     for dims in [(0,), (1,), (0, 1)]:
-        if op.startswith("arg") and len(dims) > 1:
+        if op in TO_INDICES and len(dims) > 1:
             continue
         runs = [
             t.read(t.call(op, d, given, *arguments(t, op, d, dims)), _found(op, d))
@@ -253,7 +259,7 @@ def check_repeat(op: str, d: dtype, t: Trial) -> None:
 
 
 def _found(op: str, d: dtype) -> dtype:
-    return formats.INT64 if op.startswith("arg") else d
+    return formats.INT64 if op in TO_INDICES else d
 
 
 def check_empty(op: str, d: dtype, t: Trial) -> None:
@@ -261,7 +267,7 @@ def check_empty(op: str, d: dtype, t: Trial) -> None:
     if not t.traits.takes_empty:
         raise Unsupported("trait takes_empty is False: the frontend fills the identity")
     given: Placed = t.place(np.zeros((0, 3)), d)
-    if op in ("sum", "prod"):
+    if op in ACCUMULATING:
         got = t.read(t.call(op, d, given, (0,), t.token(d)), d, (3,))
         t.exact(got, np.full(3, 0 if op == "sum" else 1), d)
     t.read(t.call(op, d, given, *arguments(t, op, d, (1,))), _found(op, d), (0,))
@@ -270,8 +276,8 @@ def check_empty(op: str, d: dtype, t: Trial) -> None:
 def cases() -> Iterator[Case]:
     """Every case of a reduction."""
     part = functools.partial
-    for op in ("sum", "prod"):
-        for d in (*formats.INTS, *formats.FLOATS, *formats.COMPLEX):
+    for op in (op for op in REDUCTIONS if op in ACCUMULATING):
+        for d in whole_domain(op):
             name = f"L1/{op}/{d.name}"
             yield Case(
                 f"{name}/contiguous",
@@ -290,8 +296,8 @@ def cases() -> Iterator[Case]:
         for src, dst in CONVERSIONS:
             check = part(check_sum, op, src, dst, "contiguous", [(1,), (0, 1, 2)])
             yield Case(f"L1/{op}/{src.name}-{dst.name}/converts", FAMILY, check, (src, dst))
-    for op in ("amax", "amin", "argmax", "argmin"):
-        for d in formats.REAL:
+    for op in (op for op in REDUCTIONS if op not in ACCUMULATING):
+        for d in whole_domain(op):
             name = f"L1/{op}/{d.name}"
             yield Case(
                 f"{name}/contiguous",
@@ -307,7 +313,7 @@ def cases() -> Iterator[Case]:
                     f"{name}/out-{layout}", FAMILY, part(check_extreme_out, op, d, layout), (d,)
                 )
             yield Case(f"{name}/edges", FAMILY, part(check_extreme_edges, op, d), (d,))
-            if op.startswith("arg"):
+            if op in TO_INDICES:
                 yield Case(f"{name}/first-of-equals", FAMILY, part(check_ties, op, d), (d,))
             yield from _common(op, d)
     for d in (formats.FLOAT32, formats.FLOAT64):

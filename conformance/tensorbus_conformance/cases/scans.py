@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus.plugin import dtype
+from tensorbus.plugin import SCANS, dtype
 from tensorbus_conformance import formats, values
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases.reductions import CONVERSIONS, factors
 from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.primitives import ACCUMULATING, whole_domain
 from tensorbus_conformance.trial import Trial, Unsupported
 
 FAMILY = "scans"
@@ -43,7 +44,7 @@ def expected(op: str, array: np.ndarray, dim: int, dst: dtype) -> tuple[np.ndarr
 
 
 def _arguments(t: Trial, op: str, dim: int, dst: dtype) -> tuple[Any, ...]:
-    return (dim, t.token(dst)) if op in ("cumsum", "cumprod") else (dim,)
+    return (dim, t.token(dst)) if op in ACCUMULATING else (dim,)
 
 
 def _judge(t: Trial, got: np.ndarray, want: np.ndarray, tolerance: Any, dst: dtype) -> None:
@@ -54,9 +55,7 @@ def _judge(t: Trial, got: np.ndarray, want: np.ndarray, tolerance: Any, dst: dty
 
 
 def _operand(op: str, d: dtype, shape: tuple[int, ...]) -> np.ndarray:
-    return (
-        values.summands(d, shape, op) if op in ("cumsum", "cumprod") else values.plain(d, shape, op)
-    )
+    return values.summands(d, shape, op) if op in ACCUMULATING else values.plain(d, shape, op)
 
 
 def check(op: str, src: dtype, dst: dtype, layout: str, t: Trial) -> None:
@@ -147,10 +146,8 @@ def check_empty(op: str, d: dtype, t: Trial) -> None:
 def cases() -> Iterator[Case]:
     """Every case of a scan."""
     part = functools.partial
-    for op in ("cumsum", "cumprod", "cummax", "cummin"):
-        adds = op in ("cumsum", "cumprod")
-        domain = (*formats.INTS, *formats.FLOATS, *formats.COMPLEX) if adds else formats.REAL
-        for d in domain:
+    for op in SCANS:
+        for d in whole_domain(op):
             name = f"L1/{op}/{d.name}"
             for layout in _LAYOUTS:
                 yield Case(f"{name}/{layout}", FAMILY, part(check, op, d, d, layout), (d,))
@@ -161,7 +158,7 @@ def cases() -> Iterator[Case]:
                 yield Case(f"{name}/lengths", FAMILY, part(check_lengths, op, d), (d,))
             yield Case(f"{name}/repeat", FAMILY, part(check_repeat, op, d), (d,))
             yield Case(f"{name}/empty", FAMILY, part(check_empty, op, d), (d,))
-        for src, dst in CONVERSIONS if adds else ():
+        for src, dst in CONVERSIONS if op in ACCUMULATING else ():
             run = part(check, op, src, dst, "contiguous")
             yield Case(f"L1/{op}/{src.name}-{dst.name}/converts", FAMILY, run, (src, dst))
     yield Case("L1/cumsum/float16/accumulates-in-float32", FAMILY, check_half, (formats.FLOAT16,))

@@ -15,18 +15,11 @@ from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases.movement import FAULTS
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.faults import expect_fault
+from tensorbus_conformance.primitives import joins, whole_domain
 from tensorbus_conformance.trial import Placed, Trial, Unsupported
 
 FAMILY = "index"
 SHAPE = (4, 6, 5)
-OPS = ("set", "add", "mul", "amax", "amin")
-
-
-def ops_of(d: dtype) -> tuple[str, ...]:
-    """The ops defined on *d*: only moves for complex, no arithmetic on bool."""
-    if d in formats.COMPLEX:
-        return ("set",)
-    return ("set", "amax", "amin") if d is formats.BOOL else OPS
 
 
 def _combine(op: str, d: dtype) -> Callable[[Any, Any], Any]:
@@ -271,8 +264,8 @@ def cases() -> Iterator[Case]:
     """Every case of ``put`` and ``scatter``."""
     part = functools.partial
     for name, check in (("put", check_put), ("scatter", check_scatter)):
-        for d in formats.ALL:
-            for op in ops_of(d):
+        for d in whole_domain(name):
+            for op in joins(d):
                 where = f"L1/{name}/{d.name}/{op}"
                 layouts = ("contiguous", "strided", "transposed", "offset")
                 for layout in layouts if op in ("set", "add") else ("strided",):

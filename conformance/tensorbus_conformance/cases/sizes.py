@@ -9,7 +9,8 @@ from tensorbus.plugin import dtype
 from tensorbus_conformance import formats, values
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases import pointwise
-from tensorbus_conformance.pointwise_reference import reference, result_dtype
+from tensorbus_conformance.pointwise_reference import reference
+from tensorbus_conformance.primitives import arity, result_dtype
 from tensorbus_conformance.trial import Placed, Trial
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 255, 257, 1000)
@@ -17,7 +18,7 @@ SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 255, 
 
 def _pointwise(t: Trial, op: str, d: dtype, sizes: tuple[int, ...]) -> None:
     for n in sizes:
-        arrays = [values.plain(d, (n,), "sizes", k) for k in range(pointwise.arity(op))]
+        arrays = [values.plain(d, (n,), "sizes", k) for k in range(arity(op))]
         given = [t.place(a, d, "offset") for a in arrays]
         want = reference(op, d, arrays)
         found = result_dtype(op, d)

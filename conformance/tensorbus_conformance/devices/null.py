@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus import plugin
 from tensorbus.plugin import (
     POINTWISE,
+    PRIMITIVE_TABLE,
     REDUCTIONS,
     SCANS,
     Backend,
@@ -30,10 +30,7 @@ from tensorbus.plugin import (
 from tensorbus.plugin import dtype as DType
 from tensorbus_conformance import formats
 from tensorbus_conformance.layouts import row_major
-
-_TRUTHS = ("eq", "ne", "lt", "le")
-_INDICES = ("argmax", "argmin", "argsort", "random_bits")
-_CONVERTING = ("sum", "prod", "cumsum", "cumprod", "matmul", "arange")
+from tensorbus_conformance.primitives import result_dtype
 
 
 class Storage:
@@ -130,7 +127,7 @@ class NullBackend(Backend):
         *args: Any,
         out: NullArray | None = None,
     ) -> NullArray:
-        if op in ("put", "scatter"):
+        if PRIMITIVE_TABLE[op].writes:
             written: NullArray = args[0]
             return written
         if out is not None:
@@ -139,14 +136,10 @@ class NullBackend(Backend):
 
 
 def _result_dtype(op: str, dtype: DType, args: Sequence[Any]) -> DType:
-    if op in _TRUTHS:
-        return plugin.bool
-    if op in _INDICES:
-        return plugin.int64
-    if op in _CONVERTING:
+    if PRIMITIVE_TABLE[op].result == "given":
         named: DType = args[-1]
         return named
-    return dtype
+    return result_dtype(op, dtype)
 
 
 def _pointwise(*args: Any) -> Sequence[int]:

@@ -29,6 +29,7 @@ from tensorbus.plugin import (
     hookimpl,
 )
 from tensorbus.plugin import dtype as DType
+from tensorbus_conformance.primitives import WRITING
 
 TRAITS = Traits(
     broadcasts=False,
@@ -43,7 +44,6 @@ TRAITS = Traits(
 DTYPES = frozenset(
     getattr(plugin, name) for name in "bool uint8 int8 int16 int32 int64 float16 float32".split()
 )
-_WRITING = ("put", "scatter")
 
 
 class Violation(Exception):
@@ -193,7 +193,7 @@ class StrictBackend(Backend):
 
     def _after_fault(self, op: str, args: list[Any], dtype: DType) -> StrictArray:
         """What a kernel hands back whose indices were wrong: memory of the right shape."""
-        if op in _WRITING:
+        if op in WRITING:
             return StrictArray(args[0])
         x, dim, i = args[:3]
         shape = i.shape if op == "gather" else (*x.shape[:dim], *i.shape, *x.shape[dim + 1 :])
@@ -202,7 +202,7 @@ class StrictBackend(Backend):
     def _check(self, op: str, args: Sequence[Any], out: StrictArray | None) -> None:
         traits = self.traits
         arrays = [a._data for a in args if isinstance(a, StrictArray)]
-        inputs = arrays[1:] if op in _WRITING else arrays
+        inputs = arrays[1:] if op in WRITING else arrays
         if traits.contiguous_inputs and not all(a.flags.c_contiguous for a in inputs):
             raise Violation(f"{op}: an input is not contiguous")
         if not traits.strided_out and out is not None and not out._data.flags.c_contiguous:

@@ -15,7 +15,7 @@ from tensorbus._base.dtypes import BOOL, FLOAT, INTEGER
 from tensorbus._dispatch.fallback import fallback
 from tensorbus._dispatch.kinds import Kind
 from tensorbus._dispatch.suit_kernels import suit_dtype, suit_numbers, suit_traits
-from tensorbus.plugin.backend import PRIMITIVES
+from tensorbus.plugin.primitives import PRIMITIVES
 from tensorbus.rows import raw_views, result_shapes
 from tensorbus.rows.registry import DOMAINS, ROWS, Row
 

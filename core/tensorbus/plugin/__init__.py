@@ -24,11 +24,6 @@ from tensorbus._base.dtypes import (
 from tensorbus._base.errors import OutOfMemoryError
 from tensorbus.plugin.backend import (
     API,
-    OTHERS,
-    POINTWISE,
-    PRIMITIVES,
-    REDUCTIONS,
-    SCANS,
     VIEWS,
     Array,
     Backend,
@@ -39,7 +34,17 @@ from tensorbus.plugin.backend import (
     Traits,
 )
 from tensorbus.plugin.groups import KERNEL_GROUPS
-from tensorbus.plugin.signatures import SIGNATURES
+from tensorbus.plugin.primitives import (
+    JOINS,
+    OTHERS,
+    POINTWISE,
+    PRIMITIVE_TABLE,
+    PRIMITIVES,
+    REDUCTIONS,
+    SCANS,
+    SIGNATURES,
+    Primitive,
+)
 
 if TYPE_CHECKING:
     from tensorbus.plugin.array_library import ArrayLibraryBackend
@@ -68,10 +73,12 @@ __all__ = [
     "COMM_OPTIONAL",
     "COMM_REQUIRED",
     "HOST",
+    "JOINS",
     "KERNEL_GROUPS",
     "OTHERS",
     "POINTWISE",
     "PRIMITIVES",
+    "PRIMITIVE_TABLE",
     "REDUCE_OPS",
     "REDUCTIONS",
     "SCANS",
@@ -102,6 +109,7 @@ __all__ = [
     "Overlay",
     "OverlaySpec",
     "PeerLost",
+    "Primitive",
     "Stream",
     "TensorType",
     "Traits",

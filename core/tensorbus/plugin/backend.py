@@ -2,8 +2,8 @@
 
 A backend owns memory and kernels and nothing else. The frontend owns shapes, promotion,
 broadcasting rules, checks, error texts, views, autograd and random streams, so that they are the
-same on every device. ``PRIMITIVES`` below is the whole list of kernels a backend must offer; each
-is specified in ``docs/primitives.md``.
+same on every device. The table in ``primitives.py`` has all kernels a backend must offer; each is
+specified in ``docs/primitives.md``.
 """
 
 from __future__ import annotations
@@ -30,17 +30,6 @@ Array = Any
 """What a backend computes on. The frontend reads ``.shape`` and nothing else."""
 
 Kernel = Callable[..., Array]
-
-POINTWISE = (
-    "abs floor round sqrt exp expm1 log log1p sin cos tanh "
-    "add sub mul div floor_divide fmod pow atan2 maximum minimum "
-    "eq ne lt le bitwise_and bitwise_or bitwise_xor lshift rshift where"
-).split()
-REDUCTIONS = ["sum", "prod", "amax", "amin", "argmax", "argmin"]
-SCANS = ["cumsum", "cumprod", "cummax", "cummin"]
-OTHERS = ["matmul", "take", "gather", "put", "scatter", "argsort", "arange", "random_bits"]
-PRIMITIVES: tuple[str, ...] = (*POINTWISE, *REDUCTIONS, *SCANS, *OTHERS)
-"""The 49 kernels (the runtime's ``copy_`` is the fiftieth thing that moves data)."""
 
 VIEWS = ("permute", "reshape", "expand", "slice", "select", "unsqueeze", "leading", "transpose")
 """View kernels a backend may override; the default for each goes through ``as_strided``.
