@@ -8,6 +8,7 @@ from itertools import chain, product
 
 import numpy as np
 
+import tensorbus
 from tensorbus import discovery
 from tensorbus.plugin import KERNEL_GROUPS, PRIMITIVES, VIEWS, dtype
 from tensorbus.rows.registry import ROWS
@@ -119,6 +120,23 @@ def check_name(t: Trial) -> None:
         raise Mismatch(f"name must be a device type such as 'cpu', got {name!r}")
 
 
+def check_aliases(t: Trial) -> None:
+    """Further names of the device type lead to it, and nothing made there shows them."""
+    name = t.backend.name
+    for alias in discovery.aliases(name):
+        try:
+            if discovery.check_name(alias) != name:
+                continue  # it is another device type's own name here, or tensorbus' own has it
+        except RuntimeError:
+            continue  # another plugin here has it too
+        for given, own in ((alias, name), (f"{alias}:{t.index}", f"{name}:{t.index}")):
+            if tensorbus.device(given) is not tensorbus.device(own):
+                raise Mismatch(f"device({given!r}) is {tensorbus.device(given)!r}, expected {own}")
+        made = tensorbus.ones(2, device=f"{alias}:{t.index}")
+        if str(made.device) != f"{name}:{t.index}" or made.sum().item() != 2:
+            raise Mismatch(f"a tensor made on {alias} is {made!r}")
+
+
 def check_synchronize(t: Trial) -> None:
     """Waiting is possible at any time, and twice."""
     t.backend.synchronize(t.index)
@@ -197,6 +215,7 @@ def cases() -> Iterator[Case]:
         "name": check_name,
         "device_count": check_device_count,
         "capabilities": check_capabilities,
+        "aliases": check_aliases,
         "synchronize": check_synchronize,
         "data_ptr": check_data_ptr,
         "storage_key": check_storage_key,

@@ -51,7 +51,9 @@ class device:
             index = int(digits)
         found = _interned.get((text, index))
         if found is None:
-            discovery.check_name(text)
+            own = discovery.check_name(text)
+            if own != text:
+                return device(own, index)
             found = object.__new__(cls)
             found.type, found.index = text, index
             found = _interned.setdefault((text, index), found)

@@ -53,10 +53,25 @@ def backend(type: str) -> Backend:
         return _get().backend(type)
 
 
-def check_name(type: str) -> None:
-    """Raise the ``RuntimeError`` of ``backend`` for a type that no plugin has; loads nothing."""
+def check_name(type: str) -> str:
+    """The device type's own name, where *type* may be a further name that its plugin declares.
+
+    Raises the ``RuntimeError`` of ``backend`` for a type that no plugin has. Loads no vendor
+    library; where no plugin has *type* for its own name, the specs of all are read.
+    """
     with _lock:
-        _get().check_name(type)
+        return _get().check_name(type).name
+
+
+def aliases(type: str) -> list[str]:
+    """The further names that the plugin of a device type declares; loads no vendor library.
+
+    >>> from tensorbus import discovery
+    >>> discovery.aliases("cpu")
+    []
+    """
+    with _lock:
+        return _get().aliases_of(type)
 
 
 def backend_names() -> list[str]:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tensorbus._base.warning import warn_user
-from tensorbus.discovery.metadata import VARIABLE, Record, canonical
+from tensorbus.discovery.metadata import BACKENDS, VARIABLE, Record, canonical
 
 if TYPE_CHECKING:
     from tensorbus.plugin.hooks import BackendSpec, OverlaySpec
@@ -24,6 +24,28 @@ def keep(record: Record, exception: BaseException, install: str = "") -> None:
     remedy = install or _bring_missing(record, exception)
     remedy = remedy or f"reinstall or remove {record.distribution}"
     record.fail(exception, "" if remedy in str(exception) else remedy)
+
+
+def unknown(group: str, name: str, known: list[str]) -> str:
+    """The sentence for whoever asks for a name that no plugin has; *known* are those there are."""
+    if group != BACKENDS:
+        return f"no plugin declares {name!r} in {group}: {', '.join(known) or 'none'} exist"
+    if not known:
+        return (
+            f"device type {name!r} has no plugin, and none is installed at all: "
+            f"'pip install tensorbus-cpu' brings the device cpu, 'pip install tensorbus' all "
+            f"of tensorbus' own (those of a checkout are found once pip has installed it)"
+        )
+    if name == "cpu":
+        return (
+            f"the device 'cpu' is not installed: it is the default, prints the tensors of "
+            f"other devices, and runs the ops that they lack. Install it with "
+            f"'pip install tensorbus-cpu', or name another device: {', '.join(known)}"
+        )
+    return (
+        f"Expected one of {', '.join(known)} device type at start of device string: {name} "
+        f"(further types come with plugins; `tensorbus devices` shows those installed)"
+    )
 
 
 def unusable(kind: str, record: Record) -> str:

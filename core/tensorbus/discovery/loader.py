@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import combinations
 from typing import Any, TypeVar
@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import pluggy
 
 from tensorbus._base.dtypes import dtype
-from tensorbus.discovery import failures, metadata
+from tensorbus.discovery import _aliases, failures, metadata
+from tensorbus.discovery._aliases import DeviceAliases
 from tensorbus.discovery.metadata import BACKENDS, COMMANDS, COMMS, OVERLAYS, Record, Selection
 from tensorbus.plugin import hooks
 from tensorbus.plugin.backend import API, SINCE, Backend, Kernel
@@ -40,6 +41,7 @@ class Loader:
         self._manager.add_hookspecs(hooks)
         self._backends: dict[str, Backend] = {}
         self._written_for: dict[str, int] = {}
+        self._device_aliases = DeviceAliases(self._claimants, self._backend_spec)
         self._comm_specs: dict[str, CommSpec] = {}
         self._comms: dict[str, Callable[[CommContext], Comm]] = {}
         self._commands: dict[str, object] = {}
@@ -68,12 +70,30 @@ class Loader:
         return self._names(BACKENDS)
 
     def check_name(self, name: str) -> Record:
-        return self._sole(BACKENDS, name)
+        """The record of a device type, which may be given by a further name."""
+        if any(record.name == name for record in self.list_records(BACKENDS)):
+            return self._sole(BACKENDS, name)
+        return self._sole(BACKENDS, self._device_aliases.find(name) or name)
+
+    def aliases_of(self, name: str) -> list[str]:
+        """The further names that the plugin of a device type declares."""
+        claims = self._device_aliases.claims()
+        return sorted(a for a, records in claims.items() if name in {r.name for r in records})
+
+    def _claimants(self) -> list[Record]:
+        """The backends that may have further names: those that are in charge of their own."""
+        found = []
+        for name in self.backend_names():
+            own, others = metadata.own_first(self._claims(BACKENDS, name))
+            found += [own] if own else others
+        return [record for record in found if record.entry_point and record.state != "failed"]
 
     def backend(self, name: str) -> Backend:
         loaded = self._backends.get(name)
         if loaded is None:
             record = self.check_name(name)
+            if record.name != name:
+                return self.backend(record.name)
             if record.state != "failed":
                 loaded = self._load_backend(record)
             if loaded is None:
@@ -131,13 +151,7 @@ class Loader:
         """The own name of the comm that users call so."""
         if any(record.name == name for record in self.list_records(COMMS)):
             return name
-        specs = self.comm_aliases().get(name, [])
-        if len(specs) > 1 and specs[0].priority == specs[1].priority:
-            raise RuntimeError(
-                f"{name!r} is another name of both {specs[0].name!r} and {specs[1].name!r} in "
-                f"{COMMS}, which have the same priority: give the one you mean by its own name"
-            )
-        return specs[0].name if specs else name
+        return _aliases.comm_of(name, self.comm_aliases().get(name, []))
 
     def comm(self, name: str) -> Callable[[CommContext], Comm]:
         loaded = self._comms.get(name)
@@ -225,39 +239,25 @@ class Loader:
             raise RuntimeError(f"{text}uninstall all but one of them")
         return claims[0]
 
+    def _aliases(self, group: str) -> Iterable[str]:
+        if group == BACKENDS:
+            return self._device_aliases.claims()
+        return self.comm_aliases() if group == COMMS else ()
+
     def _unknown(self, group: str, name: str) -> str:
-        known = self._names(group)
+        known = sorted({*self._names(group), *self._aliases(group)})
         if any(r.name == name for r in self.list_records(group)):
             return (
                 f"{name!r} of {group} is installed but left out by "
                 f"{metadata.VARIABLE}={self._selection.text}: add it there, or unset the variable"
             )
-        if group != BACKENDS:
-            if group == COMMS:
-                known = sorted({*known, *self.comm_aliases()})
-            return f"no plugin declares {name!r} in {group}: {', '.join(known) or 'none'} exist"
-        if not known:
-            return (
-                f"device type {name!r} has no plugin, and none is installed at all: "
-                f"'pip install tensorbus-cpu' brings the device cpu, 'pip install tensorbus' all "
-                f"of tensorbus' own (those of a checkout are found once pip has installed it)"
-            )
-        if name == "cpu":
-            return (
-                f"the device 'cpu' is not installed: it is the default, prints the tensors of "
-                f"other devices, and runs the ops that they lack. Install it with "
-                f"'pip install tensorbus-cpu', or name another device: {', '.join(known)}"
-            )
-        return (
-            f"Expected one of {', '.join(known)} device type at start of device string: {name} "
-            f"(further types come with plugins; `tensorbus devices` shows those installed)"
-        )
+        return failures.unknown(group, name, known)
 
     # -- loading -----------------------------------------------------------------------------
     def _load_backend(self, record: Record) -> Backend | None:
         spec = None
         try:
-            spec = self._spec(record, "tensorbus_backend", BackendSpec)
+            spec = self._backend_spec(record)
             spec.probe()
             backend = spec.load()
             _check_loaded("backend", record.name, backend, Backend)
@@ -267,6 +267,9 @@ class Loader:
         record.state = "loaded"
         self._written_for[record.name] = spec.api
         return backend
+
+    def _backend_spec(self, record: Record) -> BackendSpec:
+        return self._spec(record, "tensorbus_backend", BackendSpec)
 
     def _load_overlays(self) -> list[OverlaySpec]:
         loaded, problems = [], []

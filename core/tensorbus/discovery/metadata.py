@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from tensorbus.plugin.hooks import NAME
+
 BACKENDS = "tensorbus.backends"
 COMMS = "tensorbus.comms"
 OVERLAYS = "tensorbus.overlays"
@@ -26,9 +28,6 @@ _KINDS = {
     "overlay": OVERLAYS,
     _DISTRIBUTION: _DISTRIBUTION,
 }
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-"""What can stand before the colon of ``npu:0``, and in ``TENSORBUS_PLUGINS``."""
 
 _AUTHORS = "The tensorbus authors"
 
@@ -122,7 +121,7 @@ def _declared(name: str) -> Iterator[Record]:
         if entry.group not in GROUPS:
             continue
         record = Record(entry.group, entry.name, name, version, entry)
-        if not _NAME.fullmatch(entry.name):
+        if not NAME.fullmatch(entry.name):
             record.group = ""
             record.fail(
                 ValueError(

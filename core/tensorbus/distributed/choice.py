@@ -28,10 +28,19 @@ def parse(backend: str | None) -> dict[str, str]:
                 f"The custom backend string argument is invalid: {backend}. Expected one name, "
                 f"such as 'tcp', or pairs of a device and a name, such as 'cpu:tcp,cuda:tcp'"
             )
+        device = _own_type(device)
         if device in table:
             raise ValueError(f"Duplicate device type {device} in backend string: {backend}")
         table[device] = name
     return table
+
+
+def _own_type(device: str) -> str:
+    """A device type's own name, where another was given; any name else, which need not be here."""
+    try:
+        return discovery.check_name(device)
+    except RuntimeError:
+        return device
 
 
 def specs() -> list[CommSpec]:

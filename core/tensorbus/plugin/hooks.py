@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ from tensorbus.plugin.overlay import Overlay
 PROJECT = "tensorbus"
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+"""What can stand before the colon of ``npu:0``, and in ``TENSORBUS_PLUGINS``."""
 
 SUPPORTED_API = range(1, API + 1)
 """The contract's versions whose plugins this tensorbus still takes."""
@@ -37,7 +41,10 @@ class BackendSpec:
     install: str = ""
     """The command that brings what is missing, such as ``pip install 'tensorbus[opencl]'``."""
     aliases: tuple[str, ...] = ()
-    """Further names for the device type. Since version 2."""
+    """Further names for the device type, such as ``("gpu",)``. Since version 2."""
+
+    def __post_init__(self) -> None:
+        _check_aliases(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +112,23 @@ class CommSpec:
     """The command that brings what is missing."""
     aliases: tuple[str, ...] = ()
     """Further names under which users may ask for the comm. Since version 2."""
+
+    def __post_init__(self) -> None:
+        _check_aliases(self)
+
+
+def _check_aliases(spec: BackendSpec | CommSpec) -> None:
+    wrong = [alias for alias in spec.aliases if not isinstance(alias, str)]
+    if isinstance(spec.aliases, str) or wrong:
+        raise TypeError(
+            f"the aliases of {spec.name!r} are {spec.aliases!r}: give a tuple of texts, ('gpu',)"
+        )
+    for alias in spec.aliases:
+        if not NAME.fullmatch(alias):
+            raise ValueError(
+                f"the alias {alias!r} of {spec.name!r} can't be asked for: it begins with a letter "
+                f"and goes on with letters, digits, '_', '-' and '.'"
+            )
 
 
 @hookspec(firstresult=True)
