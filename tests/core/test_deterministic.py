@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import tensorbus as torch
+from tensorbus_conformance import run as run_suite
 from tensorbus_conformance.devices.strict import StrictArray
 
 PLACES, COUNT = 4, 300
+DTYPES = [getattr(torch, d) for d in "bool uint8 int8 int32 int64 float16 float32 float64".split()]
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +47,7 @@ def shuffling(plug: Any, boxed: Any) -> Callable[[bool], str]:
 
             return call
 
-    return lambda honest: plug(Shuffling(deterministic_scatter=not honest))
+    return lambda honest: plug(Shuffling(deterministic_scatter=not honest, dtypes=DTYPES))
 
 
 def operands(d: str, dtype: Any) -> tuple[Any, Any, Any]:
@@ -89,6 +91,16 @@ def test_the_device_has_another_order_each_time(shuffling: Any) -> None:
         if not honest:  # the trait says that the kernel is enough: the frontend believes it
             torch.use_deterministic_algorithms(True)
         assert run("index_add_", d).tobytes() != run("index_add_", d).tobytes()
+
+
+@pytest.mark.parametrize("honest", [True, False])
+def test_the_suite_finds_a_trait_that_is_not_true(honest: bool, shuffling: Any) -> None:
+    report = run_suite(shuffling(honest), pattern="L2/deterministic/float32/*", gaps=())
+    wrong = {r.id.rpartition("/")[2] for r in report.failures}
+    sums = {"index_add", "index_put", "scatter_reduce-sum", "gather-backward"}
+    last = {"index_put-set", "scatter"}
+    assert wrong >= sums | last if not honest else not wrong
+    assert len(report.results) == 9
 
 
 @pytest.mark.parametrize("name", WRITES)
