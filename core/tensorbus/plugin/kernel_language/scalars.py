@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tensorbus._base.dtypes import FLOAT, INTEGER, dtype
 from tensorbus.plugin.kernel_language.types import compute_type, unsigned
 
@@ -67,9 +69,10 @@ _BITS = {"bitwise_and": "({T})(x & y)", "bitwise_or": "({T})(x | y)", "bitwise_x
 
 TO_BOOL = frozenset([*_COMPARE, "isnan", "isinf", "isfinite"])
 UNARY = frozenset(
-    "abs floor round sqrt exp expm1 log log1p sin cos tanh neg reciprocal square rsqrt sigmoid "
-    "relu ceil trunc exp2 log2 log10 tan asin acos atan sinh cosh asinh acosh atanh erf sign "
-    "isnan isinf isfinite logical_not bitwise_not".split()
+    op
+    for table in (_FLOAT, _INTEGER, _ORDERED, _COMPARE, _BITS)
+    for op, text in table.items()
+    if not re.search(r"\by\b", text)
 )
 
 # The exact remainder keeps C's sign; the quotient is mended as Python's float // does it.
