@@ -32,7 +32,11 @@ def failed(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
 
 
 def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
+    device = next((x.device for x in arguments if isinstance(x, Tensor)), None)
     if is_interrupt(error):
+        # Or a kernel's own: which of them, nobody can tell.
+        if device is not None:
+            discovery.note_origin(error, row.name, device)
         raise error
     if isinstance(error, WrongDomain):
         if row.outside is not None:
@@ -56,7 +60,6 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
             return core(row.name)(*arguments)
     if isinstance(error, IndexFault):
         raise IndexFault(error.value, error.dim, error.n) from None
-    device = next((x.device for x in arguments if isinstance(x, Tensor)), None)
     if device is not None:
         check_memory(error, device, _bytes_of_result(row, arguments))
     if row.otherwise is not None:
