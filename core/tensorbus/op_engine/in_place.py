@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorbus import discovery
 from tensorbus._base.dtypes import can_cast
 from tensorbus._base.errors import is_interrupt, leaf_inplace_error, no_tensor
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, new, version_of
@@ -340,7 +341,8 @@ def fast_binary(name: str, numbers: str = "") -> Callable[..., Any]:
                 # plugin's own function nobody knows.
                 if not isinstance(getattr(k, name), np.ufunc):
                     raise
-            except OSError:  # of the handler of a signal, maybe after the write
+            except OSError as error:  # of the handler of a signal, maybe after the write
+                discovery.note_origin(error, name, self.device)
                 raise
             except Exception:
                 if c is None:
