@@ -56,7 +56,8 @@ def _pow(xp: Any, dtype: dtype) -> Kernel:
     def integer_power(x: Array, y: Array, out: Array | None = None) -> Array:
         # The module refuses negative exponents, some after having written a part of the result.
         if not (y < 0).any():
-            return xp.power(x, y, out=out)
+            # Not every module has ``out=``: it is named where there is one.
+            return xp.power(x, y) if out is None else xp.power(x, y, out=out)
         whole = xp.power(x, xp.maximum(y, 0))
         # 1 / x rounded towards zero: only 1 and -1 have a reciprocal that is not 0.
         sign = xp.where((y & 1) == 0, xp.abs(x), x)
