@@ -66,11 +66,9 @@ class ImmutableArrayBackend(ImmutableRuntime):
         arrays without dimensions; reductions, scans and ``argsort`` a matrix, and work along its
         second dimension; ``matmul`` two batches of matrices.
         """
-        for table in self.tables:
-            if op in table:
-                found: Callable[..., Any] | None = table[op](self.xp, dtype)
-                return found
-        return None
+        makers = [table[op] for table in self.tables if op in table]
+        made = [maker(self.xp, dtype) for maker in makers]
+        return next((function for function in made if function is not None), None)
 
     def kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:
         """*op* on boxes: what reads them, the library's function, and what fills one."""

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tensorbus._base.dtypes import dtype, float32, int64
+from tensorbus._base.dtypes import dtype, float64, int64
+from tensorbus._base.rounding import as_float
 from tensorbus.plugin.array_library.index import UPDATES
 from tensorbus.plugin.array_library.runtime import NUMPY_DTYPES, host_scalar
 from tensorbus.plugin.backend import Backend, Capabilities, DType
@@ -46,7 +47,7 @@ class ImmutableRuntime(Backend):
         if dtype.is_complex and not new_dtype.is_complex and new_dtype.name != "bool":
             array = array.real
         with np.errstate(all="ignore"):
-            if dtype.is_floating_point and new_dtype.name in _SMALL_INTEGERS:
+            if array.dtype.kind not in "biu" and new_dtype.name in _SMALL_INTEGERS:
                 array = array.astype(self.dtypes[int64])
             return array.astype(self.dtypes[new_dtype])
 
@@ -74,9 +75,10 @@ class ImmutableRuntime(Backend):
         return made
 
     def number(self, value: bool | int | float | complex, dtype: DType) -> Any:
-        """A Python number as an array without dimensions; for bfloat16 by way of float32."""
+        """A Python number as an array without dimensions; NumPy has no bfloat16."""
         if dtype.name == "bfloat16":
-            return self.cast(self.number(value, float32), float32, dtype)
+            real = as_float(value.real, dtype)
+            return self.cast(self.array(np.array(real), float64), float64, dtype)
         return self.array(host_scalar(value, dtype), dtype)
 
     def capacity(self, n: int) -> int:
