@@ -21,6 +21,7 @@ from tensorbus.plugin import (
     VIEWS,
     Backend,
     Capabilities,
+    ImmutableArrayBackend,
     Overlay,
     float32,
     hooks,
@@ -28,6 +29,7 @@ from tensorbus.plugin import (
 )
 from tensorbus.plugin.array_library.runtime import ArrayRuntime
 from tensorbus.plugin.backend import SINCE
+from tensorbus.plugin.immutable_arrays.runtime import ImmutableRuntime
 from tensorbus.plugin.kernel_language import Dialect
 from tensorbus.rows.registry import ROWS
 from tensorbus_conformance import OUTCOMES, all_cases, exceptions, run
@@ -263,6 +265,32 @@ def test_the_page_of_the_contract_runs(allowed):
         x.t()[1] += 10
         assert x.flip(0).tolist() == [[3, 14, 5], [0, 11, 2]]
         assert torch.rand(5, device=device).shape == (5,)
+
+
+def test_the_page_of_immutable_arrays_runs(capsys):
+    names = {"__name__": "frozen"}
+    for block in blocks("immutable-arrays.md"):
+        exec(block, names)
+    (shown,) = re.findall(r"tolist\(\)\)  # (.*)", PAGES["immutable-arrays.md"])
+    assert capsys.readouterr().out == f"{shown}\n"
+    torch.set_fallback("error")
+    try:
+        for device in ("FrozenDevice", "PaddedDevice"):
+            with discovery.plugged(names[device]()) as device:
+                assert train(device) == pytest.approx(train("cpu"), rel=1e-5)
+    finally:
+        torch.set_fallback("warn")
+
+
+def test_what_an_immutable_library_must_have_is_all_that_may_be_overridden():
+    table = section(PAGES["immutable-arrays.md"], "## What the library must have")
+    own = {n for c in (ImmutableRuntime, ImmutableArrayBackend) for n in vars(c) if n[0] != "_"}
+    beyond = {"boxed", "contents", "index_of", "read", "write"}  # the base class' own
+    expected = own - beyond - {*vars(Backend)}
+    assert {*re.findall(r"^\| `(\w+)", table, re.M)} == expected
+    for name in expected - {"dtypes", "tables", "xp"}:
+        names = list(inspect.signature(getattr(ImmutableArrayBackend, name)).parameters)[1:]
+        assert f"`{name}({', '.join(names)})`" in table
 
 
 def test_the_smallest_device_has_a_whole_runtime():

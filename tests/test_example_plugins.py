@@ -25,11 +25,12 @@ from tensorbus._dispatch import fallback, kinds
 from tensorbus._dispatch import resolve as dispatch
 from tensorbus.nn import functional as F
 from tensorbus.plugin import PRIMITIVES, float32
+from tensorbus_conformance import all_cases, exceptions, run
 
 PLUGINS = Path(__file__).parents[1] / "examples" / "plugins"
-TORCHCPU, GELU = "tensorbus-torchcpu", "tensorbus-fused-gelu"
-LIMITS = {TORCHCPU: 300, GELU: 100}
-LIBRARIES = {TORCHCPU: {"numpy", "torch"}, GELU: {"numpy"}}
+TORCHCPU, GELU, JAX = "tensorbus-torchcpu", "tensorbus-fused-gelu", "tensorbus-jax"
+LIMITS = {TORCHCPU: 300, GELU: 100, JAX: 250}
+LIBRARIES = {TORCHCPU: {"numpy", "torch"}, GELU: {"numpy"}, JAX: {"numpy", "jax"}}
 
 
 def project(name: str) -> dict[str, Any]:
@@ -105,15 +106,36 @@ def backend(installed: Callable[[str], None], live_torch: Any) -> Iterator[Any]:
     fallback.forget("torchcpu")
 
 
-def test_its_spec_is_read_without_its_library(installed: Callable[[str], None]) -> None:
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_its_spec_is_read_without_its_library(library: str) -> None:
+    name, device = {"torch": (TORCHCPU, "torchcpu"), "jax": (JAX, "jax")}[library]
     program = (
-        "import sys; from tensorbus_torchcpu import tensorbus_backend as b; "
-        "assert b().name == 'torchcpu' and 'torch' not in sys.modules"
+        f"import sys; from {name.replace('-', '_')} import tensorbus_backend as b; "
+        f"assert b().name == '{device}' and '{library}' not in sys.modules"
     )
-    folder = str(PLUGINS / TORCHCPU)
+    folder = str(PLUGINS / name)
     subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": folder}, check=True
     )
+
+
+@pytest.mark.parametrize("name", [TORCHCPU, JAX])
+def test_its_known_gaps_are_about_cases_and_have_reasons(name: str) -> None:
+    text = (PLUGINS / name / name.replace("-", "_") / exceptions.FILE).read_text("utf-8")
+    gaps = exceptions.parse(text)
+    ids = {case.id for case in all_cases()}
+    assert gaps and {gap.id for gap in gaps} <= ids  # no wildcards
+    assert len({gap.id for gap in gaps}) == len(gaps)
+
+
+@pytest.mark.long
+def test_jax_conforms(installed: Callable[[str], None]) -> None:
+    pytest.importorskip("jax", reason="the example needs JAX: pip install jax")
+    installed(JAX)
+    report = run(discovery.backend("jax"), profile="core")
+    assert report.ok, [f"{r.id}: {r.message}" for r in report.failures[:10]]
+    assert report.counts()["pass"] > 25_000
+    kinds.forget("jax")
 
 
 def test_it_offers_every_primitive_and_every_dtype(backend: Any) -> None:
@@ -123,8 +145,6 @@ def test_it_offers_every_primitive_and_every_dtype(backend: Any) -> None:
 
 
 def test_it_conforms(backend: Any) -> None:
-    from tensorbus_conformance import run
-
     for pattern in ("L0/*", "L1/*/bfloat16/*", "L1/*/float32/*", "L1/*/int8/*"):
         report = run(backend, level=pattern[:2], pattern=pattern)
         assert report.ok, [f"{r.id}: {r.message}" for r in report.failures[:10]]
@@ -156,8 +176,6 @@ MUTANTS = {
 
 
 def test_the_suite_sees_a_wrong_bfloat16(backend: Any) -> None:
-    from tensorbus_conformance import run
-
     made = backend.kernel
     for op, wrong, outcome, variant in MUTANTS.values():
 
@@ -174,8 +192,6 @@ def test_the_suite_sees_a_wrong_bfloat16(backend: Any) -> None:
 def test_the_suite_sees_a_cast_to_bfloat16_that_cuts(
     backend: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tensorbus_conformance import run
-
     made = backend.copy_
 
     def copy_(dst: Any, dst_dtype: Any, src: Any, src_dtype: Any) -> None:

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     )
     from tensorbus.plugin.graph import Block, Graph, Node, NumberType, TensorType, Value
     from tensorbus.plugin.hooks import BackendSpec, CommSpec, OverlaySpec, hookimpl
+    from tensorbus.plugin.immutable_arrays import ImmutableArrayBackend
     from tensorbus.plugin.kernel_language import KernelLanguageBackend
     from tensorbus.plugin.overlay import Overlay
     from tensorbus.plugin.streams import Event, Stream
@@ -98,6 +99,7 @@ __all__ = [
     "CommTimeout",
     "Event",
     "Graph",
+    "ImmutableArrayBackend",
     "Imported",
     "IndexFault",
     "Kernel",
@@ -149,6 +151,7 @@ _HOMES = {
     ),
     "graph": ("Block", "Graph", "Node", "NumberType", "TensorType", "Value"),
     "hooks": ("BackendSpec", "CommSpec", "OverlaySpec", "hookimpl"),
+    "immutable_arrays": ("ImmutableArrayBackend",),
     "kernel_language": ("KernelLanguageBackend", "StridedArray"),
     "overlay": ("Overlay",),
     "streams": ("Event", "Stream"),

@@ -145,8 +145,8 @@ class Backend:
     """A kind of device: its runtime, and the kernels it offers.
 
     Arrays are opaque to the frontend but for ``.shape``. Strides and offsets are counted in
-    elements. Subclass ``ArrayLibraryBackend`` or ``KernelLanguageBackend`` rather than this
-    class unless the device is like neither.
+    elements. Subclass ``ArrayLibraryBackend``, ``ImmutableArrayBackend`` or
+    ``KernelLanguageBackend`` rather than this class unless the device is like none of them.
     """
 
     name: ClassVar[str]

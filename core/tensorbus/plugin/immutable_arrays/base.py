@@ -16,14 +16,20 @@ from tensorbus.plugin.immutable_arrays.runtime import ImmutableRuntime
 LINES = Table()
 """Reductions, scans and sorting of each line of a matrix; products of matrices."""
 
-_MATRIX = {
+
+def _made(maker: Callable[[Any], Any], xp: Any, dtype: dtype) -> Kernel:
+    kernel: Kernel = maker(xp)  # the same for each dtype
+    return kernel
+
+
+_SUMS: dict[str, Callable[[Any], Any]] = {
     "sum": lambda xp: lambda x: xp.sum(x, axis=1, dtype=x.dtype),
     "prod": lambda xp: lambda x: xp.prod(x, axis=1, dtype=x.dtype),
     "cumsum": lambda xp: lambda x: xp.cumsum(x, axis=1, dtype=x.dtype),
     "cumprod": lambda xp: lambda x: xp.cumprod(x, axis=1, dtype=x.dtype),
     "matmul": lambda xp: xp.matmul,
 }
-_ORDERED = {
+_EXTREMES: dict[str, Callable[[Any], Any]] = {
     "amax": lambda xp: lambda x: xp.max(x, axis=1),
     "amin": lambda xp: lambda x: xp.min(x, axis=1),
     "argmax": lambda xp: lambda x: xp.argmax(x, axis=1),
@@ -32,9 +38,10 @@ _ORDERED = {
     "cummin": lambda xp: lambda x: xp.minimum.accumulate(x, axis=1),
     "argsort": lambda xp: lambda x: xp.argsort(x, axis=1, stable=True),
 }
-for _categories, _rows in ((ALL, _MATRIX), (ORDERED, _ORDERED)):
-    for _op, _maker in _rows.items():
-        LINES.add(_op, _categories, lambda xp, dtype, maker=_maker: maker(xp))
+for _op, _maker in _SUMS.items():
+    LINES.add(_op, ALL, partial(_made, _maker))
+for _op, _maker in _EXTREMES.items():
+    LINES.add(_op, ORDERED, partial(_made, _maker))
 
 
 class ImmutableArrayBackend(ImmutableRuntime):

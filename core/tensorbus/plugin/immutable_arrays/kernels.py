@@ -98,13 +98,17 @@ def wide(b: ImmutableRuntime, function: Function, dtype: DType) -> Function:
     """*function*, which keeps half widths in float32 and rounds once."""
     if dtype.itemsize > 2 or not dtype.is_floating_point:
         return function
-    return lambda *xs: b.cast(
-        function(*[b.cast(x, dtype, float32) for x in xs]), float32, dtype
-    )
+    return lambda *xs: b.cast(function(*[b.cast(x, dtype, float32) for x in xs]), float32, dtype)
 
 
 def reduction(
-    b: ImmutableRuntime, op: str, function: Function, x: Box, dims: Any, *dtype: DType, out: Any = None
+    b: ImmutableRuntime,
+    op: str,
+    function: Function,
+    x: Box,
+    dims: Any,
+    *dtype: DType,
+    out: Any = None,
 ) -> Box:
     """``sum`` and ``prod`` over dims to a chosen dtype, ``amax`` over dims, ``argmax`` over one."""
     if dtype:
@@ -118,7 +122,13 @@ def reduction(
 
 
 def scan(
-    b: ImmutableRuntime, op: str, function: Function, x: Box, dim: int, *dtype: DType, out: Any = None
+    b: ImmutableRuntime,
+    op: str,
+    function: Function,
+    x: Box,
+    dim: int,
+    *dtype: DType,
+    out: Any = None,
 ) -> Box:
     """Scans, to a chosen dtype or not, and ``argsort``: results of the operand's shape."""
     shape = x.shape

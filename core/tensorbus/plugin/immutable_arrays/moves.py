@@ -85,8 +85,8 @@ def _written(
 
 
 # -- made on the host ------------------------------------------------------------------------
-_ARANGE = order.TABLE["arange"](np, int64)
-_RANDOM_BITS = order.TABLE["random_bits"](np, int64)
+_ARANGE: Any = order.TABLE["arange"](np, int64)
+_RANDOM_BITS: Any = order.TABLE["random_bits"](np, int64)
 
 
 def arange(b: ImmutableRuntime, n: int, start: float, step: float, dtype: DType) -> Box:

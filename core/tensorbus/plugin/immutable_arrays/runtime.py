@@ -14,7 +14,7 @@ from tensorbus._base.rounding import as_float
 from tensorbus.plugin.array_library.index import UPDATES
 from tensorbus.plugin.array_library.runtime import NUMPY_DTYPES, host_scalar
 from tensorbus.plugin.backend import Backend, Capabilities, DType
-from tensorbus.plugin.immutable_arrays.boxes import Box, Storage, places, row_major, padded
+from tensorbus.plugin.immutable_arrays.boxes import Box, Storage, padded, places, row_major
 
 _SMALL_INTEGERS = {"uint8", "int8", "int16"}
 _KEPT = 1 << 16
@@ -52,11 +52,11 @@ class ImmutableRuntime(Backend):
             return array.astype(self.dtypes[new_dtype])
 
     def filled(self, n: int, value: Any, dtype: DType) -> Any:
-        """*n* elements of one value, which ``number`` has made; the library may be out of memory."""
+        """*n* elements of one value, from ``number``; raises ``OutOfMemoryError``."""
         return self.xp.full(n, value, self.dtypes[dtype])
 
     def pick(self, array: Any, index: Any, fill: Any) -> Any:
-        """The elements of *array*, read as one run, at *index*; *fill* where that is past its end."""
+        """Elements of *array*, read as one run, at *index*; *fill* where that is past its end."""
         flat = array.reshape(-1)
         return self.xp.where(index < len(flat), flat[self.xp.clip(index, 0, len(flat) - 1)], fill)
 

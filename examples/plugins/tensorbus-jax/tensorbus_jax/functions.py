@@ -37,6 +37,8 @@ def pick(array, index, fill):
 @partial(jax.jit, static_argnums=3)
 def placed(array, index, values, op):
     place = jnp.minimum(index, array.size)
+    if array.dtype == bool:  # "or" and "and"
+        op = {"add": "amax", "mul": "amin"}.get(op, op)
     return getattr(array.at[place], UPDATES[op])(values, mode="drop")
 
 
