@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorbus._base.dtypes import float32, int64
-from tensorbus.plugin.backend import REDUCTIONS, SCANS, DType
+from tensorbus.plugin.backend import DType
 from tensorbus.plugin.immutable_arrays.boxes import Box, Storage, places, row_major
+from tensorbus.plugin.primitives import REDUCTIONS, SCANS
 
 if TYPE_CHECKING:
     from tensorbus.plugin.immutable_arrays.runtime import ImmutableRuntime
