@@ -246,12 +246,12 @@ def test_modes_belong_to_their_thread() -> None:
     def other() -> None:
         with tb.no_grad():
             entered.set()
-            leave.wait(5)
+            leave.wait(60)
             inside.append((x * 2).requires_grad)
 
     thread = threading.Thread(target=other)
     thread.start()
-    entered.wait(5)
+    entered.wait(60)
     assert (x * 2).requires_grad  # while another thread is in no_grad
     leave.set()
     thread.join()

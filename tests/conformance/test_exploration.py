@@ -42,7 +42,7 @@ class WrongInFives(CPU):
         return expm1
 
 
-def _explore(backend, pattern: str, seconds: float = 20.0):
+def _explore(backend, pattern: str, seconds: float = 600.0):
     with discovery.plugged(backend) as type:
         device = Device(backend, 0, type)
         return list(explore(device, explorable(pattern), seconds, seed=1))
@@ -109,7 +109,7 @@ def test_every_op_can_be_explored() -> None:
     device = Device(*find_backend("cpu"))
     ops = explorable(None)
     assert len(ops) > 600
-    wrong = list(explore(device, ops, 60.0, seed=3, examples=2, turns=1))
+    wrong = list(explore(device, ops, 600.0, seed=3, examples=2, turns=1))
     assert wrong == [], [(call.op.name, message) for call, message in wrong]
 
 

@@ -34,7 +34,7 @@ def run() -> Callable[..., str]:
     def program(before: str, inside: str, after: str = "") -> str:
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM.format(before=before, inside=inside, after=after)],
-            capture_output=True, text=True, timeout=120,
+            capture_output=True, text=True, timeout=240,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stdout

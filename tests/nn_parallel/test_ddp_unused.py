@@ -71,7 +71,7 @@ def test_unused_parameters_without_the_search_are_told_in_the_next_forward() -> 
         try:
             ddp(tb.ones(1, 1), 0, 2)
         finally:
-            told.wait(20)  # else the other may be told that this one left
+            told.wait(60)  # else the other may be told that this one left
 
     for r, text in enumerate(both(rank)):
         assert text.startswith(
