@@ -294,7 +294,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of two batches of matrices."""
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors expanded, without a copy, to the shape that they broadcast to."""
-def broadcast_to(input: Tensor, size: Any) -> Tensor:
+def broadcast_to(input: Tensor, size: _int | Sequence[_int]) -> Tensor:
     """``expand`` as a function."""
 def bucketize(input: Tensor | _complex, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor:
     """The number of the bucket between boundaries that each value lies in."""
@@ -730,7 +730,7 @@ def nonzero(input: Tensor, *, as_tuple: Literal[True], out: Any = None) -> tuple
     """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
 def norm(input: Any, p: Any = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, out: Tensor | None = None, dtype: dtypes.dtype | None = None) -> Tensor:
     """The *p*-norm of all elements, or along some dimensions."""
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+def normal(mean: Any = None, std: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Normal random numbers with means and standard deviations given as tensors or numbers."""
 def not_equal(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input != other``; the operands broadcast."""
@@ -868,7 +868,7 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``input * input``, element by element; *out* receives the result where given."""
 def square_(input: Tensor) -> Tensor:
     """In-place version of ``square``: the method as a function."""
-def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
+def squeeze(input: Tensor, dim: _int | Sequence[_int] = ...) -> Tensor:
     """Without the dimensions of size 1, or without those named where their size is 1."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new dimension."""

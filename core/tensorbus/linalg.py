@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.public_place import show_in as _show_in
+from tensorbus.op_engine.argument_checks import checked as _checked
 from tensorbus.op_engine.out import SAME as _SAME
+from tensorbus.op_engine.override import overridable as _overridable
 from tensorbus.op_engine.public import with_out as _with_out
-from tensorbus.ops.joining.grids import linalg_vander as vander
+from tensorbus.ops.joining import grids as _grids
 from tensorbus.ops.matmul import matmul as _matmul
 from tensorbus.ops.matmul import products as _products
 from tensorbus.ops.reduce import norms as _norms
@@ -21,6 +23,7 @@ matmul = _with_out(_matmul.matmul, "linalg_matmul", _SAME)
 matrix_norm = _with_out(_norms.matrix_norm, "linalg_matrix_norm", _SAME)
 matrix_power = _with_out(_products.matrix_power, "linalg_matrix_power", _SAME)
 multi_dot = _with_out(_products.multi_dot, "linalg_multi_dot", _SAME)
+vander = _overridable(_grids.linalg_vander, _checked(_grids.linalg_vander, "linalg_vander"))
 norm = _with_out(_norms.linalg_norm, "linalg_norm", _SAME)
 vecdot = _with_out(_products.vecdot, "linalg_vecdot", _SAME)
 vector_norm = _with_out(_norms.vector_norm, "linalg_vector_norm", _SAME)

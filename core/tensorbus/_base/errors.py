@@ -29,6 +29,13 @@ def dim_error(dim: int, rank: int) -> IndexError:
     )
 
 
+def no_such_dim(dim: int, rank: int) -> IndexError:
+    """``dim_error``, in the words for tensors that have no dimensions at all."""
+    if not rank:
+        return IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return dim_error(dim, rank)
+
+
 def type_error(
     function: str, argument: str, position: int | None, expected: str, got: Any
 ) -> TypeError:

@@ -319,7 +319,7 @@ class Tensor:
         """The products of two batches of matrices."""
     def bool(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as bool."""
-    def broadcast_to(self, size: Any) -> Tensor:
+    def broadcast_to(self, size: _int | Sequence[_int]) -> Tensor:
         """``expand`` as a function."""
     def bucketize(self, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False) -> Tensor:
         """The number of the bucket between boundaries that each value lies in."""
@@ -458,8 +458,8 @@ class Tensor:
         """Bytes of an element."""
     def eq(self, other: _Operand) -> Tensor:
         """``input == other``; the operands broadcast."""
-    def eq_(self, other: _Operand) -> Self:
-        """``input == other``; the operands broadcast."""
+    def eq_(self, *operands: Any, other: Any = ...) -> Self:
+        """In-place version of ``eq``: 1 where it holds, else 0."""
     def equal(self, other: Tensor) -> _bool:
         """Whether both have the same shape and the same values."""
     def erf(self) -> Tensor:
@@ -542,8 +542,8 @@ class Tensor:
         """In-place version of ``gcd``."""
     def ge(self, other: _Operand) -> Tensor:
         """``input >= other``; the operands broadcast."""
-    def ge_(self, other: _Operand) -> Self:
-        """``input >= other``; the operands broadcast."""
+    def ge_(self, *operands: Any, other: Any = ...) -> Self:
+        """In-place version of ``ge``: 1 where it holds, else 0."""
     def ger(self, vec2: Tensor) -> Tensor:
         """``outer`` under its older name."""
     def get_device(self) -> _int:
@@ -560,16 +560,16 @@ class Tensor:
         """The node that made it, or None for a leaf."""
     def greater(self, other: _Operand) -> Tensor:
         """``input > other``; the operands broadcast."""
-    def greater_(self, other: _Operand) -> Self:
-        """``input > other``; the operands broadcast."""
+    def greater_(self, *operands: Any, other: Any = ...) -> Self:
+        """In-place version of ``greater``: 1 where it holds, else 0."""
     def greater_equal(self, other: _Operand) -> Tensor:
         """``input >= other``; the operands broadcast."""
-    def greater_equal_(self, other: _Operand) -> Self:
-        """``input >= other``; the operands broadcast."""
+    def greater_equal_(self, *operands: Any, other: Any = ...) -> Self:
+        """In-place version of ``greater_equal``: 1 where it holds, else 0."""
     def gt(self, other: _Operand) -> Tensor:
         """``input > other``; the operands broadcast."""
-    def gt_(self, other: _Operand) -> Self:
-        """``input > other``; the operands broadcast."""
+    def gt_(self, *operands: Any, other: Any = ...) -> Self:
+        """In-place version of ``gt``: 1 where it holds, else 0."""
     def half(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as float16."""
     def heaviside(self, values: Tensor, **keywords: Any) -> Tensor:
@@ -687,20 +687,20 @@ class Tensor:
         """In-place version of ``ldexp``."""
     def le(self, other: _Operand) -> Tensor:
         """``input <= other``; the operands broadcast."""
-    def le_(self, other: _Operand) -> Self:
-        """``input <= other``; the operands broadcast."""
+    def le_(self, *operands: Any, other: Any = ...) -> Self:
+        """In-place version of ``le``: 1 where it holds, else 0."""
     def lerp(self, end: Tensor, weight: Any) -> Tensor:
         """``input + weight * (end - input)``, exact at both ends; the operands broadcast."""
     def lerp_(self, end: Tensor, weight: Any) -> Self:
         """In-place version of ``lerp``."""
     def less(self, other: _Operand) -> Tensor:
         """``input < other``; the operands broadcast."""
-    def less_(self, other: _Operand) -> Self:
-        """``input < other``; the operands broadcast."""
+    def less_(self, *operands: Any, other: Any = ...) -> Self:
+        """In-place version of ``less``: 1 where it holds, else 0."""
     def less_equal(self, other: _Operand) -> Tensor:
         """``input <= other``; the operands broadcast."""
-    def less_equal_(self, other: _Operand) -> Self:
-        """``input <= other``; the operands broadcast."""
+    def less_equal_(self, *operands: Any, other: Any = ...) -> Self:
+        """In-place version of ``less_equal``: 1 where it holds, else 0."""
     def lgamma(self) -> Tensor:
         """The logarithm of the absolute value of the gamma function, element by element; *out* receives the result where given."""
     def lgamma_(self) -> Self:
@@ -731,20 +731,20 @@ class Tensor:
         """The logarithm of the running sums of exponentials along a dimension, without overflow."""
     def logical_and(self, other: _Operand) -> Tensor:
         """Whether both are true; the operands broadcast."""
-    def logical_and_(self, other: _Operand) -> Self:
-        """Whether both are true; the operands broadcast."""
+    def logical_and_(self, *operands: Any, other: Any = ...) -> Self:
+        """In-place version of ``logical_and``: 1 where it holds, else 0."""
     def logical_not(self) -> Tensor:
         """Whether it is zero, element by element; *out* receives the result where given."""
-    def logical_not_(self) -> Self:
-        """Whether it is zero, element by element; *out* receives the result where given."""
+    def logical_not_(self, *operands: Any, other: Any = ...) -> Self:
+        """In-place version of ``logical_not``: 1 where it holds, else 0."""
     def logical_or(self, other: _Operand) -> Tensor:
         """Whether either is true; the operands broadcast."""
-    def logical_or_(self, other: _Operand) -> Self:
-        """Whether either is true; the operands broadcast."""
+    def logical_or_(self, *operands: Any, other: Any = ...) -> Self:
+        """In-place version of ``logical_or``: 1 where it holds, else 0."""
     def logical_xor(self, other: _Operand) -> Tensor:
         """Whether exactly one is true; the operands broadcast."""
-    def logical_xor_(self, other: _Operand) -> Self:
-        """Whether exactly one is true; the operands broadcast."""
+    def logical_xor_(self, *operands: Any, other: Any = ...) -> Self:
+        """In-place version of ``logical_xor``: 1 where it holds, else 0."""
     def logit(self, eps: _float | None = None) -> Tensor:
         """``log(input / (1 - input))``; *input* is cut to [eps, 1 - eps] where *eps* is given."""
     def logit_(self, eps: _float | None = None) -> Self:
@@ -759,8 +759,8 @@ class Tensor:
         """In-place version of ``lshift``."""
     def lt(self, other: _Operand) -> Tensor:
         """``input < other``; the operands broadcast."""
-    def lt_(self, other: _Operand) -> Self:
-        """``input < other``; the operands broadcast."""
+    def lt_(self, *operands: Any, other: Any = ...) -> Self:
+        """In-place version of ``lt``: 1 where it holds, else 0."""
     @property
     def mH(self) -> Tensor:
         """``x.mH``: the last two dimensions exchanged, complex numbers conjugated."""
@@ -866,8 +866,8 @@ class Tensor:
         """The number of dimensions."""
     def ne(self, other: _Operand) -> Tensor:
         """``input != other``; the operands broadcast."""
-    def ne_(self, other: _Operand) -> Self:
-        """``input != other``; the operands broadcast."""
+    def ne_(self, *operands: Any, other: Any = ...) -> Self:
+        """In-place version of ``ne``: 1 where it holds, else 0."""
     def neg(self) -> Tensor:
         """``-input``, element by element; *out* receives the result where given."""
     def neg_(self) -> Self:
@@ -908,8 +908,8 @@ class Tensor:
         """Overwrite with normal random numbers."""
     def not_equal(self, other: _Operand) -> Tensor:
         """``input != other``; the operands broadcast."""
-    def not_equal_(self, other: _Operand) -> Self:
-        """``input != other``; the operands broadcast."""
+    def not_equal_(self, *operands: Any, other: Any = ...) -> Self:
+        """In-place version of ``not_equal``: 1 where it holds, else 0."""
     def numel(self) -> _int:
         """The number of elements."""
     def numpy(self, *, force: _bool = False) -> np.ndarray:
@@ -1078,9 +1078,9 @@ class Tensor:
         """``input * input``, element by element; *out* receives the result where given."""
     def square_(self) -> Self:
         """In-place version of ``square``."""
-    def squeeze(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
+    def squeeze(self, dim: _int | Sequence[_int] = ...) -> Tensor:
         """Without the dimensions of size 1, or without those named where their size is 1."""
-    def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Self:
+    def squeeze_(self, dim: _int | Sequence[_int] = ...) -> Self:
         """Without the dimensions of size 1, or without those named where their size is 1."""
     def std(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
         """The standard deviation, with Bessel's correction unless ``correction=0``."""

@@ -12,6 +12,7 @@ from tensorbus.autograd import early, engine
 from tensorbus.autograd.batched import by_rows
 from tensorbus.autograd.hook_calls import tensor_hooks
 from tensorbus.autograd.node import AccumulateGrad
+from tensorbus.op_engine.argument_values import flag
 from tensorbus.op_engine.history import edge_of
 
 Tensors = Tensor | Sequence[Tensor]
@@ -47,7 +48,8 @@ def backward(
             )
         grad_tensors = grad_variables
     outputs = _outputs(tensors)
-    keep = create_graph if retain_graph is None else retain_graph
+    create_graph = flag(create_graph)
+    keep = create_graph if retain_graph is None else flag(retain_graph)
     wanted = None
     if inputs is not None:
         given = _inputs(inputs, "backward")
@@ -110,18 +112,19 @@ def grad(
             "torch.autograd.backward.",
             FutureWarning,
         )
-    if materialize_grads and allow_unused is not None and not allow_unused:
+    if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
             "allow_unused=False."
         )
     results, given = _outputs(outputs), _inputs(inputs, "grad")
+    create_graph, materialize_grads = flag(create_graph), flag(materialize_grads)
+    unused = materialize_grads if allow_unused is None else flag(allow_unused)
     for t in given:
         if not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    keep = create_graph if retain_graph is None else retain_graph
+    keep = create_graph if retain_graph is None else flag(retain_graph)
     if is_grads_batched:
-        unused = allow_unused or materialize_grads
 
         def one(row: list[Tensor], keep: bool) -> tuple[Tensor | None, ...]:
             return grad(results, given, row, keep, create_graph, allow_unused=unused)
@@ -144,14 +147,14 @@ def grad(
     for i, (t, edge) in enumerate(zip(given, edges, strict=True)):
         g = found.get(edge)
         if g is None:
-            if materialize_grads:
-                gradients.append(from_array(t._k.zeros(tuple(t._s)), t._k))
-                continue
-            if not allow_unused:
+            if not unused:
                 raise RuntimeError(
                     f"The differentiated Tensor at index {i} appears to not have been used in the "
                     "graph. Set allow_unused=True if this is the desired behavior."
                 )
+            if materialize_grads:
+                gradients.append(from_array(t._k.zeros(tuple(t._s)), t._k))
+                continue
             gradients.append(None)
             continue
         if type(edge) is AccumulateGrad and edge.h is not None:

@@ -45,7 +45,10 @@ _TENSORS = frozenset(["matrices", "tensors"])
 """Any number of tensors: one by one, or as one sequence."""
 _NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",)}
 """NumPy's argument names, which PyTorch takes too."""
-_OWN = frozenset(["inplace", "return_indices", "size_average", "reduce", "reduction"])
+_OWN = frozenset([
+    "create_graph", "gradient", "inplace", "reduce", "reduction", "retain_graph", "return_indices",
+    "size_average",
+])  # fmt: skip
 """Arguments that a function looks at itself: flags of which the truth counts, names it lists."""
 
 

@@ -59,6 +59,26 @@ def check_bits_of(*values: Any) -> None:
             of_64_bits(value)
 
 
+def flag(value: Any) -> bool:
+    """A truth value, for which an integer of one byte may stand: the flags of a backward pass.
+
+    TypeError for anything else, OverflowError for an integer that a byte does not hold.
+    """
+    if value is True or value is False:
+        return bool(value)
+    try:
+        n = operator.index(value)
+    except TypeError:
+        kind = type(value).__name__
+        raise TypeError(
+            f"'{kind}' object cannot be interpreted as an integer: a flag is True or False"
+        ) from None
+    if not 0 <= n < 256:
+        bound = "greater than maximum" if n > 0 else "less than minimum"
+        raise OverflowError(f"unsigned byte integer is {bound}: a flag is True or False, not {n}")
+    return n != 0
+
+
 def operand(value: Any) -> Any:
     return value if isinstance(value, Tensor) else as_number(value)
 
@@ -75,7 +95,9 @@ def as_float(value: Any) -> Any:
 
 def as_number(value: Any) -> Any:
     """The number that a value stands for; None where PyTorch refuses it for one."""
-    if isinstance(value, (np.number, np.bool_)) or is_number(value):
+    if isinstance(value, np.bool_):
+        return float(value)  # PyTorch's own bool alone is a truth value among numbers
+    if isinstance(value, np.number) or is_number(value):
         return value.item()
     return value if isinstance(value, (int, float, complex)) else None
 

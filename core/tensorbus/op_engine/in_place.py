@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tensorbus import discovery
-from tensorbus._base.dtypes import can_cast
+from tensorbus._base.dtype_names import scalar_name
+from tensorbus._base.dtypes import can_cast, dtype
 from tensorbus._base.errors import is_interrupt, leaf_inplace_error, no_tensor
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD
@@ -26,7 +27,9 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of, recipe_of, replay, requires_grad
 from tensorbus.op_engine.operands import NONE, check_operands, is_foreign
 from tensorbus.op_engine.parameter import Parameter
+from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.scalars import scalar_name_of
+from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.recipes import forbids_writes, steps
 
 
@@ -38,10 +41,40 @@ def in_place(
     operands = (x, *args, *kwargs.values()) if kwargs else (x, *args)
     if check_write(x, *operands):
         source = _snapshot(x)  # backward may need the values that are overwritten
-    y = f(source, *args, **(kwargs or {}))
+    try:
+        y = f(source, *args, **(kwargs or {}))
+    except NotImplementedError:
+        if len(args) == 1 and not kwargs:
+            _check_result(x, args[0])
+        raise
     if y is NotImplemented:
         return y
     return assign(x, y)
+
+
+def _check_result(x: Tensor, other: Any) -> None:
+    """RuntimeError where no result of two operands fits the first, whether there is one or not."""
+    if isinstance(other, Tensor):
+        shape = broadcast_shapes(x._s, other._s)
+        if tuple(shape) != tuple(x._s):
+            raise _other_shape(x, shape)
+    elif not isinstance(other, (float, complex)):
+        return
+    _check_cast(result_type(x, other), x)
+
+
+def _other_shape(x: Tensor, shape: Any) -> RuntimeError:
+    return RuntimeError(
+        f"output with shape {list(x._s)} doesn't match the broadcast shape {list(shape)}"
+    )
+
+
+def _check_cast(d: dtype, x: Tensor) -> None:
+    if not can_cast(d, x._k.dtype):
+        raise RuntimeError(
+            f"result type {scalar_name(d)} can't be cast to the desired output type "
+            f"{scalar_name_of(x)}"
+        )
 
 
 def check_write(x: Tensor, *sources: Any) -> bool:
@@ -98,15 +131,9 @@ def assign(x: Tensor, y: Tensor) -> Tensor:
     """Write *y*'s values into *x* and give *x* its history."""
     k = x._k
     if y._s is not x._s and y._s != x._s:
-        raise RuntimeError(
-            f"output with shape {list(x._s)} doesn't match the broadcast shape {list(y._s)}"
-        )
+        raise _other_shape(x, y._s)
     if y._k is not k:
-        if not can_cast(y._k.dtype, k.dtype):
-            raise RuntimeError(
-                f"result type {scalar_name_of(y)} can't be cast to the desired output type "
-                f"{scalar_name_of(x)}"
-            )
+        _check_cast(y._k.dtype, x)
         y = to_kind(y, k)
     n = y._e
     bump(x)  # first, so that no interrupt comes between a write and its count

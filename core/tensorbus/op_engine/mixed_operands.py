@@ -20,6 +20,7 @@ from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.override import SUBCLASSES, ask, overriding, plain
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.rare import rare
+from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import DOMAINS, Row
 
 _NUMBERS = (bool, int, float, complex)
@@ -76,12 +77,13 @@ def common_kind(row: Row, *operands: Any) -> Kind:
             raise device_error(device, t._k.device)
     if DOMAINS[row.domain][0] == dtypes.FLOAT and d.category < dtypes.FLOAT:
         d = dtypes.get_default_dtype()
-    _check_domain(row, d)
+    _check_domain(row, d, tensors)
     return kind_of(device, d)
 
 
-def _check_domain(row: Row, d: dtypes.dtype) -> None:
+def _check_domain(row: Row, d: dtypes.dtype, tensors: list[Tensor]) -> None:
     if d.category > DOMAINS[row.domain][1]:
+        broadcast_shapes(*(t._s for t in tensors))  # an error of the shapes comes first
         raise NotImplementedError(f"\"{row.name}\" not implemented for '{scalar_name(d)}'")
 
 
@@ -90,5 +92,5 @@ def _host_number(value: Any) -> Any:
     item = getattr(value, "item", None)
     if item is None or isinstance(value, np.ndarray) or getattr(value, "shape", None) != ():
         return None
-    number = item()
+    number = float(value) if isinstance(value, np.bool_) else item()
     return number if isinstance(number, _NUMBERS) else None

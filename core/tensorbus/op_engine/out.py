@@ -20,6 +20,8 @@ SAME = "same"
 """The rule of an op that wants *out* to have the dtype of its result."""
 COMPUTED = "computed"
 """The rule of an op that computes in the dtype of *out* where it is told none."""
+JOINED = "joined"
+"""``CAST`` of what joins tensors, where another dtype is a TypeError."""
 TRUTH = "truth"
 """The rule of an op whose truth values also go into bytes, as 0 and 1."""
 
@@ -55,9 +57,9 @@ def _check(y: Tensor, out: Any, name: str, rule: str) -> None:
             "but one of the arguments requires grad."
         )
     have, wanted = out._k.dtype, y._k.dtype
-    if rule == CAST:
+    if rule in (CAST, JOINED):
         if not can_cast(wanted, have):
-            raise RuntimeError(
+            raise (TypeError if rule == JOINED else RuntimeError)(
                 f"result type {scalar_name_of(y)} can't be cast to the desired output type "
                 f"{scalar_name_of(out)}"
             )

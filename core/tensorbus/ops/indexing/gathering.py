@@ -127,11 +127,12 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 @composed(node="IndexSelectBackward0")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Whole slices at the indices of a vector; negative ones are out of range."""
-    if isinstance(index, Tensor) and index._k.dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    if isinstance(index, Tensor):
+        if len(index._s) > 1:
+            raise IndexError("index_select(): Index is supposed to be a vector")
+        if index._k.dtype not in (dtypes.int64, dtypes.int32):
+            raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     i = _index("index_select", index, input)
-    if len(i._s) > 1:
-        raise IndexError("index_select(): Index is supposed to be a vector")
     d = wrap_dim(dim, len(input._s))
     if not input._s and i._s.numel() != 1:
         raise RuntimeError(

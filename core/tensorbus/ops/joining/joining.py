@@ -18,6 +18,7 @@ from tensorbus.op_engine.composed import has_channels_last, lay_out
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.history import edge_of
+from tensorbus.op_engine.out import JOINED
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
 from tensorbus.rows.layouts import channels_last_strides
@@ -62,7 +63,7 @@ class CatBackward0(Node):
         return tuple(pairs)
 
 
-@public(out=True, method=False, aliases=("concat", "concatenate"))
+@public(out=JOINED, method=False, aliases=("concat", "concatenate"))
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors one after another along a dimension; the other sizes must be equal.
 
@@ -146,7 +147,7 @@ def _pairwise(given: list[Tensor], dim: int) -> Tensor:
 
 
 @registered.stack_tensors.provide
-@public(out=True, method=False)
+@public(out=JOINED, method=False)
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape along a new dimension."""
     given = list(tensors)
@@ -185,26 +186,26 @@ def _ranked(x: Tensor, rank: int) -> Tensor:
     return x
 
 
-@public(out=True, method=False)
+@public(out=JOINED, method=False)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along the columns: dimension 1, or 0 for vectors."""
     given = _at_least(tensors, "hstack", 1)
     return cat(given, 0 if len(given[0]._s) == 1 else 1)
 
 
-@public(out=True, method=False, aliases=("row_stack",))
+@public(out=JOINED, method=False, aliases=("row_stack",))
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along the rows; vectors are rows."""
     return cat(_at_least(tensors, "vstack", 2), 0)
 
 
-@public(out=True, method=False)
+@public(out=JOINED, method=False)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along dimension 2."""
     return cat(_at_least(tensors, "dstack", 3), 2)
 
 
-@public(out=True, method=False)
+@public(out=JOINED, method=False)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Joined along the columns; vectors are columns."""
     given = _at_least(tensors, "column_stack", 0)

@@ -195,6 +195,8 @@ def roll(
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(along)}"
         )
+    if not input._s.numel():
+        return core("clone")(input)
     result = input
     for shift, dim in zip(moves, along, strict=True):
         d = wrap_dim(dim, len(input._s))

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
-from tensorbus._base.errors import device_error
+from tensorbus._base.errors import device_error, no_such_dim
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
@@ -342,6 +342,9 @@ def baddbmm(
 ) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
     check_tensors("baddbmm", input=input, batch1=batch1, batch2=batch2)
+    for x, dim in ((batch1, 0), (batch1, 1), (batch2, 2)):  # of the result, asked for first
+        if dim >= len(x._s):
+            raise no_such_dim(dim, len(x._s))
     given = [x._k.dtype for x in (input, batch1, batch2)]
     if given[0] is not given[1] and given[1] is given[2]:
         names = [c_name(d) for d in given]

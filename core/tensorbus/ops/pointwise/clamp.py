@@ -142,6 +142,8 @@ def _bounded(name: str, input: Tensor, bound: Any) -> Tensor:
     if isinstance(bound, Tensor):
         _refuse_complex(input, bound)
         return core(f"{name}_tensor")(input, bound)
+    if isinstance(bound, complex):
+        raise NotImplementedError("clamp is not supported for complex types")
     return clamp(input, min=bound) if name == "clamp_min" else clamp(input, max=bound)
 
 

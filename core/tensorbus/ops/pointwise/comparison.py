@@ -132,16 +132,20 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 
 # -- in place --------------------------------------------------------------------------------
+_NONE = object()
+
+
 def _comparison_in_place(name: str, row: str) -> Any:
     """The method that overwrites a tensor with truth values, as 0 and 1 of its own dtype."""
 
-    def form(self: Tensor, *other: Any) -> Tensor:
+    def form(self: Tensor, *operands: Any, other: Any = _NONE) -> Tensor:
+        given = operands if other is _NONE else (*operands, other)
         if not isinstance(self, Tensor):
             raise no_tensor(name + "_", self)
-        for value in other:
+        for value in given:
             check_operands(name + "_", row, self, value, method=True)
-        check_write(self, *other)
-        return assign(self, core(row)(self.detach(), *other).to(self._k.dtype))
+        check_write(self, *given)
+        return assign(self, core(row)(self.detach(), *given).to(self._k.dtype))
 
     form.__name__ = form.__qualname__ = name + "_"
     form.__doc__ = f"In-place version of ``{name}``: 1 where it holds, else 0."

@@ -169,6 +169,16 @@ def binary(
             METHODS[f"__i{operator}__"] = Lazy(f"__i{operator}__", lambda: fast_binary(name))
 
 
+def refuse_complex(name: str) -> Callable[..., None]:
+    """A check that no operand of an op is complex."""
+
+    def check(*operands: Any) -> None:
+        if any(x._k.dtype.is_complex for x in operands if isinstance(x, Tensor)):
+            raise RuntimeError(f"{name} not implemented for complex tensors.")
+
+    return check
+
+
 def refuse_whole(name: str) -> Callable[..., None]:
     """A check that the result of an op of two operands is in floating point by their dtypes."""
 

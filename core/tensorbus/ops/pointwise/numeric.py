@@ -18,9 +18,9 @@ from tensorbus.op_engine.operands import NONE, OTHER
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import inplace_form, public
-from tensorbus.ops.pointwise.declaring import binary, unary
+from tensorbus.ops.pointwise.declaring import binary, refuse_complex, unary
 from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS
-from tensorbus.rows.layouts import contiguous_strides
+from tensorbus.rows.layouts import broadcast_shapes, contiguous_strides
 from tensorbus.rows.registry import no_derivative, row
 
 _INTEGERS = {2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
@@ -44,12 +44,12 @@ binary("heaviside", doc="0 below 0, 1 above, *values* at 0",
        composite=lambda F, x, y: F.where(F.eq(x, 0), y, F.cast(F.gt(x, 0), F.bool)),
        **no_derivative("heaviside"))
 binary("fmax", doc="The larger of both, the other one where either is NaN",
-       numbers=NONE, inplace=False,
+       numbers=NONE, check=refuse_complex("fmax"), inplace=False,
        domain="ordered", composite=lambda F, x, y: _one_if_nan(F, x, y, F.maximum),
        x=lambda F, g, x, y: F.mul(g, F.cast(_takes_first(F, F.ge(x, y), y), F.bool)),
        y=lambda F, g, x, y: F.where(_takes_first(F, F.ge(x, y), y), F.number(0), g))
 binary("fmin", doc="The smaller of both, the other one where either is NaN",
-       numbers=NONE, inplace=False,
+       numbers=NONE, check=refuse_complex("fmin"), inplace=False,
        domain="ordered", composite=lambda F, x, y: _one_if_nan(F, x, y, F.minimum),
        x=lambda F, g, x, y: F.mul(g, F.cast(_takes_first(F, F.le(x, y), y), F.bool)),
        y=lambda F, g, x, y: F.where(_takes_first(F, F.le(x, y), y), F.number(0), g))
@@ -239,6 +239,8 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2**other``."""
     check_tensors("ldexp", input=input, other=other)
+    if input._k.is_float and other._k.dtype is dtypes.bool:
+        raise not_implemented("ldexp_cpu_exp", other)
     d = result_type(input, other)
     if d.category < dtypes.FLOAT:
         d = dtypes.get_default_dtype()
@@ -250,6 +252,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
 # -- whole numbers ---------------------------------------------------------------------------
 def _integers(name: str, input: Any, other: Any) -> None:
     check_tensors(name, input=input, other=other)
+    broadcast_shapes(input._s, other._s)
     for x in (input, other):
         if x._k.dtype.category > dtypes.INTEGER:
             raise not_implemented(f"{name}_cpu", x)

@@ -14,7 +14,7 @@ from tensorbus.op_engine.operands import EITHER, NONE, OTHER
 from tensorbus.op_engine.out import CAST, SAME
 from tensorbus.op_engine.public import FUNCTIONS, METHODS
 from tensorbus.ops.pointwise import compositions as of
-from tensorbus.ops.pointwise.declaring import binary, refuse_whole, unary
+from tensorbus.ops.pointwise.declaring import binary, refuse_complex, refuse_whole, unary
 from tensorbus.rows.registry import no_derivative
 
 
@@ -109,12 +109,12 @@ binary("atan2", doc="The angle of the point ``(other, input)``", numbers=NONE,
        y=lambda F, g, x, y: of.over_square(F, F.neg(F.mul(g, x)), F.hypot(x, y)))
 binary("maximum", doc="The larger of both, NaN where either is",
        commutes=True,
-       numbers=NONE, inplace=False, domain="ordered",
+       numbers=NONE, check=refuse_complex("maximum"), inplace=False, domain="ordered",
        x=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y),
        y=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y))
 binary("minimum", doc="The smaller of both, NaN where either is",
        commutes=True,
-       numbers=NONE, inplace=False, domain="ordered",
+       numbers=NONE, check=refuse_complex("minimum"), inplace=False, domain="ordered",
        x=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y),
        y=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y))
 binary("hypot", doc="``sqrt(input**2 + other**2)`` without overflow",

@@ -12,6 +12,7 @@ from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.op_engine.argument_checks import Given, takes
+from tensorbus.op_engine.argument_values import is_number
 from tensorbus.op_engine.arguments import check_tensors, whole_number
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.options import Options, factory
@@ -352,8 +353,8 @@ def randint_like(
 
 @factory("out")
 def normal(
-    mean: Any = 0.0,
-    std: Any = 1.0,
+    mean: Any = None,
+    std: Any = None,
     size: Any = None,
     *,
     generator: Generator | None = None,
@@ -363,8 +364,15 @@ def normal(
 
     TypeError for a size, dtype or device beside tensors, which say these themselves.
     """
+    if size is not None:
+        mean, std = (x.item() if is_number(x) else x for x in (mean, std))
     given = [x for x in (mean, std) if isinstance(x, Tensor)]
+    if size is not None and None in (mean, std) and not given:
+        raise TypeError("normal() missing 2 required arguments beside size: mean and std")
+    mean, std = 0.0 if mean is None else mean, 1.0 if std is None else std
     if isinstance(std, Tensor):
+        if std._k.dtype.is_complex:
+            raise RuntimeError("normal expects standard deviation to be non-complex")
         if std._s.numel() and bool((std < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif not std >= 0:

@@ -293,9 +293,9 @@ def _norm(
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """The *p*-norm of all elements, or along some dimensions."""
-    if p == "nuc" or (isinstance(p, str) and p != "fro"):
+    if isinstance(p, str) and p != "fro":
         return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-    order = 2 if p is None or p == "fro" else p
+    order = 2 if p is None or isinstance(p, str) else p
     return vector_norm(input, order, dim, keepdim, dtype=dtype)
 
 

@@ -338,9 +338,10 @@ def aminmax(
 
 def _running(name: str, made: Any, input: Tensor, dim: int) -> Any:
     """Running extremes, and the last place so far that holds them."""
+    if not input._s.numel():
+        k = input._k.i64
+        return made(core("clone")(input), from_array(k.empty(tuple(input._s)), k))
     x, d = _lined(input, dim)
-    if not x._s.numel():
-        return made(core("clone")(input), from_array(x._k.i64.empty(tuple(input._s)), x._k.i64))
     plain = x.detach()
     best = core(name)(plain, d)
     hit = core("eq")(plain, best)

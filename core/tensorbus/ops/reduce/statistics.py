@@ -334,9 +334,11 @@ def _slabs(name: str, y: Tensor, x: Tensor | None, dx: Any, d: int) -> Tensor:
         if x._s[0] != n:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
         x = x.reshape((-1,) + (1,) * (len(y._s) - d - 1))
+    if len(x._s) < len(y._s):
+        x = x.reshape((1,) * (len(y._s) - len(x._s)) + tuple(x._s))
     if not x._k.dtype.is_signed:  # falling points have negative steps
         x = to_kind(x, x._k.of(dtypes.int64))
-    return heights * diff(x, dim=d - len(y._s)) * 0.5
+    return heights * diff(x, dim=d) * 0.5
 
 
 _AREAS = ("dx=, dim=", "x, dim=")
@@ -349,7 +351,8 @@ def trapezoid(y: Tensor, x: Given[Tensor] = None, *, dx: complex = 1, dim: int =
     check_tensors("trapezoid", y=y)
     if not y.size(dim):
         return y.sum(dim).to(y._k.dtype)
-    return _slabs("trapezoid", y, x, dx, wrap_dim(dim, len(y._s))).sum(dim)
+    d = wrap_dim(dim, len(y._s))  # a dimension of y: x may have more
+    return _slabs("trapezoid", y, x, dx, d).sum(d)
 
 
 @public(method=False, forms=_AREAS)
@@ -361,4 +364,4 @@ def cumulative_trapezoid(
     if not y.size(dim):
         return floating(y).clone()
     d = wrap_dim(dim, len(y._s))
-    return cumsum(_slabs("cumulative_trapezoid", y, x, dx, d), dim)
+    return cumsum(_slabs("cumulative_trapezoid", y, x, dx, d), d)

@@ -135,6 +135,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 @public(function=False)
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Whether it is in pinned memory, which no tensor is."""
+    checked_device("is_pinned", device)
     return False
 
 

@@ -11,6 +11,7 @@ from tensorbus._base.errors import no_tensor
 from tensorbus._base.size import Size, size_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
+from tensorbus.op_engine.argument_checks import Given
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import list_argument, shape_argument, wrap_dim, wrap_dims
@@ -190,9 +191,9 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @public()
-def broadcast_to(input: Tensor, size: Any) -> Tensor:
+def broadcast_to(input: Tensor, size: int | Sequence[int]) -> Tensor:
     """``expand`` as a function."""
-    return expand(input, *size)
+    return expand(input, size)
 
 
 @public(inplace=False)
@@ -208,7 +209,7 @@ def _squeezed_by(dim: Any) -> int:
 
 @public()
 @composed(node=lambda input, dim=None: f"SqueezeBackward{_squeezed_by(dim)}")
-def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+def squeeze(input: Tensor, dim: Given[int | Sequence[int]] = None) -> Tensor:
     """Without the dimensions of size 1, or without those named where their size is 1."""
     if dim is None and input._b is None:
         return core("view")(input, tuple([n for n in input._s if n != 1]))
