@@ -11,8 +11,10 @@ import mutant_kernels
 import mutant_kinds
 import pytest
 
+import tensorbus
 from tensorbus import discovery
 from tensorbus.plugin import PRIMITIVES, Backend
+from tensorbus.rows.registry import ROWS
 from tensorbus_conformance import select
 from tensorbus_conformance.cases.kernel_state import identities
 from tensorbus_conformance.primitives import CREATING, OF_ARRAYS, WRITING, domain
@@ -115,6 +117,95 @@ def test_a_kernel_wrong_in_its_own_way_is_caught(name: str) -> None:
 def test_a_runtime_wrong_in_its_own_way_is_caught(name: str) -> None:
     make, where = mutant_kernels.RUNTIMES[name]
     assert catches(make(), where), name
+
+
+# -- kernels beyond the primitives ---------------------------------------------------------------
+POINTWISE = (
+    "remainder hypot copysign gt ge neg sign ceil trunc rsqrt square reciprocal exp2 log2 log10 "
+    "tan asin acos atan sinh cosh asinh acosh atanh sigmoid relu clamp clamp_min clamp_max isnan "
+    "isinf isfinite logical_not"
+).split()
+ALONG = "softmax log_softmax logcumsumexp mean any all".split()
+BACKWARD = {
+    "conv2d_input": "nn.functional.conv2d", "conv2d_weight": "nn.functional.conv2d",
+    "max_pool2d_backward": "nn.functional.max_pool2d",
+    "avg_pool2d_backward": "nn.functional.avg_pool2d",
+    "cross_entropy_mean_backward": "nn.functional.cross_entropy",
+}  # fmt: skip
+CALLED = {
+    "max_pool2d_indices": "nn.functional.max_pool2d", "flatnonzero": "nonzero",
+    "cross_entropy_mean": "nn.functional.cross_entropy", "concatenate": "cat", **BACKWARD,
+}  # fmt: skip
+"""Kernels that are called by an op of another name."""
+FUSED = (*POINTWISE, *ALONG, "conv2d", "max_pool2d", "avg_pool2d", *CALLED)
+OF_INTEGERS = (
+    "remainder gt ge neg sign square relu clamp clamp_min clamp_max logical_not any all "
+    "max_pool2d max_pool2d_indices concatenate"
+).split()
+"""Those that take integers as they lie."""
+FIXED = (
+    "remainder hypot copysign neg sign ceil trunc rsqrt square reciprocal tan asin atan sinh asinh "
+    "atanh relu clamp clamp_min clamp_max softmax log_softmax logcumsumexp mean any all conv2d "
+    "max_pool2d avg_pool2d concatenate"
+).split()
+"""Those whose result can be an operand."""
+
+
+def harmless(kind: str, op: str) -> bool:
+    """Whether no program can see that a fused kernel is wrong in that way.
+
+    Each backward pass has a gradient of its own to begin with; what ``flatnonzero`` gets is flat,
+    and what it returns is not kept.
+    """
+    if kind == "aliases-its-operand":
+        return op not in FIXED
+    if kind == "strided-integers":
+        return op not in OF_INTEGERS
+    if kind == "memo-by-identity":
+        return op in BACKWARD or op == "flatnonzero"
+    if kind == "nine-dimensions":
+        return op not in (*POINTWISE, *ALONG, "concatenate")
+    if kind == "one-element":  # the gradient of a mean has no dimensions
+        return op == "cross_entropy_mean_backward"
+    return kind in ("shared-scratch", "windows") and op == "flatnonzero"
+
+
+def fused_pairs() -> Iterator[tuple[str, str]]:
+    for kind in mutant_kinds.ANY_KERNEL:
+        yield from ((kind, op) for op in FUSED if not harmless(kind, op))
+
+
+def cases_of(op: str) -> list[str]:
+    """The ops of profile core that call a kernel."""
+    names = (op, f"nn.functional.{op}", CALLED.get(op))
+    return [found for found in _core() if found.partition("/")[2] in names]
+
+
+def _fused_is_caught(kind: str, op: str) -> None:
+    mutate = functools.partial(mutant_kinds.ANY_KERNEL[kind], op)
+    assert catches(mutant(op, mutate), *cases_of(op)), f"{op} that is wrong as {kind} conforms"
+
+
+@pytest.mark.parametrize(("kind", "op"), sorted(fused_pairs())[::47])
+def test_a_fused_kernel_wrong_in_that_way_is_caught(kind: str, op: str) -> None:
+    _fused_is_caught(kind, op)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", mutant_kinds.ANY_KERNEL)
+def test_every_fused_kernel_wrong_in_that_way_is_caught(kind: str) -> None:
+    for op in (op for k, op in fused_pairs() if k == kind):
+        _fused_is_caught(kind, op)
+
+
+def test_all_fused_kernels_of_the_cpu_are_tried() -> None:
+    float32 = tensorbus.float32
+    own = {
+        name for name, row in ROWS.items()
+        if name not in PRIMITIVES and row.composite is not None and row.form != "view"
+        and row.kernel is not None and CPU.kernel(name, float32, 0) is not None
+    }  # fmt: skip
+    assert own == set(FUSED)
 
 
 def test_the_sound_backend_passes() -> None:

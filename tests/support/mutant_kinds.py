@@ -16,7 +16,8 @@ Mutation = Callable[[str, Kernel], Kernel]
 
 
 def arrays(args: tuple[Any, ...]) -> list[np.ndarray]:
-    return [a for a in args if isinstance(a, np.ndarray)]
+    flat = [a for x in args for a in (x if isinstance(x, (list, tuple)) else (x,))]
+    return [a for a in flat if isinstance(a, np.ndarray)]
 
 
 def spoilt(value: Any) -> Any:
@@ -114,13 +115,13 @@ def _memo(key: Callable[[tuple[Any, ...]], Hashable]) -> Mutation:
 
 
 def _identity(args: tuple[Any, ...]) -> Hashable:
-    return tuple(id(a) if isinstance(a, np.ndarray) else repr(a) for a in args)
+    return (*map(id, arrays(args)), *(repr(a) for a in args if not arrays((a,))))
 
 
 def _shapes(args: tuple[Any, ...]) -> Hashable:
-    return tuple(
-        (a.shape, a.reshape(-1)[:1].tobytes()) if isinstance(a, np.ndarray) else repr(a)
-        for a in args
+    return (
+        *((a.shape, a.reshape(-1)[:1].tobytes()) for a in arrays(args)),
+        *(repr(a) for a in args if not arrays((a,))),
     )
 
 

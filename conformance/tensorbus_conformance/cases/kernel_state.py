@@ -216,16 +216,17 @@ def _prepared(t: Trial, s: Specimen) -> list[tuple[list[Any], list[Placed]]]:
     return rounds
 
 
-def together(bodies: Sequence[Callable[[], None]]) -> None:
+def together(bodies: Sequence[Callable[[], None]], cut: Cut | None = None) -> None:
     """Run two bodies in threads that change at each line of what they call; raise what one raises.
 
-    Lines of functions that are called in turn, and what runs outside Python, are not cut.
+    *cut* says of a frame below *top* whether its lines are cut; without it those of functions that
+    are called in turn are not. What runs outside Python never is.
     """
     baton, raised = _Baton(), []
 
     def run(who: int) -> None:
         baton.wait(who)
-        sys.settrace(functools.partial(_handing_over, baton, who, sys._getframe()))
+        sys.settrace(functools.partial(_handing_over, baton, who, cut or _shallow, sys._getframe()))
         try:
             bodies[who]()
         except Exception as error:
@@ -270,14 +271,32 @@ class _Baton:
 
 
 _PATIENCE = 0.05
+
+
 _DEPTH = 3
+Cut = Callable[[Any, Any], bool]
 
 
-def _handing_over(baton: _Baton, who: int, top: Any, frame: Any, event: str, arg: Any) -> Any:
+def _shallow(top: Any, frame: Any) -> bool:
     caller, depth = frame, 0
     while caller is not None and caller is not top:
         caller, depth = caller.f_back, depth + 1
-    if depth > _DEPTH:
+    return depth <= _DEPTH
+
+
+def in_a_kernel(top: Any, frame: Any) -> bool:
+    """Whether a frame is none of the frontend's, whose locks the other thread may wait for."""
+    name = frame.f_globals.get("__name__", "")
+    return name.startswith("tensorbus.plugin") or name.partition(".")[0] not in _NOT_KERNELS
+
+
+_NOT_KERNELS = ("tensorbus", "tensorbus_conformance", "threading")
+
+
+def _handing_over(
+    baton: _Baton, who: int, cut: Cut, top: Any, frame: Any, event: str, arg: Any
+) -> Any:
+    if not cut(top, frame):
         return None
 
     def at(frame: Any, event: str, arg: Any) -> Any:

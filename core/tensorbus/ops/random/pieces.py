@@ -49,8 +49,12 @@ def normals(F: Any, key: Any, offset: int, n: int) -> Pieces:
     size = piece_size(F)
     for start in range(0, half, size):
         stop = min(half, start + size)
-        first = _range(wide, key, offset, start, stop)
-        second = _range(wide, key, offset, half + start, half + stop)
+        if half <= size:  # all in one draw
+            drawn = wide.uniform(key, offset, 2 * half)
+            first, second = (wide.slice(drawn, 0, at, at + half, 1) for at in (0, half))
+        else:
+            first = _range(wide, key, offset, start, stop)
+            second = _range(wide, key, offset, half + start, half + stop)
         radius = wide.sqrt(wide.mul(wide.log1p(wide.neg(first)), -2.0))
         angle = wide.mul(second, 2.0 * math.pi)
         for at, wave in ((start, wide.cos(angle)), (half + start, wide.sin(angle))):
