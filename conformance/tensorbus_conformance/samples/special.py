@@ -31,6 +31,18 @@ def _function(name: str, reference: Callable[..., Any], **fields: Any) -> Op:
     )
 
 
+def _special(name: str, reference: Callable[..., Any], **fields: Any) -> Op:
+    """A function of ``torch.special`` alone."""
+    text = f"\"{name}\" not implemented for 'ComplexFloat'"
+    errors = [E("complex", NotImplementedError, text, T(3), dtype=formats.COMPLEX64)]
+    return _function(f"special.{name}", reference, errors=errors, **fields)
+
+
+_AT_0 = [S("at-0", T(data=[0.0, -0.0, -1.0, np.inf, np.nan], grad=False)).only(*FLOATING)]
+_ENDS = [
+    S("tail", T(3, 4, of=(-5.0, -2.0))).only(*FLOATING),
+    S("ends", T(data=[-np.inf, np.inf, np.nan], grad=False)).only(*FLOATING),
+]
 _erfc = np.vectorize(math.erfc, otypes=[np.float64])
 """SciPy's own loses digits in the tail."""
 
@@ -172,6 +184,40 @@ OPS = [
         keeps_order=True,
         family="special",
         errors=[E("p", RuntimeError, "p has to be greater than or equal to 1", T(3), 0)],
+    ),
+    _special("entr", scipy.special.entr, of="positive", ulp=4, more=_AT_0),
+    _special(
+        "erfcx",
+        scipy.special.erfcx,
+        ulp=6,
+        wide=False,
+        more=[
+            S("far", T(3, 4, of=(20.0, 1e4))).only(*FLOATING),
+            S("ends", T(data=[-np.inf, np.inf, np.nan], grad=False)).only(*FLOATING),
+        ],
+    ),
+    _special("ndtr", scipy.special.ndtr, ulp=6, wide=False, more=_ENDS),
+    _special("log_ndtr", scipy.special.log_ndtr, ulp=6, wide=False, more=_ENDS),
+    _special(
+        "ndtri",
+        scipy.special.ndtri,
+        of=(0.25, 0.45),
+        ulp=6,
+        wide=False,
+        more=[
+            S("upper", T(3, 4, of=(0.6, 0.75))).only(*FLOATING),
+            S("ends", T(data=[0.0, 1.0, 0.5, -0.5, 1.5, np.nan], grad=False)).only(*FLOATING),
+        ],
+    ),
+    binary(
+        "special.xlog1py",
+        scipy.special.xlog1py,
+        other="positive",
+        dtypes=_ORDERED,
+        result="float",
+        ulp=4,
+        promotes=True,
+        family="special",
     ),
     binary(
         "xlogy",

@@ -38,6 +38,10 @@ def _given(out: Any, **keywords: Any) -> dict[str, Any]:
     return keywords if out is None else {**keywords, "out": out}
 
 
+SPECIAL: dict[str, Callable[..., Any]] = {}
+"""Functions of ``torch.special`` alone, by their names there."""
+
+
 _OPERANDS = {"input": "x", "other": "y", "exponent": "y", "values": "y"}
 
 
@@ -57,25 +61,28 @@ def unary(
     x: Any = None,
     aliases: tuple[str, ...] = (),
     out: str | None = "",
+    special: bool = False,
     **fields: Any,
 ) -> None:
     """Declare a pointwise op of one tensor, with everything that follows from it.
 
     *out* is the rule for the dtype of ``out=``, None where it is not taken: by default ``CAST``
-    where the op computes in floating point, else ``SAME``.
+    where the op computes in floating point, else ``SAME``. One that is *special* is a function of
+    ``torch.special`` and nothing else.
     """
     rule = out or (CAST if fields.get("domain") in ("float", "ordered float") else SAME)
     rules = {} if x is None else {"x": x}
+    shown_name = f"special_{name}" if special else name
     doc = f"{doc}, element by element"
     row(name, "x:T", "unary", doc=f"{_of_row(doc)}.", **fields, **rules)
 
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         if type(input) is not Tensor:
-            _checked(name, input)
+            _checked(shown_name, input)
             if SUBCLASSES.on and (classes := overriding((input, out))):
                 return dispatch(function, classes, (input,), _given(out))
         result = core(name)(input)
-        return result if out is None else write_out(result, out, name, rule)
+        return result if out is None else write_out(result, out, shown_name, rule)
 
     def without_out(input: Tensor) -> Tensor:
         return function(input)
@@ -96,6 +103,9 @@ def unary(
         function.__doc__ = f"{doc}; *out* receives the result where given."
     for f in (function, shown):
         f.__name__ = f.__qualname__ = name
+    if special:
+        SPECIAL[name] = function
+        return
     inplace.__name__ = inplace.__qualname__ = name + "_"
     inplace.__doc__ = f"In-place version of ``{name}``."
     for n in (name, *aliases):
@@ -117,25 +127,28 @@ def binary(
     alpha: bool = False,
     numbers: str = BOTH,
     aliases: tuple[str, ...] = (),
+    special: bool = False,
     **fields: Any,
 ) -> None:
     """Declare a pointwise op of two operands that broadcast, with everything that follows.
 
-    *numbers* says which of its operands its functions take as numbers; operators take any.
+    *numbers* says which of its operands its functions take as numbers; operators take any. What is
+    *special* is a function of ``torch.special`` and nothing else.
     """
     doc = f"{doc}; the operands broadcast"
     row(name, "x:T, y:T", "binary", doc=f"{_of_row(doc)}.", **fields)
     NUMBERS[name] = numbers
+    shown_name = f"special_{name}" if special else name
 
     def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
         if SUBCLASSES.on and (classes := overriding((input, other, out))):
             return dispatch(function, classes, (input, other), _given(out))
         if type(other) is not Tensor or type(input) is not Tensor:
-            check_operands(name, name, input, other)
+            check_operands(shown_name, name, input, other)
         result = (
             core(name)(input, other) if isinstance(input, Tensor) else _left(name, input, other)
         )
-        return result if out is None else write_out(result, out, name)
+        return result if out is None else write_out(result, out, shown_name)
 
     def method(self: Tensor, other: Any) -> Tensor:
         if SUBCLASSES.on and (classes := overriding((self, other))):
@@ -150,6 +163,9 @@ def binary(
     method.__doc__ = f"{doc}."
     for f in (function, method):
         f.__name__ = f.__qualname__ = name
+    if special:
+        SPECIAL[name] = function
+        return
     for n in (name, *aliases):
         FUNCTIONS[n] = function
         METHODS[n] = method

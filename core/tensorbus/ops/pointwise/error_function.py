@@ -50,23 +50,31 @@ def _ratio(F: Any, x: Any, table: Any) -> Any:
     return F.div(polynomial(F, x, table[0]), polynomial(F, x, table[1]))
 
 
-def _near(F: Any, a: Any) -> Any:
+def near(F: Any, a: Any) -> Any:
     """erf of a up to 0.46875."""
     small = F.minimum(a, 0.46875)
     return F.mul(small, _ratio(F, F.mul(small, small), _NEAR))
 
 
-def _beyond(F: Any, a: Any) -> Any:
-    """erfc of a from 0.46875 on."""
+def scaled_beyond(F: Any, a: Any) -> Any:
+    """``exp(a * a) * erfc(a)`` from 0.46875 on."""
     middle = _ratio(F, F.minimum(F.maximum(a, 0.46875), 4.0), _MIDDLE)
     large = F.maximum(a, 4.0)
     inverse = F.reciprocal(F.mul(large, large))
     tail = F.sub(F.number(1.0 / ROOT_PI), F.mul(inverse, _ratio(F, inverse, _FAR)))
-    scaled = F.where(F.lt(a, 4.0), middle, F.div(tail, large))
-    # exp(-a * a) in two factors, so that the rounding of the square does no harm.
+    return F.where(F.lt(a, 4.0), middle, F.div(tail, large))
+
+
+def exp_of_square(F: Any, a: Any, factor: float) -> Any:
+    """``exp(factor * a * a)`` in two factors, so that the rounding of the square does no harm."""
     coarse = F.mul(F.floor(F.mul(a, 16.0)), 0.0625)
     rest = F.mul(F.sub(a, coarse), F.add(a, coarse))
-    return F.mul(F.mul(F.exp(F.neg(F.mul(coarse, coarse))), F.exp(F.neg(rest))), scaled)
+    return F.mul(F.exp(F.mul(F.mul(coarse, coarse), factor)), F.exp(F.mul(rest, factor)))
+
+
+def _beyond(F: Any, a: Any) -> Any:
+    """erfc of a from 0.46875 on."""
+    return F.mul(exp_of_square(F, a, -1.0), scaled_beyond(F, a))
 
 
 def _below_1(F: Any, a: Any) -> Any:
@@ -84,7 +92,7 @@ def erf(F: Any, x: Any) -> Any:
 
 def erfc(F: Any, x: Any) -> Any:
     a = F.minimum(F.abs(x), 30.0)
-    value = F.where(F.lt(a, 0.46875), F.sub(F.number(1.0), _near(F, a)), _beyond(F, a))
+    value = F.where(F.lt(a, 0.46875), F.sub(F.number(1.0), near(F, a)), _beyond(F, a))
     value = F.where(F.lt(x, 0.0), F.sub(F.number(2.0), value), value)
     return F.where(F.ne(x, x), x, value)
 

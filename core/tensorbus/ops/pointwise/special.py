@@ -30,15 +30,15 @@ unary("erfinv", doc="The inverse of the error function", domain="ordered float",
       x=lambda F, g, out: F.mul(g, F.mul(F.exp(F.mul(out, out)), 0.5 * ROOT_PI)))
 unary("lgamma", doc="The logarithm of the absolute value of the gamma function",
       domain="ordered float",
-      composite=lambda F, x: _widened(F, x, _lgamma),
+      composite=lambda F, x: widened(F, x, _lgamma),
       x=lambda F, g, x: F.mul(g, F.digamma(x)))
 unary("digamma", doc="The derivative of ``lgamma``", domain="ordered float",
-      composite=lambda F, x: _widened(F, x, _digamma),
+      composite=lambda F, x: widened(F, x, _digamma),
       x=lambda F, g, x: F.mul(g, F.polygamma(x, 1)))
 row("polygamma", "x:T, order", "unary",
     doc="The derivative of *order* of the digamma function, element by element.",
     domain="ordered float",
-    composite=lambda F, x, order: _widened(F, x, _polygamma, order),
+    composite=lambda F, x, order: widened(F, x, _polygamma, order),
     x=lambda F, g, x, order: F.mul(g, F.polygamma(x, order + 1)))
 unary("sinc", doc="``sin(pi * input) / (pi * input)``, 1 at 0", domain="float",
       composite=lambda F, x: in_single(F, _sinc, x), x=lambda F, g, x: F.mul(g, _sinc_slope(F, x)))
@@ -74,7 +74,7 @@ def widest(F: Any) -> Any:
     return F if F.dtype in (d, dtypes.float64) else F.of(d)
 
 
-def _widened(F: Any, x: Any, function: Any, *more: Any) -> Any:
+def widened(F: Any, x: Any, function: Any, *more: Any) -> Any:
     """The function computed in float64, or else float32."""
     wide = widest(F)
     if wide is F:
