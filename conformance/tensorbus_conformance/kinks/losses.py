@@ -31,7 +31,8 @@ LABELS = "T([0, 1, 0, 0, 0, 1, 0, 1])"
 PAIRED = """
 binary_cross_entropy ends CHANCES F.binary_cross_entropy(x, y, NONE)
 binary_cross_entropy mean CHANCES F.binary_cross_entropy(x, y)
-binary_cross_entropy sigmoid SCORES F.binary_cross_entropy(torch.sigmoid(x[6:30]), y[6:30], NONE)
+binary_cross_entropy sigmoid SCORES
+    F.binary_cross_entropy(torch.sigmoid(2 * x[3:30]), y[3:30], NONE)
 binary_cross_entropy weighted CHANCES F.binary_cross_entropy(x, y, T([0.0, 1.0, 2.0] * 4), NONE)
 binary_cross_entropy above-one SCORES F.binary_cross_entropy(x[21:24], y[21:24])
 binary_cross_entropy below-zero SCORES F.binary_cross_entropy(x[6:9], y[6:9])
