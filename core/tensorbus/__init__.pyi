@@ -28,6 +28,7 @@ from tensorbus import random as random
 from tensorbus import return_types as return_types
 from tensorbus import rows as rows
 from tensorbus import serialization as serialization
+from tensorbus import special as special
 from tensorbus import storage as storage
 from tensorbus import testing as testing
 from tensorbus import utils as utils
