@@ -69,15 +69,15 @@ class device:
     def __reduce__(self) -> Any:
         return device, (self.type, self.index)
 
-    def __enter__(self) -> device:
-        enter(self)
-        return self
-
     if TYPE_CHECKING:
+
+        def __enter__(self) -> device: ...
 
         def __exit__(self, *_: object) -> None: ...
 
     else:
+        # Not called by methods of this class: an interrupt between the two would leave it entered.
+        __enter__ = enter
         __exit__ = leave
 
 

@@ -22,8 +22,8 @@ class _Entered(threading.local):
 local = _Entered()
 
 
-def enter(device: Any) -> None:
-    """Make a device the default one until it is left."""
+def enter(device: Any) -> Any:
+    """Make a device the default one until it is left; the device."""
     steps = _within(device, local.leave)
     try:
         next(steps)
@@ -31,6 +31,7 @@ def enter(device: Any) -> None:
     except BaseException:
         steps.close()
         raise
+    return device
 
 
 def _within(device: Any, outer: Callable[[], None]) -> Generator[None, None, None]:
