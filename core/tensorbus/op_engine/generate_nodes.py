@@ -122,6 +122,8 @@ def node_text(row: Row, scalar: bool = False) -> list[str]:
     title = row.node_name + ("S" if scalar else "")
     lines = [f"class {title}(Node):", f"    __slots__ = ({', '.join(map(repr, slots))},)",
              f"    arity = {len(edges)}", "    op = ROW.name", ""]  # fmt: skip
+    if row.written_node_name:
+        lines.insert(-1, f"    written = {row.written_node_name!r}")
     if scalar and row.number_inputs:
         lines.insert(-1, f"    numbers = {row.number_inputs}")
     lines += _run(row, edges, scalar, raw=True)

@@ -49,7 +49,8 @@ def in_place(
         raise
     if y is NotImplemented:
         return y
-    return assign(x, y)
+    name = getattr(y._e, "written", "")
+    return record_as(assign(x, y), name) if name else assign(x, y)
 
 
 def _check_result(x: Tensor, other: Any) -> None:

@@ -107,6 +107,8 @@ class Row:
     """The node's name where the second operand is a Python number, if it is another."""
     left_number_node_name: str = ""
     """The same where the first operand is one."""
+    written_node_name: str = ""
+    """The same of the in-place form."""
     tensors: tuple[str, ...] = field(init=False)
     optional: tuple[str, ...] = field(init=False)
     arguments: tuple[str, ...] = field(init=False)

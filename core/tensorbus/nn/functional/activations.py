@@ -14,7 +14,7 @@ from tensorbus.nn.functional.domains import refuse_complex, refuse_integers
 from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.in_place import in_place
+from tensorbus.op_engine.in_place import in_place, record_as
 from tensorbus.op_engine.public import FUNCTIONS
 from tensorbus.op_engine.scalars import fitted, widened
 from tensorbus.ops.nn.activation import dropout as _dropout
@@ -86,7 +86,8 @@ def celu(input: Tensor, alpha: complex = 1.0, inplace: bool = False) -> Tensor:
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     alpha = fitted(alpha, widened(input._k.dtype))
-    return _either(input, core("elu"), inplace, alpha, 1.0, 1.0 / alpha)
+    made = _either(input, core("elu"), inplace, alpha, 1.0, 1.0 / alpha)
+    return record_as(made, "CeluBackward1") if inplace else made
 
 
 @composed(node="GeluBackward0")
@@ -109,7 +110,8 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * tanh(softplus(x))``."""
     refuse_integers("mish_cpu", input)
-    return _either(input, lambda x: x * softplus(x).tanh(), inplace)
+    made = _either(input, lambda x: x * softplus(x).tanh(), inplace)
+    return record_as(made, "MishBackward0") if inplace else made
 
 
 def softplus(input: Tensor, beta: complex = 1, threshold: complex = 20) -> Tensor:

@@ -72,11 +72,13 @@ row("prelu_kernel", "x:T, y:T", "binary",
     x=lambda F, g, x, y: F.where(F.gt(x, 0), g, F.mul(g, y)),
     y=lambda F, g, x: F.where(F.gt(x, 0), F.number(0), F.mul(g, x)))
 row("leaky_relu", "x:T, slope", "unary",
+    written_node_name="LeakyReluBackward1",
     doc="*x* where it is above 0, else ``x * slope``, element by element.",
     domain="float", piecewise_linear=True,
     composite=lambda F, x, slope: F.where(F.gt(x, 0), x, F.mul(x, slope)),
     x=lambda F, g, x, slope: F.where(F.gt(x, 0), g, F.mul(g, slope)))
 row("elu", "x:T, alpha, scale, inner", "unary",
+    written_node_name="EluBackward1",
     doc="``scale * x`` above 0, else ``alpha * scale * (exp(inner * x) - 1)``, element by "
         "element.",
     domain="float",
@@ -94,6 +96,7 @@ row("softplus", "x:T, beta, threshold", "unary",
     composite=lambda F, x, beta, threshold: _softplus(F, x, beta, threshold),
     x=lambda F, g, x, beta, threshold: _softplus_slope(F, g, F.mul(x, beta), threshold))
 row("threshold", "x:T, at, value", "unary",
+    written_node_name="ThresholdBackward1",
     doc="*x*, but *value* where ``x <= at``, element by element.",
     piecewise_linear=True,
     composite=lambda F, x, at, value: F.where(F.le(x, at), F.number(value), x),

@@ -148,14 +148,14 @@ def _bounded(name: str, input: Tensor, bound: Any) -> Tensor:
 
 
 @public(out=True, inplace=True)
-@composed(node="ClampMinBackward0")
+@composed(node=lambda input, min: f"ClampMinBackward{isinstance(min, Tensor):d}")
 def clamp_min(input: Tensor, min: Tensor | complex) -> Tensor:
     """The values, and *min* where they are below; *min* is a number or a tensor."""
     return _bounded("clamp_min", input, min)
 
 
 @public(out=True, inplace=True)
-@composed(node="ClampMaxBackward0")
+@composed(node=lambda input, max: f"ClampMaxBackward{isinstance(max, Tensor):d}")
 def clamp_max(input: Tensor, max: Tensor | complex) -> Tensor:
     """The values, and *max* where they are above; *max* is a number or a tensor."""
     return _bounded("clamp_max", input, max)

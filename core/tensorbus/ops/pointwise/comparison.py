@@ -11,7 +11,7 @@ from tensorbus._base.errors import device_error, no_tensor
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, floating
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.in_place import assign, check_write
+from tensorbus.op_engine.in_place import assign, check_write, record_as
 from tensorbus.op_engine.operands import check_operands
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import METHODS, public
@@ -145,7 +145,10 @@ def _comparison_in_place(name: str, row: str) -> Any:
         for value in given:
             check_operands(name + "_", row, self, value, method=True)
         check_write(self, *given)
-        return assign(self, core(row)(self.detach(), *given).to(self._k.dtype))
+        assign(self, core(row)(self.detach(), *given).to(self._k.dtype))
+        if row.startswith("logical"):
+            return self
+        return record_as(self, f"{row.capitalize()}Backward{isinstance(given[0], Tensor):d}")
 
     form.__name__ = form.__qualname__ = name + "_"
     form.__doc__ = f"In-place version of ``{name}``: 1 where it holds, else 0."

@@ -241,12 +241,15 @@ unary("cosh", doc="The hyperbolic cosine", domain="float",
 unary("tanh", doc="The hyperbolic tangent", domain="float",
       x=lambda F, g, out: F.sub(g, F.mul(g, F.mul(out, out))))
 unary("asinh", doc="The inverse hyperbolic sine", domain="float", aliases=("arcsinh",),
+      written_node_name="AsinhBackward1",
       composite=lambda F, x: of.in_single(F, of.asinh, x),
       x=lambda F, g, x: F.div(g, F.sqrt(F.add(F.mul(x, x), 1.0))))
 unary("acosh", doc="The inverse hyperbolic cosine", domain="float", aliases=("arccosh",),
+      written_node_name="AcoshBackward1",
       composite=lambda F, x: of.in_single(F, of.acosh, x),
       x=lambda F, g, x: F.mul(g, F.acosh_slope(x)))
 unary("atanh", doc="The inverse hyperbolic tangent", domain="float", aliases=("arctanh",),
+      written_node_name="AtanhBackward1",
       composite=lambda F, x: of.in_single(F, of.atanh, x),
       x=lambda F, g, x: F.mul(g, F.atanh_slope(x)))
 

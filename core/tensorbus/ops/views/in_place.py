@@ -40,10 +40,18 @@ def _become(self: Tensor, view: Tensor) -> Tensor:
 
 
 _NODES = {
+    "as_strided_": "AsStridedBackward1",
+    "swapaxes_": "TransposeBackward1",
+    "swapdims_": "TransposeBackward1",
     "t_": "TBackward1",
     "transpose_": "TransposeBackward1",
     "unsqueeze_": "UnsqueezeBackward1",
 }
+
+
+def _squeezed(dim: Any = None) -> str:
+    """The name of the node of ``squeeze_``: of all dimensions, of one, of some."""
+    return f"SqueezeBackward{3 if dim is None else 4 if isinstance(dim, int) else 5}"
 
 
 def _in_place(view: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
@@ -60,7 +68,7 @@ def _in_place(view: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
         with inference_mode(False):  # no element changes, so that the history holds in any mode
             made = late.call(self, *args, **kwargs)
         _become(self, made)
-        return record_as(self, _NODES[name]) if name in _NODES else self
+        return record_as(self, _NODES.get(name) or _squeezed(*args, **kwargs))
 
     form.__name__ = form.__qualname__ = name
     form.__doc__ = f"In-place version of ``{name[:-1]}``: no element moves."
