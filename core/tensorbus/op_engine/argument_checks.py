@@ -152,7 +152,7 @@ def _written(
     passed: list[str] = []
     factors, without_factors = getattr(f, "older_form", ((), None))
     renames = _unfactored(parameters, factors, name, method)
-    shared, shared_by, alone = getattr(f, "either", ("", None, ""))
+    shared, shared_by, alone = getattr(f, "either", ("", object, ""))
     lines: list[str] = []
     others: list[str] = []
     namespace: dict[str, Any] = {"function": f, "Tensor": Tensor, "unset": _UNSET}
