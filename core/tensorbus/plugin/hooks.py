@@ -41,7 +41,7 @@ class BackendSpec:
     install: str = ""
     """The command that brings what is missing, such as ``pip install 'tensorbus[opencl]'``."""
     aliases: tuple[str, ...] = ()
-    """Further names for the device type, such as ``("gpu",)``. Since version 2."""
+    """Further names for the device type, such as ``gpu``. Since version 2."""
 
     def __post_init__(self) -> None:
         _check_aliases(self)
