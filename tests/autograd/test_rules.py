@@ -181,11 +181,11 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     **{name: _unary() for name in [
         "erfc", "digamma", "sinc", "deg2rad", "rad2deg", "angle", "lgamma",
     ]},
-    "erfinv": _unary(UNIT),
-    "logit": _unary(FRACTION),
+    **{name: _unary(UNIT) for name in ["erfcx", "erfinv", "log_ndtr", "ndtr"]},
+    **{name: _unary(FRACTION) for name in ["entr", "logit", "ndtri"]},
     "polygamma": _unary(POSITIVE, 1) + _unary(POSITIVE, 3),
     "logaddexp2": [_PAIR, _BROADCAST],
-    "xlogy": [(Draw(2, 3), Draw(3, of=POSITIVE))],
+    **{name: [(Draw(2, 3), Draw(3, of=POSITIVE))] for name in ["xlog1py", "xlogy"]},
     "copysign": [(Draw(2, 3), Draw(2, 3, of=POSITIVE)), (Draw(2, 3), -2.0)],
     **{name: [(Draw(2, 3), Draw(2, 3, of=POSITIVE))] for name in ["fmax", "fmin"]},
     **{name: [(Draw(2, 3), Draw(2, 3, of=POSITIVE))]
