@@ -218,24 +218,20 @@ OPS = [
             S("ends", T(data=[0.0, 1.0, 0.5, -0.5, 1.5, np.nan], grad=False)).only(*FLOATING),
         ],
     ),
-    binary(
-        "special.xlog1py",
-        scipy.special.xlog1py,
-        other="positive",
-        dtypes=_ORDERED,
-        result="float",
-        ulp=4,
-        promotes=True,
-        family="special",
-    ),
-    binary(
-        "xlogy",
-        scipy.special.xlogy,
-        other="positive",
-        dtypes=_ORDERED,
-        result="float",
-        ulp=4,
-        promotes=True,
-        family="special",
+    *(
+        binary(
+            name,
+            reference,
+            other="positive",
+            dtypes=_ORDERED,
+            result="float",
+            ulp=4,
+            promotes=True,
+            family="special",
+        )
+        for name, reference in (
+            ("special.xlog1py", scipy.special.xlog1py),
+            ("xlogy", scipy.special.xlogy),
+        )
     ),
 ]

@@ -97,10 +97,11 @@ def erfc(F: Any, x: Any) -> Any:
     return F.where(F.ne(x, x), x, value)
 
 
-def erfinv(F: Any, x: Any) -> Any:
-    """Winitzki's estimate, then Halley's steps on erfc, which keeps its digits towards 1."""
-    a = F.abs(x)
-    rest = F.sub(F.number(1.0), a)
+def inverse(F: Any, a: Any, rest: Any) -> Any:
+    """Where erf is *a* and erfc *rest*, which keeps its digits towards 0.
+
+    Winitzki's estimate, then Halley's steps.
+    """
     log = F.log(F.mul(rest, F.add(a, 1.0)))
     half = F.add(F.mul(log, 0.5), 2.0 / (math.pi * 0.147))
     y = F.sqrt(F.sub(F.sqrt(F.sub(F.mul(half, half), F.div(log, 0.147))), half))
@@ -110,6 +111,12 @@ def erfinv(F: Any, x: Any) -> Any:
         step = F.div(gap, slope)
         step = F.div(step, F.add(F.mul(y, step), 1.0))
         y = F.where(F.isfinite(step), F.sub(y, step), y)
+    return y
+
+
+def erfinv(F: Any, x: Any) -> Any:
+    a = F.abs(x)
+    y = inverse(F, a, F.sub(F.number(1.0), a))
     y = F.where(F.lt(x, 0.0), F.neg(y), y)
     inside = F.where(F.eq(x, 0.0), x, y)
     return F.where(

@@ -11,6 +11,7 @@ from tensorbus.ops.pointwise.declaring import SPECIAL, binary, unary
 from tensorbus.ops.pointwise.error_function import (
     ROOT_PI,
     exp_of_square,
+    inverse,
     near,
     polynomial,
     scaled_beyond,
@@ -103,19 +104,9 @@ def _log_ndtr(F: Any, x: Any) -> Any:
 
 
 def _ndtri(F: Any, x: Any) -> Any:
-    """Winitzki's estimate of the inverse of erfc, then Halley's steps."""
     upper = F.sub(F.number(1.0), x)
     z = F.mul(F.minimum(x, upper), 2.0)  # erfc's value, at most 1
-    a = F.sub(F.number(1.0), z)
-    log = F.add(F.log(z), F.log(F.sub(F.number(2.0), z)))
-    half = F.add(F.mul(log, 0.5), 2.0 / (math.pi * 0.147))
-    y = F.sqrt(F.sub(F.sqrt(F.sub(F.mul(half, half), F.div(log, 0.147))), half))
-    for _ in range(3):
-        slope = F.mul(F.exp(F.neg(F.mul(y, y))), 2.0 / ROOT_PI)
-        gap = F.where(F.lt(a, 0.5), F.sub(F.erf(y), a), F.sub(z, F.erfc(y)))
-        step = F.div(gap, slope)
-        step = F.div(step, F.add(F.mul(y, step), 1.0))
-        y = F.where(F.isfinite(step), F.sub(y, step), y)
+    y = inverse(F, F.sub(F.number(1.0), z), z)
     value = F.mul(F.where(F.lt(x, 0.5), F.neg(y), y), _ROOT_2)
     value = F.where(F.eq(x, 0.5), F.number(0.0), value)
     end = F.where(F.eq(x, 0.0), F.number(-math.inf), F.number(math.nan))
