@@ -206,9 +206,9 @@ def diff(
     parts = [t for t in (prepend, input, append) if t is not None]
     for t in parts:
         _check_joined(input, t, d)
-    x = cat(parts, d) if len(parts) > 1 else input
     if not n:
-        return x.clone()
+        return input.clone()
+    x = cat(parts, d) if len(parts) > 1 else input
     for _ in range(min(n, x._s[d])):
         size = x._s[d]
         later, earlier = x.narrow(d, 1, size - 1), x.narrow(d, 0, size - 1)

@@ -51,9 +51,18 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 
 @public(function=False)
 def set_(
-    self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+    self: Tensor,
+    source: Any = None,
+    storage_offset: int | None = None,
+    size: Any = None,
+    stride: Any = None,
 ) -> Tensor:
-    """Make the tensor a view of another's storage."""
+    """Make the tensor a view of another's storage: the same one, or by offset, size and strides."""
+    if (storage_offset is None) != (size is None) or (size is None and stride is not None):
+        raise TypeError(
+            "set_() received an invalid combination of arguments: storage_offset and size are "
+            "given together, and stride with both alone"
+        )
     if isinstance(source, Tensor):
         made = source
         if made._k.dtype is not self._k.dtype:
@@ -61,6 +70,11 @@ def set_(
                 f"Could not set tensor of type {c_name(made._k.dtype)} to a tensor of type "
                 f"{c_name(self._k.dtype)}"
             )
+        if size is not None:
+            if not source.is_contiguous():
+                raise RuntimeError("passed in tensor to be used as storage must be contiguous")
+            offset = source.storage_offset() + (storage_offset or 0)
+            made = _view_of(source.untyped_storage(), self, offset, size, stride)
     elif source is None:
         from tensorbus.ops.creation.factories import empty
 
@@ -74,14 +88,19 @@ def set_(
                 )
             source = source.untyped()
         n = source.nbytes() // self._k.dtype.itemsize
-        shape = (n,) if size is None else tuple(size)
-        strides = tuple(stride) if stride is not None else contiguous_strides(shape)
-        made = storages.tensor_from_storage(source, self._k.dtype, storage_offset, shape, strides)
+        made = _view_of(source, self, storage_offset or 0, (n,) if size is None else size, stride)
     check_inference(self)
     bump(self)  # and then no call, so that an interrupt comes before all of it or after
     self._a, self._k, self._s = made._a, made._k, made._s
     self._b = None if made._b is None else PERMUTED
     return self
+
+
+def _view_of(storage: Any, x: Tensor, offset: Any, size: Any, stride: Any) -> Tensor:
+    """A view of a storage in the dtype of *x*."""
+    shape = tuple(size)
+    strides = tuple(stride) if stride else contiguous_strides(shape)
+    return storages.tensor_from_storage(storage, x._k.dtype, offset, shape, strides)
 
 
 @public(function=False)
