@@ -1019,8 +1019,8 @@ class Tensor:
         """In-place version of ``scatter_reduce``."""
     def select(self, dim: _int, index: _int) -> Tensor:
         """One index of a dimension, which disappears; without a copy."""
-    def set_(self, source: Any = None, storage_offset: _int = 0, size: Any = None, stride: Any = None) -> Self:
-        """Make the tensor a view of another's storage."""
+    def set_(self, source: Any = None, storage_offset: _int | None = None, size: Any = None, stride: Any = None) -> Self:
+        """Make the tensor a view of another's storage: the same one, or by offset, size and strides."""
     def sgn(self) -> Tensor:
         """``input / abs(input)``, 0 where it is 0: for real numbers the sign."""
     def sgn_(self) -> Self:
