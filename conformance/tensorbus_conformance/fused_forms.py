@@ -83,7 +83,7 @@ def _forms() -> Iterator[tuple[str, Form]]:
         plain, one, many, nine = samples
         yield name, Form(plain, one, many, nine, S("", _given(column), 1))
     for name in ("any", "all"):
-        shapes = (((15, 1), 1), ((1,), 0), (MANY, 1), (NINE, 6))
+        shapes = (((40, 3), 1), ((1,), 0), (MANY, 1), (NINE, 6))
         samples = [S("", T(*shape, of="ties"), d) for shape, d in shapes]
         plain, one, many, nine = samples
         yield name, Form(plain, one, many, nine, slopes=False)
