@@ -78,13 +78,11 @@ def _forms() -> Iterator[tuple[str, Form]]:
         yield name, Form(plain, one, many, nine, S("", _given([0.25, 0.5]), *bounds))
     for name in ("softmax", "log_softmax", "logsumexp", "logcumsumexp", "mean"):
         column = np.full((4, 1), 0.0 if name == "log_softmax" else 1.0)
-        shapes = (((3, 5), 1), ((1,), 0), (MANY, 1), (NINE, 6))
-        samples = [S("", T(*shape), d) for shape, d in shapes]
+        samples = [S("", T(*shape), d) for shape, d in _along(3, 5)]
         plain, one, many, nine = samples
         yield name, Form(plain, one, many, nine, S("", _given(column), 1))
     for name in ("any", "all"):
-        shapes = (((40, 3), 1), ((1,), 0), (MANY, 1), (NINE, 6))
-        samples = [S("", T(*shape, of="ties"), d) for shape, d in shapes]
+        samples = [S("", T(*shape, of="ties"), d) for shape, d in _along(40, 3)]
         plain, one, many, nine = samples
         yield name, Form(plain, one, many, nine, slopes=False)
     yield "cat", Form(
@@ -94,6 +92,11 @@ def _forms() -> Iterator[tuple[str, Form]]:
     yield "nonzero", Form(S("", T(3, 5, of="ties")), S("", T(1)), S("", T(*MANY)), S("", T(*NINE)),
                           slopes=False)  # fmt: skip
     yield from _windowed()
+
+
+def _along(*plain: int) -> tuple[tuple[tuple[int, ...], int], ...]:
+    """Shapes, each with the dimension that an op goes along."""
+    return (plain, 1), ((1,), 0), (MANY, 1), (NINE, 6)
 
 
 def _windowed() -> Iterator[tuple[str, Form]]:
