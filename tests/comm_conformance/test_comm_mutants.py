@@ -69,6 +69,7 @@ def test_a_named_case_catches_it_in_processes(name, ranks, case, timeout, text):
     assert result.outcome == "fail" and text in result.message, result
 
 
+@pytest.mark.slow
 def test_a_comm_that_hangs_is_ended_and_not_tried_for_long():
     report = run_comm(mutant("Hangs"), 2, pattern="C1/all_reduce/*int16/*", timeout=6)
     outcomes = [(r.id.split("/")[3], r.outcome) for r in report.results]

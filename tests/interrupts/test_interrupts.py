@@ -52,6 +52,7 @@ class Left:
         torch.ones(2).add_(1)
 
 
+@pytest.mark.slow
 def test_what_others_left_to_the_collector_is_no_place_of_a_program():
     run = PROGRAMS["second_order"]
     for _ in range(2):
