@@ -111,7 +111,8 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tm
     assert len(pages) >= len(ENTRIES)
     for path, text in pages.items():
         loads = re.findall(r"<(?:link|script|img|iframe)\b[^>]*?(?:href|src)=\"([^\"]*)\"", text)
-        assert loads or path.name == "404.html"
+        alone = path.name == "404.html" or path.parent.name == "reports"  # of an earlier check
+        assert loads or alone, path
         assert [a for a in loads if "//" in a] == [], path
     for path in tmp_path.rglob("*.css"):
         remote = re.findall(r"url\([\"']?(?:https?:)?//|@import", path.read_text("utf-8"))
