@@ -29,7 +29,7 @@ from tensorbus import (
 )
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.public_place import show_in as _show_in
-from tensorbus.ops.pointwise.probability_functions import SPECIAL as _SPECIAL
+from tensorbus.ops.pointwise.declaring import SPECIAL as _SPECIAL
 
 entr = _SPECIAL["entr"]
 erfcx = _SPECIAL["erfcx"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorbus.op_engine.operands import EITHER
 from tensorbus.ops.pointwise.compositions import in_single
-from tensorbus.ops.pointwise.declaring import SPECIAL, binary, unary
+from tensorbus.ops.pointwise.declaring import binary, unary
 from tensorbus.ops.pointwise.error_function import (
     ROOT_PI,
     exp_of_square,
@@ -131,6 +131,3 @@ def _log1p_or_0(F: Any, x: Any, y: Any, number: Any) -> Any:
         y = F.number(number)
     nothing = F.bool.bitwise_and(F.eq(x, 0.0), F.le(y, -1.0))
     return F.where(nothing, F.number(0.0), F.log1p(y))
-
-
-__all__ = ["SPECIAL"]
