@@ -20,7 +20,7 @@ import tensorbus
 import tensorbus.linalg
 import tensorbus.nn.functional
 from tensorbus import discovery
-from tensorbus.op_engine.public import FUNCTIONS, METHODS
+from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.rows.registry import ROWS
 from tensorbus_conformance import Case, Device, run_case, select
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import tensorbus
 from tensorbus import nn, optim
-from tensorbus.op_engine.public import METHODS, Lazy
+from tensorbus.op_engine.names import METHODS
+from tensorbus.op_engine.public import Lazy
 
 MODULES = (
     "tensorbus",

@@ -16,7 +16,7 @@ import tensorbus
 from tensorbus._base import absent
 from tensorbus._tools import stubs as _stubs
 from tensorbus._tools.overloads import OVERLOADS
-from tensorbus.op_engine.public import FUNCTIONS, METHODS
+from tensorbus.op_engine.names import FUNCTIONS, METHODS
 
 CORE = Path(tensorbus.__file__).parents[1]
 TEXTS = {

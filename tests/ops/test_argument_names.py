@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import tensorbus
-from tensorbus.op_engine.public import FUNCTIONS
+from tensorbus.op_engine.names import FUNCTIONS
 
 # Functions that PyTorch documents by names that it does not take, or under several signatures.
 OTHERWISE = {

@@ -11,7 +11,8 @@ from typing import Any
 
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.public import FUNCTIONS, METHODS, Lazy
+from tensorbus.op_engine.names import FUNCTIONS, METHODS
+from tensorbus.op_engine.public import Lazy
 
 NAMES = (
     "abs acos acosh addmv arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh ceil "

@@ -157,6 +157,3 @@ def install(cls: type) -> None:
     for name in documented()["Tensor"].difference(dir(cls)):
         if not name.startswith("_"):  # Python and other libraries ask for protocols
             setattr(cls, name, Absent(name))
-
-
-__all__ = ["FUNCTIONS", "METHODS", "Lazy", "install", "public", "with_out"]

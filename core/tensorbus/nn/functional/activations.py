@@ -15,7 +15,7 @@ from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place, record_as
-from tensorbus.op_engine.public import FUNCTIONS
+from tensorbus.op_engine.names import FUNCTIONS
 from tensorbus.op_engine.scalars import fitted, widened
 from tensorbus.ops.nn.activation import dropout as _dropout
 from tensorbus.ops.nn.activation import log_softmax as _log_softmax

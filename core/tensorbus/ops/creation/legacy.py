@@ -13,8 +13,9 @@ from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import as_int
+from tensorbus.op_engine.names import FUNCTIONS
 from tensorbus.op_engine.options import Options, checked_device
-from tensorbus.op_engine.public import FUNCTIONS, public
+from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.factories import empty
 from tensorbus.ops.creation.from_data import tensor
 from tensorbus.storage import TypedStorage, tensor_from_storage

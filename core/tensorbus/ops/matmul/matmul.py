@@ -13,9 +13,10 @@ from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.older_forms import older_form
 from tensorbus.op_engine.out import SAME
-from tensorbus.op_engine.public import METHODS, Lazy, public
+from tensorbus.op_engine.public import Lazy, public
 from tensorbus.op_engine.scalars import fitted, widened
 from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.layouts import broadcast_shapes

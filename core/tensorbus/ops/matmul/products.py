@@ -17,10 +17,11 @@ from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.names import FUNCTIONS
 from tensorbus.op_engine.older_forms import older_form
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
-from tensorbus.op_engine.public import FUNCTIONS, public
+from tensorbus.op_engine.public import public
 from tensorbus.ops.matmul.matmul import combined, dot, matmul, outer
 from tensorbus.rows.layouts import broadcast_shapes
 

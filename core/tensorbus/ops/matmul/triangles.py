@@ -11,9 +11,10 @@ from tensorbus.op_engine.arguments import check_tensors, not_implemented, whole_
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.options import Options, factory
 from tensorbus.op_engine.out import SAME
-from tensorbus.op_engine.public import METHODS, inplace_form, public
+from tensorbus.op_engine.public import inplace_form, public
 from tensorbus.ops.creation.factories import zeros
 from tensorbus.ops.creation.from_data import host_array
 from tensorbus.ops.views.strided import diagonal

@@ -12,9 +12,10 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors, floating
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import assign, check_write, record_as
+from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.operands import check_operands
 from tensorbus.op_engine.out import SAME
-from tensorbus.op_engine.public import METHODS, public
+from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.factories import ones_like
 from tensorbus.ops.views.reinterpretation import view_as_real
 

@@ -11,8 +11,9 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.out import SAME
-from tensorbus.op_engine.public import METHODS, public
+from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.factories import empty
 from tensorbus.ops.views.reinterpretation import refuse_recording, view_as_real
 from tensorbus.rows.layouts import broadcast_shapes

@@ -16,12 +16,13 @@ from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import fast_binary, in_place
 from tensorbus.op_engine.mixed_operands import binary as mixed
+from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.older_forms import without_factors
 from tensorbus.op_engine.operands import BOTH, NUMBERS, check_operands
 from tensorbus.op_engine.out import CAST, SAME, write_out
 from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding
 from tensorbus.op_engine.promotion import result_type
-from tensorbus.op_engine.public import FUNCTIONS, METHODS, Lazy
+from tensorbus.op_engine.public import Lazy
 from tensorbus.op_engine.scalars import ANY_HOLDS, fitted
 from tensorbus.rows.registry import ROWS, row
 

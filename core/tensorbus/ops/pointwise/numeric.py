@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import tensorbus.ops.pointwise.pointwise  # noqa: F401  its rows are taken up below
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import type_error
@@ -14,12 +15,12 @@ from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.operands import NONE, OTHER
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import inplace_form, public
 from tensorbus.ops.pointwise.declaring import binary, refuse_complex, unary
-from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS
 from tensorbus.rows.layouts import broadcast_shapes, contiguous_strides
 from tensorbus.rows.registry import no_derivative, row
 

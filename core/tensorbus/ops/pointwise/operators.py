@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
+import tensorbus.ops.pointwise.pointwise  # noqa: F401  its rows are taken up below
 from tensorbus._base import dtypes
 from tensorbus._base.errors import no_tensor
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import also_named
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import fast_binary, in_place
+from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.operands import EITHER
 from tensorbus.op_engine.public import Lazy, public
 from tensorbus.ops.creation.from_data import tensor
 from tensorbus.ops.matmul.matmul import matmul
-from tensorbus.ops.pointwise.pointwise import FUNCTIONS, METHODS
 
 _plain_pow = FUNCTIONS["pow"]
 

@@ -10,9 +10,9 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.operands import EITHER, NONE, OTHER
 from tensorbus.op_engine.out import CAST, SAME
-from tensorbus.op_engine.public import FUNCTIONS, METHODS
 from tensorbus.ops.pointwise import compositions as of
 from tensorbus.ops.pointwise.declaring import binary, refuse_complex, refuse_whole, unary
 from tensorbus.rows.registry import no_derivative

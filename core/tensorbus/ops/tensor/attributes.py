@@ -12,7 +12,8 @@ from tensorbus._base.size import Size
 from tensorbus._device.device import device as Device
 from tensorbus._tensor.tensor import PERMUTED, Tensor, version_of
 from tensorbus.op_engine.dims import wrap_dim
-from tensorbus.op_engine.public import METHODS, public
+from tensorbus.op_engine.names import METHODS
+from tensorbus.op_engine.public import public
 from tensorbus.rows.layouts import in_format
 
 

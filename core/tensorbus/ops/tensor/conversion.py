@@ -13,8 +13,9 @@ from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.options import check_flag, checked_device, checked_dtype, refuse_pinning
-from tensorbus.op_engine.public import METHODS, public
+from tensorbus.op_engine.public import public
 from tensorbus.rows.layouts import suggested_format
 
 

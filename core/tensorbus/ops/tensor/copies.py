@@ -19,7 +19,8 @@ from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.op_engine.casting import clone_in_format
 from tensorbus.op_engine.composed import lay_out
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.public import METHODS, public
+from tensorbus.op_engine.names import METHODS
+from tensorbus.op_engine.public import public
 from tensorbus.ops.tensor.attributes import is_contiguous
 from tensorbus.ops.tensor.gradients import OWN_ATTRIBUTES, requires_grad_
 from tensorbus.ops.tensor.host_values import host_read

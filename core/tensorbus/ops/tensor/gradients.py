@@ -22,7 +22,8 @@ from tensorbus.autograd.node import (
     shown,
 )
 from tensorbus.op_engine.history import edge_of, requires_grad
-from tensorbus.op_engine.public import METHODS, public
+from tensorbus.op_engine.names import METHODS
+from tensorbus.op_engine.public import public
 
 if TYPE_CHECKING:
     from tensorbus.utils.hooks import RemovableHandle

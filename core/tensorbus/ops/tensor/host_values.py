@@ -10,7 +10,8 @@ import numpy as np
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.public import METHODS, public
+from tensorbus.op_engine.names import METHODS
+from tensorbus.op_engine.public import public
 from tensorbus.ops.views.splitting import unbind
 
 

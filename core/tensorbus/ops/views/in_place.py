@@ -12,7 +12,7 @@ from tensorbus.autograd.node import AccumulateGrad, follow
 from tensorbus.op_engine.argument_checks import checked
 from tensorbus.op_engine.history import RESHAPED
 from tensorbus.op_engine.in_place import check_history, record_as, stopped
-from tensorbus.op_engine.public import FUNCTIONS, METHODS
+from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.ops.views.dimension_order import t, transpose
 from tensorbus.ops.views.shape import squeeze, unsqueeze
 from tensorbus.ops.views.strided import as_strided
