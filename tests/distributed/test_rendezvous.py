@@ -199,6 +199,34 @@ def test_the_store_stays_until_all_know_why_the_job_does_not_come_about():
         waiting.result(60)
 
 
+class _EndsWhenHeard(dist.HashStore):
+    """A store whose process ends as soon as it has what it waits for: no answer comes any more."""
+
+    def set(self, key, value):
+        super().set(key, value)
+        if key == "refused" or key.startswith("heard/"):
+            raise dist.DistNetworkError("the other side closed the connection")
+
+
+@pytest.mark.parametrize(
+    "joins, text",
+    [
+        (lambda store: agreement.agree(store, 2, 3, 0.01), "of 3 ranks 2 did not come: 0, 1"),
+        (lambda store: agreement.agree(store, 2, 4, 60.0), "world_size 4, but the job at"),
+        (lambda store: agreement.agree(store, 1, 3, 60.0), "rank 1 stops: rank 0 left"),
+    ],
+    ids=["time-out", "wrong size", "refused"],
+)
+def test_a_rank_knows_the_reason_though_the_store_ends_before_it_answers(joins, text):
+    store = _EndsWhenHeard()
+    store.compare_set("world_size", "", "3")
+    if "stops" in text:
+        dist.HashStore.set(store, "refused", "rank 0 left")
+    with pytest.raises(dist.DistStoreError) as caught:
+        joins(store)
+    assert text in str(caught.value)
+
+
 def test_ranks_that_are_given_out_are_none_that_somebody_named():
     store = dist.HashStore()
     named = in_threads(*[partial(agreement.agree, store, r, 4, 60.0) for r in (0, 2, -1, -1)])

@@ -120,8 +120,14 @@ def _full(me: str, where: str, world_size: int) -> str:
 def _refuse(store: Store, text: str) -> None:
     """Raise here, and on the ranks that still wait for others."""
     if not store.check(["ready"]):
-        store.set("refused", text)
+        _set_last(store, "refused", text)
     raise DistStoreError(text)
+
+
+def _set_last(store: Store, key: str, text: str) -> None:
+    """Set what the rank that serves the store waits for: it may leave before its answer is out."""
+    with contextlib.suppress(DistError):
+        store.set(key, text)
 
 
 def _await(store: Store, rank: int, world_size: int, timeout: float) -> None:
@@ -129,7 +135,7 @@ def _await(store: Store, rank: int, world_size: int, timeout: float) -> None:
     while not store._wait(["ready"], max(0.001, min(_SLICE, end - time.monotonic()))):
         if store.check(["refused"]):
             text = f"rank {rank} stops: {store.get('refused').decode()}"
-            store.set(f"heard/{rank}", "1")
+            _set_last(store, f"heard/{rank}", "1")
             raise DistStoreError(text)
         if time.monotonic() >= end:
             missing = [r for r in range(world_size) if not store.check([f"who/{r}"])]
@@ -138,8 +144,8 @@ def _await(store: Store, rank: int, world_size: int, timeout: float) -> None:
                 f"rank {rank} waited {timeout:g} seconds for the others, but of {world_size} ranks "
                 f"{len(missing)} did not come: {names}. Start them, or give a longer timeout"
             )
-            store.set("refused", text)
-            store.set(f"heard/{rank}", "1")
+            _set_last(store, "refused", text)
+            _set_last(store, f"heard/{rank}", "1")
             raise DistStoreError(text)
 
 
