@@ -17,6 +17,7 @@ POSITIVE = "positive"
 UNIT = "unit"
 ABOVE_ONE = "above one"
 FRACTION = "between 0 and 1"
+COMPLEX = "complex"
 
 _RANGES = {POSITIVE: (0.3, 2.0), UNIT: (-0.8, 0.8), ABOVE_ONE: (1.2, 3.0), FRACTION: (0.1, 0.9)}
 
@@ -29,11 +30,14 @@ class Draw:
         self.of = of
 
     def make(self, rng: np.random.Generator) -> Any:
-        if self.of == REAL:
+        if self.of in (REAL, COMPLEX):
             # Away from 0 and from each other: no kink or tie within the finite differences' step.
             n = int(np.prod(self.shape))
             values = (rng.permutation(n) - n / 2 + 0.37) / max(n, 4) * 3
             values = values.reshape(self.shape)
+            if self.of == COMPLEX:
+                values = values + 1j * rng.uniform(0.3, 0.8, self.shape)
+                return tb.tensor(values, requires_grad=True)
         else:
             values = rng.uniform(*_RANGES[self.of], size=self.shape)
         return tb.tensor(values, dtype=tb.float64, requires_grad=True)
@@ -124,6 +128,9 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "diagonal": [(Draw(3, 4), 1, 0, 1), (Draw(2, 3, 3), -1, 2, 1)],
     "windows": [(Draw(7, 2), 0, 3, 2), (Draw(2, 6), 1, 2, 3)],
     "alias": [(Draw(3),)],
+    **{name: [(Draw(2, 3, of=COMPLEX),), (Draw(of=COMPLEX),)]
+       for name in ["view_as_real", "conj", "abs_complex", "sgn_complex"]},
+    "view_as_complex": [(Draw(3, 2),), (Draw(2),)],
     "clone": [(Draw(2, 3),)],
     "sum_to": [(Draw(4, 2, 3), (2, 1))],
     "slice_backward": [(Draw(2, 3), (5, 3), 0, 1, 5, 3)],

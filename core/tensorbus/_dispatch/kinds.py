@@ -44,6 +44,7 @@ class Kind:
         self.index: int = device.index or 0
         self.scalar_results = backend.traits.scalar_results
         self.is_float = dtype.is_floating_point
+        self.is_complex = dtype.is_complex
         self.differentiable = dtype.category >= dtypes.FLOAT
         # Values that a Python number may have without a change of dtype.
         self.number_types: tuple[type, ...] = (
@@ -104,6 +105,16 @@ class Kind:
     def i64(self) -> Kind:
         """The kind of this device's indices."""
         return self.of(dtypes.int64)
+
+    @functools.cached_property
+    def real(self) -> Kind:
+        """The kind of the parts of this one's complex numbers."""
+        return self.of(self.dtype.to_real())
+
+    @functools.cached_property
+    def complex(self) -> Kind:
+        """The kind of the complex numbers whose parts are of this one."""
+        return self.of(self.dtype.to_complex())
 
     @functools.cached_property
     def T(self) -> Any:

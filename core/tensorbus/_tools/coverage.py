@@ -15,7 +15,7 @@ from tensorbus._base import absent
 PAGE = Path(__file__).parents[3] / "docs" / "coverage.md"
 
 DIFFERENCES = {
-    "complex tensors": "compute, but refuse `requires_grad`: gradients are of real tensors",
+    "`conj`": "computes at once: no view, `is_conj` is False, a write to it leaves its source",
     "`torch.bfloat16`": "a dtype that none of the backends here offers yet; a plugin's may",
     "integer division by zero": "raises on `cpu`; asynchronous devices give any value",
     "derivatives at kinks": "PyTorch's, but second derivatives of norms at zero are finite zeros",

@@ -210,6 +210,11 @@ def _roots(outputs: list[Tensor], grads: Any, create_graph: bool) -> list[tuple[
         if g is None:
             if t._s.numel() != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            if t._k.is_complex:
+                raise RuntimeError(
+                    "grad can be implicitly created only for real scalar outputs but got "
+                    f"{t._k.dtype}"
+                )
             if not create_graph and not t._s:
                 roots.append((edge, t._k.seed()))
                 continue

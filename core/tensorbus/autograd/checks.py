@@ -22,25 +22,34 @@ def _outputs(made: Any) -> list[Tensor]:
 
 
 def _host(t: Tensor) -> np.ndarray:
-    return np.array(t.detach().cpu().tolist(), dtype=np.float64).reshape(tuple(t.shape))
+    kind = np.complex128 if t.is_complex() else np.float64
+    return np.array(t.detach().cpu().tolist(), dtype=kind).reshape(tuple(t.shape))
 
 
 def _numerical(
     f: Callable[..., Any], inputs: Sequence[Any], which: int, eps: float
 ) -> list[np.ndarray]:
-    """d(outputs) / d(one input), a matrix (input element, output element) for each output."""
+    """d(outputs) / d(one input), a matrix (input element, output element) for each output.
+
+    That for a complex number is the derivative for its real part plus i times that for the
+    imaginary one; outputs are real.
+    """
     x = inputs[which]
     base = _host(x)
     columns: list[list[np.ndarray]] = []
     for at in np.ndindex(base.shape):
-        sides = []
-        for sign in (1.0, -1.0):
-            moved = base.copy()
-            moved[at] += sign * eps
-            t = x.new_tensor(moved)
-            given = [t if i == which else y for i, y in enumerate(inputs)]
-            sides.append([_host(o).ravel() for o in _outputs(f(*given))])
-        columns.append([(a - b) / (2 * eps) for a, b in zip(*sides, strict=True)])
+        found: list[Any] = []
+        for direction in (1, 1j) if x.is_complex() else (1,):
+            sides = []
+            for sign in (1.0, -1.0):
+                moved = base.copy()
+                moved[at] += sign * eps * direction
+                t = x.new_tensor(moved)
+                given = [t if i == which else y for i, y in enumerate(inputs)]
+                sides.append([_host(o).ravel() for o in _outputs(f(*given))])
+            slopes = [direction * (a - b) / (2 * eps) for a, b in zip(*sides, strict=True)]
+            found = [a + b for a, b in zip(found, slopes, strict=True)] if found else slopes
+        columns.append(found)
     return [np.array(rows) for rows in zip(*columns, strict=True)] if columns else []
 
 
@@ -48,7 +57,7 @@ def _analytical(outputs: list[Tensor], inputs: list[Tensor], o: int) -> list[np.
     """The same matrices from the recorded graph, one backward pass for each output element."""
     out = outputs[o]
     n = out.numel()
-    found = [np.zeros((x.numel(), n)) for x in inputs]
+    found = [np.zeros((x.numel(), n), dtype=_host(x).dtype) for x in inputs]
     for j in range(n):
         seed = np.zeros(n)
         seed[j] = 1.0
@@ -58,6 +67,13 @@ def _analytical(outputs: list[Tensor], inputs: list[Tensor], o: int) -> list[np.
             if value is not None:
                 matrix[:, j] = _host(value).ravel()
     return found
+
+
+def _part(func: Callable[..., Any], part: str) -> Callable[..., list[Tensor]]:
+    """The function whose outputs are the real or the imaginary parts of those of *func*."""
+    return lambda *given: [
+        getattr(o, part) if o.is_complex() else o for o in _outputs(func(*given))
+    ]
 
 
 @hide_private
@@ -75,6 +91,7 @@ def gradcheck(
 ) -> bool:
     """Whether the gradients of *func* agree with central differences; inputs in float64.
 
+    Complex inputs are moved along both axes, complex outputs checked part by part.
     GradcheckError (a RuntimeError) where they do not, or False with ``raise_exception=False``.
 
     >>> import tensorbus as torch
@@ -91,8 +108,19 @@ def gradcheck(
             "gradcheck expects at least one input tensor to require gradient, but none of them "
             "have requires_grad=True."
         )
+    made = _outputs(func(*given))
     try:
-        _check(func, given, indices, eps, atol, rtol, nondet_tol)
+        if any(o.is_complex() for o in made):
+            for part, shown in (("imag", "imaginary"), ("real", "real")):
+                told = [
+                    f"While considering the {shown} part of complex outputs only, "
+                    if o.is_complex()
+                    else ""
+                    for o in made
+                ]
+                _check(_part(func, part), given, indices, eps, atol, rtol, nondet_tol, told)
+        else:
+            _check(func, given, indices, eps, atol, rtol, nondet_tol, [""] * len(made))
     except GradcheckError:
         if raise_exception:
             raise
@@ -102,7 +130,7 @@ def gradcheck(
 
 def _check(
     func: Callable[..., Any], given: tuple[Any, ...], indices: list[int], eps: float, atol: float,
-    rtol: float, nondet_tol: float,
+    rtol: float, nondet_tol: float, told: list[str],
 ) -> None:  # fmt: skip
     made = _outputs(func(*given))
     outputs = [t for t in made if t.requires_grad]
@@ -121,7 +149,7 @@ def _check(
             expected = expected.reshape(matrix.shape)
             if not np.allclose(matrix, expected, rtol=rtol, atol=atol, equal_nan=True):
                 raise GradcheckError(
-                    f"Jacobian mismatch for output {o} with respect to input {i},\n"
+                    f"{told[kept[o]]}Jacobian mismatch for output {o} with respect to input {i},\n"
                     f"numerical:{expected}\nanalytical:{matrix}\n"
                 )
             if np.abs(matrix - second).max(initial=0.0) > nondet_tol:
@@ -163,7 +191,7 @@ def gradgradcheck(
         rng = np.random.default_rng(0)
         seeds = tuple(
             t.new_tensor(
-                rng.standard_normal(tuple(t.shape)), requires_grad=True,
+                _normal(rng, t), requires_grad=True,
             )
             for t in outputs
         )  # fmt: skip
@@ -185,6 +213,11 @@ def gradgradcheck(
         first, (*given, *seeds), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
         nondet_tol=nondet_tol,
     )  # fmt: skip
+
+
+def _normal(rng: np.random.Generator, like: Tensor) -> np.ndarray:
+    values = rng.standard_normal(tuple(like.shape))
+    return values + 1j * rng.standard_normal(values.shape) if like.is_complex() else values
 
 
 def _wants(x: Any) -> bool:

@@ -36,7 +36,8 @@ from tensorbus.op_engine.result_layouts import laid_out, pointwise
 from tensorbus.rows.recipes import UNRECORDED
 from tensorbus.rows.registry import ROWS, Row
 
-_RESULT_KINDS = {"same": "k", "bool": "k.bool", "int64": "k.i64"}
+_RESULT_KINDS = {"same": "k", "bool": "k.bool", "int64": "k.i64", "real": "k.real",
+                 "complex": "k.complex"}  # fmt: skip
 
 
 @make_core.provide
@@ -282,7 +283,8 @@ def view_text(
             "            o._v = cell[0] if type(cell) is list else 0",
             f"        e0 = edge_of({x})",
         ]
-    lines += ["    o._a = r", "    o._k = k", f"    o._s = {size}", "    o._c = cell"]
+    kind = _RESULT_KINDS[row.result]
+    lines += ["    o._a = r", f"    o._k = {kind}", f"    o._s = {size}", "    o._c = cell"]
     if not row.rules:
         return [*lines, "    o._e = None", "    return o"]
     return [

@@ -31,7 +31,7 @@ def record_text(row: Row) -> list[str]:
 
 def record_view_text(row: Row) -> list[str]:
     """The lines that make a view's node; its edge is known."""
-    return _node_made(row, "k")
+    return _node_made(row, "k" if row.result == "same" else "o._k")
 
 
 def _node_made(row: Row, kind: str) -> list[str]:
@@ -142,6 +142,12 @@ def _run(row: Row, edges: list[str], scalar: bool, raw: bool) -> list[str]:
     broadcasts = row.form == "binary" and not scalar
     if broadcasts:
         lines.append("        sh = self.sh")
+    if row.holomorphic:
+        lines += [
+            "        conjugates = F.is_complex",
+            "        if conjugates:",
+            "            g = F.conj(g)",
+        ]
     single = len(edges) == 1
     for i, t in enumerate(edges):
         names = rule_arguments(row.rules[t])
@@ -159,6 +165,8 @@ def _run(row: Row, edges: list[str], scalar: bool, raw: bool) -> list[str]:
                 f"{indent}if sh is not None and sh[{i}] is not sh[{1 - i}]:",
                 f"{indent}    g{i} = F.sum_to(g{i}, sh[{i}])",
             ]
+        if row.holomorphic:
+            lines += [f"{indent}if conjugates:", f"{indent}    g{i} = F.conj(g{i})"]
         if row.piecewise_linear and not raw:
             lines.append(f"{indent}g{i} = flat(g{i}, e{i})")
     pairs = ", ".join(f"e{i}, g{i}" for i in range(len(edges)))

@@ -216,7 +216,7 @@ def rebase(x: Tensor, edge: Any, lost: bool = False) -> None:
         return
     n = CopySlices()
     n.q = next_sequence()
-    n.k = x._k
+    n.k = base._k
     n.h = None
     n.e0 = base._e
     n.e1 = edge
@@ -277,12 +277,14 @@ class CopySlices(Node):
         if self.e1 is not None:
             written = self._copy(self.k, g)
             if self.recipe is not None:
-                written = self.k.clone(_view_array(self.k, written, self.recipe))
+                k, seen = _view_array(self.k, written, self.recipe)
+                written = k.clone(seen)
         if self.e0 is not None and self.recipe is None:
             kept = self.k.zeros(tuple(g.shape))
         elif self.e0 is not None:
             kept = self._copy(self.k, g)
-            self.k.copy_(_view_array(self.k, kept, self.recipe), 0)
+            k, seen = _view_array(self.k, kept, self.recipe)
+            k.copy_(seen, 0)
         return self.e0, kept, self.e1, written
 
     def run_t(self, g: Any) -> tuple[Any, ...]:
@@ -309,10 +311,12 @@ def _row_major(F: Any, x: Any) -> Any:
     return F.clone(x)
 
 
-def _view_array(k: Any, array: Any, recipe: Any) -> Any:
+def _view_array(k: Any, array: Any, recipe: Any) -> tuple[Any, Any]:
+    """The kind and the array of the view of an array that a recipe makes."""
     for row, params in steps(recipe):
         array = getattr(k, row.name)(array, *params)
-    return array
+        k = row.result_kind(k)
+    return k, array
 
 
 def fast_binary(name: str, numbers: str = "") -> Callable[..., Any]:

@@ -27,6 +27,7 @@ class TensorNamespace:
         self.dtype = kind.dtype
         self.index = kind.index
         self.is_float = kind.is_float
+        self.is_complex = kind.is_complex
 
     def __getattr__(self, name: str) -> Any:
         if name not in ROWS:
@@ -53,6 +54,16 @@ class TensorNamespace:
     def i64(self) -> TensorNamespace:
         """The namespace of indices."""
         return self.kind.i64.T
+
+    @property
+    def real(self) -> TensorNamespace:
+        """The namespace of the parts of complex numbers."""
+        return self.kind.real.T
+
+    @property
+    def complex(self) -> TensorNamespace:
+        """The namespace of complex numbers of such parts."""
+        return self.kind.complex.T
 
     def empty(self, shape: tuple[int, ...]) -> Any:
         """A new tensor of any values."""

@@ -13,7 +13,7 @@ from tensorbus.rows import result_shapes
 
 ROWS: dict[str, Row] = {}
 
-RESERVED = frozenset("F base cell e0 e1 e2 error g0 g1 g2 k n o r s self sh t".split())
+RESERVED = frozenset("F base cell conjugates e0 e1 e2 error g0 g1 g2 k n o r s self sh t".split())
 """Names that generated functions use for themselves."""
 
 DOMAINS = {
@@ -21,6 +21,7 @@ DOMAINS = {
     "number": (INTEGER, COMPLEX),
     "integral": (BOOL, INTEGER),
     "float": (FLOAT, COMPLEX),
+    "complex": (COMPLEX, COMPLEX),
     "rounding": (INTEGER, FLOAT),
     "ordered": (BOOL, FLOAT),
     "ordered number": (INTEGER, FLOAT),
@@ -29,6 +30,9 @@ DOMAINS = {
 """The first and the last category of dtypes that a row takes as they are."""
 
 _OPERANDS = {"T": "same", "bool": "bool", "int64": "int64"}
+
+_KINDS = {"int64": "i64"}
+"""The kinds beside a kind whose attributes are called other than their dtypes."""
 
 _DESCRIPTIONS = {
     "": "parameter",
@@ -64,7 +68,8 @@ class Row:
     doc: str
     """What it computes: one sentence, in which the arguments have their names."""
     result: str = "same"
-    """The result's dtype: ``same`` as the first tensor's, ``bool``, or ``int64``."""
+    """The result's dtype: ``same`` as the first tensor's, ``bool``, ``int64``, or its ``real`` or
+    ``complex`` counterpart."""
     domain: str = "any"
     """The dtypes it takes, one of ``DOMAINS``: where that begins with floating point, integers are
     converted; with ``rounding`` they stay as they are; ``ordered`` means no complex numbers."""
@@ -102,6 +107,9 @@ class Row:
     piecewise_linear: bool = False
     """Whether a gradient, differentiated again, is zero in each operand, not unrelated to it: so
     PyTorch has it of ops such as ``relu``, and not of all whose slope is constant."""
+    holomorphic: bool = False
+    """Whether its rules, which hold for real numbers, multiply the gradient with derivatives of a
+    function that is holomorphic: on complex numbers a rule is run as ``conj(rule(conj(g)))``."""
     node_name: str = ""
     number_node_name: str = ""
     """The node's name where the second operand is a Python number, if it is another."""
@@ -157,8 +165,8 @@ class Row:
 
 
 def of_same_device(kind: Any, dtype: str) -> Any:
-    """The kind of the same device with the dtype that a row names: ``same``, bool or int64."""
-    return kind if dtype == "same" else kind.bool if dtype == "bool" else kind.i64
+    """The kind of the same device with the dtype that a row names, as ``Row.result`` does."""
+    return kind if dtype == "same" else getattr(kind, _KINDS.get(dtype, dtype))
 
 
 def rule_arguments(rule: Callable[..., Any]) -> tuple[str, ...]:

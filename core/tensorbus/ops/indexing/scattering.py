@@ -37,7 +37,7 @@ row("scatter_add", "x:T, dim, i:int64, src:T",
 row("scatter_mul", "x:T, dim, i:int64, src:T",
     doc="A copy of *x* whose elements that *i* selects along *dim* are multiplied by those of "
         "*src*.",
-    piecewise_linear=True,
+    piecewise_linear=True, holomorphic=True,
     composite=lambda F, x, dim, i, src: _scattered(F, F.clone(x), dim, i, src, "mul"),
     x=lambda F, g, dim, i, src, x_shape:
         F.mul(g, F.scatter_mul(F.full(tuple(x_shape), 1), dim, i, src)),

@@ -26,7 +26,7 @@ from tensorbus.rows.registry import row
 row("matmul", "x:T, y:T",
     doc="The matrix product of *x* and *y* over their last two dimensions; those before "
         "broadcast.",
-    node_name="MmBackward0", domain="number", takes_dtype=True,
+    node_name="MmBackward0", domain="number", takes_dtype=True, holomorphic=True,
     shape=shapes.product,
     x=lambda F, g, y, x_shape: _matmul_x(F, g, y, x_shape),
     y=lambda F, g, x, y_shape: _matmul_y(F, g, x, y_shape))
@@ -37,6 +37,7 @@ row(
     "x:T, w:T, b:T?",
     doc="``x @ w.T + b``; without *b* the product alone.",
     composite=lambda F, x, w, b: _linear(F, x, w, b),
+    holomorphic=True,
     x=lambda F, g, w: F.matmul(g, w) if len(g.shape) > 1 else _linear_vector(F, g, w),
     w=lambda F, g, x: _linear_weight(F, g, x),
     b=lambda F, g: F.sum(g, tuple(range(len(g.shape) - 1))) if len(g.shape) > 1 else g,

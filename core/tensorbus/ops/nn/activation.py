@@ -103,12 +103,12 @@ row("threshold", "x:T, at, value", "unary",
     x=lambda F, g, x, at: F.where(F.le(x, at), F.number(0), g))
 row("gelu", "x:T", "unary",
     doc="``x * (1 + erf(x / sqrt(2))) / 2``, element by element.",
-    domain="float",
+    domain="ordered float",
     composite=lambda F, x: F.mul(F.mul(x, 0.5), F.add(F.erf(F.mul(x, math.sqrt(0.5))), 1.0)),
     x=lambda F, g, x: F.mul(g, _gelu_slope(F, x)))
 row("gelu_tanh", "x:T", "unary",
     doc="The approximation of ``gelu`` by a hyperbolic tangent, element by element.",
-    domain="float",
+    domain="ordered float",
     composite=lambda F, x: F.mul(F.mul(x, 0.5), F.add(F.tanh(_gelu_inner(F, x)), 1.0)),
     x=lambda F, g, x: F.mul(g, _gelu_tanh_slope(F, x)))
 row("log_sigmoid", "x:T", "unary",
@@ -116,7 +116,7 @@ row("log_sigmoid", "x:T", "unary",
     domain="float",
     composite=lambda F, x: F.sub(F.minimum(x, 0.0), F.log1p(F.exp(F.neg(F.abs(x))))),
     x=lambda F, g, x: F.mul(g, F.sigmoid(F.neg(x))))
-unary("silu", doc="``input * sigmoid(input)``", out=None, domain="float",
+unary("silu", doc="``input * sigmoid(input)``", out=None, domain="float", holomorphic=True,
       composite=lambda F, x: F.mul(x, F.sigmoid(x)),
       x=lambda F, g, x: F.mul(g, _silu_slope(F, x)))
 row("dropout_scale", "x:T, c:bool, scale",

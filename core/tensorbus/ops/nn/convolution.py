@@ -14,6 +14,7 @@ _SETTING = "stride, padding, dilation, groups"
 # fmt: off
 row("convolution", f"x:T, w:T, b:T?, {_SETTING}",
     doc="The convolution of the planes *x* with the kernels *w*, and *b* added to each channel.",
+    holomorphic=True,
     composite=lambda F, x, w, b, stride, padding, dilation, groups:
         _biased(F, F.conv2d(x, w, stride, padding, dilation, groups), b),
     x=lambda F, g, x_shape, w, stride, padding, dilation, groups:
@@ -23,6 +24,7 @@ row("convolution", f"x:T, w:T, b:T?, {_SETTING}",
     b=lambda F, g: F.sum(g, (0, 2, 3)))
 row("conv2d", f"x:T, w:T, {_SETTING}",
     doc="The convolution of the planes *x* with the kernels *w*.",
+    holomorphic=True,
     composite=lambda F, x, w, stride, padding, dilation, groups:
         _conv(F, x, w, stride, padding, dilation, groups),
     x=lambda F, g, x_shape, w, stride, padding, dilation, groups:
@@ -32,6 +34,7 @@ row("conv2d", f"x:T, w:T, {_SETTING}",
 row("conv2d_input", f"y:T, w:T, size, {_SETTING}",
     doc="The derivative of ``conv2d`` for its input, planes of *size*, from the gradient *y* and "
         "the kernels *w*.",
+    holomorphic=True,
     composite=lambda F, y, w, size, stride, padding, dilation, groups:
         _input(F, y, w, size, stride, padding, dilation, groups),
     y=lambda F, g, w, stride, padding, dilation, groups:
@@ -41,6 +44,7 @@ row("conv2d_input", f"y:T, w:T, size, {_SETTING}",
 row("conv2d_weight", f"y:T, x:T, size, {_SETTING}",
     doc="The derivative of ``conv2d`` for its kernels, of *size*, from the gradient *y* and the "
         "planes *x*.",
+    holomorphic=True,
     composite=lambda F, y, x, size, stride, padding, dilation, groups:
         _weight(F, y, x, size, stride, padding, dilation, groups),
     y=lambda F, g, x, stride, padding, dilation, groups:

@@ -12,6 +12,7 @@ from tensorbus.rows.registry import row
 # statistics need them too. They carry no history: the rule for x knows how they follow from it.
 # fmt: off
 row("normalize", "x:T, m:T, v:T, w:T?, b:T?, dims, affine, eps",
+    domain="ordered float",
     doc="``(x - m) / sqrt(v + eps) * w + b`` with *m* and *v*, the mean and variance of *x* over "
         "*dims*, and *w* and *b* along the dimensions *affine*.",
     composite=lambda F, x, m, v, w, b, dims, affine, eps:

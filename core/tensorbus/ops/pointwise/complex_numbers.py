@@ -9,13 +9,15 @@ from typing import Any
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
-from tensorbus.ops.creation.factories import empty
-from tensorbus.ops.views.reinterpretation import refuse_recording, view_as_real
+from tensorbus.ops.joining.joining import stack
+from tensorbus.ops.pointwise.compositions import parts
+from tensorbus.ops.views.reinterpretation import view_as_complex, view_as_real
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import row
 
@@ -24,12 +26,67 @@ row(
     "x:T",
     "unary",
     doc="The angle of real numbers: pi below 0, else 0, NaN of NaN, element by element.",
-    domain="float",
+    domain="ordered float",
     composite=lambda F, x: F.where(
         F.lt(x, 0.0), F.number(math.pi), F.where(F.eq(x, x), F.number(0.0), x)
     ),
     x=lambda F, g: F.zeros(tuple(g.shape)),
 )
+row(
+    "conj",
+    "x:T",
+    "unary",
+    doc="The complex conjugate.",
+    domain="complex",
+    composite=lambda F, x: _conj(F, x),
+    x=lambda F, g: F.conj(g),
+)
+row(
+    "abs_complex",
+    "x:T",
+    "unary",
+    doc="The absolute value of complex numbers.",
+    domain="complex",
+    result="real",
+    node_name="AbsBackward0",
+    composite=lambda F, x: F.real.hypot(*parts(F, x)),
+    x=lambda F, g, x: _scaled(F.complex, F.complex.sgn_complex(x), g),
+)
+row(
+    "sgn_complex",
+    "x:T",
+    "unary",
+    doc="``x / abs(x)`` of complex numbers, 0 of 0.",
+    domain="complex",
+    node_name="SgnBackward0",
+    composite=lambda F, x: _over(F, x, F.abs_complex(x)),
+    x=lambda F, g, x: _turned(F, g, x),
+)
+
+
+def _conj(F: Any, x: Any) -> Any:
+    both, d, R = F.view_as_real(x), len(x.shape), F.real
+    negated = R.neg(R.slice(both, d, 1, 2, 1))
+    return R.view_as_complex(R.cat(R.slice(both, d, 0, 1, 1), negated, d))
+
+
+def _scaled(F: Any, z: Any, factor: Any) -> Any:
+    """Complex numbers times real ones."""
+    return F.mul(z, F.cast(factor, F.real))
+
+
+def _over(F: Any, x: Any, size: Any) -> Any:
+    """Complex numbers over real ones, 0 where these are 0."""
+    size = F.cast(size, F.real)
+    none = F.eq(size, 0.0)
+    return F.where(none, F.number(0), F.div(x, F.where(none, F.number(1), size)))
+
+
+def _turned(F: Any, g: Any, x: Any) -> Any:
+    """What of *g* turns *x* without making it longer, over the length of *x*."""
+    unit = F.sgn_complex(x)
+    along = parts(F, F.mul(F.conj(unit), g))[0]
+    return _over(F, F.sub(g, _scaled(F, unit, along)), F.abs_complex(x))
 
 
 def _check_parts(a: Tensor, b: Tensor) -> None:
@@ -47,22 +104,19 @@ def _check_parts(a: Tensor, b: Tensor) -> None:
 
 
 @public(method=False, out=SAME)
-@composed(layout="order", operands=2)
+@composed(node="ComplexBackward0", layout="order", operands=2)
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """Complex numbers of the given real and imaginary parts, which broadcast."""
     check_tensors("complex", real=real, imag=imag)
     _check_parts(real, imag)
-    refuse_recording("complex", real, imag)
-    shape = broadcast_shapes(tuple(real._s), tuple(imag._s))
-    out = empty(tuple(shape), dtype=real._k.dtype.to_complex(), device=real._k.device)
-    parts = view_as_real(out)
-    parts.select(-1, 0).copy_(real.detach())
-    parts.select(-1, 1).copy_(imag.detach())
-    return out
+    shape = tuple(broadcast_shapes(tuple(real._s), tuple(imag._s)))
+    k = real._k.complex.real
+    both = tuple(core("expand")(to_kind(x, k), shape) for x in (real, imag))
+    return view_as_complex(stack(both, -1))
 
 
 @public(method=False, out=SAME)
-@composed(layout="order", operands=2)
+@composed(node="PolarBackward0", layout="order", operands=2)
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Complex numbers of the given absolute values and angles, which broadcast."""
     check_tensors("polar", abs=abs, angle=angle)
@@ -101,7 +155,7 @@ def angle(input: Tensor) -> Tensor:
 
 def abs_of_complex(x: Tensor) -> Tensor:
     """The absolute values of complex numbers, in the dtype of their parts."""
-    return core("hypot")(real(x), imag(x))
+    return core("abs_complex")(x)
 
 
 def _abs_in_place(plain: Any) -> Any:
@@ -129,8 +183,7 @@ def sgn(input: Tensor) -> Tensor:
     check_tensors("sgn", input=input)
     if not input._k.dtype.is_complex:
         return core("sign")(input)
-    size = abs_of_complex(input)
-    return input / size.masked_fill(size == 0, 1)
+    return core("sgn_complex")(input)
 
 
 @public(out=SAME, inplace=True)
@@ -146,7 +199,7 @@ def conj(input: Tensor) -> Tensor:
     check_tensors("conj", input=input)
     if not input._k.dtype.is_complex:
         return input
-    return complex(real(input), -imag(input))
+    return core("conj")(input)
 
 
 @public()

@@ -31,8 +31,21 @@ def pow_base(F: Any, g: Any, x: Any, y: Any, number: Any) -> Any:
 
 
 def pow_exponent(F: Any, g: Any, x: Any, y: Any, out: Any) -> Any:
-    flat = F.bool.bitwise_and(F.eq(x, 0.0), F.ge(y, 0.0))
+    flat = F.bool.bitwise_and(F.eq(x, 0.0), _not_negative(F, y))
     return F.mul(g, F.where(flat, F.number(0), F.mul(out, F.log(x))))
+
+
+def _not_negative(F: Any, x: Any) -> Any:
+    if not F.is_complex:
+        return F.ge(x, 0.0)
+    real, imag = parts(F, x)
+    return F.bool.bitwise_and(F.real.ge(real, 0.0), F.real.eq(imag, 0.0))
+
+
+def parts(F: Any, x: Any) -> tuple[Any, Any]:
+    """The real and the imaginary parts of complex numbers."""
+    both, last = F.view_as_real(x), len(x.shape)
+    return F.real.select(both, last, 0), F.real.select(both, last, 1)
 
 
 def share(F: Any, g: Any, loses: Any, x: Any, y: Any) -> Any:
@@ -148,21 +161,11 @@ def _exact_at_powers(F: Any, x: Any, base: float) -> Any:
 
 def isinf(F: Any, x: Any) -> Any:
     if F.dtype.is_complex:  # either part
-        k, parts = _parts(F, x)
-        return F.bool.amax(k.isinf(parts), (len(x.shape),))
+        return F.bool.amax(F.real.isinf(F.view_as_real(x)), (len(x.shape),))
     return F.eq(F.abs(x), math.inf) if F.is_float else F.ne(x, x)
 
 
 def isfinite(F: Any, x: Any) -> Any:
     if F.dtype.is_complex:  # both parts
-        k, parts = _parts(F, x)
-        return F.bool.amin(k.isfinite(parts), (len(x.shape),))
+        return F.bool.amin(F.real.isfinite(F.view_as_real(x)), (len(x.shape),))
     return F.lt(F.abs(x), math.inf) if F.is_float else F.eq(x, x)
-
-
-def _parts(F: Any, x: Any) -> tuple[Any, Any]:
-    """The kind of the real and imaginary parts, and a view of them along a new last dimension."""
-    k = F.of(F.dtype.to_real())
-    _, offset, strides = F.layout(x)
-    strides = (*(2 * s for s in strides), 1)
-    return k, F.backend.as_strided(x, (*x.shape, 2), strides, 2 * offset, F.dtype, k.dtype)

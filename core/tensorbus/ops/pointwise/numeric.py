@@ -37,6 +37,7 @@ binary("copysign", doc="The size of *input* with the sign of *other*",
        x=lambda F, g, x, out: F.mul(g, F.where(F.eq(x, 0.0), F.number(0), F.div(out, x))),
        y=lambda F, g: F.zeros(tuple(g.shape)))
 binary("nextafter", doc="The next number after *input* towards *other*", numbers=NONE,
+       domain="ordered",
        composite=lambda F, x, y: _nextafter(F, _array(F, x), _array(F, y)),
        x=lambda F, g, x, y: F.where(F.eq(x, y), F.number(0), g),
        y=lambda F, g: F.zeros(tuple(g.shape)))

@@ -79,9 +79,10 @@ binary("sub", doc="``input - other``", operator="sub", domain="number", alpha=Tr
 binary("mul", doc="``input * other``", operator="mul", aliases=("multiply",), commutes=True,
        on_bool="bitwise_and",
        number_inputs=1,
-       x=lambda F, g, y: F.mul(g, y), y=lambda F, g, x: F.mul(g, x))
+       holomorphic=True, x=lambda F, g, y: F.mul(g, y), y=lambda F, g, x: F.mul(g, x))
 binary("div", doc="``input / other``, true division", operator="truediv", domain="float",
-       number_inputs=1, left_number_node_name="MulBackward0", x=lambda F, g, y: F.div(g, y),
+       number_inputs=1, left_number_node_name="MulBackward0", holomorphic=True,
+       x=lambda F, g, y: F.div(g, y),
        y=lambda F, g, y, out: F.neg(F.div(F.mul(g, out), y)))
 binary("floor_divide", doc="``input // other``, rounded towards minus infinity", divides=True,
        operator="floordiv", domain="ordered number", **no_derivative("floor_divide"))
@@ -100,7 +101,7 @@ binary("remainder", doc="The remainder of division with the sign of *other*",
 binary("pow", doc="``input ** exponent``", node_name="PowBackward1",
        number_node_name="PowBackward0", left_number_node_name="PowBackward2",
        numbers=EITHER, operator="pow", domain="number",
-       x=lambda F, g, x, y, y_number: of.pow_base(F, g, x, y, y_number),
+       holomorphic=True, x=lambda F, g, x, y, y_number: of.pow_base(F, g, x, y, y_number),
        y=lambda F, g, x, y, out: of.pow_exponent(F, g, x, y, out))
 binary("atan2", doc="The angle of the point ``(other, input)``", numbers=NONE,
        domain="ordered float",
@@ -191,67 +192,71 @@ unary("frac", doc="The part behind the point", domain="ordered float", out=SAME,
 
 # -- powers, exponentials, logarithms --------------------------------------------------------
 unary("sqrt", doc="The square root", domain="float",
-      x=lambda F, g, out: F.div(F.mul(g, 0.5), out))
+      holomorphic=True, x=lambda F, g, out: F.div(F.mul(g, 0.5), out))
 unary("rsqrt", doc="``1 / sqrt(input)``", domain="float",
       composite=lambda F, x: F.reciprocal(F.sqrt(x)),
-      x=lambda F, g, out: F.mul(F.mul(g, -0.5), F.mul(out, F.mul(out, out))))
+      holomorphic=True, x=lambda F, g, out: F.mul(F.mul(g, -0.5), F.mul(out, F.mul(out, out))))
 unary("square", doc="``input * input``", node_name="PowBackward0", out=CAST, domain="number",
       outside=lambda x: core("square")(_whole(x)), composite=lambda F, x: F.mul(x, x),
-      x=lambda F, g, x: F.mul(g, F.mul(x, 2.0)))
+      holomorphic=True, x=lambda F, g, x: F.mul(g, F.mul(x, 2.0)))
 unary("reciprocal", doc="``1 / input``", domain="float",
       composite=lambda F, x: F.div(1.0, x),
-      x=lambda F, g, out: F.neg(F.mul(g, F.mul(out, out))))
-unary("exp", doc="The exponential", domain="float", x=lambda F, g, out: F.mul(g, out))
+      holomorphic=True, x=lambda F, g, out: F.neg(F.mul(g, F.mul(out, out))))
+unary("exp", doc="The exponential", domain="float", holomorphic=True,
+      x=lambda F, g, out: F.mul(g, out))
 unary("exp2", doc="Two to the power", domain="float",
       composite=lambda F, x: F.pow(2.0, x),
-      x=lambda F, g, out: F.mul(g, F.mul(out, math.log(2.0))))
+      holomorphic=True, x=lambda F, g, out: F.mul(g, F.mul(out, math.log(2.0))))
 unary("expm1", doc="``exp(input) - 1``, exact near 0", domain="float",
-      x=lambda F, g, out: F.mul(g, F.add(out, 1.0)))
-unary("log", doc="The natural logarithm", domain="float", x=lambda F, g, x: F.div(g, x))
+      holomorphic=True, x=lambda F, g, out: F.mul(g, F.add(out, 1.0)))
+unary("log", doc="The natural logarithm", domain="float", holomorphic=True,
+      x=lambda F, g, x: F.div(g, x))
 unary("log2", doc="The logarithm to base 2", domain="float",
       composite=lambda F, x: of.in_single(F, of.log2, x),
-      x=lambda F, g, x: F.div(g, F.mul(x, math.log(2.0))))
+      holomorphic=True, x=lambda F, g, x: F.div(g, F.mul(x, math.log(2.0))))
 unary("log10", doc="The logarithm to base 10", domain="float",
       composite=lambda F, x: of.in_single(F, of.log10, x),
-      x=lambda F, g, x: F.div(g, F.mul(x, math.log(10.0))))
+      holomorphic=True, x=lambda F, g, x: F.div(g, F.mul(x, math.log(10.0))))
 unary("log1p", doc="``log(1 + input)``, exact near 0", domain="float",
-      x=lambda F, g, x: F.div(g, F.add(x, 1.0)))
+      holomorphic=True, x=lambda F, g, x: F.div(g, F.add(x, 1.0)))
 
 # -- trigonometry ----------------------------------------------------------------------------
-unary("sin", doc="The sine", domain="float", x=lambda F, g, x: F.mul(g, F.cos(x)))
-unary("cos", doc="The cosine", domain="float", x=lambda F, g, x: F.neg(F.mul(g, F.sin(x))))
+unary("sin", doc="The sine", domain="float", holomorphic=True,
+      x=lambda F, g, x: F.mul(g, F.cos(x)))
+unary("cos", doc="The cosine", domain="float", holomorphic=True,
+      x=lambda F, g, x: F.neg(F.mul(g, F.sin(x))))
 unary("tan", doc="The tangent", domain="float",
       composite=lambda F, x: F.div(F.sin(x), F.cos(x)),
-      x=lambda F, g, out: F.mul(g, F.add(F.mul(out, out), 1.0)))
+      holomorphic=True, x=lambda F, g, out: F.mul(g, F.add(F.mul(out, out), 1.0)))
 unary("asin", doc="The arc sine", domain="float", aliases=("arcsin",),
       composite=lambda F, x: F.atan2(x, F.sqrt(of.one_minus_square(F, x))),
-      x=lambda F, g, x: F.mul(g, F.asin_slope(x)))
+      holomorphic=True, x=lambda F, g, x: F.mul(g, F.asin_slope(x)))
 unary("acos", doc="The arc cosine", domain="float", aliases=("arccos",),
       composite=lambda F, x: F.atan2(F.sqrt(of.one_minus_square(F, x)), x),
-      x=lambda F, g, x: F.neg(F.mul(g, F.asin_slope(x))))
+      holomorphic=True, x=lambda F, g, x: F.neg(F.mul(g, F.asin_slope(x))))
 unary("atan", doc="The arc tangent", domain="float", aliases=("arctan",),
       composite=lambda F, x: F.atan2(x, 1.0),
-      x=lambda F, g, x: F.div(g, F.add(F.mul(x, x), 1.0)))
+      holomorphic=True, x=lambda F, g, x: F.div(g, F.add(F.mul(x, x), 1.0)))
 unary("sinh", doc="The hyperbolic sine", domain="float",
       composite=lambda F, x: of.in_single(F, of.sinh, x),
-      x=lambda F, g, x: F.mul(g, F.cosh(x)))
+      holomorphic=True, x=lambda F, g, x: F.mul(g, F.cosh(x)))
 unary("cosh", doc="The hyperbolic cosine", domain="float",
       composite=lambda F, x: of.in_single(F, of.cosh, x),
-      x=lambda F, g, x: F.mul(g, F.sinh(x)))
+      holomorphic=True, x=lambda F, g, x: F.mul(g, F.sinh(x)))
 unary("tanh", doc="The hyperbolic tangent", domain="float",
-      x=lambda F, g, out: F.sub(g, F.mul(g, F.mul(out, out))))
+      holomorphic=True, x=lambda F, g, out: F.sub(g, F.mul(g, F.mul(out, out))))
 unary("asinh", doc="The inverse hyperbolic sine", domain="float", aliases=("arcsinh",),
       written_node_name="AsinhBackward1",
       composite=lambda F, x: of.in_single(F, of.asinh, x),
-      x=lambda F, g, x: F.div(g, F.sqrt(F.add(F.mul(x, x), 1.0))))
+      holomorphic=True, x=lambda F, g, x: F.div(g, F.sqrt(F.add(F.mul(x, x), 1.0))))
 unary("acosh", doc="The inverse hyperbolic cosine", domain="float", aliases=("arccosh",),
       written_node_name="AcoshBackward1",
       composite=lambda F, x: of.in_single(F, of.acosh, x),
-      x=lambda F, g, x: F.mul(g, F.acosh_slope(x)))
+      holomorphic=True, x=lambda F, g, x: F.mul(g, F.acosh_slope(x)))
 unary("atanh", doc="The inverse hyperbolic tangent", domain="float", aliases=("arctanh",),
       written_node_name="AtanhBackward1",
       composite=lambda F, x: of.in_single(F, of.atanh, x),
-      x=lambda F, g, x: F.mul(g, F.atanh_slope(x)))
+      holomorphic=True, x=lambda F, g, x: F.mul(g, F.atanh_slope(x)))
 
 # -- what a value is -------------------------------------------------------------------------
 unary("isnan", doc="Whether it is NaN", out=None, result="bool", composite=lambda F, x: F.ne(x, x))
@@ -267,7 +272,7 @@ unary("bitwise_not", doc="``~input``", aliases=("__invert__",), domain="integral
 # -- activations that deserve a kernel of their own ------------------------------------------
 unary("sigmoid", doc="``1 / (1 + exp(-input))``", domain="float",
       composite=lambda F, x: of.in_single(F, of.sigmoid, x),
-      x=lambda F, g, out: F.sigmoid_backward(g, out))
+      holomorphic=True, x=lambda F, g, out: F.sigmoid_backward(g, out))
 unary("relu", doc="``max(input, 0)``, NaN kept", out=None, domain="ordered number",
       outside=lambda x: _refuse_relu(x), composite=lambda F, x: F.maximum(x, 0),
       piecewise_linear=True,

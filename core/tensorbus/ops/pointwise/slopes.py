@@ -8,21 +8,22 @@ from tensorbus.rows.registry import row
 # fmt: off
 row("asin_slope", "x:T", "unary",
     doc="The derivative of ``asin``: ``1 / sqrt(1 - x * x)``, element by element.",
-    domain="float",
+    domain="float", holomorphic=True,
     composite=lambda F, x: F.rsqrt(one_minus_square(F, x)),
     x=lambda F, g, x, out: F.mul(g, F.mul(x, F.mul(out, F.mul(out, out)))))
 row("acosh_slope", "x:T", "unary",
     doc="The derivative of ``acosh``: ``1 / sqrt((x - 1) * (x + 1))``, element by element.",
-    domain="float",
+    domain="float", holomorphic=True,
     composite=lambda F, x: F.rsqrt(F.mul(F.sub(x, 1.0), F.add(x, 1.0))),
     x=lambda F, g, x, out: F.neg(F.mul(g, F.mul(x, F.mul(out, F.mul(out, out))))))
 row("atanh_slope", "x:T", "unary",
     doc="The derivative of ``atanh``: ``1 / (1 - x * x)``, element by element.",
-    domain="float",
+    domain="float", holomorphic=True,
     composite=lambda F, x: F.reciprocal(one_minus_square(F, x)),
     x=lambda F, g, x, out: F.mul(g, F.mul(F.mul(x, 2.0), F.mul(out, out))))
 row("sigmoid_backward", "d:T, y:T",
     doc="The derivative of ``sigmoid`` from its result *y*: ``d * y * (1 - y)``.",
+    holomorphic=True,
     composite=lambda F, d, y: F.mul(d, F.mul(y, F.sub(F.number(1), y))),
     d=lambda F, g, y: F.sigmoid_backward(g, y),
     y=lambda F, g, d, y: F.mul(F.mul(g, d), F.sub(F.number(1), F.mul(y, 2.0))))

@@ -41,7 +41,8 @@ row("polygamma", "x:T, order", "unary",
     composite=lambda F, x, order: widened(F, x, _polygamma, order),
     x=lambda F, g, x, order: F.mul(g, F.polygamma(x, order + 1)))
 unary("sinc", doc="``sin(pi * input) / (pi * input)``, 1 at 0", domain="float",
-      composite=lambda F, x: in_single(F, _sinc, x), x=lambda F, g, x: F.mul(g, _sinc_slope(F, x)))
+      holomorphic=True, composite=lambda F, x: in_single(F, _sinc, x),
+      x=lambda F, g, x: F.mul(g, _sinc_slope(F, x)))
 unary("deg2rad", doc="Degrees in radians", domain="ordered float",
       composite=lambda F, x: F.mul(x, math.pi / 180.0),
       x=lambda F, g: F.mul(g, math.pi / 180.0))
@@ -223,7 +224,7 @@ _SINC_SLOPE = tuple((-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range
 
 def _sinc_slope(F: Any, x: Any) -> Any:
     angle = F.mul(x, math.pi)
-    small = F.lt(F.abs(angle), 1.0)
+    small = F.real.lt(F.abs_complex(angle), 1.0) if F.is_complex else F.lt(F.abs(angle), 1.0)
     near = F.where(small, angle, F.number(0.0))
     near = F.mul(near, polynomial(F, F.mul(near, near), _SINC_SLOPE))
     a = F.where(small, F.number(1.0), angle)

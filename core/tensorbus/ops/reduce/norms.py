@@ -25,6 +25,7 @@ from tensorbus.rows.registry import row
 
 # fmt: off
 row("vector_norm", "x:T, order, dims",
+    domain="ordered float",
     doc="``sum(abs(x) ** order) ** (1 / order)`` over *dims*, or its limit for such an *order*.",
     node_name="LinalgVectorNormBackward0",
     composite=lambda F, x, order, dims: _vector_norm(F, x, order, dims),

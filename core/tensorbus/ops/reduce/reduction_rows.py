@@ -26,7 +26,7 @@ row("mean", "x:T, dims",
         _spread(F, F.div(g, float(_count(x_shape, dims))), x_shape, dims))
 row("prod", "x:T, dims",
     doc="The product of *x* over *dims*.",
-    takes_dtype=True, shape=shapes.reduced, identities=(1, 1),
+    takes_dtype=True, shape=shapes.reduced, identities=(1, 1), holomorphic=True,
     x=lambda F, g, x, dims: _prod_backward(F, g, x, dims))
 row("amax", "x:T, dims",
     doc="The largest element of *x* over *dims*, NaN where any is.",
@@ -43,6 +43,7 @@ for _op, _word in (("max", "largest"), ("min", "smallest")):
         composite=lambda F, x, dims, op=f"a{_op}": getattr(F, op)(x, dims),
         x=lambda F, g, x, out: _shared(F, g, x, out))
 row("valued", "x:T, value:T, skips_nan",
+    domain="ordered",
     doc="A copy of *value*, whose gradient the elements of *x* that equal it share, NaN beside "
         "others too unless *skips_nan*.",
     composite=lambda F, x, value, skips_nan: F.clone(value),
@@ -65,7 +66,7 @@ row("cumsum", "x:T, dim",
     x=lambda F, g, dim: F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)))
 row("cumprod", "x:T, dim",
     doc="The products of the elements of *x* along *dim* up to each one.",
-    takes_dtype=True, shape=shapes.same,
+    takes_dtype=True, shape=shapes.same, holomorphic=True,
     x=lambda F, g, x, dim: _cumprod_backward(F, g, x, dim))
 row("cummax", "x:T, dim",
     doc="The largest of the elements of *x* along *dim* up to each one.",
@@ -74,15 +75,18 @@ row("cummin", "x:T, dim",
     doc="The smallest of the elements of *x* along *dim* up to each one.",
     shape=shapes.same)
 row("var", "x:T, dims, correction",
+    domain="ordered float",
     doc="The variance of *x* over *dims*, whose divisor is the number of elements less "
         "*correction*.",
     composite=lambda F, x, dims, correction: _wider(_var, F, x, dims, correction),
     x=lambda F, g, x, dims, correction: _var_backward(F, g, x, dims, correction))
 row("std", "x:T, dims, correction",
+    domain="ordered float",
     doc="The square root of ``var(x, dims, correction)``.",
     composite=lambda F, x, dims, correction: _wider(_std, F, x, dims, correction),
     x=lambda F, g, x, out, dims, correction: _std_backward(F, g, x, out, dims, correction))
 row("logsumexp", "x:T, dims",
+    domain="ordered float",
     doc="``log(sum(exp(x)))`` over *dims*, without overflow.",
     composite=lambda F, x, dims: _wider(_logsumexp, F, x, dims),
     x=lambda F, g, x, out, dims: F.mul(_keep(F, g, x.shape, dims),

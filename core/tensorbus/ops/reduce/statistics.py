@@ -26,6 +26,7 @@ from tensorbus.rows.registry import row
 
 # fmt: off
 row("logcumsumexp", "x:T, dim",
+    domain="ordered float",
     doc="``log(cumsum(exp(x)))`` along *dim*, without overflow.",
     composite=lambda F, x, dim: _logcumsumexp(F, x, dim),
     x=lambda F, g, x, dim: _logcumsumexp_backward(F, g, x, dim))

@@ -120,10 +120,6 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients"
             )
-        if self._k.dtype.is_complex:
-            raise RuntimeError(
-                "gradients of complex tensors are not supported; view_as_real gives their parts"
-            )
         # The edge that it had before: graphs that lead there, and its hooks, are its own again.
         self._e = self.__dict__.pop(_SWITCHED_OFF, None) or AccumulateGrad(self)
         self._e.k = self._k

@@ -7,23 +7,16 @@ from typing import Any
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.size import size_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, new
-from tensorbus.autograd.grad_mode import is_grad_enabled
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.public import public
 
 
 @public(method=False)
 def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor's real and imaginary parts, in a new last dimension of 2."""
-    if not input._k.dtype.is_complex:
+    if not input._k.is_complex:
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    refuse_recording("view_as_real", input)
-    k = input._k.of(input._k.dtype.to_real())
-    _, offset, strides = input._k.layout(input._a)
-    shape = (*input._s, 2)
-    array = k.backend.as_strided(
-        input._a, shape, (*(2 * s for s in strides), 1), 2 * offset, input._k.dtype, k.dtype
-    )
-    return _other_dtype(input, array, k)
+    return core("view_as_real")(input)
 
 
 def view_dtype(x: Tensor, d: Any) -> Tensor:
@@ -57,19 +50,9 @@ def _other_dtype(x: Tensor, array: Any, k: Any) -> Tensor:
     return o
 
 
-def refuse_recording(name: str, *tensors: Tensor) -> None:
-    """RuntimeError where a gradient would be lost between real and complex numbers."""
-    if is_grad_enabled() and any(x.requires_grad for x in tensors):
-        raise RuntimeError(
-            f"{name}: gradients do not pass between real and complex tensors yet; "
-            "use .detach(), or torch.no_grad() where no gradient is wanted"
-        )
-
-
 @public(method=False)
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs in the last dimension as complex numbers, sharing memory."""
-    refuse_recording("view_as_complex", input)
     k = input._k
     if k.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
@@ -88,13 +71,4 @@ def view_as_complex(input: Tensor) -> Tensor:
             "Tensor must have strides and a storage offset divisible by 2 for all but its last "
             "dimension"
         )
-    d = k.dtype.to_complex()
-    array = k.backend.as_strided(
-        input._a,
-        tuple(input._s[:-1]),
-        tuple(s // 2 for s in strides[:-1]),
-        offset // 2,
-        k.dtype,
-        d,
-    )
-    return _other_dtype(input, array, k.of(d))
+    return core("view_as_complex")(input)

@@ -56,6 +56,14 @@ row("windows", "x:T, dim, size, step", "view",
     composite=lambda F, x, dim, size, step: _windows(F, x, dim, size, step),
     x=lambda F, g, x_shape, dim, size, step:
         F.windows_backward(g, tuple(x_shape), dim, size, step))
+row("view_as_real", "x:T", "view", domain="complex", result="real",
+    doc="The real and imaginary parts of *x*, in a new last dimension of 2.",
+    composite=lambda F, x: _as_real(F, x),
+    x=lambda F, g: F.view_as_complex(F.contiguous(g)))
+row("view_as_complex", "x:T", "view", domain="ordered float", result="complex",
+    doc="The pairs in the last dimension of *x* as complex numbers.",
+    composite=lambda F, x: _as_complex(F, x),
+    x=lambda F, g: F.view_as_real(g))
 row("alias", "x:T", "view",
     doc="*x* itself, as another tensor.",
     composite=lambda F, x: x, x=lambda F, g: g)
@@ -100,6 +108,18 @@ row("strided_backward", "g:T, shape, strides, offset",
 def inverse(dims: Shape) -> Shape:
     """The permutation that undoes another."""
     return tuple(dims.index(d) for d in range(len(dims)))
+
+
+def _as_real(F: Any, x: Any) -> Any:
+    _, offset, strides = F.layout(x)
+    strides = (*(2 * s for s in strides), 1)
+    return F.backend.as_strided(x, (*x.shape, 2), strides, 2 * offset, F.dtype, F.real.dtype)
+
+
+def _as_complex(F: Any, x: Any) -> Any:
+    _, offset, strides = F.layout(x)
+    shape, strides = tuple(x.shape[:-1]), tuple(s // 2 for s in strides[:-1])
+    return F.backend.as_strided(x, shape, strides, offset // 2, F.dtype, F.complex.dtype)
 
 
 def _copy(F: Any, x: Any) -> Any:
