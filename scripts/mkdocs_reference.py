@@ -25,6 +25,7 @@ SPACES = (
     "optim",
     "optim.lr_scheduler",
     "autograd",
+    "autograd.graph",
     "linalg",
     "utils.data",
     "distributed",

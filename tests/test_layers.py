@@ -20,7 +20,7 @@ LAYERS = (
     ("rows",),
     ("_dispatch",),
     ("_tensor", "autograd.node", "autograd.grad_mode", "autograd.early"),
-    ("op_engine", "storage"),
+    ("op_engine", "storage", "autograd.packing"),
     ("autograd",),
     ("ops.families", "ops", "random"),
     ("",),  # the package itself: the ops' public names

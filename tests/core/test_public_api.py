@@ -23,6 +23,7 @@ MODULES = (
     "tensorbus",
     "tensorbus.autograd",
     "tensorbus.autograd.functional",
+    "tensorbus.autograd.graph",
     "tensorbus.distributed",
     "tensorbus.distributed.algorithms",
     "tensorbus.distributed.optim",

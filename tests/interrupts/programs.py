@@ -100,6 +100,18 @@ def modes() -> None:
 
 
 @program
+def saved_tensors() -> None:
+    x = torch.ones(2, requires_grad=True)
+    with torch.autograd.graph.save_on_cpu():
+        y = x * x
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+            y = y.exp()
+    with torch.autograd.graph.disable_saved_tensors_hooks("none"):
+        y = y * x
+    y.sum().backward()
+
+
+@program
 def devices() -> None:
     with torch.device("cpu"):
         torch.ones(2)

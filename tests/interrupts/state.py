@@ -19,6 +19,7 @@ def state() -> dict[str, Any]:
         "recording": torch.is_grad_enabled(),
         "recording everywhere": (grad_mode.GRAD.on, grad_mode.GRAD.off_count),
         "inference": (modes.RARE.on, modes.RARE.inference, modes.this_thread.inference),
+        "hooks": (modes.RARE.hooked, modes.this_thread.hooks, modes.this_thread.hooks_refused),
         "subclasses": (override.SUBCLASSES.on, override._local.off),
         "default dtype": torch.get_default_dtype(),
         "default device": (str(torch.get_default_device()), entered.local.leave.__name__),

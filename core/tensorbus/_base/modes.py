@@ -1,30 +1,42 @@
 """The one flag that sends every op to the slow path: inference, tracing, profiling and their like.
 
-And inference mode itself, whose tensors are known by their version cells.
+And what these modes are in a thread: inference mode, whose tensors are known by their version
+cells, and the hooks for saved tensors.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 
 class _Rare:
     """``on`` while any mode is active in any thread."""
 
-    __slots__ = ("inference", "on")
+    __slots__ = ("hooked", "inference", "on")
 
     def __init__(self) -> None:
         self.on = False
         self.inference = 0
         """How many threads are in inference mode."""
+        self.hooked = 0
+        """How many threads have hooks for saved tensors."""
 
 
 RARE = _Rare()
 
 
+PackHooks = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+"""What packs a saved tensor, and what unpacks it again."""
+
+
 class _Thread(threading.local):
     inference = False
+    hooks: tuple[PackHooks, ...] = ()
+    """The innermost last, which alone counts."""
+    hooks_refused: str | None = None
+    """The error text for hooks where they are disabled."""
 
 
 this_thread = _Thread()
@@ -43,7 +55,18 @@ def switch_inference(on: bool) -> bool:
         with _lock:  # no call inside: an interrupt comes before all of it or after
             this_thread.inference = on
             RARE.inference += 1 if on else -1
-            RARE.on = RARE.inference > 0
+            RARE.on = RARE.inference > 0 or RARE.hooked > 0
+    return before
+
+
+def switch_hooks(hooks: tuple[PackHooks, ...]) -> tuple[PackHooks, ...]:
+    """Set the hooks for what this thread saves; those from before."""
+    before = this_thread.hooks
+    change = (1 if hooks else 0) - (1 if before else 0)
+    with _lock:  # no call inside: an interrupt comes before all of it or after
+        this_thread.hooks = hooks
+        RARE.hooked += change
+        RARE.on = RARE.inference > 0 or RARE.hooked > 0
     return before
 
 

@@ -1,6 +1,7 @@
 """The calls that go up the layers, all of them: a lower room calls, an upper room provides.
 
-The room that defines the function registers it when it is imported::
+The room that defines the function registers it when it is imported, at the latest by the first
+call::
 
     @registered.make_core.provide
     def _make(row): ...
@@ -8,12 +9,13 @@ The room that defines the function registers it when it is imported::
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
 
 class Upcall:
-    """A function that an upper room provides; calling it before that is a fault of ours."""
+    """A function that an upper room provides."""
 
     __slots__ = ("_function", "_provider")
 
@@ -21,8 +23,9 @@ class Upcall:
         self._provider = provider
         self._function: Callable[..., Any] = self._missing
 
-    def _missing(self, *_: Any, **__: Any) -> Any:
-        raise RuntimeError(f"{self._provider} was not imported: import tensorbus first")
+    def _missing(self, *args: Any, **kwargs: Any) -> Any:
+        importlib.import_module(self._provider)
+        return self._function(*args, **kwargs)
 
     def provide(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Register the function; a decorator."""
@@ -71,3 +74,9 @@ construct_tensor = Upcall("tensorbus.ops.creation.legacy")
 
 stack_tensors = Upcall("tensorbus.ops.joining.joining")
 """(tensors): ``stack``, for a batch of gradients."""
+
+saved_attribute = Upcall("tensorbus.autograd.saved_names")
+"""(node, name): ``_saved_self`` and the like of a node."""
+
+saved_names = Upcall("tensorbus.autograd.saved_names")
+"""(class of nodes): the names of these attributes."""

@@ -7,11 +7,14 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tensorbus._base.modes import this_thread
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, from_array, new, version_of, wrap_like
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.autograd.node import Node, follow, next_sequence, stale
+from tensorbus.autograd.packing import Packed, pack_result
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import check_history, rebase
 from tensorbus.rows.recipes import Cut
 
@@ -30,6 +33,9 @@ _WHY_CUT = (
 def _keep_input(t: Tensor | None) -> Callable[[], Tensor | None]:
     if t is None:
         return lambda: None
+    if this_thread.hooks:
+        packed = Packed(t, this_thread.hooks[-1], edge_of(t))
+        return lambda: packed.open(packed.edge)
     then = version_of(t)
 
     def read() -> Tensor:
@@ -42,6 +48,9 @@ def _keep_input(t: Tensor | None) -> Callable[[], Tensor | None]:
 
 def _keep_output(t: Tensor, node: Any) -> Callable[[], Tensor]:
     """An output is kept as array and cell, not as the tensor, which holds the node."""
+    if this_thread.hooks:
+        packed = pack_result(t._a, t._k, this_thread.hooks[-1])
+        return lambda: packed.open(node())
     if t._c is None:
         t._c = [0]
     array, kind, size, cell, then, plain = t._a, t._k, t._s, t._c, t._c[0], t._b is None
@@ -87,6 +96,11 @@ class FunctionNode(Node):
     inputs: list[tuple[Any, Any] | None]
     """Kind and size of each argument; None for what is no tensor."""
     outputs: list[tuple[Any, Any] | None]
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What ``save_for_backward`` was given."""
+        return self.ctx.saved_tensors
 
     def edges(self) -> tuple[Any, ...]:
         return self._edges

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from tensorbus._base import registered
 from tensorbus._base.errors import freed_error, interrupted_error, stale_error
 from tensorbus._base.modes import InferenceCell, in_inference
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
@@ -30,6 +31,8 @@ class Node:
     """How many inputs after those with edges were numbers, which hooks see, too."""
     takes_none = False
     """Whether it runs though no gradient came."""
+    packs = False
+    """Whether hooks packed what it keeps, so that reading it calls them."""
     k: Any
     q: int
     h: Hooks | None
@@ -81,6 +84,16 @@ class Node:
     def register_prehook(self, hook: Callable[..., Any]) -> Any:
         """Call ``hook(grad_outputs)`` before this node runs."""
         return hooks_of(self).add("pre", hook)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_saved_", "_raw_saved_")):
+            return registered.saved_attribute(self, name)
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+        )
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *registered.saved_names(type(self))]
 
     def __repr__(self) -> str:
         cls = type(self)

@@ -109,5 +109,8 @@ def lay_out(t: Tensor, strides: tuple[int, ...]) -> None:
     t._a = empty_in_layout(k, tuple(t._s), strides)
     k.copy_(t._a, before)
     t._b = order_mark(k, t._a)
-    if getattr(t._e, "r_out", None) is before:  # kept for the backward pass: one copy is enough
-        t._e.r_out = t._a
+    n = t._e
+    if (
+        n is not None and not n.packs and getattr(n, "r_out", None) is before
+    ):  # kept for the backward pass: one copy is enough
+        n.r_out = t._a

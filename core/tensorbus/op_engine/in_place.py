@@ -140,7 +140,7 @@ def assign(x: Tensor, y: Tensor) -> Tensor:
     bump(x)  # first, so that no interrupt comes between a write and its count
     try:
         k.copy_(x._a, y._a)
-        if n is not None and getattr(n, "r_out", None) is y._a:
+        if n is not None and not n.packs and getattr(n, "r_out", None) is y._a:
             # What backward needs of the result now lies in x: no second copy, and a later write
             # to x is seen.
             n.r_out, n.c_out, n.v_out = x._a, x._c, version_of(x)

@@ -6,9 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tensorbus._base.modes import InferenceCell, in_inference
+from tensorbus._base.modes import InferenceCell, in_inference, this_thread
 from tensorbus._base.registered import make_core
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.node import Node
 from tensorbus.rows.recipes import Cut
 from tensorbus.rows.registry import Row
 
@@ -33,14 +34,30 @@ _CUT = Cut(
 
 
 @functools.cache
-def _variant(row: Row, inference: bool) -> Callable[..., Any]:
-    return make_core(row, _UNRECORDED if inference else _STEADY)
+def _variant(row: Row, inference: bool, hooked: bool) -> Callable[..., Any]:
+    made = make_core(row, _UNRECORDED if inference else _STEADY)
+    if hooked:
+        from tensorbus.autograd.packing import packing  # here: most programs have no hooks
+
+        names = made.__globals__
+        nodes = {name: cls for name, cls in names.items() if _is_node_class(cls)}
+        names.update({name: packing(cls) for name, cls in nodes.items()})
+    return made
+
+
+def _is_node_class(x: Any) -> bool:
+    return isinstance(x, type) and issubclass(x, Node) and x is not Node
 
 
 def rare(row: Row, arguments: tuple[Any, ...]) -> Any:
-    """A call while some mode is active: in inference mode, results are inference tensors."""
+    """A call while some mode is active.
+
+    In inference mode results are inference tensors; where hooks for saved tensors are set, the
+    nodes hold what the hooks packed.
+    """
     inference = in_inference()
-    made = _variant(row, inference)(*arguments)
+    hooked = bool(this_thread.hooks) and not inference
+    made = _variant(row, inference, hooked)(*arguments)
     if inference and isinstance(made, Tensor):
         if made._c is None:
             made._c = InferenceCell()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base.errors import is_interrupt
+from tensorbus._base.modes import this_thread
 from tensorbus._tensor.tensor import Tensor, bump, unbump
 from tensorbus.autograd.node import Node, next_sequence, stale
 from tensorbus.op_engine.cores import core
@@ -15,22 +16,23 @@ from tensorbus.op_engine.in_place import check_write, rebase, stopped
 class IndexPutBackward0(Node):
     """What was overwritten gets no gradient; the values get that of their elements."""
 
-    __slots__ = ("dim", "e0", "e1", "i", "op_name", "version", "wrap")
+    __slots__ = ("dim", "e0", "e1", "op_name", "t_i", "v_i", "wrap")
     arity = 2
     op = "index_put_"
     e0: Any
     e1: Any
-    i: Tensor
+    t_i: Tensor
+    v_i: int
     dim: int
     op_name: str
     wrap: bool
-    version: int
 
     def _index(self) -> Tensor:
-        cell = self.i._c
-        if cell is not None and cell[0] != self.version:
-            raise stale(self.i, self.version)
-        return self.i
+        i = self.t_i
+        cell = i._c
+        if cell is not None and cell[0] != self.v_i:
+            raise stale(i, self.v_i)
+        return i
 
     def run(self, g: Any) -> tuple[Any, ...]:
         return self._gradients(self.k, g, self._index()._a)
@@ -45,6 +47,14 @@ class IndexPutBackward0(Node):
         if self.e1 is not None:
             written = F.take(g, self.dim, i, self.wrap)
         return self.e0, kept, self.e1, written
+
+
+def _node_class() -> type[IndexPutBackward0]:
+    if not this_thread.hooks:
+        return IndexPutBackward0
+    from tensorbus.autograd.packing import packing  # here: most programs have no hooks
+
+    return packing(IndexPutBackward0)
 
 
 def apart(source: Tensor, x: Tensor) -> Tensor:
@@ -63,14 +73,14 @@ def put_into(x: Tensor, dim: int, i: Tensor, src: Any, op: str, wrap: bool) -> N
     recording = check_write(x, src)
     n = None
     if recording:
-        n = IndexPutBackward0()
+        n = _node_class()()
         n.e0 = edge_of(x)
         n.e1 = edge_of(src) if given else None
         n.q = next_sequence()
         n.k = k
         n.h = None
-        n.dim, n.i, n.op_name, n.wrap = dim, i, op, wrap
-        n.version = 0 if i._c is None else i._c[0]
+        n.dim, n.t_i, n.op_name, n.wrap = dim, i, op, wrap
+        n.v_i = 0 if i._c is None else i._c[0]
     values = src._a if given else k.full((), src)
     bump(x)
     try:

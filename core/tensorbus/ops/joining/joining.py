@@ -7,7 +7,6 @@ from typing import Any
 
 from tensorbus._base import registered
 from tensorbus._base.errors import device_error
-from tensorbus._base.modes import RARE
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._dispatch.memory import check_memory
 from tensorbus._tensor.tensor import Tensor, from_array
@@ -83,8 +82,6 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 raise device_error(k.device, x._k.device)
         k = kind_of(k.device, result_type(*given))
         given = [to_kind(x, k) for x in given]
-    if RARE.on and not RARE.inference:
-        return _pairwise(given, dim)
     parts = [x for x in given if len(x._s) > 1 or (x._s and x._s[0])]
     if len(parts) < len(given):
         for position, x in enumerate(given):
@@ -136,14 +133,6 @@ def _check_sizes(parts: list[Tensor], given: list[Tensor], d: int) -> None:
             f"Sizes of tensors must match except in dimension {d}. Expected size {first[wrong]} "
             f"but got size {s[wrong]} for tensor number {position} in the list."
         )
-
-
-def _pairwise(given: list[Tensor], dim: int) -> Tensor:
-    """Joined two by two, so that modes see an op they know."""
-    result = given[0]
-    for x in given[1:]:
-        result = core("cat")(result, x, wrap_dim(dim, len(x._s)))
-    return result
 
 
 @registered.stack_tensors.provide

@@ -1,0 +1,145 @@
+"""What a node saved, under PyTorch's names: ``y.grad_fn._saved_self`` and ``_raw_saved_self``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus._base import registered
+from tensorbus._base.errors import freed_error
+from tensorbus._base.public_place import show_in
+from tensorbus._tensor.tensor import Tensor, version_of
+from tensorbus.autograd.node import FREED, Node, stale, stale_result
+from tensorbus.autograd.packing import Packed, kept_in, pack_result, packing, slot_of
+from tensorbus.op_engine.history import edge_of, saved_result
+from tensorbus.rows.registry import ROWS
+
+_SAVED, _RAW = "_saved_", "_raw_saved_"
+
+
+@functools.cache
+def _slots(cls: type) -> dict[str, str]:
+    """The slots of a class of nodes by PyTorch's names.
+
+    The first operand is ``self`` there, the second ``other``, the result ``result``; what else a
+    rule reads has the name of the row's argument.
+    """
+    row = ROWS.get(getattr(cls, "op", ""))
+    arguments = list(row.arguments) if row is not None else []
+    binary = row is not None and row.form == "binary"
+    names: dict[str, str] = {}
+    for slot in [name for c in reversed(cls.__mro__) for name in getattr(c, "__slots__", ())]:
+        kind, _, own = slot.partition("_")
+        if slot == "r_out":
+            names["result"] = slot
+        elif kind in ("t", "p") and own in arguments:
+            at = arguments.index(own)
+            names["self" if not at else "other" if at == 1 and binary else own] = slot
+    return names
+
+
+@registered.saved_names.provide
+def saved_names(cls: type) -> list[str]:
+    """The attributes that show what nodes of a class saved."""
+    slots = _slots(cls)
+    raw = [_RAW + name for name, slot in slots.items() if not slot.startswith("p_")]
+    return [*raw, *(_SAVED + name for name in slots)]
+
+
+@registered.saved_attribute.provide
+def _saved_attribute(node: Node, attribute: str) -> Any:
+    """One of these attributes; AttributeError where the node saves nothing of that name."""
+    cls: Any = type(node)
+    raw = attribute.startswith(_RAW)
+    slot = _slots(cls).get(attribute.removeprefix(_RAW if raw else _SAVED))
+    if slot is None or (raw and slot.startswith("p_")):
+        raise AttributeError(
+            f"{cls.__name__!r} object has no attribute {attribute!r}; it saves "
+            f"{', '.join(saved_names(cls)) or 'nothing'}",
+            name=attribute,
+            obj=node,
+        )
+    if slot.startswith("p_"):
+        return slot_of(cls, slot).__get__(node)
+    saved = SavedTensor(node, slot)
+    return saved if raw else saved.unpack()
+
+
+class SavedTensor:
+    """A tensor that a node saved: ``y.grad_fn._raw_saved_self``.
+
+    ``register_hooks`` sets hooks for it alone.
+    """
+
+    __slots__ = ("_node", "_slot")
+
+    def __init__(self, node: Any, slot: str):
+        self._node = node
+        self._slot = slot
+
+    def unpack(self) -> Tensor | None:
+        """The tensor; RuntimeError after it was freed."""
+        node = self._node
+        kept = kept_in(node, self._slot)
+        if kept is FREED or (self._slot == "r_out" and kept is None):
+            raise freed_error()
+        if type(kept) is Packed:
+            return kept.open(node if self._slot == "r_out" else kept.edge)
+        if kept is None:
+            return None
+        then = slot_of(type(node), "v_" + self._slot[2:]).__get__(node)
+        if self._slot == "r_out":
+            if node.c_out[0] != then:
+                raise stale_result(node, kept, node.c_out[0], then)
+            return saved_result(node)
+        if version_of(kept) != then:
+            raise stale(kept, then)
+        return kept
+
+    @property
+    def data(self) -> Any:
+        """What is kept: the tensor, or what its hook packed."""
+        kept = kept_in(self._node, self._slot)
+        return kept.value if type(kept) is Packed else self.unpack()
+
+    @property
+    def unpack_hook(self) -> Callable[[Any], Tensor] | None:
+        """The hook that unpacks it, or None."""
+        kept = kept_in(self._node, self._slot)
+        return kept.unpack if type(kept) is Packed else None
+
+    def register_hooks(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
+    ) -> None:
+        """Pack it now, and unpack it when the node runs.
+
+        RuntimeError where it has hooks already, or was freed.
+        """
+        node, slot = self._node, self._slot
+        kept = kept_in(node, slot)
+        if kept is FREED or kept is None:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved "
+                "intermediate values of the graph are freed when you call .backward() or "
+                "autograd.grad(). Specify retain_graph=True if you need to backward through the "
+                "graph a second time or if you need to access saved variables after calling "
+                "backward."
+            )
+        if type(kept) is Packed:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
+                "only one pair of hooks is allowed at a time."
+            )
+        hooks = (pack_hook, unpack_hook)
+        if slot == "r_out":
+            packed = pack_result(kept, node.k, hooks)
+        else:
+            packed = Packed(kept, hooks, edge_of(kept))
+        cls: Any = type(node)
+        if not node.packs:
+            node.__class__ = packing(cls)
+        slot_of(cls, slot).__set__(node, packed)
+
+
+show_in("tensorbus.autograd", [("SavedTensor", SavedTensor)])
