@@ -88,6 +88,7 @@ def test_what_plugins_import_knows_nothing_of_the_frontend():
 @pytest.mark.parametrize("package", PLUGINS, ids=lambda p: p.name)
 def test_a_plugin_imports_tensorbus_plugin_numpy_and_its_own_library(package):
     vendor = {
+        "cpu_numpy": "scipy",  # where it is installed
         "cuda_cupy": "cupy",
         "mpi": "(mpi4py|cupy)",
         "nccl": "cupy",

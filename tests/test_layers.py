@@ -32,7 +32,17 @@ LAYERS = (
 )
 """From the lowest to the highest, each by the rooms or modules that it holds."""
 
-FAMILIES = ("creation", "views", "joining", "matmul", "indexing", "pointwise", "reduce", "random")
+FAMILIES = (
+    "creation",
+    "views",
+    "joining",
+    "matmul",
+    "indexing",
+    "pointwise",
+    "reduce",
+    "random",
+    "linalg",
+)
 """The families of ops in the order in which one may use another: each those before it."""
 LAST_FAMILIES = {"nn", "tensor"}
 

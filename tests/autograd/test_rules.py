@@ -200,6 +200,10 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "nan_to_num": _unary(REAL, 0.0, 1.0, -1.0),
     "tril": [(Draw(3, 4), 1), (Draw(2, 3, 3), -1)],
     "triu": [(Draw(3, 4), 1), (Draw(2, 3, 3), -1)],
+    "linalg_solve_triangular": [
+        (Draw(3, 3, of=POSITIVE), Draw(3, 2), upper, unit)
+        for upper, unit in ((True, False), (False, True))
+    ],
     "logcumsumexp": [(Draw(2, 5), 1), (Draw(1, 3), 0)],
     **{f"scatter_{op}": [(Draw(3, 4), 1, ints([0, 1], [3, 2]), Draw(2, 2, of=POSITIVE))]
        for op in ["set", "add", "mul", "amax", "amin"]},
@@ -253,6 +257,18 @@ def test_rule_of_normalize(shape: Any, affine: Any, dims: Any) -> None:
     assert tb.autograd.gradgradcheck(_normalized(affine, dims), (x, w, b))
 
 
+def test_rule_of_cholesky_factor() -> None:
+    def f(x: Any) -> Any:
+        a = x @ x.mT + 2 * tb.eye(3, dtype=tb.float64)
+        with tb.no_grad():
+            factor = tb.linalg.cholesky(a)
+        return core("cholesky_factor")(a, factor)
+
+    x = Draw(2, 3, 3).make(np.random.default_rng(5))
+    assert tb.autograd.gradcheck(f, (x,))
+    assert tb.autograd.gradgradcheck(f, (x,))
+
+
 @pytest.mark.parametrize("name", ["median", "nanmedian"])
 def test_rule_of_valued(name: str) -> None:
     x = Draw(3, 3).make(np.random.default_rng(5))
@@ -265,7 +281,7 @@ def test_every_row_with_a_rule_has_a_sample() -> None:
         for name, row in ROWS.items()
         if any(rule.__name__ != "refuse" for rule in row.rules.values()) and "test" not in name
     }
-    assert with_rules - set(SAMPLES) - {"normalize", "valued"} == set()
+    assert with_rules - set(SAMPLES) - {"normalize", "valued", "cholesky_factor"} == set()
     assert set(SAMPLES) <= with_rules, "samples of ops that are gone"
 
 

@@ -12,7 +12,7 @@ from tensorbus.op_engine.names import FUNCTIONS
 # Functions that PyTorch documents by names that it does not take, or under several signatures.
 OTHERWISE = {
     "where", "split", "einsum", "range", "broadcast_to", "true_divide", "std_mean", "var_mean",
-    "concatenate",
+    "concatenate", "triangular_solve", "cholesky_solve", "cholesky_inverse", "lu_solve",
 }  # fmt: skip
 
 

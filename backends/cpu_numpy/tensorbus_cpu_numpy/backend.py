@@ -15,6 +15,7 @@ from tensorbus_cpu_numpy import (
     fused,
     indexing,
     joining,
+    linear_algebra,
     losses,
     ordering,
     pooling,
@@ -62,12 +63,17 @@ class CpuBackend(ArrayLibraryBackend):
         pooling.TABLE,
         losses.TABLE,
         joining.TABLE,
+        linear_algebra.TABLE,
         *ArrayLibraryBackend.tables,
     )
 
     def capabilities(self, index: int) -> Capabilities:
         base = super().capabilities(index)
-        details = {"numpy": np.__version__, "threads": str(threads.count())}
+        details = {
+            "numpy": np.__version__,
+            "threads": str(threads.count()),
+            "linear algebra": linear_algebra.library(),
+        }
         return Capabilities(
             name=platform.processor() or platform.machine() or "cpu",
             dtypes=base.dtypes,

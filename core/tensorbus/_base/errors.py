@@ -13,6 +13,18 @@ class OutOfMemoryError(RuntimeError):
     """
 
 
+class LinAlgError(RuntimeError):
+    """A matrix is singular, or not positive definite: its factorization could not be completed.
+
+    >>> import tensorbus
+    >>> try:
+    ...     tensorbus.linalg.cholesky(-tensorbus.eye(2))
+    ... except tensorbus.linalg.LinAlgError as error:
+    ...     print("not positive definite")
+    not positive definite
+    """
+
+
 def broadcast_error(a: int, b: int, dim: int) -> RuntimeError:
     """The shapes of two operands do not go together."""
     return RuntimeError(

@@ -14,12 +14,15 @@ from tensorbus import discovery
 from tensorbus._base.dtypes import BOOL, FLOAT, INTEGER
 from tensorbus._dispatch.fallback import fallback
 from tensorbus._dispatch.kinds import Kind
-from tensorbus._dispatch.suit_kernels import suit_dtype, suit_numbers, suit_traits
+from tensorbus._dispatch.suit_kernels import suit_dtype, suit_group, suit_numbers, suit_traits
+from tensorbus.plugin.groups import KERNEL_GROUPS
 from tensorbus.plugin.primitives import PRIMITIVES
 from tensorbus.rows import raw_views, result_shapes
 from tensorbus.rows.registry import DOMAINS, ROWS, Row
 
 Entry = Callable[..., Any]
+
+_GROUPED = frozenset(name for group in KERNEL_GROUPS.values() for name in group)
 
 
 class WrongDomain(Exception):
@@ -156,4 +159,6 @@ def _entry(kind: Kind, row: Row, kernel: Entry) -> Entry:
             from tensorbus._dispatch.ordered_writes import ordered_writes
 
             kernel = ordered_writes(kind, row, kernel)
+    if row.kernel in _GROUPED:
+        kernel = suit_group(kind, row, kernel)
     return suit_dtype(row, row.result_kind(kind).token, kernel) if row.takes_dtype else kernel

@@ -38,6 +38,21 @@ def suit_traits(kind: Any, row: Row, kernel: Entry) -> Entry:
     return kernel
 
 
+def suit_group(kind: Any, row: Row, kernel: Entry) -> Entry:
+    """An entry for a kernel of a group: matrices without elements go to the composition."""
+    if kind.backend.traits.contiguous_inputs:
+        kernel = _contiguous(kind, row, kernel)
+    compose = row.composite
+
+    def entry(*arguments: Any) -> Any:
+        for x in arguments[: len(row.tensors)]:
+            if 0 in x.shape and compose is not None:
+                return compose(kind, *arguments)
+        return kernel(*arguments)
+
+    return entry
+
+
 def suit_numbers(kind: Any, row: Row, kernel: Entry) -> Entry:
     """An entry whose operands may be Python numbers, for a kernel that wants ``scalar``'s."""
     if not row.tensors:

@@ -1,0 +1,1 @@
+"""Linear algebra: factorizations, what is solved with them, and determinants."""

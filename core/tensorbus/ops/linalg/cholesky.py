@@ -1,0 +1,149 @@
+"""The Cholesky factorization, and what is solved with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._base.dtypes import int32
+from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.out import SAME
+from tensorbus.op_engine.public import public
+from tensorbus.ops.linalg.checks import (
+    check_factored,
+    check_floating,
+    check_square,
+    deprecated,
+    raise_for,
+)
+from tensorbus.ops.linalg.matrices import (
+    adjoint,
+    block,
+    conjugated,
+    diagonal,
+    first_failure,
+    rows,
+    transposed,
+)
+from tensorbus.ops.reduce.named_results import result_type_of
+from tensorbus.rows.registry import row
+
+_PANEL = 32
+"""How many columns are factored before the rest is updated by one product."""
+
+# fmt: off
+row("linalg_cholesky", "a:T",
+    doc="The lower triangular factor of each Hermitian matrix of *a*, and the order of its first "
+        "leading minor that is not positive definite, or 0.",
+    domain="float",
+    composite=lambda F, a: factor(F, a))
+row("cholesky_factor", "a:T, factor:T",
+    doc="*factor* as the differentiable Cholesky factor of *a*.",
+    domain="float", kernel=None, node_name="LinalgCholeskyExBackward0",
+    composite=lambda F, a, factor: factor,
+    a=lambda F, g, out: _backward(F, g, out))
+# fmt: on
+
+
+def _backward(F: Any, g: Any, out: Any) -> Any:
+    """With S = the symmetric part of tril(L^H g): L^-H S L^-1."""
+    upper = adjoint(F, out)
+    inner = F.tril(F.matmul(upper, g), 0)
+    half = F.mul(F.add(inner, adjoint(F, F.tril(inner, -1))), 0.5)
+    left = F.linalg_solve_triangular(upper, half, True, False)
+    return F.linalg_solve_triangular(upper, adjoint(F, left), True, False)
+
+
+# -- composition -----------------------------------------------------------------------------
+def factor(F: Any, a: Any) -> tuple[Any, Any]:
+    """Panel by panel: its columns one after the other, then one product for all behind it."""
+    n = a.shape[-1]
+    x = F.clone(a)
+    if 0 in x.shape:
+        return x, F.of(int32).zeros(tuple(x.shape[:-2]))
+    for start in range(0, n, _PANEL):
+        stop = min(start + _PANEL, n)
+        for j in range(start, stop):
+            column = block(F, x, j, n, j, j + 1)
+            F.div(column, F.sqrt(rows(F, column, 0, 1)), out=column)
+            if j + 1 < stop:
+                below = rows(F, column, 1, n - j)
+                across = transposed(F, conjugated(F, rows(F, column, 1, stop - j)))
+                rest = block(F, x, j + 1, n, j + 1, stop)
+                F.sub(rest, F.mul(below, across), out=rest)
+        if stop < n:
+            done, rest = block(F, x, stop, n, start, stop), block(F, x, stop, n, stop, n)
+            F.sub(rest, F.matmul(done, adjoint(F, done)), out=rest)
+    x = F.tril(x, 0)
+    return x, first_failure(F, F.bool.logical_not(F.gt(diagonal(F, x), 0)))
+
+
+# -- public ----------------------------------------------------------------------------------
+_RESULTS = result_type_of("linalg_cholesky_ex", "L info")
+
+
+def _factored(x: Tensor, upper: bool) -> tuple[Tensor, Tensor]:
+    """The factor, which records, and the order of the minor that failed."""
+    if upper:
+        x = x.mH
+    k = x._k
+    factor, info = k.linalg_cholesky(x._a)
+    made = core("cholesky_factor")(x, from_array(k.contiguous(factor), k))
+    return made.mH if upper else made, from_array(info, k.of(int32))
+
+
+def _refuse(name: str, info: Tensor) -> None:
+    raise_for(
+        info,
+        lambda where, order: (
+            f"{name}: {where}The factorization could not be completed because the input is not "
+            f"positive-definite (the leading minor of order {order} is not positive-definite)."
+        ),
+    )
+
+
+@public(name="linalg_cholesky", function=False, method=False, out=SAME)
+def linalg_cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
+    """The lower triangular L with ``L @ L.mH`` = *input*, for Hermitian positive definite matrices.
+
+    (..., n, n) -> (..., n, n) in the same dtype. With *upper* the upper triangular ``L.mH``. Only
+    one triangle of *input* is read: the lower one, with *upper* the upper one. LinAlgError for a
+    matrix that is not positive definite; RuntimeError for one that is not square.
+    """
+    check_tensors("linalg_cholesky", input=input)
+    check_square("linalg.cholesky", input)
+    check_floating("linalg.cholesky", input)
+    check_factored("cholesky", input)
+    made, info = _factored(input, upper)
+    _refuse("linalg.cholesky", info)
+    return made
+
+
+@public(name="linalg_cholesky_ex", function=False, method=False, out=SAME)
+def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """``linalg.cholesky`` and an int32 *info* for each matrix, without waiting for the device.
+
+    info is 0, or the order of the first leading minor that is not positive definite; then the
+    factor may have any values. With *check_errors* that is a LinAlgError.
+    """
+    check_tensors("linalg_cholesky_ex", input=input)
+    check_square("linalg.cholesky", input)
+    check_floating("linalg.cholesky", input)
+    check_factored("cholesky", input)
+    made, info = _factored(input, upper)
+    if check_errors:
+        _refuse("linalg.cholesky_ex", info)
+    return _RESULTS(made, info)
+
+
+@public(out=SAME)
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    """``linalg.cholesky`` under its older name."""
+    check_tensors("cholesky", input=input)
+    deprecated("cholesky", "linalg.cholesky(A)")
+    check_square("cholesky", input)
+    check_factored("cholesky", input)
+    made, info = _factored(input, upper)
+    _refuse("cholesky", info)
+    return made

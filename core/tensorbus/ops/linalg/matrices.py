@@ -1,0 +1,72 @@
+"""Parts of matrices, as rules and compositions take them: the last two dimensions of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorbus._base.dtypes import int32
+
+
+def transposed(F: Any, x: Any) -> Any:
+    """The matrices with their two dimensions exchanged, in the same memory."""
+    rank = len(x.shape)
+    return F.permute(x, (*range(rank - 2), rank - 1, rank - 2))
+
+
+def adjoint(F: Any, x: Any) -> Any:
+    """The conjugated matrices with their dimensions exchanged: of real ones a view."""
+    return transposed(F, conjugated(F, x))
+
+
+def conjugated(F: Any, x: Any) -> Any:
+    """The elements conjugated: real ones as they are."""
+    if not F.dtype.is_complex:
+        return x
+    if F.records:
+        return x.conj()
+    made, parts = F.clone(x), F.of(F.dtype.to_real())
+    key = F.layout(made)[1:]
+    offset, strides = 2 * key[0] + 1, tuple(2 * s for s in key[1])
+    imaginary = F.backend.as_strided(made, tuple(x.shape), strides, offset, F.dtype, parts.dtype)
+    parts.neg(imaginary, out=imaginary)
+    return made
+
+
+def rows(F: Any, x: Any, start: int, stop: int) -> Any:
+    """The rows from *start* to before *stop*."""
+    return F.slice(x, len(x.shape) - 2, start, stop, 1)
+
+
+def columns(F: Any, x: Any, start: int, stop: int) -> Any:
+    """The columns from *start* to before *stop*."""
+    return F.slice(x, len(x.shape) - 1, start, stop, 1)
+
+
+def block(F: Any, x: Any, top: int, bottom: int, left: int, right: int) -> Any:
+    """The rows *top* to *bottom* of the columns *left* to *right*."""
+    return columns(F, rows(F, x, top, bottom), left, right)
+
+
+def diagonal(F: Any, x: Any) -> Any:
+    """The main diagonal, as the last dimension."""
+    rank = len(x.shape)
+    return F.diagonal(x, 0, rank - 2, rank - 1)
+
+
+def identity(F: Any, shape: tuple[int, ...]) -> Any:
+    """New matrices with ones on the diagonal."""
+    made = F.zeros(shape)
+    F.copy_(diagonal(F, made), 1)
+    return made
+
+
+def first_failure(F: Any, failed: Any) -> Any:
+    """1 + the index of the first truth along the last dimension, 0 where there is none: int32."""
+    n, counts = failed.shape[-1], F.of(int32)
+    if not n:
+        return counts.zeros(tuple(failed.shape[:-1]))
+    index = F.i64.arange(n, 1, 1)
+    last = len(failed.shape) - 1
+    first = F.i64.amin(F.i64.where(failed, index, F.i64.number(n + 1)), (last,))
+    found = F.i64.where(F.i64.eq(first, n + 1), F.i64.number(0), first)
+    return counts.cast(F.i64.as_array(found), F.i64)

@@ -1,0 +1,102 @@
+"""Factorizations composed of primitives: as exact as LAPACK's within a small factor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorbus as torch
+from tensorbus._dispatch.kinds import kind_of
+from tensorbus.ops.linalg import cholesky, triangular
+
+SIZES = [(1,), (2,), (5,), (31,), (32,), (33,), (100,), (2, 3, 37), (3, 1, 64)]
+EMPTY = [(0,), (2, 0, 7), (2, 0)]
+DTYPES = [np.float32, np.float64]
+
+
+def kind(dtype: Any) -> Any:
+    return kind_of(torch.device("cpu"), torch.float32 if dtype is np.float32 else torch.float64)
+
+
+def matrices(shape: tuple[int, ...], condition: float, dtype: Any, definite: bool = False) -> Any:
+    """Matrices whose singular values lie between 1 / condition and 1."""
+    *batch, n = shape
+    rng = np.random.default_rng([7, *shape])
+    q, r = (np.linalg.qr(rng.standard_normal((*batch, n, n)))[0] for _ in range(2))
+    values = np.geomspace(1, 1 / condition, n)
+    r = q.swapaxes(-1, -2) if definite else r
+    found = (q * values) @ r
+    if definite:
+        found = (found + found.swapaxes(-1, -2)) / 2
+    return found.astype(dtype)
+
+
+def worst(residual: Any, *sizes: Any) -> float:
+    """The largest residual in units of the precision, against the sizes of what was multiplied."""
+    eps = np.finfo(residual[1]).eps
+    scale = np.prod([np.abs(x).max((-1, -2)) for x in sizes], axis=0)
+    return float((np.abs(residual[0]).max((-1, -2)) / scale).max() / eps)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SIZES, ids=str)
+def test_cholesky(shape: Any, dtype: Any) -> None:
+    F = kind(dtype)
+    for condition in (10.0, 0.05 / float(np.finfo(dtype).eps)):
+        a = matrices(shape, condition, dtype, definite=True)
+        hidden = np.tril(a) + np.triu(np.full_like(a, np.nan), 1)  # above is not read
+        found, info = cholesky.factor(F, hidden)
+        assert info.dtype == np.int32 and info.shape == shape[:-1] and not np.any(info)
+        assert not np.triu(found, 1).any()
+        wide = found.astype(np.float64)
+        assert worst((wide @ wide.swapaxes(-1, -2) - a, dtype), a) < 8
+
+
+@pytest.mark.parametrize("shape", EMPTY, ids=str)
+def test_matrices_without_elements(shape: Any) -> None:
+    F = kind(np.float32)
+    a = np.zeros((*shape, shape[-1]), np.float32)
+    found, info = cholesky.factor(F, a)
+    assert found.shape == a.shape and info.shape == shape[:-1] and not np.any(info)
+    b = np.zeros((*shape, 2), np.float32)
+    assert triangular.solve_triangular(F, a, b, True, False).shape == b.shape
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_the_first_minor_that_is_not_positive_is_told() -> None:
+    F, n = kind(np.float64), 70
+    stack = np.stack([np.eye(n)] * 5)
+    stack[1, 0, 0], stack[2, 40, 40], stack[3, 69, 69], stack[4, 33, 33] = 0, -1, np.nan, -2
+    assert cholesky.factor(F, stack)[1].tolist() == [0, 1, 41, 70, 34]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SIZES, ids=str)
+def test_solve_triangular(shape: Any, dtype: Any) -> None:
+    F, rng = kind(dtype), np.random.default_rng(1)
+    a = matrices(shape, 10.0, dtype) + np.eye(shape[-1], dtype=dtype)
+    b = rng.standard_normal((*shape, 3)).astype(dtype)
+    for upper in (False, True):
+        for unit in (False, True):
+            read = np.triu(a, int(unit)) if upper else np.tril(a, -int(unit))
+            junk = np.full_like(a, np.nan)
+            other = np.tril(junk, unit - 1) if upper else np.triu(junk, 1 - unit)
+            x = triangular.solve_triangular(F, np.where(other == 0, read, junk), b, upper, unit)
+            x = x.astype(np.float64)
+            whole = read.astype(np.float64) + np.eye(shape[-1]) * unit
+            assert worst((whole @ x - b, dtype), whole, x) < 8 * max(1, shape[-1] / 32)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_solve_triangular_of_factors_that_are_nearly_singular(dtype: Any) -> None:
+    F, rng = kind(dtype), np.random.default_rng(2)
+    for shape in ((37,), (100,)):
+        a = matrices(shape, 0.05 / float(np.finfo(dtype).eps), dtype, definite=True)
+        factor = cholesky.factor(F, a)[0]
+        b = rng.standard_normal((*shape, 2)).astype(dtype)
+        for matrix, upper in ((factor, False), (factor.T, True)):
+            x = triangular.solve_triangular(F, matrix, b, upper, False).astype(np.float64)
+            # Where LAPACK's own residuals are up to 5.
+            assert worst((matrix.astype(np.float64) @ x - b, dtype), matrix, x) < 30
