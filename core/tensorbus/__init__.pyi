@@ -311,6 +311,8 @@ def ceil_(input: Tensor) -> Tensor:
     """In-place version of ``ceil``: the method as a function."""
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices, in the order that costs least."""
+def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """``linalg.cholesky`` under its older name."""
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of at most *chunks* pieces of one size, the last smaller where it must be."""
 def clamp(input: Tensor, min: Tensor | _complex | None = None, max: Tensor | _complex | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -919,6 +921,8 @@ def trapezoid(y: Tensor, x: Tensor = ..., *, dx: _complex = 1, dim: _int = -1) -
     """The integral along a dimension by the trapezoidal rule."""
 def trapz(y: Tensor, x: Tensor = ..., *, dx: _complex = 1, dim: _int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule."""
+def triangular_solve(input: Tensor, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: Any = None) -> Any:
+    """The solution of ``A @ x = input`` for triangular *A*, and a copy of *A*."""
 def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrices (..., n, m) with zeros above a diagonal, counted to the right from the main."""
 def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:

@@ -15,6 +15,9 @@ class cummin(NamedTuple):
 class kthvalue(NamedTuple):
     values: Tensor
     indices: Tensor
+class linalg_cholesky_ex(NamedTuple):
+    L: Tensor
+    info: Tensor
 class max(NamedTuple):
     values: Tensor
     indices: Tensor
@@ -36,3 +39,6 @@ class sort(NamedTuple):
 class topk(NamedTuple):
     values: Tensor
     indices: Tensor
+class triangular_solve(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor

@@ -335,6 +335,8 @@ class Tensor:
         """The tensor as complex64."""
     def char(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as int8."""
+    def cholesky(self, upper: _bool = False) -> Tensor:
+        """``linalg.cholesky`` under its older name."""
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """Views of at most *chunks* pieces of one size, the last smaller where it must be."""
     def clamp(self, min: Tensor | complex | None = None, max: Tensor | complex | None = None) -> Tensor:
@@ -1151,6 +1153,8 @@ class Tensor:
         """Two dimensions exchanged, without a copy."""
     def transpose_(self, dim0: _int, dim1: _int) -> Self:
         """Two dimensions exchanged, without a copy."""
+    def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> Any:
+        """The solution of ``A @ x = input`` for triangular *A*, and a copy of *A*."""
     def tril(self, diagonal: _int = 0) -> Tensor:
         """The matrices (..., n, m) with zeros above a diagonal, counted to the right from the main."""
     def tril_(self, diagonal: _int = 0) -> Self:

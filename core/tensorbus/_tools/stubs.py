@@ -141,11 +141,16 @@ def tensor_stub() -> str:
 
 
 def functions_stub(name: str) -> str:
-    """A module of nothing but functions that are made at run time."""
+    """A module of functions that are made at run time, and of classes that it only shows."""
     module = importlib.import_module(name)
     file = _File(name, module.__all__)
-    for function in module.__all__:
-        _define(file, function, vars(module)[function])
+    for exported in module.__all__:
+        found = vars(module)[exported]
+        if isinstance(found, type):
+            source, original = _origins(name)[exported]
+            file.imports.setdefault(source, set()).add(f"{original} as {exported}")
+        else:
+            _define(file, exported, found)
     file.lines += ["", f"__all__ = {module.__all__!r}"]
     return file.text()
 
