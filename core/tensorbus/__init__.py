@@ -77,6 +77,8 @@ _LATER = {
     "get_printoptions": "ops.tensor.printing",
     "set_num_threads": "_device.threads",
     "get_num_threads": "_device.threads",
+    "is_anomaly_enabled": "autograd.anomaly_mode",
+    "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     **dict.fromkeys(
         "use_deterministic_algorithms are_deterministic_algorithms_enabled "
         "is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 
 import tensorbus as torch
@@ -109,6 +110,15 @@ def saved_tensors() -> None:
     with torch.autograd.graph.disable_saved_tensors_hooks("none"):
         y = y * x
     y.sum().backward()
+
+
+@program
+def anomalies() -> None:
+    x = torch.ones(2, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with torch.autograd.detect_anomaly(), torch.autograd.set_detect_anomaly(True, False):
+            (x * x).sum().backward()
 
 
 @program

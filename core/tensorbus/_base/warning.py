@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from types import FrameType
 
 
 def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
@@ -12,6 +13,14 @@ def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and _ours(frame.f_back.f_globals.get("__name__")):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level + 1)
+
+
+def user_frame() -> FrameType:
+    """The nearest frame outside of the package; where there is none, the outermost."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _ours(frame.f_globals.get("__name__")):
+        frame = frame.f_back
+    return frame
 
 
 def _ours(module: str | None) -> bool:

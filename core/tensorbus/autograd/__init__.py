@@ -15,6 +15,8 @@ from tensorbus.autograd.grad_mode import (
 )
 
 if TYPE_CHECKING:
+    from tensorbus.autograd.anomaly_mode import detect_anomaly as detect_anomaly
+    from tensorbus.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
     from tensorbus.autograd.api import backward as backward
     from tensorbus.autograd.api import grad as grad
     from tensorbus.autograd.checks import GradcheckError as GradcheckError
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 # The engine is loaded when a gradient is first wanted.
 _LATER = {
     "backward": "api",
+    "detect_anomaly": "anomaly_mode",
+    "set_detect_anomaly": "anomaly_mode",
     "grad": "api",
     "Function": "function",
     "FunctionCtx": "function",

@@ -14,6 +14,7 @@ from typing import Any
 
 from tensorbus._base.float_warnings import silence
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, from_array
+from tensorbus.autograd.anomaly_mode import ANOMALY, run_watched
 from tensorbus.autograd.early import EARLY, count
 from tensorbus.autograd.grad_mode import THREAD, switch_grad
 from tensorbus.autograd.hook_calls import after_accumulation, leaf_hooks, run_hooked, tensor_hooks
@@ -36,7 +37,7 @@ def run(
         switch_grad(create_graph)
         if wanted is None and not create_graph:
             pending = count(node for node, _ in roots) if EARLY else None
-            if pending:
+            if pending or ANOMALY.on:
                 return _run_general(roots, keep_graph, False, None, pending)
             return _run_arrays(roots, keep_graph)
         return _run_general(roots, keep_graph, create_graph, wanted)
@@ -114,6 +115,7 @@ def _run_general(
     heap: list[tuple[int, Node]] = []
     waiting: dict[Any, Any] = {}
     found: dict[Any, Any] = {}
+    watched = ANOMALY.on
 
     def meet(edge: Any, g: Any) -> None:
         leaf = type(edge) is AccumulateGrad
@@ -139,7 +141,9 @@ def _run_general(
             else:
                 found[node] = g if node.h is None else tensor_hooks(node, g, create_graph)
                 continue
-        if node.h is not None:
+        if watched:
+            pairs = run_watched(node, g, create_graph)
+        elif node.h is not None:
             pairs = run_hooked(node, tensor_hooks(node, g, create_graph), create_graph)
         else:
             pairs = node.run_t(g) if create_graph else node.run(g)
