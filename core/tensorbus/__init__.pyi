@@ -71,6 +71,8 @@ from tensorbus._dispatch.fallback import get_fallback as get_fallback
 from tensorbus._dispatch.fallback import set_fallback as set_fallback
 from tensorbus._tensor.tensor import Tensor as Tensor
 from tensorbus._tensor.tensor import _Operand
+from tensorbus.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from tensorbus.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from tensorbus.autograd.grad_mode import enable_grad as enable_grad
 from tensorbus.autograd.grad_mode import inference_mode as inference_mode
 from tensorbus.autograd.grad_mode import is_grad_enabled as is_grad_enabled
