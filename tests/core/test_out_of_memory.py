@@ -26,7 +26,7 @@ REQUESTS = {
     "a number": ("x.expand(2**58) * 2", 2**60),
     "cast": ("x.expand(2**58).long()", 2**61),
     "broadcast": ("x.expand(2**29, 1) - x.expand(1, 2**29)", 2**60),
-    "product": ("x.expand(2**29, 1) @ x.expand(1, 2**29)", 2**60),
+    "product": ("x.expand(2**27, 1) @ x.expand(1, 2**27)", 2**56),
     "cat": ("torch.cat([x.expand(2**58)] * 2)", 2**61),
     "repeat": ("x.repeat(2**58)", 2**60),
     "layer": ("torch.nn.Linear(2**29, 2**29, device=d)", 2**60),
