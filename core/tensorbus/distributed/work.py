@@ -181,61 +181,80 @@ class Lane:
 
     def __init__(self, name: str = ""):
         self._name = name
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()  # entered and left in compiled code, as no Condition is
+        self._changed = threading.Condition(self._lock)
         self._queue: deque[Work] = deque()
-        self._running = self._served = False
+        self._running: object = None
+        self._served = False
 
     def run(self, f: Callable[[], Any], title: str) -> Any:
         """Run *f* after all that was given before, and return what it does."""
-        with self._changed:
-            inline = not self._running and not self._queue
-            if inline:
-                # In the caller's thread: handing over to another costs more than a small message.
-                self._running = True
-        if not inline:
-            work = Work(f, title)
-            self.submit(work)
-            work.wait()
-            return work._value
+        turn = object()
         try:
-            return f()
+            with self._lock:
+                if self._running is None and not self._queue:
+                    self._running = turn
+            if self._running is turn:
+                # In the caller's thread: handing over to another costs more than a small message.
+                return f()
         finally:
-            with self._changed:
-                self._running = False
+            try:
+                self._end(turn)
+            except BaseException:  # an interrupt, before it was done
+                self._end(turn)
+                raise
+        work = Work(f, title)
+        self.submit(work)
+        work.wait()
+        return work._value
+
+    def _end(self, turn: object) -> None:
+        with self._lock:
+            if self._running is turn:
                 self._changed.notify()
+                self._running = None
 
     def idle(self) -> bool:
         """Whether nothing runs or waits here."""
-        with self._changed:
-            return not self._running and not self._queue
+        with self._lock:
+            return self._running is None and not self._queue
 
     def submit(self, work: Work) -> Work:
         """Run it in a thread."""
-        with self._changed:
-            self._queue.append(work)
-            self._changed.notify()
-            if self._served:
-                return work
-            self._served = True
+        first = False
+        try:
+            with self._lock:
+                self._queue.append(work)
+                self._changed.notify()
+                if not self._served:
+                    self._served = first = True
+            if first:
+                self._serve()
+        except BaseException:
+            if first:  # interrupted; a second thread, if the first is there, waits for its turn
+                self._served = False
+            raise
+        return work
+
+    def _serve(self) -> None:
         if self._name:
             threading.Thread(target=self._loop, name=self._name, daemon=True).start()
         else:
             _workers.run(self._loop)
-        return work
 
     def _loop(self) -> None:
         patience = _IDLE if self._name else 0.0
         while True:
-            with self._changed:
-                while self._running or not self._queue:
+            with self._lock:
+                while self._running is not None or not self._queue:
                     if self._queue:
                         self._changed.wait()
                     elif not self._changed.wait_for(lambda: bool(self._queue), patience):
                         self._served = False
                         return
                 work = self._queue.popleft()
-                self._running = True
+                self._running = work
             work._execute()
             del work
-            with self._changed:
-                self._running = False
+            with self._lock:
+                self._running = None
