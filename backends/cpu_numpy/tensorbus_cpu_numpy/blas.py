@@ -10,7 +10,7 @@ import contextlib
 import ctypes
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,30 +53,35 @@ def has_small_kernels() -> bool:
 
 
 _lock = threading.Lock()
-_inside = 0
+_holders: set[object] = set()
 _before = 1
 
 
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Keep BLAS in the calling thread until the last one that asked for it is done."""
-    global _inside, _before
+def hold(holder: object) -> None:
+    """Keep BLAS in the calling thread until the last holder lets it go."""
+    global _before
     found = control()
     if found is None:
-        yield
         return
     with _lock:
-        if _inside == 0:
+        first = not _holders
+        if first:
             _before = found.get()
+        _holders.add(holder)
+        if first:
             found.set(1)
-        _inside += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _inside -= 1
-            if _inside == 0:
+
+
+def let_go(holder: object) -> None:
+    """The end of ``hold``, whether or not an interrupt left it or this undone half way."""
+    found = control()
+    if found is None:
+        return
+    with _lock:
+        if holder in _holders:
+            if len(_holders) == 1:
                 found.set(_before)
+            _holders.discard(holder)
 
 
 def set_count(n: int) -> None:
@@ -86,7 +91,7 @@ def set_count(n: int) -> None:
     if found is None:
         return
     with _lock:
-        if _inside:
+        if _holders:
             _before = n
         else:
             found.set(n)

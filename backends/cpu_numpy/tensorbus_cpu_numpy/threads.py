@@ -12,7 +12,6 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 
 import numpy as np
 
@@ -69,8 +68,19 @@ def spread(work: Callable[[int, int], None], n: int, block: int, small: bool) ->
         for start in starts:
             work(start, min(n, start + block))
         return
-    with nullcontext() if small else blas.one_thread():
+    if small:
         _share(work, n, block, starts, workers)
+        return
+    holder = object()
+    try:
+        blas.hold(holder)
+        _share(work, n, block, starts, workers)
+    finally:
+        try:
+            blas.let_go(holder)
+        except BaseException:  # an interrupt, before it was done
+            blas.let_go(holder)
+            raise
 
 
 def _share(
