@@ -1,11 +1,13 @@
 """Ctrl-C at a chosen place: exact, without signals and without a clock.
 
 CPython looks for signals where a function begins, after a call and where a loop goes back; so a
-KeyboardInterrupt is raised in front of an instruction of the library that follows one of these.
+KeyboardInterrupt is raised in front of an instruction of the library, or of ``contextlib`` on its
+behalf, that follows one of these.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import functools
 import gc
@@ -22,6 +24,8 @@ _ROOT = str(Path(tensorbus.__file__).parent)
 _CALLS = ("CALL", "CALL_FUNCTION_EX", "CALL_KW")
 _SKIPPED = ("discovery",)
 """Plugins are found once for a process; what an interrupt leaves there is tested elsewhere."""
+_BLOCK = "_plugged.py"
+"""But what ``discovery.plugged`` sets is set back each time."""
 
 
 @functools.cache
@@ -48,10 +52,11 @@ def _checked(code: CodeType) -> frozenset[int]:
 
 @functools.cache
 def _ours(file: str) -> bool:
-    if file.startswith("<tensorbus "):
+    if file.startswith("<tensorbus ") or file == contextlib.__file__:
         return True
     parts = Path(file).parts
-    return file.startswith(_ROOT) and not any(skipped in parts for skipped in _SKIPPED)
+    skipped = any(folder in parts for folder in _SKIPPED) and parts[-1] != _BLOCK
+    return file.startswith(_ROOT) and not skipped
 
 
 class Injector:

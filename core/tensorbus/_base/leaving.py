@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import io
 from collections.abc import Callable, Generator
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def _nothing() -> None:
@@ -23,8 +28,9 @@ class Leaving(io.IOBase):
     closed = True  # there is nothing to do when the object is freed
     close: Callable[[], None] = staticmethod(_nothing)
 
-    def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
-        """Set, yield, and in a ``finally`` clause that holds up to one interrupt, set back.
+    def within(self, outer: Callable[[], None]) -> Generator[Any, None, None]:
+        """Set, yield what ``as`` names, and in a ``finally`` clause that holds up to one interrupt,
+        set back.
 
         That clause gives ``close`` back to *outer*: the same object may have been entered twice.
         """
@@ -33,8 +39,53 @@ class Leaving(io.IOBase):
     def __enter__(self) -> Any:
         steps = self.within(self.close)
         try:
-            next(steps)
+            got = next(steps)
             self.close = steps.close
         except BaseException:
             steps.close()
             raise
+        return got
+
+
+class _Block(Leaving):
+    """What a function marked with ``block`` returns; a decorator too, as contextlib's are."""
+
+    def __init__(self, begin: Callable[[], Generator[Any, None, None]]):
+        self._begin = begin
+        self._entered = False
+
+    def within(self, outer: Callable[[], None]) -> Generator[Any, None, None]:
+        if self._entered:
+            raise RuntimeError(
+                "a context manager of this kind is entered only once: make another one by calling "
+                "its function again"
+            )
+        self._entered = True
+        return self._begin()
+
+    def __call__(self, function: Callable[..., T]) -> Callable[..., T]:
+        begin = self._begin
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> T:
+            with _Block(begin):
+                return function(*args, **kwargs)
+
+        return call
+
+
+def block(
+    function: Callable[P, Generator[T, None, None]],
+) -> Callable[P, AbstractContextManager[T]]:
+    """As ``contextlib.contextmanager``, for what is to be undone whenever the block ends.
+
+    *function* sets inside its ``try``, yields once, and sets back in a ``finally`` clause that
+    holds up to one interrupt. It does not see the exception that ends the block.
+    """
+
+    @functools.wraps(function)
+    def make(*args: P.args, **kwargs: P.kwargs) -> AbstractContextManager[T]:
+        made: Any = _Block(functools.partial(function, *args, **kwargs))
+        return made
+
+    return make

@@ -325,10 +325,11 @@ def set_current_index(type: str, index: int) -> None:
 @registered.device_forgotten.listen
 def forget(type: str) -> None:
     """Drop the kinds of a device type that is no more."""
+    # Also those whose making was interrupted, or that another thread made sooner.
+    for kind in [kind for kind in TABLES if kind.device.type == type]:
+        TABLES.remove(kind)
     for key in [k for k in _kinds if k[0].type == type]:
-        kind = _kinds.pop(key)
-        if kind in TABLES:
-            TABLES.remove(kind)
+        del _kinds[key]
     _current.pop(type, None)
 
 

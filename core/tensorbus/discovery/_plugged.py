@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from tensorbus import discovery
 from tensorbus._base import registered
+from tensorbus._base.leaving import block
 from tensorbus.discovery.metadata import BACKENDS, Record
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _numbers = itertools.count(1)
 
 
-@contextlib.contextmanager
-def plugged(backend: Backend) -> Iterator[str]:
+@block
+def plugged(backend: Backend) -> Generator[str, None, None]:
     """See ``tensorbus.discovery.plugged``."""
     loader = discovery._get()
     if loader._backends.get(backend.name) is backend:
@@ -27,13 +27,22 @@ def plugged(backend: Backend) -> Iterator[str]:
     own = backend.name
     name = f"{own}_{next(_numbers)}"
     record = Record(BACKENDS, name, "this program", "", state="loaded")
-    backend.name = name  # type: ignore[misc]
-    loader._backends[name] = backend
-    loader._records.append(record)
+
+    def forget() -> None:
+        backend.name = own  # type: ignore[misc]
+        loader._backends.pop(name, None)
+        if record in loader._records:
+            loader._records.remove(record)
+        registered.device_forgotten(name)
+
     try:
+        backend.name = name  # type: ignore[misc]
+        loader._backends[name] = backend
+        loader._records.append(record)
         yield name
     finally:
-        backend.name = own  # type: ignore[misc]
-        del loader._backends[name]
-        loader._records.remove(record)
-        registered.device_forgotten(name)
+        try:
+            forget()
+        except BaseException:
+            forget()
+            raise

@@ -8,8 +8,9 @@ import stat
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 
+from tensorbus._base.leaving import block
 from tensorbus.distributed.durations import Duration
 from tensorbus.distributed.errors import DistStoreError
 from tensorbus.distributed.store import Store, Value, as_bytes
@@ -77,17 +78,21 @@ class FileStore(Store):
         if found.st_mode & 0o077:
             os.fchmod(self._fd, 0o600)
 
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    @block
+    def _locked(self) -> Generator[None, None, None]:
         with self._mutex:
             if not self._open:
                 raise DistStoreError(f"the store {self.path} is closed")
-            _lock(self._fd)
             try:
+                _lock(self._fd)
                 self._catch_up()
                 yield
             finally:
-                _unlock(self._fd)
+                try:
+                    _unlock(self._fd)
+                except BaseException:
+                    _unlock(self._fd)
+                    raise
 
     def _catch_up(self) -> None:
         size = os.fstat(self._fd).st_size

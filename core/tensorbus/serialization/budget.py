@@ -8,11 +8,11 @@ bytes each time. So everything whose cost is not in the bytes that are read pays
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
 from contextvars import ContextVar
 from typing import Any
 
+from tensorbus._base.leaving import block
 from tensorbus.serialization.errors import bad, shown
 
 _FOR_EACH_BYTE = 4
@@ -29,14 +29,15 @@ class _Budget:
 _current: ContextVar[_Budget | None] = ContextVar("budget", default=None)
 
 
-@contextmanager
-def limited(size: int) -> Iterator[None]:
+@block
+def limited(size: int) -> Generator[None, None, None]:
     """Within the block, a file of *size* bytes is read; trusted files are read without limit."""
-    token = _current.set(_Budget(size))
+    before = _current.get()
     try:
+        _current.set(_Budget(size))
         yield
     finally:
-        _current.reset(token)
+        _current.set(before)
 
 
 def spend(amount: int) -> None:

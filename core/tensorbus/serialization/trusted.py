@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable
 from typing import Any
 
+from tensorbus._base.leaving import block
 from tensorbus.serialization.errors import bad
 
 user_globals: dict[str, Any] = {}
@@ -61,8 +61,8 @@ def clear_safe_globals() -> None:
     user_globals.clear()
 
 
-@contextmanager
-def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
+@block
+def safe_globals(safe_globals: Iterable[Any]) -> Generator[None, None, None]:
     """``add_safe_globals`` for the length of a ``with`` block.
 
     >>> import datetime, io, tensorbus
@@ -74,12 +74,20 @@ def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
     datetime.date(2026, 1, 2)
     """
     before = dict(user_globals)
-    add_safe_globals(safe_globals)
     try:
+        add_safe_globals(safe_globals)
         yield
     finally:
-        user_globals.clear()
-        user_globals.update(before)
+        try:
+            _set(before)
+        except BaseException:
+            _set(before)
+            raise
+
+
+def _set(allowed: dict[str, Any]) -> None:
+    user_globals.clear()
+    user_globals.update(allowed)
 
 
 def is_users(target: Any) -> bool:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from collections.abc import Callable, Generator
 from typing import Any
+
+from tensorbus._base.leaving import Leaving
 
 _hook_ids = itertools.count()
 
 
-class RemovableHandle:
+class RemovableHandle(Leaving):
     """What registering a hook returns: ``remove()`` takes the hook out again.
 
     Works as a context manager too; the hook is removed when the block ends.
     """
-
-    __slots__ = ("__weakref__", "_table", "id")
 
     def __init__(self, table: HookTable, hook_id: int) -> None:
         self._table: weakref.ref[HookTable] | None = weakref.ref(table)
@@ -27,11 +28,16 @@ class RemovableHandle:
         if table is not None:
             table.pop(self.id, None)
 
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
+    def within(self, outer: Callable[[], None]) -> Generator[RemovableHandle, None, None]:
+        try:
+            yield self
+        finally:
+            self.close = outer
+            try:
+                self.remove()
+            except BaseException:
+                self.remove()
+                raise
 
     def __reduce__(self) -> tuple[Any, ...]:
         table = self._table() if self._table is not None else None

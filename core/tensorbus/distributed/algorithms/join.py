@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 import tensorbus
+from tensorbus._base.leaving import block
 from tensorbus.distributed.collectives import all_reduce
 from tensorbus.distributed.lifecycle import group_or_default
 
@@ -114,8 +115,12 @@ class Join:
         self._device = self._joinables[0].join_device
 
     def __enter__(self) -> None:
-        for i, joinable in enumerate(self._joinables):
-            joinable._join_config = JoinConfig(self._enable, self._throw, i == 0)
+        self._inside = _configured(self._joinables, self._enable, self._throw)
+        try:
+            self._inside.__enter__()
+        except BaseException:
+            self._inside.__exit__(None, None, None)
+            raise
 
     def __exit__(
         self,
@@ -123,12 +128,13 @@ class Join:
         value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        # In Python, for it must know how the block ended. Where an interrupt comes before its first
+        # line, the joinables are set back when this object is freed, and ``_inside`` with it.
         try:
             if self._enable and kind is None:
                 self._go_along()
         finally:
-            for joinable in self._joinables:
-                joinable._join_config = JoinConfig()
+            self._inside.__exit__(None, None, None)
 
     def _go_along(self) -> None:
         last, rounds = True, 0
@@ -178,6 +184,27 @@ class Join:
             if ended.item():
                 raise _early_end()
         return work
+
+
+@block
+def _configured(
+    joinables: Sequence[Joinable], enable: bool, throw: bool
+) -> Generator[None, None, None]:
+    try:
+        for i, joinable in enumerate(joinables):
+            joinable._join_config = JoinConfig(enable, throw, i == 0)
+        yield
+    finally:
+        try:
+            _forget(joinables)
+        except BaseException:
+            _forget(joinables)
+            raise
+
+
+def _forget(joinables: Sequence[Joinable]) -> None:
+    for joinable in joinables:
+        joinable._join_config = JoinConfig()
 
 
 def _early_end() -> RuntimeError:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import queue
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from types import FrameType
+from typing import Any
 
+from tensorbus._base.leaving import block
 from tensorbus.distributed.run.attempt import Attempt, Closed, Events, Outcome, Signal
 from tensorbus.distributed.run.console import Console
 from tensorbus.distributed.run.nodes import Alone, Gone, Nodes
@@ -116,8 +117,8 @@ class Agent:
         console.say(f"{_SPEAKER}node {gone.node} has left ({gone.reason}); all ranks were ended.")
         return gone.status
 
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
+    @block
+    def _signals(self) -> Generator[None, None, None]:
         """Turn signals into events. One that was ignored (nohup, a background job) stays so."""
 
         def note(number: int, frame: FrameType | None) -> None:
@@ -128,9 +129,19 @@ class Agent:
             for name in self.plan.signals:
                 number = getattr(signal, name, None)
                 if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-                    before[number] = signal.signal(number, note)
+                    before[number] = signal.getsignal(number)
         try:
+            for number in before:
+                signal.signal(number, note)
             yield
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            try:
+                _handle(before)
+            except BaseException:
+                _handle(before)
+                raise
+
+
+def _handle(handlers: dict[int, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import tensorbus
 from tensorbus import distributed as dist
+from tensorbus._base.leaving import block
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.distributed.algorithms.join import Join, Joinable, JoinHook
 from tensorbus.distributed.lifecycle import group_or_default
@@ -165,18 +165,22 @@ class DistributedDataParallel(Module, Joinable):
             source = self._common_rank(True) if self._join_config.enable else 0
             states.broadcast(self.process_group, buffers, source)
 
-    @contextlib.contextmanager
-    def no_sync(self) -> Iterator[None]:
+    @block
+    def no_sync(self) -> Generator[None, None, None]:
         """Inside, backward passes add up gradients on each rank alone.
 
         The first pass after it averages what has been added up. Forward belongs inside too.
         """
         before = self.require_backward_grad_sync
-        self.require_backward_grad_sync = False
         try:
+            self.require_backward_grad_sync = False
             yield
         finally:
-            self.require_backward_grad_sync = before
+            try:
+                self.require_backward_grad_sync = before
+            except BaseException:
+                self.require_backward_grad_sync = before
+                raise
 
     def register_comm_hook(self, state: Any, hook: Hook) -> None:
         """Let ``hook(state, bucket)`` reduce the buckets; it returns a future of the flat result.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tensorbus._base import dtypes
+from tensorbus._base.leaving import block
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.parameter import Parameter
 
@@ -84,13 +84,13 @@ def get_printoptions() -> dict[str, Any]:
     return asdict(_options)
 
 
-@contextmanager
-def printoptions(**options: Any) -> Iterator[None]:
+@block
+def printoptions(**options: Any) -> Generator[None, None, None]:
     """Printing options for the length of a ``with`` block; the arguments of set_printoptions."""
     global _options
     before = _options
-    set_printoptions(**options)
     try:
+        set_printoptions(**options)
         yield
     finally:
         _options = before

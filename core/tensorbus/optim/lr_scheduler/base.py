@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
@@ -119,20 +118,19 @@ class LRScheduler:
     def _update_lr(self, epoch: int | None = None) -> None:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         closed_form: Callable[[], list[Any]] | None = getattr(self, "_get_closed_form_lr", None)
-        with self._computing():
-            rates = self.get_lr() if epoch is None or closed_form is None else closed_form()
-        self._set_rates(rates)
+        self._set_rates(
+            self._computed(self.get_lr if epoch is None or closed_form is None else closed_form)
+        )
 
     def _set_rates(self, rates: list[Any]) -> None:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             set_value(group, "lr", rate)
         self._last_lr = values_of(self.optimizer, "lr")
 
-    @contextmanager
-    def _computing(self) -> Iterator[None]:
+    def _computed(self, rates: Callable[[], list[Any]]) -> list[Any]:
         self._get_lr_called_within_step = True
         try:
-            yield
+            return rates()
         finally:
             self._get_lr_called_within_step = False
 

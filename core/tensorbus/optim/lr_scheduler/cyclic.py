@@ -61,9 +61,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         else:
             self._find_period(epoch)
         self.last_epoch = math.floor(epoch)
-        with self._computing():
-            rates = self.get_lr()
-        self._set_rates(rates)
+        self._set_rates(self._computed(self.get_lr))
 
     def _find_period(self, epoch: float) -> None:
         """Find the period that *epoch* is in, and how far."""
