@@ -233,6 +233,24 @@ def test_rows_declared_later_reach_tables_that_exist() -> None:
     assert "another" not in ROWS
 
 
+def test_several_results_and_sequences_come_back_from_the_fallback(plug: Any, boxed: Any) -> None:
+    from tensorbus.op_engine.cores import core
+    from tensorbus.rows.registry import ROWS, row
+
+    device = plug(boxed())
+    row("joined_test", "xs:T*, i:int64", doc="Joined, and turned.", results="a:same b:int64")
+    host = kinds.kind_of(torch.device("cpu"), torch.float32)
+    host.__dict__["joined_test"] = lambda xs, i: (xs[0] + xs[1], i + 1)
+    try:
+        xs = [torch.ones(2, device=device), torch.full((2,), 4.0, device=device)]
+        with pytest.warns(UserWarning, match="no kernel for joined_test"):
+            a, b = core("joined_test")(xs, torch.tensor([1, 2], device=device))
+    finally:
+        del ROWS["joined_test"]
+    assert a.tolist() == [5.0, 5.0] and b.tolist() == [2, 3] and b.dtype is torch.int64
+    assert str(a.device) == str(b.device) == f"{device}:0"
+
+
 def test_the_table_keeps_what_was_resolved() -> None:
     kind = kinds.kind_of(torch.device("cpu"), torch.float32)
     kind.maximum(kind.full((), 1), kind.full((), 2))

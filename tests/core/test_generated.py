@@ -96,7 +96,8 @@ def test_no_argument_has_a_name_that_the_text_uses_for_itself(name: str) -> None
 
 def test_every_rule_names_what_there_is() -> None:
     for row in ROWS.values():
-        allowed = {*row.arguments, "out"}
+        allowed = {*row.arguments, *(row.outputs or ["out"])}
+        allowed |= {f"{t}_wanted" for t in row.sequences}
         for t in row.tensors:
             allowed |= {f"{t}_shape", f"{t}_number"}
         for t, rule in row.rules.items():

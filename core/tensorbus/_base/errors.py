@@ -92,9 +92,11 @@ def freed_error() -> RuntimeError:
     )
 
 
-def stale_error(typename: str, shape: Any, source: str | None, now: int, then: int) -> RuntimeError:
+def stale_error(
+    typename: str, shape: Any, source: str | None, now: int, then: int, position: int = 0
+) -> RuntimeError:
     """A value that backward needs was changed in place."""
-    origin = "" if source is None else f", which is output 0 of {source},"
+    origin = "" if source is None else f", which is output {position} of {source},"
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: [torch.{typename} {list(shape)}]{origin} is at version {now}; expected "

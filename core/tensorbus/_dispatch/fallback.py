@@ -94,7 +94,18 @@ def fallback(kind: Kind, name: str) -> Callable[..., Any]:
 
     refuse()
     host = kind_of(Device("cpu"), kind.dtype)
-    result_kind = row.result_kind(kind)
+    result_kinds = row.result_kinds(kind)
+
+    def moved(value: Any, k: Kind) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [moved(each, k) for each in value]
+        if hasattr(value, "shape"):
+            return host.backend.from_host(backend.to_host(value, k.dtype), k.dtype, 0)
+        return host.of(k.dtype).const(k.number_of(value))
+
+    def back(result: Any, k: Kind) -> Any:
+        values = host.of(k.dtype).backend.to_host(result, k.dtype)
+        return backend.from_host(values, k.dtype, kind.index)
 
     def entry(*args: Any, out: Any = None) -> Any:
         refuse()
@@ -104,24 +115,19 @@ def fallback(kind: Kind, name: str) -> Callable[..., Any]:
         there = []
         for argument, value in zip(row.arguments, args, strict=False):
             if argument in row.tensors and value is not None:
-                k = row.operand_kind(argument, kind)
-                if hasattr(value, "shape"):
-                    value = host.backend.from_host(backend.to_host(value, k.dtype), k.dtype, 0)
-                else:
-                    value = host.of(k.dtype).const(k.number_of(value))
+                value = moved(value, row.operand_kind(argument, kind))
             there.append(value)
         try:
             result = getattr(host, name)(*there)
         except MemoryError as error:
             check_memory(error, host.device)
             raise
+        if row.outputs:
+            return tuple(back(r, k) for r, k in zip(result, result_kinds, strict=True))
         if row.writes:
             out, result = args[0], there[0]
-        values = host.of(result_kind.dtype).backend.to_host(result, result_kind.dtype)
-        back = backend.from_host(values, result_kind.dtype, kind.index)
-        if out is None:
-            return back
-        return result_kind.copy_(out, back)
+        made = back(result, result_kinds[0])
+        return made if out is None else result_kinds[0].copy_(out, made)
 
     return entry
 

@@ -12,6 +12,7 @@ from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, from_array, new, ve
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.autograd.node import Node, follow, next_sequence, stale
 from tensorbus.autograd.packing import Packed, pack_result
+from tensorbus.autograd.several_results import GATHERING, Gradients, result_edge
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
@@ -68,21 +69,6 @@ def _keep_output(t: Tensor, node: Any) -> Callable[[], Tensor]:
 
 
 # -- the node --------------------------------------------------------------------------------
-class _Gradients(dict[int, Any]):
-    """The gradients of several outputs on their way to one node."""
-
-    def __add__(self, other: Any) -> _Gradients:
-        return _Gradients({**self, **other})
-
-
-class _Gathering:
-    """Stands for a kind where gradients of several outputs meet."""
-
-    @staticmethod
-    def add(a: _Gradients, b: _Gradients) -> _Gradients:
-        return a + b
-
-
 class FunctionNode(Node):
     """The node of a ``Function``: its backward is the user's."""
 
@@ -105,8 +91,11 @@ class FunctionNode(Node):
     def edges(self) -> tuple[Any, ...]:
         return self._edges
 
+    def result_kinds(self) -> tuple[Any, ...]:
+        return tuple(output and output[0] for output in self.outputs)
+
     def _arrive(self, g: Any, create_graph: bool) -> list[Tensor | None]:
-        given = g if isinstance(g, _Gradients) else {0: g}
+        given = g if isinstance(g, Gradients) else {0: g}
         arrived: list[Tensor | None] = []
         for i, output in enumerate(self.outputs):
             value = given.get(i)
@@ -195,26 +184,10 @@ def _typename(value: Any) -> str:
     return type(value).__name__ if module == "builtins" else f"{module}.{type(value).__name__}"
 
 
-class _Output(Node):
-    """One of several outputs: hands its gradient on to the function's node."""
-
-    __slots__ = ("e0", "position")
-    arity = 1
-    op = "function"
-    e0: Any
-    position: int
-
-    def run(self, g: Any) -> tuple[Any, ...]:
-        return self.e0, _Gradients({self.position: g})
-
-    def run_t(self, g: Any) -> tuple[Any, ...]:
-        return self.run(g)
-
-
 @functools.lru_cache(maxsize=256)
-def _class_for(cls: Any, base: Any) -> Any:
+def _class_for(cls: Any) -> Any:
     """The class of a function's nodes, which is called after the function."""
-    made = type(f"{cls.__name__}Backward", (base,), {"__slots__": ()})
+    made = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": ()})
     made.__module__ = "tensorbus.autograd.function"
     return made
 
@@ -275,7 +248,7 @@ def _record(
     made: list[Any], results: list[Any], chosen: list[bool],
 ) -> None:  # fmt: skip
     owner: Any = cls
-    node = _class_for(owner, FunctionNode)()
+    node = _class_for(owner)()
     node.q = next_sequence()
     node.h = None
     node.ctx = ctx
@@ -284,7 +257,7 @@ def _record(
     node.inputs = [(t._k, t._s) if isinstance(t, Tensor) else None for t in args]
     node.outputs = [(t._k, t._s) if isinstance(t, Tensor) else None for t in results]
     several = len(results) > 1
-    node.k = _Gathering if several else results[0]._k
+    node.k = GATHERING if several else results[0]._k
     dirty = {id(t) for t in ctx.dirty_tensors}
     given = {id(t) for t in args}
     outputs: dict[int, tuple[Tensor, Any]] = {}
@@ -292,9 +265,7 @@ def _record(
         if differentiable:
             edge: Any = node
             if several:
-                edge = _class_for(owner, _Output)()
-                edge.q, edge.h, edge.k = next_sequence(), None, t._k
-                edge.e0, edge.position = node, i
+                edge = result_edge(node, i, t._k)
             outputs[id(before)] = t, edge
     ctx._saved = [
         _keep_output(outputs[id(t)][0], weakref.ref(outputs[id(t)][1]))

@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorbus._tensor.tensor import Tensor, wrap_like
 from tensorbus.autograd.node import AccumulateGrad, Node
+from tensorbus.autograd.several_results import Gradients
 
 
 def run_hooked(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]:
@@ -27,14 +28,16 @@ def run_hooked(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]:
 def tensor_hooks(node: Node, g: Any, create_graph: bool) -> Any:
     """The gradient after the hooks of the tensor that *node* made, which may keep it, too."""
     assert node.h is not None
+    if isinstance(g, Gradients):
+        return g  # the hooks of each result are at its own edge
     g = _array(node, g, create_graph)
     for hook in node.h.at("tensor"):
-        given = _as_tensor(node, g, create_graph)
+        given = _as_tensor(node.k, g, create_graph)
         made = hook(given)
         if made is not None:
             g = _checked(hook, given, made, create_graph)
     for hook in node.h.at("retain"):
-        hook(_as_tensor(node, g, create_graph))
+        hook(_as_tensor(node.k, g, create_graph))
     return g
 
 
@@ -46,11 +49,21 @@ def leaf_hooks(edge: AccumulateGrad, g: Any, create_graph: bool) -> Any:
 def _node_hooks(node: Node, g: Any, create_graph: bool) -> Any:
     assert node.h is not None
     for hook in node.h.at("pre"):
-        given = (_as_tensor(node, g, create_graph),)
+        given = _of_results(node, g, create_graph)
         made = hook(given)
         if made is not None:
-            (g,) = _all_checked(hook, given, made, create_graph)
+            values = _all_checked(hook, given, made, create_graph)
+            several = isinstance(g, Gradients)
+            g = Gradients({i: values[i] for i in g}) if several else values[0]
     return g
+
+
+def _of_results(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]:
+    """The gradient of each result as a tensor, or None."""
+    if not isinstance(g, Gradients):
+        return (_as_tensor(node.k, g, create_graph),)
+    kinds = enumerate(node.result_kinds())
+    return tuple(_as_tensor(kind, g.get(i), create_graph) for i, kind in kinds)
 
 
 def _post_hooks(node: Node, g: Any, pairs: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
@@ -62,10 +75,10 @@ def _post_hooks(node: Node, g: Any, pairs: tuple[Any, ...], create_graph: bool) 
             for v in (e, x if e is None else _array(e, x, create_graph))
         )
         given = tuple(
-            None if e is None else _as_tensor(e, x, create_graph) for e, x in _in_pairs(pairs)
+            None if e is None else _as_tensor(e.k, x, create_graph) for e, x in _in_pairs(pairs)
         )
         given += (None,) * node.numbers
-        made = hook(given, (_as_tensor(node, g, create_graph),))
+        made = hook(given, _of_results(node, g, create_graph))
         if made is not None:
             values = _all_checked(hook, given, made, create_graph)
             pairs = tuple(v for e, x in zip(pairs[::2], values, strict=False) for v in (e, x))
@@ -93,8 +106,8 @@ def _array(node: Any, g: Any, create_graph: bool) -> Any:
     return g if create_graph or g is None or g.shape else node.k.as_array(g)
 
 
-def _as_tensor(node: Any, g: Any, create_graph: bool) -> Any:
-    return g if create_graph or g is None else wrap_like(g, node.k, None)
+def _as_tensor(kind: Any, g: Any, create_graph: bool) -> Any:
+    return g if create_graph or g is None else wrap_like(g, kind, None)
 
 
 def _all_checked(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorbus._base import registered
@@ -33,6 +33,10 @@ class Node:
     """Whether it runs though no gradient came."""
     packs = False
     """Whether hooks packed what it keeps, so that reading it calls them."""
+    position = 0
+    """Which of an operation's results it is the edge of."""
+    results: tuple[str, ...] = ("out",)
+    """The names of the operation's results, under which it keeps what its rules read of them."""
     k: Any
     q: int
     h: Hooks | None
@@ -58,6 +62,14 @@ class Node:
         """What made the inputs, in order."""
         return tuple(getattr(self, f"e{i}") for i in range(self.arity))
 
+    def operation(self) -> Node:
+        """The node that users see: itself, or that of which it is the edge of one result."""
+        return self
+
+    def result_kinds(self) -> tuple[Any, ...]:
+        """The kind of each result, of an operation with several; None for what has no gradient."""
+        return (self.k,)
+
     def name(self) -> str:
         """The node's name, as errors give it."""
         return getattr(self, "title", type(self).__name__)
@@ -65,8 +77,9 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes of the inputs, as PyTorch shows them."""
-        made = (None if type(edge) is Untracked else shown(edge) for edge in self.edges())
-        return tuple((edge, 0) for edge in made) + ((None, 0),) * self.numbers
+        edges = (None if type(edge) is Untracked else edge for edge in self.edges())
+        made = tuple((None, 0) if edge is None else (shown(edge), edge.position) for edge in edges)
+        return made + ((None, 0),) * self.numbers
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -247,11 +260,12 @@ def name_node(t: Tensor, name: str) -> None:
     """Call the node that made a new tensor by another name, as ``shown`` does when it is read."""
     node = t._e
     if not is_leaf_edge(node):
-        node.title = name
+        node.operation().title = name
 
 
 def shown(node: Any) -> Any:
-    """A node as users see it: of a class that has its name."""
+    """The node of an edge as users see it: of a class that has its name."""
+    node = node.operation()
     name = getattr(node, "title", None)
     if name is not None and type(node).__name__ != name:
         cls: Any = type(node)
@@ -291,19 +305,44 @@ class _Freed:
 FREED: Any = _Freed()
 
 
+def versions(tensors: Sequence[Tensor]) -> list[int]:
+    """The versions of the tensors of a sequence."""
+    return [0 if t._c is None else t._c[0] for t in tensors]
+
+
+def current(tensors: Sequence[Tensor], then: Sequence[int]) -> Sequence[Tensor]:
+    """The saved tensors of a sequence, if none was written to since."""
+    for t, version in zip(tensors, then, strict=True):
+        if t._c is not None and t._c[0] != version:
+            raise stale(t, version)
+    return tensors
+
+
+_NOTHING = (None, None)
+
+
+def pairs(edges: Sequence[Any], gradients: Sequence[Any]) -> list[Any]:
+    """Edges and gradients of a sequence of operands, in turn."""
+    made: list[Any] = []
+    for edge, g in zip(edges, gradients, strict=True):
+        made += _NOTHING if g is None else (edge, g)
+    return made
+
+
 def stale(tensor: Any, then: int) -> RuntimeError:
     """The error for a saved input that was written to."""
     edge = tensor._e
     source = None if edge is None or type(edge) is AccumulateGrad else edge.name()
-    now = tensor._c[0]
+    now, position = tensor._c[0], 0 if edge is None else edge.position
     name = tensor._k.dtype.legacy
-    return stale_error(_typename(tensor._k, name), tensor._s, source, now, then)
+    return stale_error(_typename(tensor._k, name), tensor._s, source, now, then, position)
 
 
-def stale_result(node: Node, array: Any, now: int, then: int) -> RuntimeError:
+def stale_result(node: Node, array: Any, now: int, then: int, position: int = 0) -> RuntimeError:
     """The error for a saved result that was written to."""
-    name = _typename(node.k, node.k.dtype.legacy)
-    return stale_error(name, array.shape, node.name(), now, then)
+    kind = node.result_kinds()[position]
+    name = _typename(kind, kind.dtype.legacy)
+    return stale_error(name, array.shape, node.name(), now, then, position)
 
 
 def _typename(kind: Any, legacy: str) -> str:

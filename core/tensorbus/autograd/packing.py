@@ -1,7 +1,8 @@
 """Saved tensors under hooks: nodes that hold what a user's function packed, and unpack it to run.
 
-A node keeps its tensors in slots (``t_NAME`` an operand, ``v_NAME`` its version; ``r_out`` the
-array of the result, ``c_out`` and ``v_out`` its version). ``packing`` makes the class of nodes
+A node keeps its tensors in slots (``t_NAME`` an operand or a tuple of them, ``v_NAME`` its version;
+``r_out`` the array of the result, ``c_out`` and ``v_out`` its version; names of several results
+stand instead of ``out``). ``packing`` makes the class of nodes
 whose slots pack what is put into them, so that neither the generated functions nor the rules know
 of hooks.
 """
@@ -90,30 +91,42 @@ _UNCHECKED: Any = _Unchecked()
 
 
 class _OperandSlot:
-    """A slot for an operand."""
+    """A slot for an operand, or for a tuple of them."""
 
     def __init__(self, slot: Any):
         self.kept = slot
 
     def __set__(self, node: Node, value: Any) -> None:
-        if this_thread.hooks and isinstance(value, Tensor):
-            value = Packed(value, this_thread.hooks[-1], edge_of(value))
+        if this_thread.hooks:
+            value = tuple(map(_packed, value)) if type(value) is tuple else _packed(value)
         self.kept.__set__(node, value)
 
     def __get__(self, node: Node, owner: type) -> Any:
         kept = self.kept.__get__(node)
-        return kept.opened[get_ident()] if type(kept) is Packed else kept
+        return tuple(map(_opened, kept)) if type(kept) is tuple else _opened(kept)
+
+
+def _packed(value: Any) -> Any:
+    if not isinstance(value, Tensor):
+        return value
+    return Packed(value, this_thread.hooks[-1], edge_of(value))
+
+
+def _opened(kept: Any) -> Any:
+    return kept.opened[get_ident()] if type(kept) is Packed else kept
 
 
 class _ResultSlot:
-    """The slot for the array of the result."""
+    """The slot for the array of a result."""
 
-    def __init__(self, slot: Any):
+    def __init__(self, slot: Any, position: int):
         self.kept = slot
+        self.position = position
 
     def __set__(self, node: Node, value: Any) -> None:
         if this_thread.hooks and value is not None and type(value) is not Packed:
-            value = pack_result(value, node.k, this_thread.hooks[-1])
+            kind = node.result_kinds()[self.position]
+            value = pack_result(value, kind, this_thread.hooks[-1])
         self.kept.__set__(node, value)
 
     def __get__(self, node: Node, owner: type) -> Any:
@@ -145,8 +158,11 @@ class _VersionSlot:
         self.slot.__set__(node, value)
 
     def __get__(self, node: Node, owner: type) -> Any:
-        packed = type(self.kept.__get__(node)) is Packed
-        return _UNCHECKED if packed else self.slot.__get__(node)
+        kept, version = self.kept.__get__(node), self.slot.__get__(node)
+        if type(kept) is tuple:
+            pairs = zip(kept, version, strict=True)
+            return [_UNCHECKED if type(x) is Packed else v for x, v in pairs]
+        return _UNCHECKED if type(kept) is Packed else version
 
 
 @functools.cache
@@ -155,11 +171,13 @@ def packing(cls: Any) -> Any:
     names: dict[str, Any] = {}
     for name in saved_slots(cls):
         slot = slot_of(cls, name)
-        names[name] = (_ResultSlot if name == "r_out" else _OperandSlot)(slot)
-        version = "v_" + name[2:]
-        names[version] = _VersionSlot(slot_of(cls, version), slot)
-        if name == "r_out":
-            names["c_out"] = _CellSlot(slot_of(cls, "c_out"), slot)
+        own = name[2:]
+        if name.startswith("r_"):
+            names[name] = _ResultSlot(slot, cls.results.index(own))
+            names["c_" + own] = _CellSlot(slot_of(cls, "c_" + own), slot)
+        else:
+            names[name] = _OperandSlot(slot)
+        names["v_" + own] = _VersionSlot(slot_of(cls, "v_" + own), slot)
     if not names:
         return cls
 
@@ -182,8 +200,9 @@ def _run_opened(node: Node, run: Any, g: Any) -> Any:
     Not when a slot is read: an AttributeError of the hook's would look like a missing attribute.
     """
     cls: Any = type(node)
-    packed = [x for x in (kept_in(node, name) for name in saved_slots(cls))
-              if type(x) is Packed]  # fmt: skip
+    slots = (kept_in(node, name) for name in saved_slots(cls))
+    each = (x for kept in slots for x in (kept if type(kept) is tuple else (kept,)))
+    packed = [x for x in each if type(x) is Packed]
     me = get_ident()
     try:
         for x in packed:
@@ -198,7 +217,7 @@ def _run_opened(node: Node, run: Any, g: Any) -> Any:
 def saved_slots(cls: type) -> tuple[str, ...]:
     """The slots in which a node of a class keeps tensors."""
     slots = [name for c in cls.__mro__ for name in getattr(c, "__slots__", ())]
-    return tuple(name for name in slots if name.startswith("t_") or name == "r_out")
+    return tuple(name for name in slots if name.startswith(("t_", "r_")))
 
 
 def slot_of(cls: type, name: str) -> Any:

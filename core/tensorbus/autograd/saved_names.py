@@ -10,9 +10,9 @@ from tensorbus._base import registered
 from tensorbus._base.errors import freed_error
 from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor, version_of
-from tensorbus.autograd.node import FREED, Node, stale, stale_result
+from tensorbus.autograd.node import FREED, Node, current, stale, stale_result
 from tensorbus.autograd.packing import Packed, kept_in, pack_result, packing, slot_of
-from tensorbus.op_engine.history import edge_of, saved_result
+from tensorbus.op_engine.history import edge_of, edge_of_result, saved_result
 from tensorbus.rows.registry import ROWS
 
 _SAVED, _RAW = "_saved_", "_raw_saved_"
@@ -23,7 +23,7 @@ def _slots(cls: type) -> dict[str, str]:
     """The slots of a class of nodes by PyTorch's names.
 
     The first operand is ``self`` there, the second ``other``, the result ``result``; what else a
-    rule reads has the name of the row's argument.
+    rule reads has the name of the row's argument or of one of its results.
     """
     row = ROWS.get(getattr(cls, "op", ""))
     arguments = list(row.arguments) if row is not None else []
@@ -31,8 +31,8 @@ def _slots(cls: type) -> dict[str, str]:
     names: dict[str, str] = {}
     for slot in [name for c in reversed(cls.__mro__) for name in getattr(c, "__slots__", ())]:
         kind, _, own = slot.partition("_")
-        if slot == "r_out":
-            names["result"] = slot
+        if kind == "r":
+            names["result" if own == "out" else own] = slot
         elif kind in ("t", "p") and own in arguments:
             at = arguments.index(own)
             names["self" if not at else "other" if at == 1 and binary else own] = slot
@@ -53,7 +53,8 @@ def _saved_attribute(node: Node, attribute: str) -> Any:
     cls: Any = type(node)
     raw = attribute.startswith(_RAW)
     slot = _slots(cls).get(attribute.removeprefix(_RAW if raw else _SAVED))
-    if slot is None or (raw and slot.startswith("p_")):
+    sequence = slot is not None and slot[2:] in getattr(ROWS.get(node.op), "sequences", ())
+    if slot is None or (raw and (slot.startswith("p_") or sequence)):
         raise AttributeError(
             f"{cls.__name__!r} object has no attribute {attribute!r}; it saves "
             f"{', '.join(saved_names(cls)) or 'nothing'}",
@@ -62,8 +63,19 @@ def _saved_attribute(node: Node, attribute: str) -> Any:
         )
     if slot.startswith("p_"):
         return slot_of(cls, slot).__get__(node)
+    if sequence:
+        return _unpacked_sequence(node, slot)
     saved = SavedTensor(node, slot)
     return saved if raw else saved.unpack()
+
+
+def _unpacked_sequence(node: Any, slot: str) -> tuple[Tensor, ...]:
+    """The operands of a sequence; RuntimeError after they were freed."""
+    kept = kept_in(node, slot)
+    if kept is FREED:
+        raise freed_error()
+    opened = [x.open(x.edge) if type(x) is Packed else x for x in kept]
+    return tuple(current(opened, getattr(node, "v_" + slot[2:])))
 
 
 class SavedTensor:
@@ -82,17 +94,19 @@ class SavedTensor:
         """The tensor; RuntimeError after it was freed."""
         node = self._node
         kept = kept_in(node, self._slot)
-        if kept is FREED or (self._slot == "r_out" and kept is None):
+        result, name = self._slot.startswith("r_"), self._slot[2:]
+        if kept is FREED or (result and kept is None):
             raise freed_error()
         if type(kept) is Packed:
-            return kept.open(node if self._slot == "r_out" else kept.edge)
+            return kept.open(edge_of_result(node, name) if result else kept.edge)
         if kept is None:
             return None
-        then = slot_of(type(node), "v_" + self._slot[2:]).__get__(node)
-        if self._slot == "r_out":
-            if node.c_out[0] != then:
-                raise stale_result(node, kept, node.c_out[0], then)
-            return saved_result(node)
+        then = slot_of(type(node), "v_" + name).__get__(node)
+        if result:
+            now = getattr(node, "c_" + name)[0]
+            if now != then:
+                raise stale_result(node, kept, now, then, node.results.index(name))
+            return saved_result(node, name)
         if version_of(kept) != then:
             raise stale(kept, then)
         return kept
@@ -132,8 +146,9 @@ class SavedTensor:
                 "only one pair of hooks is allowed at a time."
             )
         hooks = (pack_hook, unpack_hook)
-        if slot == "r_out":
-            packed = pack_result(kept, node.k, hooks)
+        if slot.startswith("r_"):
+            kind = node.result_kinds()[node.results.index(slot[2:])]
+            packed = pack_result(kept, kind, hooks)
         else:
             packed = Packed(kept, hooks, edge_of(kept))
         cls: Any = type(node)

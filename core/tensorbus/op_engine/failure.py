@@ -32,7 +32,7 @@ def failed(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
 
 
 def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
-    device = next((x.device for x in arguments if isinstance(x, Tensor)), None)
+    device = next((x.device for x in _tensors(arguments)), None)
     if is_interrupt(error):
         # Or a kernel's own: which of them, nobody can tell.
         if device is not None:
@@ -41,7 +41,7 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
     if isinstance(error, WrongDomain):
         if row.outside is not None:
             return row.outside(*arguments)
-        tensors = [x for x in arguments if isinstance(x, Tensor)]
+        tensors = _tensors(arguments)
         if row.check is not None:
             row.check(*arguments)
         kind = common_kind(row, *tensors)
@@ -50,7 +50,14 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
                 f"\"{row.name}\" not implemented for '{scalar_name(kind.dtype)}'"
             ) from None
         return core(row.name)(
-            *(to_kind(x, kind) if isinstance(x, Tensor) else x for x in arguments)
+            *(
+                [to_kind(each, kind) for each in x]
+                if name in row.sequences
+                else to_kind(x, kind)
+                if isinstance(x, Tensor)
+                else x
+                for name, x in zip(row.arguments, arguments, strict=False)
+            )
         )
     if isinstance(error, RuntimeWarning) and set(np.geterr().values()) != {"ignore"}:
         # Warnings became errors since: floating point edge cases are values here, not faults. Our
@@ -76,11 +83,19 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
         del error
 
 
+def _tensors(arguments: tuple[Any, ...]) -> list[Tensor]:
+    """The tensors among the arguments, those in sequences too."""
+    each = (x if isinstance(x, (list, tuple)) else (x,) for x in arguments)
+    return [x for several in each for x in several if isinstance(x, Tensor)]
+
+
 def _bytes_of_result(row: Row, arguments: tuple[Any, ...]) -> int:
     """How much memory the result of a call takes: 0 where that is not known."""
-    tensors = [x for x in arguments if isinstance(x, Tensor)]
+    tensors = _tensors(arguments)
     if not tensors or row.form == "view":
         return 0
+    if row.sequences:  # joined, so far
+        return sum(x._k.dtype.itemsize * x._s.numel() for x in tensors)
     size = tensors[0]._k.dtype.itemsize
     if row.shape is None:
         return size * tensors[0]._s.numel() if row.form == "unary" else 0

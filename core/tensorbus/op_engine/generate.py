@@ -10,6 +10,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable
 from typing import Any
+from weakref import ref
 
 from tensorbus._base.errors import no_tensor
 from tensorbus._base.modes import RARE
@@ -19,14 +20,15 @@ from tensorbus._tensor import tensor as _tensor
 from tensorbus._tensor.tensor import PERMUTED, Tensor
 from tensorbus.autograd import node as nodes
 from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.autograd.several_results import GATHERING, result_edge
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.failure import failed
 from tensorbus.op_engine.generate_nodes import (
-    edge_text,
     node_text,
     record_text,
     record_view_text,
     save_text,
+    wanted_text,
 )
 from tensorbus.op_engine.history import edge_of, saved_result
 from tensorbus.op_engine.mixed_operands import binary, promoted
@@ -34,10 +36,9 @@ from tensorbus.op_engine.parameter import Parameter
 from tensorbus.op_engine.rare import rare
 from tensorbus.op_engine.result_layouts import laid_out, pointwise
 from tensorbus.rows.recipes import UNRECORDED
-from tensorbus.rows.registry import ROWS, Row
+from tensorbus.rows.registry import NEIGHBOURS, ROWS, Row
 
-_RESULT_KINDS = {"same": "k", "bool": "k.bool", "int64": "k.i64", "real": "k.real",
-                 "complex": "k.complex"}  # fmt: skip
+_RESULT_KINDS = {"same": "k", **{dtype: f"k.{name}" for dtype, name in NEIGHBOURS.items()}}
 
 
 @make_core.provide
@@ -78,6 +79,8 @@ def _namespace(row: Row) -> dict[str, Any]:
         "UNRECORDED": UNRECORDED,
         "sequence": nodes.next_sequence, "Node": nodes.Node, "FREED": nodes.FREED,
         "flat": nodes.flat, "stale": nodes.stale, "stale_result": nodes.stale_result,
+        "GATHERING": GATHERING, "result_edge": result_edge,
+        "current": nodes.current, "pairs": nodes.pairs, "versions": nodes.versions, "ref": ref,
         "mixed": binary, "failed": failed, "no_tensor": no_tensor, "rare": rare, "edge_of": edge_of,
         "pointwise": pointwise, "laid_out": laid_out, "finish": saved_result,
         **{f"rule_{name}": rule for name, rule in row.rules.items()},
@@ -195,34 +198,32 @@ def _general(row: Row) -> list[str]:
     name = row.name
     own = [t for t in row.tensors if t not in row.optional]
     first = next(t for t in own if row.operands[t] == "same")
-    called = ", ".join(
-        (f"None if {a} is None else {a}._a" if a in row.optional else f"{a}._a")
-        if a in row.tensors
-        else a
-        for a in row.arguments
-    )
+    called = ", ".join(_array_of(row, a) for a in row.arguments)
     everything = ", ".join(row.arguments) + ("," if len(row.arguments) == 1 else "")
     kind = _RESULT_KINDS[row.result]
     recorded = row.composite is not None and not row.rules and row.result == "same"
     lines = [
         f"def {name}({', '.join(row.arguments)}):",
-        f"    k = {first}._k",
+        f"    k = {first}{'[0]' if first in row.sequences else ''}._k",
         "    if RARE.on:",
         f"        return rare(ROW, ({everything}))",
     ]
     if recorded:
         # A plain composite has no derivative of its own: its parts record.
-        wanted = " or ".join(f"({edge_text(row, t)}) is not None" for t in row.tensors)
+        wanted = " or ".join(wanted_text(row, t) for t in row.tensors)
         lines += [
             f"    if ({wanted}) and (GRAD.on or THREAD.on):",
             f"        return ROW.composite(k.T, {', '.join(row.arguments)})",
         ]
+    results = [f"r{i}" for i in range(len(row.outputs))] or ["r"]
     lines += [
         "    try:",
-        f"        r = k.{name}({called})",
+        f"        {', '.join(results)} = k.{name}({called})",
         "    except Exception as error:",
         f"        return failed(ROW, ({everything}), error)",
     ]
+    if row.outputs:
+        return [*lines, *_several(row)]
     lines += [
         "    if not r.shape:",
         f"        r = {kind}.as_array(r)",
@@ -232,6 +233,28 @@ def _general(row: Row) -> list[str]:
     if row.rules:
         lines += record_text(row)
     return [*lines, "    return o"]
+
+
+def _array_of(row: Row, argument: str) -> str:
+    """What a kernel gets for an argument."""
+    if argument in row.sequences:
+        return f"[t._a for t in {argument}]"
+    if argument in row.optional:
+        return f"None if {argument} is None else {argument}._a"
+    return f"{argument}._a" if argument in row.tensors else argument
+
+
+def _several(row: Row) -> list[str]:
+    """The lines that make tensors of several results, and one node for them all."""
+    lines = []
+    for i, dtype in enumerate(row.outputs.values()):
+        kind, r = _RESULT_KINDS[dtype], f"r{i}"
+        lines += [f"    if not {r}.shape:", f"        {r} = {kind}.as_array({r})"]
+        lines += [f"    elif not {kind}.is_contiguous({r}):", f"        {r} = {kind}.clone({r})"]
+        lines += _result(kind, "    ", f"SIZES[{r}.shape]", i=str(i))
+    if row.rules:
+        lines += record_text(row)
+    return [*lines, f"    return {', '.join(f'o{i}' for i in range(len(row.outputs)))}"]
 
 
 def _view(row: Row) -> list[str]:
@@ -320,7 +343,7 @@ def shortcut(
 def _row_major(row: Row, kind: str) -> list[str]:
     """Lines that copy a result of another layout."""
     test = f"not {kind}.is_contiguous(r)"
-    if row.composite is None and not row.optional:
+    if row.composite is None and not row.optional and not row.sequences:
         # Kernels give row-major results for row-major inputs; compositions may give views.
         test = f"({' or '.join(f'{t}._b is not None' for t in row.tensors)}) and {test}"
     return [f"    if {test}:", f"        r = {kind}.clone(r)"]
@@ -335,9 +358,10 @@ def _laid_out(row: Row, kind: str) -> list[str]:
     ]
 
 
-def _result(kind: str, indent: str, size: str = "s", base: str = "None") -> list[str]:
+def _result(kind: str, indent: str, size: str = "s", base: str = "None", i: str = "") -> list[str]:
+    o = f"o{i}"
     lines = [
-        "o = make()", "o._a = r", f"o._k = {kind}", f"o._s = {size}", "o._c = None",
-        "o._e = None", f"o._b = {base}",
+        f"{o} = make()", f"{o}._a = r{i}", f"{o}._k = {kind}", f"{o}._s = {size}", f"{o}._c = None",
+        f"{o}._e = None", f"{o}._b = {base}",
     ]  # fmt: skip
     return [indent + line for line in lines]

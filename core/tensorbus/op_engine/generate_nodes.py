@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tensorbus.rows.registry import Row, rule_arguments
 
 
@@ -11,8 +13,17 @@ def edges_of(row: Row) -> list[str]:
 
 def edge_text(row: Row, t: str) -> str:
     """The expression for an operand's edge; that of a view may have to be made anew."""
+    if t in row.sequences:
+        return f"[t._e if t._b is None else edge_of(t) for t in {t}]"
     edge = f"{t}._e if {t}._b is None else edge_of({t})"
     return f"None if {t} is None else {edge}" if t in row.optional else edge
+
+
+def wanted_text(row: Row, t: str) -> str:
+    """The expression for whether an operand, or one of a sequence, has an edge."""
+    if t in row.sequences:
+        return f"any({edge_text(row, t)})"
+    return f"({edge_text(row, t)}) is not None"
 
 
 def record_text(row: Row) -> list[str]:
@@ -21,11 +32,10 @@ def record_text(row: Row) -> list[str]:
         lines = [f"    e0 = {inputs[0]}._e"]
     else:
         lines = [f"    e{i} = {edge_text(row, t)}" for i, t in enumerate(inputs)]
-    wanted = " or ".join(f"e{i} is not None" for i in range(len(inputs)))
     return [
         *lines,
-        f"    if ({wanted}) and (GRAD.on or THREAD.on):",
-        *_node_made(row, "o._k"),
+        f"    if ({_any_edge(row, range(len(inputs)))}) and (GRAD.on or THREAD.on):",
+        *_node_made(row, "GATHERING" if row.outputs else "o._k"),
     ]
 
 
@@ -34,16 +44,43 @@ def record_view_text(row: Row) -> list[str]:
     return _node_made(row, "k" if row.result == "same" else "o._k")
 
 
+def _any_edge(row: Row, edges: Iterable[int]) -> str:
+    """The test whether one of some edges leads anywhere; a sequence's are a list."""
+    inputs = edges_of(row)
+    return " or ".join(
+        f"any(e{i})" if inputs[i] in row.sequences else f"e{i} is not None" for i in edges
+    )
+
+
 def _node_made(row: Row, kind: str) -> list[str]:
     return [
         f"        n = {row.node_name}()",
         "        n.q = sequence()",
         f"        n.k = {kind}",
         "        n.h = None",
+        *(["        n.kind = k"] if row.outputs else []),
         *(f"        n.e{i} = e{i}" for i in range(len(edges_of(row)))),
         *save_text(row, "        "),
-        "        o._e = n",
+        *(_result_edges(row) if row.outputs else ["        o._e = n"]),
     ]
+
+
+def _result_edges(row: Row) -> list[str]:
+    """The lines that give each of several results its edge to the node."""
+    lines, refs = [], []
+    for i, dtype in enumerate(row.outputs.values()):
+        recorded = dtype in ("same", "real", "complex")
+        if recorded:
+            lines.append(f"        o{i}._e = result_edge(n, {i}, o{i}._k)")
+        refs.append(f"ref(o{i}._e)" if recorded else "None")
+    if _kept_outputs(row):
+        lines.append(f"        n.edge_refs = [{', '.join(refs)}]")
+    return lines
+
+
+def _kept_outputs(row: Row) -> list[str]:
+    """Which of several results the rules read."""
+    return [name for name in _needs(row, False) if name in row.outputs]
 
 
 def _needs(row: Row, scalar: bool) -> dict[str, list[int]]:
@@ -69,16 +106,31 @@ def save_text(row: Row, indent: str, scalar: bool = False) -> list[str]:
                 else f"{indent}n.c_out = cell",
                 f"{indent}n.v_out = n.c_out[0]",
             ]
+        elif name in row.outputs:
+            i = list(row.outputs).index(name)
+            lines += [
+                f"{indent}n.r_{name} = r{i}",
+                f"{indent}n.c_{name} = o{i}._c = [0]",
+                f"{indent}n.v_{name} = 0",
+            ]
         elif name.endswith("_shape"):
             t = name.removesuffix("_shape")
-            lines.append(f"{indent}n.p_{name} = {t}._s")
+            shapes = f"[t._s for t in {t}]" if t in row.sequences else f"{t}._s"
+            lines.append(f"{indent}n.p_{name} = {shapes}")
+        elif name.endswith("_wanted"):
+            pass  # the edges say it
         elif name in row.tensors and not (scalar and name == row.arguments[1]):
-            guard = " or ".join(f"e{i} is not None" for i in users)
+            guard = _any_edge(row, users)
             inner = indent
             if len(users) < len(edges) and not scalar:
                 lines.append(f"{indent}if {guard}:")
                 inner += "    "
-            if name in row.optional:
+            if name in row.sequences:
+                lines += [
+                    f"{inner}n.t_{name} = tuple({name})",
+                    f"{inner}n.v_{name} = versions({name})",
+                ]
+            elif name in row.optional:
                 lines += [
                     f"{inner}n.t_{name} = {name}",
                     f"{inner}n.v_{name} = 0 if {name} is None or {name}._c is None "
@@ -107,15 +159,17 @@ def node_text(row: Row, scalar: bool = False) -> list[str]:
     slots = [f"e{i}" for i in range(len(edges))]
     if row.form == "binary" and not scalar:
         slots.append("sh")
+    if row.outputs:
+        slots += ["kind", "edge_refs"] if _kept_outputs(row) else ["kind"]
     release = []
     for name in needs:
-        if name == "out":
-            slots += ["r_out", "c_out", "v_out"]
-            release += ["        self.r_out = None", "        self.c_out = FREED"]
+        if name == "out" or name in row.outputs:
+            slots += [f"r_{name}", f"c_{name}", f"v_{name}"]
+            release += [f"        self.r_{name} = None", f"        self.c_{name} = FREED"]
         elif name in row.tensors and not (scalar and name == row.arguments[1]):
             slots += [f"t_{name}", f"v_{name}"]
             release.append(f"        self.t_{name} = FREED")
-        elif scalar or not name.endswith("_number"):
+        elif scalar or not name.endswith(("_number", "_wanted")):
             slots.append(f"p_{name}")
             if scalar and name == row.arguments[1]:
                 slots.append(f"c_{name}")
@@ -126,6 +180,12 @@ def node_text(row: Row, scalar: bool = False) -> list[str]:
         lines.insert(-1, f"    written = {row.written_node_name!r}")
     if scalar and row.number_inputs:
         lines.insert(-1, f"    numbers = {row.number_inputs}")
+    if row.outputs:
+        lines.insert(-1, f"    results = {tuple(row.outputs)!r}")
+        lines += ["    def result_kinds(self):", "        return ROW.result_kinds(self.kind)", ""]
+    if row.sequences:
+        every = ", ".join(f"{'*' * (t in row.sequences)}self.e{i}" for i, t in enumerate(edges))
+        lines += ["    def edges(self):", f"        return ({every},)", ""]
     lines += _run(row, edges, scalar, raw=True)
     lines += _run(row, edges, scalar, raw=False)
     if release:
@@ -138,7 +198,10 @@ def node_text(row: Row, scalar: bool = False) -> list[str]:
 
 def _run(row: Row, edges: list[str], scalar: bool, raw: bool) -> list[str]:
     lines = [f"    def {'run' if raw else 'run_t'}(self, g):"]
-    lines.append("        F = self.k" + ("" if raw else ".T"))
+    lines.append(f"        F = self.{'kind' if row.outputs else 'k'}" + ("" if raw else ".T"))
+    if row.outputs:
+        each = ", ".join(f"g.get({i})" for i in range(len(row.outputs)))
+        lines.append(f"        g = ({each},)")
     broadcasts = row.form == "binary" and not scalar
     if broadcasts:
         lines.append("        sh = self.sh")
@@ -154,12 +217,18 @@ def _run(row: Row, edges: list[str], scalar: bool, raw: bool) -> list[str]:
         indent = "        "
         lines.append(f"{indent}e{i} = self.e{i}")
         if not single:
-            lines += [f"{indent}g{i} = None", f"{indent}if e{i} is not None:"]
+            nothing = f"[None] * len(e{i})" if t in row.sequences else "None"
+            lines += [f"{indent}g{i} = {nothing}", f"{indent}if {_any_edge(row, [i])}:"]
             indent += "    "
         for name in names:
-            lines += _load(row, name, scalar, raw, indent)
+            if name.endswith("_wanted"):
+                lines.append(f"{indent}{name} = [e is not None for e in e{i}]")
+            else:
+                lines += _load(row, name, scalar, raw, indent)
         arguments = "".join(f", {name}" for name in names)
         lines.append(f"{indent}g{i} = rule_{t}(F, g{arguments})")
+        if row.outputs and t not in row.sequences:
+            lines += [f"{indent}if g{i} is None:", f"{indent}    e{i} = None"]
         if broadcasts:
             lines += [
                 f"{indent}if sh is not None and sh[{i}] is not sh[{1 - i}]:",
@@ -169,8 +238,12 @@ def _run(row: Row, edges: list[str], scalar: bool, raw: bool) -> list[str]:
             lines += [f"{indent}if conjugates:", f"{indent}    g{i} = F.conj(g{i})"]
         if row.piecewise_linear and not raw:
             lines.append(f"{indent}g{i} = flat(g{i}, e{i})")
-    pairs = ", ".join(f"e{i}, g{i}" for i in range(len(edges)))
-    return [*lines, f"        return {pairs}", ""]
+    if single and row.sequences:
+        return [*lines, "        return pairs(e0, g0)", ""]
+    both = ", ".join(
+        f"*pairs(e{i}, g{i})" if t in row.sequences else f"e{i}, g{i}" for i, t in enumerate(edges)
+    )
+    return [*lines, f"        return {both}", ""]
 
 
 def _load(row: Row, name: str, scalar: bool, raw: bool, indent: str) -> list[str]:
@@ -182,6 +255,18 @@ def _load(row: Row, name: str, scalar: bool, raw: bool, indent: str) -> list[str
         if raw:
             return [*check, f"{indent}out = self.r_out"]
         return [*check, f"{indent}out = finish(self)"]
+    if name in row.outputs:
+        i = list(row.outputs).index(name)
+        kept = f"self.r_{name}" if raw else f"finish(self, {name!r})"
+        return [
+            f"{indent}if self.c_{name}[0] != self.v_{name}:",
+            f"{indent}    now, then = self.c_{name}[0], self.v_{name}",
+            f"{indent}    raise stale_result(self, self.r_{name}, now, then, {i})",
+            f"{indent}{name} = {kept}",
+        ]
+    if name in row.sequences:
+        loaded = [f"{indent}{name} = current(self.t_{name}, self.v_{name})"]
+        return [*loaded, f"{indent}{name} = [t._a for t in {name}]"] if raw else loaded
     if name.endswith("_number") and not scalar:
         return [f"{indent}{name} = None"]
     if name not in row.tensors:

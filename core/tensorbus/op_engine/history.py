@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import ref
 
 from tensorbus._base.size import size_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD, enable_grad
-from tensorbus.autograd.node import AccumulateGrad, Node, Untracked, follow, name_node
+from tensorbus.autograd.node import AccumulateGrad, Untracked, follow, name_node
+from tensorbus.autograd.several_results import result_edge
 from tensorbus.op_engine.cores import core
 from tensorbus.rows.layouts import contiguous_strides
 from tensorbus.rows.recipes import forbids_writes, recipe, steps
@@ -76,13 +78,26 @@ def replay(base: Tensor, made: Any) -> Tensor:
     return base
 
 
-def saved_result(n: Node) -> Tensor:
-    """A node's kept result as a tensor with its history."""
+def saved_result(n: Any, name: str = "out") -> Tensor:
+    """A result that a node kept as a tensor with its history."""
     t = new(Tensor)
-    t._a = n.r_out  # type: ignore[attr-defined]
-    t._k = n.k
+    t._a = getattr(n, f"r_{name}")
+    t._k = n.result_kinds()[n.results.index(name)]
     t._s = size_of(t._a.shape)
-    t._c = n.c_out  # type: ignore[attr-defined]
-    t._e = n
-    t._b = None if n.k.is_contiguous(t._a) else PERMUTED
+    t._c = getattr(n, f"c_{name}")
+    t._e = edge_of_result(n, name)
+    t._b = None if t._k.is_contiguous(t._a) else PERMUTED
     return t
+
+
+def edge_of_result(n: Any, name: str) -> Any:
+    """The edge of a result that a node kept: the one that the user's tensor has, if it lives."""
+    if len(n.results) == 1:
+        return n
+    position = n.results.index(name)
+    known = n.edge_refs[position]
+    edge = known and known()
+    if known and edge is None:
+        edge = result_edge(n, position, n.result_kinds()[position])
+        n.edge_refs[position] = ref(edge)
+    return edge

@@ -58,9 +58,15 @@ def rare(row: Row, arguments: tuple[Any, ...]) -> Any:
     inference = in_inference()
     hooked = bool(this_thread.hooks) and not inference
     made = _variant(row, inference, hooked)(*arguments)
-    if inference and isinstance(made, Tensor):
+    if inference:
+        for t in made if isinstance(made, tuple) else (made,):
+            _mark(t)
+    return made
+
+
+def _mark(made: Any) -> None:
+    if isinstance(made, Tensor):
         if made._c is None:
             made._c = InferenceCell()
         elif isinstance(made._b, Tensor) and type(made._c) is list:
             made._r, made._v = _CUT, made._c[0]
-    return made

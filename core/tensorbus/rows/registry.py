@@ -13,7 +13,10 @@ from tensorbus.rows import result_shapes
 
 ROWS: dict[str, Row] = {}
 
-RESERVED = frozenset("F base cell conjugates e0 e1 e2 error g0 g1 g2 k n o r s self sh t".split())
+RESERVED = frozenset(
+    "F base cell conjugates e0 e1 e2 error g0 g1 g2 k n now o o0 o1 o2 o3 r r0 r1 r2 r3 s self sh "
+    "t then".split()
+)
 """Names that generated functions use for themselves."""
 
 DOMAINS = {
@@ -30,9 +33,8 @@ DOMAINS = {
 """The first and the last category of dtypes that a row takes as they are."""
 
 _OPERANDS = {"T": "same", "bool": "bool", "int64": "int64"}
-
-_KINDS = {"int64": "i64"}
-"""The kinds beside a kind whose attributes are called other than their dtypes."""
+NEIGHBOURS = {"bool": "bool", "int64": "i64", "real": "real", "complex": "complex"}
+"""What kinds call the kind of the same device with such a dtype."""
 
 _DESCRIPTIONS = {
     "": "parameter",
@@ -59,6 +61,10 @@ class Row:
     (the result's gradient) and whose others are named after what it needs: an argument, ``out``,
     or ``NAME_shape`` for a shape alone, or ``NAME_number`` for the Python number that stood there
     (None where a tensor did). Only what is named is kept for the backward pass.
+
+    Where there are several ``results``, ``g`` is the tuple of their gradients, None for those to
+    which none came; a rule names a result to get it, and may give None. The rule of a sequence
+    gives a list of gradients; it gets lists, and ``NAME_wanted`` says which of them matter.
     """
 
     name: str
@@ -70,6 +76,9 @@ class Row:
     result: str = "same"
     """The result's dtype: ``same`` as the first tensor's, ``bool``, ``int64``, or its ``real`` or
     ``complex`` counterpart."""
+    results: str = ""
+    """The names and dtypes of several results, as ``Q:same R:same``: kernel, composition and
+    function give a tuple. Such a row is ``general``."""
     domain: str = "any"
     """The dtypes it takes, one of ``DOMAINS``: where that begins with floating point, integers are
     converted; with ``rounding`` they stay as they are; ``ordered`` means no complex numbers."""
@@ -122,13 +131,23 @@ class Row:
     arguments: tuple[str, ...] = field(init=False)
     operands: dict[str, str] = field(init=False)
     """The dtype of each tensor: ``same`` as the op's, ``bool`` or ``int64``."""
+    sequences: tuple[str, ...] = field(init=False)
+    outputs: dict[str, str] = field(init=False)
+    """The dtype of each of several results; empty where there is one."""
 
     def __post_init__(self) -> None:
         parts = self._parts()
         self.operands = {name: _OPERANDS[mark.rstrip("?*")] for name, mark in parts if mark}
         self.arguments, self.tensors = tuple(name for name, _ in parts), tuple(self.operands)
         self.optional = tuple(name for name, mark in parts if mark.endswith("?"))
-        taken = RESERVED.intersection(self.arguments)
+        self.sequences = tuple(name for name, mark in parts if mark.endswith("*"))
+        self.outputs = dict(part.split(":") for part in self.results.split())
+        unknown = {self.result, *self.outputs.values()}.difference(["same", *NEIGHBOURS])
+        if unknown:
+            raise ValueError(f"row {self.name}: {sorted(unknown)} are no dtypes of results")
+        if (self.outputs or self.sequences) and (self.form != "general" or self.holomorphic):
+            raise ValueError(f"row {self.name}: several results or sequences are for form general")
+        taken = RESERVED.intersection((*self.arguments, *self.outputs))
         if taken and self.rules:
             raise ValueError(f"row {self.name}: {sorted(taken)} are names of the generated text")
         if self.form in ("unary", "binary") and self.shape is None:
@@ -151,6 +170,8 @@ class Row:
         lines = [f"{name}: {_DESCRIPTIONS[mark]}" for name, mark in self._parts()]
         if self.form == "binary":
             lines[1] += " or number"
+        if self.outputs:
+            lines.append(f"It gives {', '.join(self.outputs)}.")
         if self.takes_dtype:
             lines.append("A kernel gets the dtype of the result as a last argument.")
         return "\n".join([self.doc, "", *lines])
@@ -163,10 +184,14 @@ class Row:
         """The kind of the op's result on *kind*."""
         return of_same_device(kind, self.result)
 
+    def result_kinds(self, kind: Any) -> tuple[Any, ...]:
+        """The kinds of the op's results on *kind*, also where there is one."""
+        return tuple(of_same_device(kind, d) for d in self.outputs.values() or (self.result,))
+
 
 def of_same_device(kind: Any, dtype: str) -> Any:
     """The kind of the same device with the dtype that a row names, as ``Row.result`` does."""
-    return kind if dtype == "same" else getattr(kind, _KINDS.get(dtype, dtype))
+    return kind if dtype == "same" else getattr(kind, NEIGHBOURS[dtype])
 
 
 def rule_arguments(rule: Callable[..., Any]) -> tuple[str, ...]:
