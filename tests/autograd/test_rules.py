@@ -153,6 +153,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "index_add_zeros": [(Draw(3, 2), (4, 2), 0, ints(0, 3, 3), False)],
     "scatter_add_zeros": [(Draw(2, 2), (3, 4), 1, ints([0, 1], [3, 3]))],
     "cat": [(Draw(2, 3), Draw(2, 1), 1)],
+    "concatenate": [([Draw(2, 3), Draw(2, 1), Draw(2, 2)], 1), ([Draw(3)], 0)],
     "flip": [(Draw(2, 3), (0, 1))],
     "linear": [(Draw(2, 3), Draw(4, 3), Draw(4)), (Draw(2, 2, 3), Draw(4, 3), None)],
     "nll_rows": [(Draw(3, 4), ints(0, 3, 1), truths(True, True, False))],
@@ -224,15 +225,23 @@ def _normalized(affine: Any, dims: Any) -> Callable[..., Any]:
 CASES = [(name, n) for name, samples in SAMPLES.items() for n in range(len(samples))]
 
 
+def _draws(given: Any) -> list[Draw]:
+    """The differentiable operands that one argument is, or has."""
+    return [d for d in (given if isinstance(given, list) else [given]) if isinstance(d, Draw)]
+
+
 def _arranged(
     sample: tuple[Any, ...],
 ) -> tuple[list[Any], Callable[..., Any], Callable[[Any], Any]]:
     rng = np.random.default_rng(7)
-    leaves = [s.make(rng) for s in sample if isinstance(s, Draw)]
+    leaves = [d.make(rng) for s in sample for d in _draws(s)]
 
     def operands(given: tuple[Any, ...]) -> list[Any]:
         rest = iter(given)
-        return [next(rest) if isinstance(s, Draw) else s for s in sample]
+        return [
+            [next(rest) for _ in s] if isinstance(s, list) else next(rest) if _draws(s) else s
+            for s in sample
+        ]
 
     return leaves, operands, lambda row: lambda *given: core(row)(*operands(given))
 
@@ -292,7 +301,7 @@ def test_samples_reach_every_rule() -> None:
             argument
             for sample in samples
             for argument, given in zip(row.arguments, sample, strict=True)
-            if isinstance(given, Draw)
+            if _draws(given)
         }
         missing = set(row.rules) - reached
         assert missing <= {"y"} if name == "relu_backward" else not missing, name

@@ -8,15 +8,12 @@ from typing import Any
 from tensorbus._base import registered
 from tensorbus._base.errors import device_error
 from tensorbus._dispatch.kinds import kind_of
-from tensorbus._dispatch.memory import check_memory
-from tensorbus._tensor.tensor import Tensor, from_array
-from tensorbus.autograd.grad_mode import GRAD, THREAD
-from tensorbus.autograd.node import Node, name_node, next_sequence
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import has_channels_last, lay_out
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
-from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.out import JOINED
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
@@ -31,35 +28,21 @@ row("cat", "x:T, y:T, dim",
     y=lambda F, g, x_shape, dim: F.slice(g, dim, x_shape[dim], g.shape[dim], 1))
 row("concatenate", "x:T*, dim",
     doc="The tensors of the sequence *x*, one behind the other along *dim*.",
-    composite=lambda F, x, dim: join(F, x, dim))  # raw: a list
+    composite=lambda F, x, dim: join(F, x, dim),
+    x=lambda F, g, x_shape, x_wanted, dim: _parts(F, g, x_shape, x_wanted, dim),
+    node_name="CatBackward0")
 # fmt: on
 
 
-class CatBackward0(Node):
+def _parts(F: Any, g: Any, shapes: Any, wanted: Any, dim: int) -> list[Any]:
     """Each input's gradient is its part of the result's."""
-
-    __slots__ = ("dim", "inputs", "sizes")
-    op = "cat"
-    inputs: tuple[Any, ...]
-    sizes: tuple[int, ...]
-    dim: int
-
-    def edges(self) -> tuple[Any, ...]:
-        return self.inputs
-
-    def run(self, g: Any) -> tuple[Any, ...]:
-        return self._parts(self.k, g)
-
-    def run_t(self, g: Any) -> tuple[Any, ...]:
-        return self._parts(self.k.T, g)
-
-    def _parts(self, F: Any, g: Any) -> tuple[Any, ...]:
-        pairs: list[Any] = []
-        at = 0
-        for edge, n in zip(self.inputs, self.sizes, strict=True):
-            pairs += (edge, None if edge is None else F.slice(g, self.dim, at, at + n, 1))
-            at += n
-        return tuple(pairs)
+    parts: list[Any] = []
+    at = 0
+    for shape, asked in zip(shapes, wanted, strict=True):
+        n = shape[dim]
+        parts.append(F.slice(g, dim, at, at + n, 1) if asked else None)
+        at += n
+    return parts
 
 
 @public(out=JOINED, method=False, aliases=("concat", "concatenate"))
@@ -94,22 +77,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     first = parts[0]._s
     d = wrap_dim(dim, len(first))
     _check_sizes(parts, given, d)
-    try:
-        o = from_array(k.concatenate([x._a for x in parts], d), k)
-    except Exception as error:
-        check_memory(error, k.device, k.dtype.itemsize * sum(x._s.numel() for x in parts))
-        raise
-    if (GRAD.on or THREAD.on) and any(
-        (x._e if x._b is None else edge_of(x)) is not None for x in parts
-    ):
-        n = CatBackward0()
-        n.q = next_sequence()
-        n.k = k
-        n.h = None
-        n.inputs = tuple([edge_of(x) for x in parts])
-        n.sizes = tuple([x._s[d] for x in parts])
-        n.dim = d
-        o._e = n
+    o = core("concatenate")(parts, d)
     if parts[0]._b is not None and all(has_channels_last(x) for x in parts):
         lay_out(o, channels_last_strides(tuple(o._s)))
     return o
