@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.autograd.test_rules import SAMPLES, Draw
+from tests.autograd.test_rules import SAMPLES, Draw, each
 
 import tensorbus as tb
 from tensorbus._base.dtypes import COMPLEX
@@ -22,9 +22,9 @@ def _complex(values: Any, rng: np.random.Generator) -> np.ndarray:
 def _made(sample: tuple[Any, ...]) -> tuple[list[Any], Callable[..., list[Any]]]:
     """The leaves of a sample, complex, and what puts others in their places."""
     rng = np.random.default_rng(5)
-    fixed = []
     leaves = []
-    for s in sample:
+
+    def make(s: Any) -> Any:
         if isinstance(s, Draw):
             leaf = s.make(rng)
             if not leaf.is_complex():
@@ -32,11 +32,13 @@ def _made(sample: tuple[Any, ...]) -> tuple[list[Any], Callable[..., list[Any]]]
             leaves.append(leaf)
         elif isinstance(s, tb.Tensor) and s.is_floating_point():
             s = tb.tensor(_complex(s.tolist(), rng))
-        fixed.append(s)
+        return s
+
+    fixed = each(sample, make)
 
     def operands(given: Any) -> list[Any]:
         rest = iter(given)
-        return [next(rest) if isinstance(s, Draw) else s for s in fixed]
+        return each(fixed, lambda s: next(rest) if isinstance(s, Draw) else s)
 
     return leaves, operands
 
@@ -70,30 +72,35 @@ def _slope(f: Callable[..., list[Any]], at: list[Any], way: list[Any], seeds: li
 
 
 def check(f: Callable[..., Any], leaves: list[Any]) -> None:
-    """Both orders of the gradient of *f* along a random way."""
+    """Both orders of the gradient of *f*, of one result or several, along a random way."""
     rng = np.random.default_rng(11)
-    (out,) = first = [f(*leaves)]
-    seeds = [_like(out, rng)]
+
+    def results(*x: Any) -> list[Any]:
+        made = f(*x)
+        return [y for y in made if y.requires_grad] if isinstance(made, tuple) else [made]
+
+    first = results(*leaves)
+    seeds = [_like(out, rng) for out in first]
     way = [_like(x, rng) for x in leaves]
-    given = [tb.tensor(s, dtype=out.dtype) for s in seeds]
+    given = [tb.tensor(s, dtype=out.dtype) for s, out in zip(seeds, first, strict=True)]
     found = tb.autograd.grad(first, leaves, given, allow_unused=True, materialize_grads=True)
     assert all(
         g.dtype is x.dtype and g.shape == x.shape for g, x in zip(found, leaves, strict=True)
     )
-    expected = _slope(lambda *x: [f(*x)], leaves, way, seeds)
+    expected = _slope(results, leaves, way, seeds)
     got = _inner([_host(g) for g in found], way)
     assert got == pytest.approx(expected, rel=1e-6, abs=1e-7), "order 1"
 
     def gradients(*at: Any) -> list[Any]:
-        *x, g = at
+        x, g = at[: len(leaves)], at[len(leaves) :]
         made = tb.autograd.grad(
-            f(*x), x, g, create_graph=True, allow_unused=True, materialize_grads=True
+            results(*x), x, g, create_graph=True, allow_unused=True, materialize_grads=True
         )
         return list(made)
 
-    at = [*leaves, tb.tensor(seeds[0], dtype=out.dtype, requires_grad=True)]
+    at = [*leaves, *(g.requires_grad_() for g in given)]
     weights = [_like(x, rng) for x in leaves]
-    way = [*way, _like(out, rng)]
+    way = [*way, *(_like(out, rng) for out in first)]
     made = gradients(*at)
     pairs = [(m, tb.tensor(w)) for m, w in zip(made, weights, strict=True) if m.requires_grad]
     second = tb.autograd.grad(

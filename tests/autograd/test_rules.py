@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -225,23 +225,25 @@ def _normalized(affine: Any, dims: Any) -> Callable[..., Any]:
 CASES = [(name, n) for name, samples in SAMPLES.items() for n in range(len(samples))]
 
 
-def _draws(given: Any) -> list[Draw]:
-    """The differentiable operands that one argument is, or has."""
-    return [d for d in (given if isinstance(given, list) else [given]) if isinstance(d, Draw)]
+def each(sample: Sequence[Any], f: Callable[[Any], Any]) -> list[Any]:
+    """A sample with ``f(x)`` for each argument *x*, and for each element of one that is a list."""
+    return [[f(x) for x in a] if isinstance(a, list) else f(a) for a in sample]
+
+
+def _is_draw(given: Any) -> bool:
+    return any(isinstance(x, Draw) for x in (given if isinstance(given, list) else [given]))
 
 
 def _arranged(
     sample: tuple[Any, ...],
 ) -> tuple[list[Any], Callable[..., Any], Callable[[Any], Any]]:
     rng = np.random.default_rng(7)
-    leaves = [d.make(rng) for s in sample for d in _draws(s)]
+    leaves: list[Any] = []
+    each(sample, lambda s: leaves.append(s.make(rng)) if isinstance(s, Draw) else None)
 
     def operands(given: tuple[Any, ...]) -> list[Any]:
         rest = iter(given)
-        return [
-            [next(rest) for _ in s] if isinstance(s, list) else next(rest) if _draws(s) else s
-            for s in sample
-        ]
+        return each(sample, lambda s: next(rest) if isinstance(s, Draw) else s)
 
     return leaves, operands, lambda row: lambda *given: core(row)(*operands(given))
 
@@ -301,7 +303,7 @@ def test_samples_reach_every_rule() -> None:
             argument
             for sample in samples
             for argument, given in zip(row.arguments, sample, strict=True)
-            if _draws(given)
+            if _is_draw(given)
         }
         missing = set(row.rules) - reached
         assert missing <= {"y"} if name == "relu_backward" else not missing, name

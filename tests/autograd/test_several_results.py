@@ -327,7 +327,9 @@ def test_what_the_node_saved_has_names() -> None:
     a, w = leaf(1.0), leaf(3.0)
     node = weighted(a, w, w).grad_fn
     assert [t is s for t, s in zip(node._saved_self, (a, w), strict=True)] == [True, True]
-    assert "_raw_saved_w" in dir(node) and not hasattr(node, "_raw_saved_self")
+    assert "_saved_self" in dir(node) and not hasattr(node, "_raw_saved_self")
+    assert node._raw_saved_w.data is w
+    assert "_raw_saved_self" not in dir(node)
 
 
 # -- sequences of operands -------------------------------------------------------------------

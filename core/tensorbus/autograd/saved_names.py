@@ -39,11 +39,17 @@ def _slots(cls: type) -> dict[str, str]:
     return names
 
 
+def _is_one_tensor(cls: Any, slot: str) -> bool:
+    """Whether a slot keeps a tensor: no parameter, nor a sequence of tensors."""
+    row = ROWS.get(getattr(cls, "op", ""))
+    return slot[0] != "p" and (row is None or slot[2:] not in row.sequences)
+
+
 @registered.saved_names.provide
 def saved_names(cls: type) -> list[str]:
     """The attributes that show what nodes of a class saved."""
     slots = _slots(cls)
-    raw = [_RAW + name for name, slot in slots.items() if not slot.startswith("p_")]
+    raw = [_RAW + name for name, slot in slots.items() if _is_one_tensor(cls, slot)]
     return [*raw, *(_SAVED + name for name in slots)]
 
 
@@ -53,8 +59,7 @@ def _saved_attribute(node: Node, attribute: str) -> Any:
     cls: Any = type(node)
     raw = attribute.startswith(_RAW)
     slot = _slots(cls).get(attribute.removeprefix(_RAW if raw else _SAVED))
-    sequence = slot is not None and slot[2:] in getattr(ROWS.get(node.op), "sequences", ())
-    if slot is None or (raw and (slot.startswith("p_") or sequence)):
+    if slot is None or (raw and not _is_one_tensor(cls, slot)):
         raise AttributeError(
             f"{cls.__name__!r} object has no attribute {attribute!r}; it saves "
             f"{', '.join(saved_names(cls)) or 'nothing'}",
@@ -63,7 +68,7 @@ def _saved_attribute(node: Node, attribute: str) -> Any:
         )
     if slot.startswith("p_"):
         return slot_of(cls, slot).__get__(node)
-    if sequence:
+    if not _is_one_tensor(cls, slot):
         return _unpacked_sequence(node, slot)
     saved = SavedTensor(node, slot)
     return saved if raw else saved.unpack()
