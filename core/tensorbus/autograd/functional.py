@@ -73,10 +73,7 @@ def vjp(
                 "The vector v can only be None if the user-provided function returns a single "
                 "Tensor with a single element."
             )
-    with set_grad_enabled(create_graph or is_grad_enabled()):
-        found = _grad(point.outputs, point.inputs, v, create_graph)
-        product = filled(found, point.inputs, create_graph and strict, strict, no_gradient)
-    return point.results(product, point.several_in)
+    return point.product(point.outputs, point.inputs, v, no_gradient)
 
 
 def jvp(
@@ -102,13 +99,9 @@ def jvp(
     """
     with enable_grad():
         point = _Point("jvp", func, inputs, create_graph, strict, v)
-        seeds = tuple(zeros_like(out, requires_grad=True) for out in point.outputs)
-        back = _grad(point.outputs, point.inputs, seeds, True)
+        seeds, back = _linear(point.outputs, point.inputs, point.outputs)
         require(back, strict, no_gradient, constant_gradient)
-    with set_grad_enabled(create_graph or is_grad_enabled()):
-        found = _grad(back, seeds, point.v, create_graph)
-        product = filled(found, point.outputs, create_graph and strict, strict, no_tangent)
-    return point.results(product, point.several_out)
+    return point.product(back, seeds, point.v, no_tangent, as_outputs=True)
 
 
 def vhp(
@@ -132,11 +125,8 @@ def vhp(
     """
     with enable_grad():
         point = _Point("vhp", func, inputs, create_graph, strict, v)
-        slopes = _slopes(point, strict)
-    with set_grad_enabled(create_graph or is_grad_enabled()):
-        found = _grad(slopes, point.inputs, point.v, create_graph)
-        product = filled(found, point.inputs, create_graph and strict, strict, no_curvature)
-    return point.results(product, point.several_in)
+        slopes = _slopes(point)
+    return point.product(slopes, point.inputs, point.v, no_curvature)
 
 
 def hvp(
@@ -161,13 +151,8 @@ def hvp(
     """
     with enable_grad():
         point = _Point("hvp", func, inputs, create_graph, strict, v)
-        slopes = _slopes(point, strict)
-        seeds = tuple(zeros_like(t, requires_grad=True) for t in point.inputs)
-        back = _grad(slopes, point.inputs, seeds, True)
-    with set_grad_enabled(create_graph or is_grad_enabled()):
-        found = _grad(back, seeds, point.v, create_graph)
-        product = filled(found, point.inputs, create_graph and strict, strict, no_tangent)
-    return point.results(product, point.several_in)
+        seeds, back = _linear(_slopes(point), point.inputs, point.inputs)
+    return point.product(back, seeds, point.v, no_tangent)
 
 
 def jacobian(
@@ -203,9 +188,7 @@ def jacobian(
         if strategy == "forward-mode":
             found = _columns(point)
         else:
-            found = [
-                _rows(point, i, out, create_graph, strict) for i, out in enumerate(point.outputs)
-            ]
+            found = [_rows(point, i, out) for i, out in enumerate(point.outputs)]
     if not create_graph:
         found = [[t.detach() for t in row] for row in found]
     rows = tuple(tuple(row) if point.several_in else row[0] for row in found)
@@ -266,7 +249,7 @@ class _Point:
         strict: bool,
         v: Tensors | Literal[False] | None = False,
     ) -> None:
-        self.name, self.create_graph = name, create_graph
+        self.name, self.create_graph, self.strict = name, create_graph, strict
         self.several_in, given = tuple_of(inputs, "inputs", name)
         self.inputs = own(given, create_graph, True)
         self.v: tuple[Tensor, ...] | None = None
@@ -280,23 +263,46 @@ class _Point:
         self.several_out, self.outputs = tuple_of(func(*self.inputs), _OUTPUTS, name)
         require(self.outputs, strict, None, constant_output)
 
-    def results(self, product: Sequence[Tensor], several: bool) -> tuple[Tensors, Tensors]:
-        """The outputs and a product, as the user gave and gets tensors."""
+    def product(
+        self,
+        of: Sequence[Tensor | None],
+        by: tuple[Tensor, ...],
+        v: Sequence[Tensor] | None,
+        absent: Callable[[int], str],
+        as_outputs: bool = False,
+    ) -> tuple[Tensors, Tensors]:
+        """The outputs, and *v* times the derivatives of one part by another, zeros for None.
+
+        The product has the shapes of *by*: those of the inputs, or of the outputs.
+        """
+        create_graph, strict = self.create_graph, self.strict
+        with set_grad_enabled(create_graph or is_grad_enabled()):
+            found = _grad(of, by, v, create_graph)
+            product = filled(found, by, create_graph and strict, strict, absent)
         outputs = tuple(self.outputs)
-        if not self.create_graph:
+        if not create_graph:
             outputs, product = (tuple(t.detach() for t in part) for part in (outputs, product))
-        return (
-            outputs if self.several_out else outputs[0],
-            tuple(product) if several else product[0],
-        )
+        several = self.several_out if as_outputs else self.several_in
+        return outputs if self.several_out else outputs[0], product if several else product[0]
 
 
-def _slopes(point: _Point, strict: bool) -> tuple[Tensor | None, ...]:
+def _slopes(point: _Point) -> tuple[Tensor | None, ...]:
     """The gradient of a function of one element, recorded."""
     single(point.outputs, point.several_out, point.name)
     found = _grad(point.outputs, point.inputs, None, True)
-    require(found, strict, no_gradient, constant_slope)
+    require(found, point.strict, no_gradient, constant_slope)
     return found
+
+
+def _linear(
+    outputs: Sequence[Tensor | None], inputs: tuple[Tensor, ...], shaped: Sequence[Tensor]
+) -> tuple[tuple[Tensor, ...], tuple[Tensor | None, ...]]:
+    """Gradients for *outputs*, which have the shapes of *shaped*, and those of *inputs* by them.
+
+    The second are linear in the first: their derivatives by them are the Jacobian, transposed.
+    """
+    seeds = tuple(zeros_like(t, requires_grad=True) for t in shaped)
+    return seeds, _grad(outputs, inputs, seeds, True)
 
 
 def _grad(
@@ -316,10 +322,9 @@ def _grad(
     return api.grad(of, inputs, by, keep, create_graph, allow_unused=True)
 
 
-def _rows(
-    point: _Point, number: int, out: Tensor, create_graph: bool, strict: bool
-) -> list[Tensor]:
+def _rows(point: _Point, number: int, out: Tensor) -> list[Tensor]:
     """The derivatives of one output."""
+    create_graph, strict = point.create_graph, point.strict
     rows: list[tuple[Tensor, ...]] = []
     for element in out.reshape(-1).unbind():
         found = _grad((element,), point.inputs, None, create_graph, True)
@@ -331,7 +336,7 @@ def _rows(
         rows.append(filled(found, point.inputs, create_graph and strict, strict, no_gradient))
     shape = tuple(out.shape)
     return [
-        (stack(each) if each else zeros_like(t).new_zeros((0, *t.shape))).view(*shape, *t.shape)
+        (stack(each) if each else t.new_zeros((0, *t.shape))).view(*shape, *t.shape)
         for t, each in zip(
             point.inputs, zip(*rows, strict=True) if rows else [()] * len(point.inputs), strict=True
         )
@@ -340,8 +345,7 @@ def _rows(
 
 def _columns(point: _Point) -> list[list[Tensor]]:
     """The derivatives with respect to one element of an input after the other."""
-    seeds = tuple(zeros_like(out, requires_grad=True) for out in point.outputs)
-    back = _grad(point.outputs, point.inputs, seeds, True)
+    seeds, back = _linear(point.outputs, point.inputs, point.outputs)
     found: list[list[Tensor]] = [[] for _ in point.outputs]
     for i, t in enumerate(point.inputs):
         columns: list[tuple[Tensor, ...]] = []
