@@ -102,7 +102,7 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """The older ``assert_close``: dtypes and devices may differ, and NaN equals NaN.
+    """The older ``assert_close``: dtypes may differ, and NaN equals NaN.
 
     >>> import tensorbus
     >>> tensorbus.testing.assert_allclose(tensorbus.tensor([1.0]), [1.00001])
@@ -122,9 +122,8 @@ def assert_allclose(
         pairs = [_ALLCLOSE.get(t.dtype, (0.0, 0.0)) for t in (got, want)]
         rtol, atol = (max(each) for each in zip(*pairs, strict=True))
     assert_close(
-        got, want, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True,
-        check_dtype=False, msg=msg or None,
-    )  # fmt: skip
+        got, want, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None
+    )
 
 
 _ALLCLOSE = {
