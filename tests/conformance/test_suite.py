@@ -266,6 +266,11 @@ def test_what_a_failing_primitive_explains_is_blocked() -> None:
     blocked = outcomes["L4/softmax/float32/dim0"]
     assert blocked.outcome == "blocked" and not blocked.bad
     assert blocked.message.startswith("needs the primitive exp/float32, which fails; ")
+    # What is declared explains nothing that is not.
+    gap = KnownGap("L1/exp/float32/*", "an example", datetime.date(2999, 1, 1))
+    declared = run(backend, ("L1", "L4"), "*/[es][xo][pf]*/float32/[cd]*", gaps=(gap,))
+    assert {r.op for r in declared.gaps} == {"exp"}
+    assert "L4/softmax/float32/dim0" in [r.id for r in declared.failures]
     # Without level 1 there is nothing to blame.
     alone = run(backend, "L4", "L4/softmax/float32/dim0", gaps=()).results
     assert [r.outcome for r in alone] == ["fail"]
