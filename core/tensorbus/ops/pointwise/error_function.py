@@ -78,9 +78,15 @@ def _beyond(F: Any, a: Any) -> Any:
 
 
 def _below_1(F: Any, a: Any) -> Any:
-    """erf of a up to 1. The polynomial is small beside a, and so are its roundings."""
+    """erf of a up to 1. The polynomial is small beside a, and so are its roundings.
+
+    Eight times as large, its product with the least normal numbers is no subnormal one, which a
+    device may flush.
+    """
     small = F.minimum(a, 1.0)
-    return F.add(small, F.mul(small, polynomial(F, F.mul(small, small), _BELOW_1)))
+    large = F.mul(small, 8.0)
+    sum = F.add(large, F.mul(large, polynomial(F, F.mul(small, small), _BELOW_1)))
+    return F.mul(sum, 0.125)
 
 
 def erf(F: Any, x: Any) -> Any:
