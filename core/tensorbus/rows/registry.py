@@ -23,6 +23,7 @@ DOMAINS = {
     "any": (BOOL, COMPLEX),
     "number": (INTEGER, COMPLEX),
     "integral": (BOOL, INTEGER),
+    "integer": (INTEGER, INTEGER),
     "float": (FLOAT, COMPLEX),
     "complex": (COMPLEX, COMPLEX),
     "rounding": (INTEGER, FLOAT),

@@ -161,9 +161,9 @@ binary("bitwise_or", doc="``input | other``",
        commutes=True, numbers=EITHER, operator="or", domain="integral")
 binary("bitwise_xor", doc="``input ^ other``",
        commutes=True, numbers=EITHER, operator="xor", domain="integral")
-binary("lshift", doc="``input << other``", numbers=EITHER, operator="lshift", domain="number",
+binary("lshift", doc="``input << other``", numbers=EITHER, operator="lshift", domain="integer",
        aliases=("bitwise_left_shift",))
-binary("rshift", doc="``input >> other``", numbers=EITHER, operator="rshift", domain="number",
+binary("rshift", doc="``input >> other``", numbers=EITHER, operator="rshift", domain="integer",
        aliases=("bitwise_right_shift",))
 
 # -- signs and rounding ----------------------------------------------------------------------
