@@ -26,13 +26,16 @@ SPACES = (
     "optim.lr_scheduler",
     "autograd",
     "autograd.graph",
+    "autograd.functional",
     "linalg",
+    "special",
     "utils.data",
     "distributed",
     "accelerator",
     "cuda",
     "random",
     "serialization",
+    "testing",
 )
 OWN = {"torch": ("set_fallback", "get_fallback", "fallback_counts")}
 """Names that PyTorch does not have."""

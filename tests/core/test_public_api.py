@@ -39,6 +39,7 @@ MODULES = (
     "tensorbus.optim.lr_scheduler",
     "tensorbus.plugin",
     "tensorbus.serialization",
+    "tensorbus.special",
     "tensorbus.testing",
     "tensorbus.utils.data",
 )

@@ -20,6 +20,8 @@ FUNCTIONS: dict[str, Any] = {
     "erf": special.erf,
     "erfc": special.erfc,
     "exp": np.exp,
+    "i0": special.i0,
+    "i1": special.i1,
     "log": np.log,
     "log1p": np.log1p,
     "log2": np.log2,
@@ -27,6 +29,8 @@ FUNCTIONS: dict[str, Any] = {
     "max": np.maximum,
     "maximum": np.maximum,
     "minimum": np.minimum,
+    "modified_bessel_k0": special.k0,
+    "modified_bessel_k1": special.k1,
     "pi": np.pi,
     "sigmoid": special.expit,
     "sin": np.sin,
@@ -38,7 +42,7 @@ PARTIAL = {
     *"arange picked_along integers hardshrink prelu_kernel leaky_relu elu softplus".split(),
     *"threshold nll_rows nll_rows_backward cross_entropy_rows cross_entropy_mean smooth_l1".split(),
     *"relu_backward div_floor div_trunc vector_norm std logsumexp normalize bitwise_not".split(),
-    *"atan2 bitwise_and bitwise_or bitwise_xor lshift rshift eq ne lt le gt ge".split(),
+    *"atan2 bitwise_and bitwise_or bitwise_xor lshift rshift eq ne lt le gt ge zeta".split(),
 }
 """Rows whose sentence has a formula for some elements, for other dtypes or of another notation."""
 

@@ -210,6 +210,15 @@ def no_derivative(name: str) -> dict[str, Any]:
     return {"x": refuse, "y": refuse}
 
 
+def underivable(function: str) -> Callable[..., Any]:
+    """A rule that refuses the gradient of one operand, where PyTorch has that of others only."""
+
+    def refuse(F: Any, g: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{function}' is not implemented.")
+
+    return refuse
+
+
 _FIELDS = {f.name for f in dataclasses.fields(Row) if f.init and f.name != "rules"}
 
 

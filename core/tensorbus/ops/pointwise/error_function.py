@@ -46,22 +46,22 @@ _FAR = (
 )  # fmt: skip
 
 
-def _ratio(F: Any, x: Any, table: Any) -> Any:
+def ratio(F: Any, x: Any, table: Any) -> Any:
     return F.div(polynomial(F, x, table[0]), polynomial(F, x, table[1]))
 
 
 def near(F: Any, a: Any) -> Any:
     """erf of a up to 0.46875."""
     small = F.minimum(a, 0.46875)
-    return F.mul(small, _ratio(F, F.mul(small, small), _NEAR))
+    return F.mul(small, ratio(F, F.mul(small, small), _NEAR))
 
 
 def scaled_beyond(F: Any, a: Any) -> Any:
     """``exp(a * a) * erfc(a)`` from 0.46875 on."""
-    middle = _ratio(F, F.minimum(F.maximum(a, 0.46875), 4.0), _MIDDLE)
+    middle = ratio(F, F.minimum(F.maximum(a, 0.46875), 4.0), _MIDDLE)
     large = F.maximum(a, 4.0)
     inverse = F.reciprocal(F.mul(large, large))
-    tail = F.sub(F.number(1.0 / ROOT_PI), F.mul(inverse, _ratio(F, inverse, _FAR)))
+    tail = F.sub(F.number(1.0 / ROOT_PI), F.mul(inverse, ratio(F, inverse, _FAR)))
     return F.where(F.lt(a, 4.0), middle, F.div(tail, large))
 
 

@@ -90,7 +90,7 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
 
 
 @functools.cache
-def _series_at_2() -> tuple[float, ...]:
+def series_at_2() -> tuple[float, ...]:
     """Taylor's coefficients of ``lgamma(2 + t)``, the highest first: zeta(k) - 1 in all but one."""
 
     def above_1(k: int) -> float:
@@ -120,7 +120,7 @@ def _lgamma(F: Any, x: Any) -> Any:
         v = F.where(above, less, v)
     from_1 = F.sub(v, 1.0)
     first = F.lt(v, 1.5)
-    value = polynomial(F, F.where(first, from_1, F.sub(v, 2.0)), _series_at_2())
+    value = polynomial(F, F.where(first, from_1, F.sub(v, 2.0)), series_at_2())
     value = F.where(first, F.sub(value, F.log1p(from_1)), F.add(value, F.log(product)))
     z = F.maximum(y, 10.0)
     inverse = F.reciprocal(z)
