@@ -154,6 +154,22 @@ def _incomplete(name: str, reference: Any) -> Op:
     )
 
 
+def _first_operand(name: str, function: str) -> Op:
+    """What may be recorded, but not differentiated: the gradient of the first operand."""
+
+    def call(x: Any, y: Any) -> Any:
+        import tensorbus
+
+        found: Any = tensorbus
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found(x.requires_grad_(), y).sum().backward()
+
+    text = f"the derivative for '{function}' is not implemented\\."
+    errors = [E("backward", NotImplementedError, text, T(3, of="positive"), T(3, of="positive"))]
+    return Op(f"{name}-derivative", np.equal, [], errors=errors, call=call, family="special")
+
+
 OPS = [
     _wave("bessel_j0", scipy.special.j0),
     _wave("bessel_j1", scipy.special.j1),
@@ -204,4 +220,7 @@ OPS = [
     ),
     _incomplete("igamma", scipy.special.gammainc),
     _incomplete("igammac", scipy.special.gammaincc),
+    _first_operand("special.zeta", "zeta"),
+    _first_operand("igamma", "igamma: input"),
+    _first_operand("igammac", "igammac: input"),
 ]
