@@ -33,9 +33,11 @@ unary("i1e", doc="``exp(-abs(input)) * i1(input)``", domain="ordered float", spe
       node_name="SpecialI1EBackward0",
       composite=lambda F, x: widened(F, x, _first_kind, 1, True),
       x=lambda F, g, x, out: F.mul(g, _slope(F, x, F.i0e(x), out, True)))
-unary("modified_bessel_i0", doc="``i0(input)``, but without a gradient", domain="ordered float", special=True,
+unary("modified_bessel_i0", doc="``i0(input)``, but without a gradient",
+      domain="ordered float", special=True,
       composite=lambda F, x: F.i0(x))
-unary("modified_bessel_i1", doc="``i1(input)``, but without a gradient", domain="ordered float", special=True,
+unary("modified_bessel_i1", doc="``i1(input)``, but without a gradient",
+      domain="ordered float", special=True,
       composite=lambda F, x: F.i1(x))
 unary("modified_bessel_k0", doc=f"{_OF_SECOND_KIND} 0: NaN below 0",
       domain="ordered float", special=True,
