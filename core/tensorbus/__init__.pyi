@@ -517,6 +517,12 @@ def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along the columns: dimension 1, or 0 for vectors."""
 def hypot(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``sqrt(input**2 + other**2)`` without overflow; the operands broadcast."""
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The modified Bessel function of the first kind of order 0, element by element; *out* receives the result where given."""
+def igamma(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The regularized lower incomplete gamma function; the operands broadcast."""
+def igammac(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The regularized upper incomplete gamma function; the operands broadcast."""
 def imag(input: Tensor) -> Tensor:
     """The imaginary parts, sharing memory; RuntimeError for a real dtype."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:

@@ -586,6 +586,18 @@ class Tensor:
         """``sqrt(input**2 + other**2)`` without overflow; the operands broadcast."""
     def hypot_(self, other: _Operand) -> Self:
         """In-place version of ``hypot``."""
+    def i0(self) -> Tensor:
+        """The modified Bessel function of the first kind of order 0, element by element; *out* receives the result where given."""
+    def i0_(self) -> Self:
+        """In-place version of ``i0``."""
+    def igamma(self, other: _Operand) -> Tensor:
+        """The regularized lower incomplete gamma function; the operands broadcast."""
+    def igamma_(self, other: _Operand) -> Self:
+        """In-place version of ``igamma``."""
+    def igammac(self, other: _Operand) -> Tensor:
+        """The regularized upper incomplete gamma function; the operands broadcast."""
+    def igammac_(self, other: _Operand) -> Self:
+        """In-place version of ``igammac``."""
     @property
     def imag(self) -> Tensor:
         """The imaginary parts, sharing memory; RuntimeError for a real dtype."""
