@@ -229,7 +229,7 @@ def test_numbers_broadcasting_out_and_empties(generated, name):
     assert generated("add", x[:0], x[:1]).shape == (0, 6)
     point = np.array(4).astype(name)
     assert generated("add", point, point) == point + point
-    with pytest.raises(ValueError, match=r"\(5, 6\) and \(5,\) do not broadcast: sizes 6 and 5"):
+    with pytest.raises(RuntimeError, match=r"size of tensor a \(6\) must match .* b \(5\)"):
         generated("add", x, x[:, 0])
 
 

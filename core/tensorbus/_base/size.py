@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tensorbus._base.errors import OutOfMemoryError
+from tensorbus._base.errors import OutOfMemoryError, broadcast_error
 
 
 class Size(tuple[int, ...]):
@@ -95,6 +95,31 @@ def check_storage(shape: tuple[int, ...]) -> tuple[int, ...]:
     if math.prod(shape) >= _STORED:
         raise OutOfMemoryError(f"Storage size calculation overflowed with sizes={list(shape)}")
     return shape
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> Size:
+    """The shape that operands of an op broadcast to; RuntimeError where there is none."""
+    result: tuple[int, ...] = ()
+    for shape in shapes:
+        if shape == result:
+            continue
+        rank = max(len(result), len(shape))
+        a = (1,) * (rank - len(result)) + tuple(result)
+        b = (1,) * (rank - len(shape)) + tuple(shape)
+        for dim in reversed(range(rank)):
+            if a[dim] != b[dim] and a[dim] != 1 and b[dim] != 1:
+                raise broadcast_error(a[dim], b[dim], dim)
+        result = tuple(n if m == 1 else m for n, m in zip(a, b, strict=True))
+    return Size(result)
+
+
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides, in elements."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
 
 
 class _Sizes(dict[tuple[int, ...], Size]):

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from tensorbus.plugin import shape_rules
 from tensorbus.plugin.backend import IndexFault
-from tensorbus.rows import result_shapes
 from tensorbus.rows.registry import Row
 
 Entry = Callable[..., Any]
@@ -62,7 +62,7 @@ def _around(shape: Shape, dim: int) -> Shape:
 
 
 def _pointwise(f: _Folds, kernel: Entry, *operands: Any) -> Any:
-    shape = result_shapes.broadcast(*operands)
+    shape = shape_rules.broadcast(*operands)
     flat = [
         _as(k, k.expand(x, shape), (math.prod(shape),)) if hasattr(x, "shape") else x
         for k, x in zip(f.operands, operands, strict=True)
@@ -90,7 +90,7 @@ def _along(f: _Folds, kernel: Entry, x: Any, dim: int, *more: Any) -> Any:
 
 
 def _product(f: _Folds, kernel: Entry, a: Any, b: Any, *more: Any) -> Any:
-    *batch, m, n = result_shapes.product(a, b)
+    *batch, m, n = shape_rules.product(a, b)
     factors = []
     for x in (a, b):
         last = tuple(x.shape[-2:])
@@ -100,7 +100,7 @@ def _product(f: _Folds, kernel: Entry, a: Any, b: Any, *more: Any) -> Any:
 
 
 def _taken(f: _Folds, kernel: Entry, x: Any, dim: int, i: Any, *more: Any) -> Any:
-    shape = result_shapes.taken(x, dim, i)
+    shape = shape_rules.taken(x, dim, i)
     folded = _as(f.kind, x, _around(tuple(x.shape), dim))
     return f.unfold(_named(dim, kernel, folded, 1, i, *more), shape)
 
@@ -132,10 +132,10 @@ def _named(dim: int, kernel: Entry, *operands: Any) -> Any:
 
 
 _FOLDS: dict[Any, Callable[..., Any]] = {
-    result_shapes.broadcast: _pointwise,
-    result_shapes.reduced: _reduction,
-    result_shapes.same: _along,
-    result_shapes.product: _product,
-    result_shapes.taken: _taken,
-    result_shapes.of_index: _gathered,
+    shape_rules.broadcast: _pointwise,
+    shape_rules.reduced: _reduction,
+    shape_rules.same: _along,
+    shape_rules.product: _product,
+    shape_rules.taken: _taken,
+    shape_rules.of_index: _gathered,
 }

@@ -15,9 +15,10 @@ from tensorbus._base.dtypes import BOOL, FLOAT, INTEGER
 from tensorbus._dispatch.fallback import fallback
 from tensorbus._dispatch.kinds import Kind
 from tensorbus._dispatch.suit_kernels import suit_dtype, suit_group, suit_numbers, suit_traits
+from tensorbus.plugin import shape_rules
 from tensorbus.plugin.groups import KERNEL_GROUPS
 from tensorbus.plugin.primitives import PRIMITIVES
-from tensorbus.rows import raw_views, result_shapes
+from tensorbus.rows import raw_views
 from tensorbus.rows.registry import DOMAINS, ROWS, Row
 
 Entry = Callable[..., Any]
@@ -73,7 +74,7 @@ def _guarded(kind: Kind, row: Row, entry: Entry) -> Entry:
                 return entry(kind.as_array(x), *params)
 
         return view
-    if row.shape is result_shapes.reduced:
+    if row.shape is shape_rules.reduced:
         target = row.result_kind(kind)
 
         def reduction(*args: Any, **out: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tensorbus._base.dtypes import BOOL
 from tensorbus._base.size import MAX_RANK
-from tensorbus.rows import result_shapes
+from tensorbus.plugin import shape_rules
 from tensorbus.rows.registry import Row
 
 Entry = Callable[..., Any]
@@ -31,9 +31,9 @@ def suit_traits(kind: Any, row: Row, kernel: Entry) -> Entry:
         not traits.takes_empty or (truths_alone and kind.dtype.category == BOOL)
     ):
         kernel = _nonempty(kind, row, kernel)
-    if not traits.broadcasts and row.shape is result_shapes.broadcast:
+    if not traits.broadcasts and row.shape is shape_rules.broadcast:
         kernel = _broadcasting(kind, row, kernel)
-    if not traits.broadcasts and row.shape is result_shapes.product:
+    if not traits.broadcasts and row.shape is shape_rules.product:
         kernel = _equal_batches(kind, kernel)
     return kernel
 
@@ -102,7 +102,7 @@ def _broadcasting(kind: Any, row: Row, kernel: Entry) -> Entry:
     def entry(*operands: Any, out: Any = None) -> Any:
         arrays = [x for x in operands if _is_array(x)]
         if any(x.shape != arrays[0].shape for x in arrays):
-            shape = result_shapes.broadcast(*arrays)
+            shape = shape_rules.broadcast(*arrays)
             operands = tuple(
                 k.expand(x, shape) if _is_array(x) and tuple(x.shape) != shape else x
                 for k, x in zip(kinds, operands, strict=False)
@@ -116,7 +116,7 @@ def _equal_batches(kind: Any, kernel: Entry) -> Entry:
     def entry(a: Any, b: Any, *dtype: Any) -> Any:
         left, right = tuple(a.shape[:-2]), tuple(b.shape[:-2])
         if left != right:
-            batch = result_shapes.product(a, b)[:-2]
+            batch = shape_rules.product(a, b)[:-2]
             a = a if left == batch else kind.expand(a, (*batch, *a.shape[-2:]))
             b = b if right == batch else kind.expand(b, (*batch, *b.shape[-2:]))
         return kernel(a, b, *dtype)

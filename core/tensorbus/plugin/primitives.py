@@ -7,7 +7,11 @@ what they need to know of a primitive from here; the page says in words what eac
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
+
+from tensorbus.plugin import shape_rules
+from tensorbus.plugin.shape_rules import Shape
 
 FAMILIES = ("pointwise", "reduction", "scan", "contraction", "index", "order", "creation")
 
@@ -46,6 +50,11 @@ class Primitive(NamedTuple):
     """Whether integers have any value where the second operand is 0."""
 
     @property
+    def shape(self) -> Callable[..., Shape]:
+        """The shape of the result, from what the primitive is called with but ``out``."""
+        return _SHAPES.get(self.name) or _SHAPES[self.family]
+
+    @property
     def operands(self) -> dict[str, str]:
         """The arrays among its arguments in order, with the dtype of each: see ``result``."""
         names = re.findall(r"\w+", self.signature)
@@ -57,6 +66,21 @@ class Primitive(NamedTuple):
         """Whether it writes into its first operand, and returns that."""
         return self.signature.startswith("(out,")
 
+
+_SHAPES: dict[str, Callable[..., Shape]] = {
+    "pointwise": shape_rules.broadcast,
+    "reduction": shape_rules.reduced,
+    "scan": shape_rules.same,
+    "contraction": shape_rules.product,
+    "order": shape_rules.same,
+    "take": shape_rules.taken,
+    "gather": shape_rules.of_index,
+    "put": shape_rules.same,
+    "scatter": shape_rules.same,
+    "arange": shape_rules.counted,
+    "random_bits": shape_rules.counted_last,
+}
+"""The shape rule of each family, and of the primitives of the other families."""
 
 _UNARY, _BINARY = "(x, out=None)", "(x, y, out=None)"
 _ALL, _NUMBER, _ORDERED = "bool int float complex", "int float", "bool int float"

@@ -9,41 +9,15 @@ import functools
 import math
 from typing import Any
 
-from tensorbus._base.errors import broadcast_error
 from tensorbus._base.formats import (
     channels_last,
     channels_last_3d,
     channels_last_rank,
     contiguous_format,
 )
-from tensorbus._base.size import Size
+from tensorbus._base.size import broadcast_shapes, contiguous_strides
 
 Shape = tuple[int, ...]
-
-
-def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Row-major strides, in elements."""
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
-
-
-def broadcast_shapes(*shapes: Shape) -> Size:
-    """The shape that operands of an op broadcast to; RuntimeError where there is none."""
-    result: Shape = ()
-    for shape in shapes:
-        if shape == result:
-            continue
-        rank = max(len(result), len(shape))
-        a = (1,) * (rank - len(result)) + tuple(result)
-        b = (1,) * (rank - len(shape)) + tuple(shape)
-        for dim in reversed(range(rank)):
-            if a[dim] != b[dim] and a[dim] != 1 and b[dim] != 1:
-                raise broadcast_error(a[dim], b[dim], dim)
-        result = tuple(n if m == 1 else m for n, m in zip(a, b, strict=True))
-    return Size(result)
 
 
 @functools.lru_cache(maxsize=4096)

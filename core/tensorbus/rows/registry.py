@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tensorbus._base.dtypes import BOOL, COMPLEX, FLOAT, INTEGER
-from tensorbus.rows import result_shapes
+from tensorbus.plugin import shape_rules
+from tensorbus.plugin.primitives import PRIMITIVE_TABLE
 
 ROWS: dict[str, Row] = {}
 
@@ -94,8 +95,6 @@ class Row:
     """Whether a ``general`` op is pointwise all the same: its result has its operands' layout."""
     check: Callable[..., None] | None = None
     """What to call with operands of different kinds, or outside the domain: it may refuse them."""
-    shape: Callable[..., tuple[int, ...]] | None = None
-    """The shape rule of a primitive, one of ``result_shapes``; pointwise ones broadcast."""
     identities: tuple[Any, Any] = (0, 0)
     """What a primitive makes of no elements, of numbers and of truth values; None: an error."""
     kernel: str | None = ""
@@ -135,6 +134,8 @@ class Row:
     sequences: tuple[str, ...] = field(init=False)
     outputs: dict[str, str] = field(init=False)
     """The dtype of each of several results; empty where there is one."""
+    shape: Callable[..., tuple[int, ...]] | None = field(init=False)
+    """The shape rule: of a primitive that of its table, of what is pointwise broadcasting."""
 
     def __post_init__(self) -> None:
         parts = self._parts()
@@ -151,10 +152,11 @@ class Row:
         taken = RESERVED.intersection((*self.arguments, *self.outputs))
         if taken and self.rules:
             raise ValueError(f"row {self.name}: {sorted(taken)} are names of the generated text")
-        if self.form in ("unary", "binary") and self.shape is None:
-            self.shape = result_shapes.broadcast
         if self.kernel == "":
             self.kernel = self.name
+        primitive = PRIMITIVE_TABLE.get(self.kernel or "")
+        pointwise = shape_rules.broadcast if self.form in ("unary", "binary") else None
+        self.shape = primitive.shape if primitive else pointwise
         if not self.node_name:
             # A letter behind a digit is a capital too: Log1PBackward0.
             name = "".join(p.capitalize() for p in self.name.split("_"))

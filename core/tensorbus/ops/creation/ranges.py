@@ -17,13 +17,12 @@ from tensorbus.op_engine.argument_values import as_number
 from tensorbus.op_engine.arguments import whole_number
 from tensorbus.op_engine.options import Options, factory
 from tensorbus.op_engine.scalars import fitted
-from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.registry import row
 
 # fmt: off
 row("arange", "n, start, step",
     doc="A vector of the *n* numbers ``start + i * step``.",
-    takes_dtype=True, shape=shapes.counted)
+    takes_dtype=True)
 # fmt: on
 
 

@@ -23,14 +23,13 @@ from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import converted, fitted, scalar_name_of
 from tensorbus.ops.indexing.index_tensors import Indexed, assign_at, true_indices, unravel
-from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import row
 
 # fmt: off
 row("where", "c:bool, x:T, y:T",
     doc="*x* where *c* is true, else *y*; the operands broadcast.",
-    keeps_order=True, shape=shapes.broadcast,
+    keeps_order=True,
     x=lambda F, g, c, x_shape: F.sum_to(F.where(c, g, F.number(0)), tuple(x_shape)),
     y=lambda F, g, c, y_shape: F.sum_to(F.where(c, F.number(0), g), tuple(y_shape)))
 # fmt: on
@@ -181,7 +180,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     x = input.expand(shape)
     mask = _on(mask, input).expand(shape)
     count = core("cumsum")(mask.reshape(-1).to(dtypes.int64), 0)
-    needed = int(count[-1].item()) if shape.numel() else 0
+    needed = int(count[-1].item()) if shape.numel() and count._k.has_values else 0
     if needed > source._s.numel():
         raise RuntimeError(
             f"Number of elements of source < number of ones in mask: {source._s.numel()} < {needed}"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.registry import row
 
 # fmt: off
 row("take", "x:T, dim, i:int64, wrap",
     doc="The slices of *x* along *dim* that the vector *i* selects; with *wrap* -1 is the last.",
-    shape=shapes.taken,
     x=lambda F, g, x_shape, dim, i, wrap: F.index_add_zeros(g, tuple(x_shape), dim, i, wrap))
 row("picked_along", "x:T, dim, i:int64",
     doc="``take(x, dim, i, False)``, as the reductions that pick an element along *dim* use it.",
@@ -19,16 +17,15 @@ row("picked_along", "x:T, dim, i:int64",
     x=lambda F, g, x_shape, dim, i: F.index_add_zeros(g, tuple(x_shape), dim, i, False))
 row("gather", "x:T, dim, i:int64",
     doc="One element of *x* along *dim* for each element of *i*, in the shape of *i*.",
-    shape=shapes.of_index,
     x=lambda F, g, x_shape, dim, i: F.scatter_add_zeros(g, tuple(x_shape), dim, i))
 row("put", "x:T, dim, i:int64, src:T, op, wrap",
     doc="Writes the slices of *src* to those that the vector *i* selects in *x* along *dim*, "
         "joined by *op*.",
-    writes=True, shape=shapes.same)
+    writes=True)
 row("scatter", "x:T, dim, i:int64, src:T, op",
     doc="Writes the elements of *src* to those that *i* selects in *x* along *dim*, joined by "
         "*op*.",
-    writes=True, shape=shapes.same)
+    writes=True)
 row("index_add_zeros", "g:T, shape, dim, i:int64, wrap",
     doc="The derivative of ``take``: zeros of *shape*, with the slices of *g* added where *i* "
         "selects.",

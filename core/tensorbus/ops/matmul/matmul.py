@@ -18,7 +18,6 @@ from tensorbus.op_engine.older_forms import older_form
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import Lazy, public
 from tensorbus.op_engine.scalars import fitted, widened
-from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import row
 
@@ -27,7 +26,6 @@ row("matmul", "x:T, y:T",
     doc="The matrix product of *x* and *y* over their last two dimensions; those before "
         "broadcast.",
     node_name="MmBackward0", domain="number", takes_dtype=True, holomorphic=True,
-    shape=shapes.product,
     x=lambda F, g, y, x_shape: _matmul_x(F, g, y, x_shape),
     y=lambda F, g, x, y_shape: _matmul_y(F, g, x, y_shape))
 # fmt: on

@@ -7,18 +7,17 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus.op_engine.dims import kept
-from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.registry import row
 
 # fmt: off
 row("sum", "x:T, dims",
     doc="The sum of *x* over *dims*.",
-    takes_dtype=True, shape=shapes.reduced,
+    takes_dtype=True,
     x=lambda F, g, x_shape, dims: _spread(F, g, x_shape, dims))
 # Without a copy in int64, eight times as large.
 row("sum_long", "x:T, dims",
     doc="The sum of *x* over *dims*, counted in int64.",
-    result="int64", kernel="sum", takes_dtype=True, shape=shapes.reduced)
+    result="int64", kernel="sum", takes_dtype=True)
 row("mean", "x:T, dims",
     doc="The mean of *x* over *dims*.",
     composite=lambda F, x, dims: _wider(_mean, F, x, dims),
@@ -26,15 +25,15 @@ row("mean", "x:T, dims",
         _spread(F, F.div(g, float(_count(x_shape, dims))), x_shape, dims))
 row("prod", "x:T, dims",
     doc="The product of *x* over *dims*.",
-    takes_dtype=True, shape=shapes.reduced, identities=(1, 1), holomorphic=True,
+    takes_dtype=True, identities=(1, 1), holomorphic=True,
     x=lambda F, g, x, dims: _prod_backward(F, g, x, dims))
 row("amax", "x:T, dims",
     doc="The largest element of *x* over *dims*, NaN where any is.",
-    shape=shapes.reduced, identities=(None, 0),
+    identities=(None, 0),
     x=lambda F, g, x, out, dims: _extreme_backward(F, g, x, out, dims))
 row("amin", "x:T, dims",
     doc="The smallest element of *x* over *dims*, NaN where any is.",
-    shape=shapes.reduced, identities=(None, 1),
+    identities=(None, 1),
     x=lambda F, g, x, out, dims: _extreme_backward(F, g, x, out, dims))
 for _op, _word in (("max", "largest"), ("min", "smallest")):
     row(f"{_op}_of_all", "x:T, dims",
@@ -50,10 +49,10 @@ row("valued", "x:T, value:T, skips_nan",
     x=lambda F, g, x, out, skips_nan: _shared(F, g, x, out, skips_nan))
 row("argmax", "x:T, dim",
     doc="The index of the largest element of *x* along *dim*, the first among equals.",
-    result="int64", shape=shapes.reduced, identities=(None, None))
+    result="int64", identities=(None, None))
 row("argmin", "x:T, dim",
     doc="The index of the smallest element of *x* along *dim*, the first among equals.",
-    result="int64", shape=shapes.reduced, identities=(None, None))
+    result="int64", identities=(None, None))
 row("any", "x:T, dims",
     doc="Whether any element of *x* over *dims* is not zero.",
     result="bool", composite=lambda F, x, dims: F.bool.amax(F.ne(x, 0), dims))
@@ -62,18 +61,16 @@ row("all", "x:T, dims",
     result="bool", composite=lambda F, x, dims: F.bool.amin(F.ne(x, 0), dims))
 row("cumsum", "x:T, dim",
     doc="The sums of the elements of *x* along *dim* up to each one.",
-    takes_dtype=True, shape=shapes.same,
+    takes_dtype=True,
     x=lambda F, g, dim: F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)))
 row("cumprod", "x:T, dim",
     doc="The products of the elements of *x* along *dim* up to each one.",
-    takes_dtype=True, shape=shapes.same, holomorphic=True,
+    takes_dtype=True, holomorphic=True,
     x=lambda F, g, x, dim: _cumprod_backward(F, g, x, dim))
 row("cummax", "x:T, dim",
-    doc="The largest of the elements of *x* along *dim* up to each one.",
-    shape=shapes.same)
+    doc="The largest of the elements of *x* along *dim* up to each one.")
 row("cummin", "x:T, dim",
-    doc="The smallest of the elements of *x* along *dim* up to each one.",
-    shape=shapes.same)
+    doc="The smallest of the elements of *x* along *dim* up to each one.")
 row("var", "x:T, dims, correction",
     domain="ordered float",
     doc="The variance of *x* over *dims*, whose divisor is the number of elements less "

@@ -18,13 +18,12 @@ from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.reduce.named_results import result_type_of
 from tensorbus.ops.reduce.reductions import no_complex
-from tensorbus.rows import result_shapes as shapes
 from tensorbus.rows.registry import row
 
 # fmt: off
 row("argsort", "x:T, dim",
     doc="The indices that sort *x* along *dim*, ascending and stable, NaN last.",
-    result="int64", shape=shapes.same)
+    result="int64")
 # fmt: on
 
 Shape = tuple[int, ...]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorbus._base.dtypes import float32, int64
+from tensorbus._base.size import broadcast_shapes
 from tensorbus.plugin.backend import DType
 from tensorbus.plugin.immutable_arrays.boxes import Box, Storage, places, row_major
 from tensorbus.plugin.primitives import REDUCTIONS, SCANS
@@ -33,7 +34,7 @@ def pointwise(
 ) -> Box:
     """Arrays of one length, and numbers as arrays of one element."""
     shapes = {x.shape for x in operands}
-    shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
+    shape = shapes.pop() if len(shapes) == 1 else tuple(broadcast_shapes(*shapes))
     flats = [b.read(x.expanded(shape) if x.shape else x) for x in operands]
     with np.errstate(all="ignore"):
         return into(b, out, function(*flats), shape)
@@ -148,7 +149,7 @@ def matmul(
     b: ImmutableRuntime, op: str, function: Function, x: Box, y: Box, dtype: DType, out: Any = None
 ) -> Box:
     """Products of matrices, the last two dimensions; padding adds products of zeros."""
-    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    batch = tuple(broadcast_shapes(x.shape[:-2], y.shape[:-2]))
     blocks = []
     for operand in (loaded(b, x, dtype), loaded(b, y, dtype)):
         operand = operand.expanded((*batch, *operand.shape[-2:]))

@@ -7,23 +7,6 @@ from collections.abc import Sequence
 Strides = tuple[int, ...]
 
 
-def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that all *shapes* broadcast to; ValueError where they do not."""
-    rank = max(map(len, shapes))
-    result = [1] * rank
-    for shape in shapes:
-        for d, n in enumerate(shape, rank - len(shape)):
-            if n != 1:
-                if result[d] not in (1, n):
-                    listed = " and ".join(str(tuple(s)) for s in shapes)
-                    raise ValueError(
-                        f"shapes {listed} do not broadcast: sizes {result[d]} and {n} in "
-                        f"dimension {d} differ and neither is 1"
-                    )
-                result[d] = n
-    return tuple(result)
-
-
 def expand_strides(shape: tuple[int, ...], strides: Strides, to: tuple[int, ...]) -> Strides:
     """The strides of an array of *shape* seen with shape *to*."""
     missing = len(to) - len(shape)

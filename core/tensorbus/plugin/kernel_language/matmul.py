@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import BOOL, FLOAT, dtype
+from tensorbus._base.size import broadcast_shapes
 from tensorbus.plugin.kernel_language.array import StridedArray
 from tensorbus.plugin.kernel_language.device import Device
-from tensorbus.plugin.kernel_language.layout import broadcast_shapes, expand_strides
+from tensorbus.plugin.kernel_language.layout import expand_strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
 from tensorbus.plugin.kernel_language.move import as_halves, fill
 from tensorbus.plugin.kernel_language.types import cast, compute_type, load, store, unsigned
@@ -32,7 +33,7 @@ def matmul_kernel(device: Device, source: dtype) -> Callable[..., StridedArray]:
         (m, k), n = a.shape[-2:], b.shape[-1]
         batch = a.shape[:-2]
         if batch != b.shape[:-2]:
-            batch = broadcast_shapes(batch, b.shape[:-2])
+            batch = tuple(broadcast_shapes(batch, b.shape[:-2]))
         if out is None:
             out = device.new((*batch, m, n), target)
         if 0 in out.shape:

@@ -7,9 +7,10 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype
+from tensorbus._base.size import broadcast_shapes
 from tensorbus.plugin.kernel_language.array import Storage, StridedArray, row_major
 from tensorbus.plugin.kernel_language.device import Device, Launch
-from tensorbus.plugin.kernel_language.layout import broadcast_shapes, expand_strides
+from tensorbus.plugin.kernel_language.layout import expand_strides
 from tensorbus.plugin.kernel_language.loops import PLANS_KEPT, LoopNest, Operand, Plan
 from tensorbus.plugin.kernel_language.move import fill
 from tensorbus.plugin.kernel_language.scalars import TO_BOOL, UNARY, expression
@@ -101,7 +102,7 @@ class Expression:
         """The result's shape, and the launch unless the result is empty."""
         arrays = tuple(isinstance(v, StridedArray) for v in values)
         operands = [v for v in values if isinstance(v, StridedArray)]
-        shape = broadcast_shapes(*(v.shape for v in operands)) if operands else ()
+        shape = tuple(broadcast_shapes(*(v.shape for v in operands)))
         if 0 in shape:
             return shape, None
         first = row_major(shape)[0] if out is None else out.strides
