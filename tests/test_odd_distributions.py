@@ -107,7 +107,7 @@ def test_the_variable_names_all_plugins_of_a_distribution(install, monkeypatch):
     entries = {BACKENDS: {"npu": "m"}, OVERLAYS: {"fast": "m"}, COMMS: {"wire": "m"}}
     install("acme-npu", entries)
     monkeypatch.setenv("TENSORBUS_PLUGINS", "cpu, distribution:acme-npu")
-    assert discovery.backend_names() == ["cpu", "npu"]
+    assert discovery.backend_names() == ["cpu", "meta", "npu"]
     assert discovery.overlay_names() == ["fast"] and discovery.comm_names() == ["wire"]
 
 

@@ -17,7 +17,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.public_place import show_in
 from tensorbus._device.device import device as Device
-from tensorbus._dispatch.kinds import kind_of
+from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import from_array
 
 _MASK = 2**64 - 1
@@ -115,6 +115,16 @@ def _generator(device: str, seed: int, offset: int) -> Generator:
 show_in("tensorbus", [("Generator", Generator)])
 
 default_generator = Generator()
+
+
+def taken(kind: Kind, generator: Generator | None, words: int) -> tuple[tuple[int, int], int]:
+    """(key, offset) for the next *words* words that a draw on a device takes from a stream.
+
+    Where nothing has values nothing is drawn: what follows finds the stream as it was.
+    """
+    if not kind.has_values:
+        return (0, 0), 0
+    return (generator or default_generator).take(words)
 
 
 def manual_seed(seed: int) -> Generator:

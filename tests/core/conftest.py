@@ -87,7 +87,7 @@ def accelerator() -> str:
     for name in discovery.backend_names():
         try:
             if (
-                name not in ("cpu", "null", "strict")
+                name not in ("cpu", "meta", "null", "strict")
                 and not name[-1].isdigit()
                 and discovery.backend(name).device_count()
             ):

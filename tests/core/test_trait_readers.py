@@ -93,8 +93,8 @@ PROGRAMS: dict[str, tuple[Any, Any, Callable[[str], Any]]] = {
 }  # fmt: skip
 """The two settings of each trait, and a program that it matters to."""
 
-ELSEWHERE = {"survives_fork"}
-"""Set either way in a process of its own: ``test_fork.py``."""
+ELSEWHERE = {"survives_fork", "has_values"}
+"""Set either way in a process of its own, ``test_fork.py``; without results: ``test_meta.py``."""
 
 
 def test_every_trait_has_a_reader() -> None:

@@ -26,13 +26,14 @@ def set_default_device(device: Any) -> None:
 
 
 def accelerator_type() -> str | None:
-    """The type that is meant where none is named: the default device's, unless that is the CPU.
+    """The type that is meant where none is named: the default device's, if that computes beside
+    the CPU.
 
     Else the first type of which a device can be used here that is an accelerator by its backend's
     word: cuda before the others, since programs count on that.
     """
     type = get_default_device().type
-    if type != "cpu":
+    if type != "cpu" and discovery.backend(type).traits.has_values:
         return type
     names = sorted(discovery.backend_names(), key=lambda name: (name != "cuda", name))
     return next((name for name in names if name != "cpu" and _accelerates(name)), None)

@@ -43,6 +43,7 @@ class Kind:
         self.backend = backend
         self.index: int = device.index or 0
         self.scalar_results = backend.traits.scalar_results
+        self.has_values = backend.traits.has_values
         self.is_float = dtype.is_floating_point
         self.is_complex = dtype.is_complex
         self.differentiable = dtype.category >= dtypes.FLOAT
@@ -278,11 +279,14 @@ def kind_of(device: Device, dtype: dtypes.dtype) -> Kind:
 
 
 def canonical(device: Device) -> Device:
-    """The device with its index: the current one where none is named. There is one CPU."""
+    """The device with its index: the current one where none is named. The CPU has no index, nor
+    has a device without values."""
     if device.type == "cpu":
         if device.index:
             raise RuntimeError(f"invalid device {device}: there is one CPU, named 'cpu'")
         return Device("cpu")
+    if not discovery.backend(device.type).traits.has_values:
+        return Device(device.type)
     if device.index is None:
         return Device(device.type, current_index(device.type))
     return device

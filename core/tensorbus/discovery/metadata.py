@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tensorbus.plugin.hooks import NAME
+from tensorbus.version import __version__
 
 BACKENDS = "tensorbus.backends"
 COMMS = "tensorbus.comms"
@@ -19,6 +20,9 @@ GROUPS = (BACKENDS, COMMS, OVERLAYS, COMMANDS)
 
 WHOLE = "tensorbus"
 """The distribution whose wheel holds the components too, each of which is one of its own."""
+
+BUILT_IN = {"meta": "tensorbus._device.meta"}
+"""Backends that are part of the library: they need no hardware, and are never left out."""
 
 VARIABLE = "TENSORBUS_PLUGINS"
 _DISTRIBUTION = "distribution"
@@ -105,7 +109,14 @@ def read() -> list[Record]:
         if not r.distribution.startswith(f"{WHOLE}-")
         or (r.group, r.name, _module(r), r.version) not in whole
     ]
+    records.extend(_built_in())
     return sorted(records, key=lambda r: (r.group, r.name, r.distribution))
+
+
+def _built_in() -> Iterator[Record]:
+    for name, module in BUILT_IN.items():
+        entry = importlib.metadata.EntryPoint(name, module, BACKENDS)
+        yield Record(BACKENDS, name, WHOLE, __version__, entry)
 
 
 def _module(record: Record) -> str:
@@ -202,9 +213,11 @@ class Selection:
     def admits(self, record: Record) -> bool:
         """Whether the variable is unset or lists that plugin.
 
-        Commands are never left out, nor is what a program plugged in itself.
+        Commands are never left out, nor is what is built in or a program plugged in itself.
         """
         if not self.chosen or record.group in (COMMANDS, "") or record.entry_point is None:
+            return True
+        if record.entry_point.value == BUILT_IN.get(record.name):
             return True
         owner = _DISTRIBUTION, canonical(record.distribution)
         return (record.group, record.name) in self.chosen or owner in self.chosen

@@ -79,6 +79,14 @@ def flag(value: Any) -> bool:
     return n != 0
 
 
+def read_number(x: Tensor) -> Any:
+    """The one value of an integer or bool tensor, where what comes of an op hangs on it.
+
+    NotImplementedError where the device has no values.
+    """
+    return x._k.to_host(x._a).item()
+
+
 def operand(value: Any) -> Any:
     return value if isinstance(value, Tensor) else as_number(value)
 

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from tensorbus.plugin.immutable_arrays import ImmutableArrayBackend
     from tensorbus.plugin.kernel_language import KernelLanguageBackend
     from tensorbus.plugin.overlay import Overlay
+    from tensorbus.plugin.shapes_only import ShapeArray, ShapeBackend, ShapeStorage
     from tensorbus.plugin.streams import Event, Stream
 
 __all__ = [
@@ -112,6 +113,9 @@ __all__ = [
     "OverlaySpec",
     "PeerLost",
     "Primitive",
+    "ShapeArray",
+    "ShapeBackend",
+    "ShapeStorage",
     "Stream",
     "TensorType",
     "Traits",
@@ -154,6 +158,7 @@ _HOMES = {
     "immutable_arrays": ("ImmutableArrayBackend",),
     "kernel_language": ("KernelLanguageBackend", "StridedArray"),
     "overlay": ("Overlay",),
+    "shapes_only": ("ShapeArray", "ShapeBackend", "ShapeStorage"),
     "streams": ("Event", "Stream"),
 }
 

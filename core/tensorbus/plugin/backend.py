@@ -92,6 +92,10 @@ class Traits:
     goes another way where it is False and the program asks for deterministic algorithms."""
     survives_fork: bool = False
     """A forked child may go on using the device; else every use there is an error."""
+    has_values: bool = True
+    """Whether arrays have values. Where they have none, shapes, dtypes and strides are all that
+    there is: the frontend asks no kernel for more, and a program that reads a value has an error.
+    Such a device has no index."""
     max_rank: int = 64
     """The most dimensions that the operands of a primitive have, 3 or more: the frontend folds
     those of more. What is no kernel of a primitive takes up to 64 whatever this says."""

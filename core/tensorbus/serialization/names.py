@@ -50,6 +50,7 @@ def _build() -> tuple[dict[str, Any], dict[int, Any]]:
 
     for function in (
         rebuild._rebuild_tensor,
+        rebuild._rebuild_meta_tensor_no_storage,
         rebuild._rebuild_tensor_v2,
         rebuild._rebuild_tensor_v3,
         rebuild._rebuild_parameter,

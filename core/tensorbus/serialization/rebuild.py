@@ -75,6 +75,17 @@ def _view(storage: Any, dtype: Any, offset: Any, size: Any, stride: Any, grad: A
     return tensor_from_storage(untyped, dtype, offset, size, stride, requires_grad=grad)
 
 
+def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
+    if not isinstance(dtype, dtypes.dtype):
+        raise bad(f"a tensor has the dtype {shown(dtype)}")
+    size, stride = _counts(size, "size"), _counts(stride, "stride")
+    reach = 0
+    if len(size) == len(stride) and 0 not in size:
+        reach = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    storage = TypedStorage(reach, dtype=dtype, device="meta") if addressable((reach,), dtype) else 0
+    return _view(storage, dtype, 0, size, stride, requires_grad)
+
+
 def _rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any) -> Any:
     dtype = getattr(storage, "dtype", None)
     return _view(storage, dtype, storage_offset, size, stride, False)

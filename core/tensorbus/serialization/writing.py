@@ -107,15 +107,15 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
             if state:
                 return self._name("torch._utils", "_rebuild_parameter_with_state"), (*args, state)
             return self._name("torch._utils", "_rebuild_parameter"), args
-        function = self._name("torch._utils", "_rebuild_tensor_v2")
-        args = (
-            self._storage(tensor.untyped_storage(), tensor.dtype),
-            tensor.storage_offset(),
-            tuple(tensor.shape),
-            tuple(tensor.stride()),
-            tensor.requires_grad,
-            OrderedDict(),
-        )
+        layout = tuple(tensor.shape), tuple(tensor.stride())
+        if tensor._k.has_values:
+            function = self._name("torch._utils", "_rebuild_tensor_v2")
+            storage = self._storage(tensor.untyped_storage(), tensor.dtype)
+            offset = tensor.storage_offset()
+            args = (storage, offset, *layout, tensor.requires_grad, OrderedDict())
+        else:
+            function = self._name("torch._utils", "_rebuild_meta_tensor_no_storage")
+            args = (tensor.dtype, *layout, tensor.requires_grad)
         if kind is tensorbus.Tensor and not state:
             return function, args
         named = self._name("torch", "Tensor") if kind is tensorbus.Tensor else kind

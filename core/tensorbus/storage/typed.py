@@ -15,6 +15,7 @@ from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.storage.untyped import (
     UntypedStorage,
+    check_values,
     index_of,
     shown,
     storage_of,
@@ -89,6 +90,7 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """The elements as Python numbers."""
+        check_values(self)
         return self._tensor().tolist()
 
     def __iter__(self) -> Iterator[Any]:
@@ -97,6 +99,7 @@ class TypedStorage:
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        check_values(self)
         return self._tensor()[index_of(self._checked(index), len(self))].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -153,7 +156,7 @@ class TypedStorage:
         return TypedStorage(dtype=dtype, wrap_storage=storage_of(made))
 
     def __repr__(self) -> str:
-        return shown(self.tolist(), f"TypedStorage(dtype={self.dtype}, device={self.device})")
+        return shown(self, f"TypedStorage(dtype={self.dtype}, device={self.device})")
 
     def __reduce__(self) -> Any:
         return _typed, (self._untyped, self.dtype)

@@ -120,6 +120,7 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """The bytes as numbers."""
+        check_values(self)
         return self.to_host().tolist()
 
     def __iter__(self) -> Iterator[int]:
@@ -130,6 +131,7 @@ class UntypedStorage:
             start, size = _window(index, self._size)
             return UntypedStorage.over(self._array, self._kind, self._start + start, size)
         _check_index(self, index)
+        check_values(self)
         return self._tensor()[index_of(index, self._size)].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -184,7 +186,7 @@ class UntypedStorage:
 
     def __repr__(self) -> str:
         kind = f"UntypedStorage(device={self.device})"
-        return shown(self.tolist(), kind)
+        return shown(self, kind)
 
     def __reduce__(self) -> Any:
         return UntypedStorage.from_host, (self.to_host(), str(self.device))
@@ -219,11 +221,22 @@ def index_of(index: int, size: int, error: Exception | None = None) -> int:
     return int(i)
 
 
-def shown(values: list[Any], kind: str) -> str:
+def shown(storage: Any, kind: str) -> str:
     """What a storage prints: a value on each line, and what it is."""
-    return "".join(f" {value}\n" for value in values) + (
-        f"[torch.storage.{kind} of size {len(values)}]"
-    )
+    known = has_values(storage.device)
+    values = "".join(f" {value}\n" for value in storage.tolist()) if known else "...\n"
+    return f"{values}[torch.storage.{kind} of size {len(storage)}]"
+
+
+def has_values(device: Device) -> bool:
+    """Whether what lies on a device can be read."""
+    return kind_of(device, dtypes.uint8).has_values
+
+
+def check_values(storage: Any) -> None:
+    """NotImplementedError where a storage has a size and no bytes."""
+    if not has_values(storage.device):
+        raise NotImplementedError(f"Not available for '{storage.device.type}' device type")
 
 
 # -- of tensors ------------------------------------------------------------------------------

@@ -187,10 +187,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if not tensor.numel():
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         num_classes = int(tensor.max().item()) + 1
-    if tensor.numel() and int(tensor.max().item()) >= num_classes:
-        raise RuntimeError("Class values must be smaller than num_classes.")
-    if tensor.numel() and int(tensor.min().item()) < 0:
-        raise RuntimeError("Class values must be non-negative.")
+    if tensor.numel() and tensor._k.has_values:
+        if int(tensor.max().item()) >= num_classes:
+            raise RuntimeError("Class values must be smaller than num_classes.")
+        if int(tensor.min().item()) < 0:
+            raise RuntimeError("Class values must be non-negative.")
     from tensorbus import arange
 
     return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()

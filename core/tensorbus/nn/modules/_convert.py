@@ -69,7 +69,15 @@ class ModuleConversion:
         def convert(t: Tensor) -> Tensor:
             target = dtype if t.is_floating_point() or t.is_complex() else None
             format = wanted["memory_format"] if t.dim() in (4, 5) else None
-            return t.to(wanted["device"], target, wanted["non_blocking"], memory_format=format)
+            try:
+                return t.to(wanted["device"], target, wanted["non_blocking"], memory_format=format)
+            except NotImplementedError as error:
+                if not t.is_meta:
+                    raise
+                raise NotImplementedError(
+                    f"{error} Please use torch.nn.Module.to_empty() instead of "
+                    "torch.nn.Module.to() when moving module from meta to a different device."
+                ) from None
 
         return self._apply(convert)
 

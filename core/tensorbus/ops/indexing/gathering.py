@@ -70,7 +70,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
 def _filled(x: Tensor, dim: int, i: Tensor) -> None:
     """IndexError for an index into nothing, which no kernel sees."""
-    if not x._s[dim] and i._s.numel():
+    if not x._s[dim] and i._s.numel() and i._k.has_values:
         value = int(i.reshape(-1)[0].item())
         raise IndexFault(value, dim, 0)
 

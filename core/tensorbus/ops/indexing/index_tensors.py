@@ -159,7 +159,8 @@ class Indexed:
             return self.flat, False
         view = self.given
         for dim, own, item in self.index:
-            if not view._s[dim] and 0 not in self.shape and item._s.numel():
+            nothing = not view._s[dim] and 0 not in self.shape and item._s.numel()
+            if nothing and item._k.has_values:
                 value = int(item.reshape(-1)[0].item())
                 raise IndexFault(value, own, 0)
         k = view._k.i64

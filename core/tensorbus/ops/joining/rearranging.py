@@ -74,7 +74,7 @@ def repeat_interleave(
     With one tensor alone: the index i as often as ``input[i]`` says.
     """
     if repeats is None:
-        return _counted(input)
+        return _counted(input, output_size)
     if dim is not None and not input._s:
         raise (
             dim_error(dim, 0)
@@ -104,7 +104,7 @@ def repeat_interleave(
             f"repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{repeats._s[0]} and input.size({d}) = {n}"
         )
-    indices = _counted(repeats)
+    indices = _counted(repeats, output_size)
     _check_total(indices._s[0], output_size)
     return core("take")(x, d, indices, False)
 
@@ -124,7 +124,15 @@ def _check_total(total: int, output_size: int | None) -> None:
         )
 
 
-def _counted(repeats: Tensor) -> Tensor:
+def _of_known_size(repeats: Tensor, output_size: int | None) -> Tensor:
+    """Indices where no count can be read."""
+    if output_size is None:
+        raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+    k = repeats._k.i64
+    return from_array(k.empty((output_size,)), k)
+
+
+def _counted(repeats: Tensor, output_size: int | None) -> Tensor:
     """Each index as often as its count says: marks at the ends, and their running count."""
     if repeats._k.dtype not in (dtypes.int32, dtypes.int64):
         raise not_implemented("repeat_interleave_cpu", repeats)
@@ -133,6 +141,8 @@ def _counted(repeats: Tensor) -> Tensor:
     k = repeats._k.i64
     if not repeats._s[0]:
         return from_array(k.empty((0,)), k)
+    if not k.has_values:
+        return _of_known_size(repeats, output_size)
     counts = repeats.to(dtypes.int64)
     if int(counts.min().item()) < 0:
         raise RuntimeError("repeats can not be negative")

@@ -9,6 +9,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import device_error, no_tensor
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_values import read_number
 from tensorbus.op_engine.arguments import check_tensors, floating
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import assign, check_write, record_as
@@ -37,7 +38,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     _check_same_device(input, other)
     if input._s != other._s:
         return False
-    return bool(core("eq")(input, other).all())
+    return read_number(core("eq")(input, other).all())
 
 
 @public()

@@ -268,7 +268,7 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
     _integers("gcd", input, other)
     kind = input._k.of(result_type(input, other))
     a, b = FUNCTIONS["broadcast_tensors"](to_kind(input, kind).abs(), to_kind(other, kind).abs())
-    while bool((b != 0).any()):
+    while a._k.has_values and bool((b != 0).any()):
         rest = core("fmod")(a, b.masked_fill(b == 0, 1))
         a, b = core("where")(b != 0, b, a), rest.masked_fill(b == 0, 0)
     return a.clone()

@@ -42,7 +42,7 @@ def bernoulli_pieces(kind: Kind, shape: tuple[int, ...], p: Any, generator: Any)
     """1 with probability *p*, a number or a tensor that broadcasts, else 0."""
     if isinstance(p, Tensor):
         p = p.detach().expand(shape)
-        if p._s.numel() and not bool(((p >= 0) & (p <= 1)).all()):
+        if p._s.numel() and p._k.has_values and not bool(((p >= 0) & (p <= 1)).all()):
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
@@ -55,6 +55,14 @@ def _hits(kind: Kind, draws: Kind, p: Any, drawn: Pieces) -> Pieces:
     for start, values in drawn:
         least = p if flat is None else flat[start : start + values.shape[0]]
         yield start, to_kind(from_array(values, draws) < least, kind)._a
+
+
+def _check_weights(weights: Tensor) -> None:
+    """RuntimeError where a row of weights is no distribution."""
+    if bool((~(weights >= 0)).any()) or bool((weights == math.inf).any()):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if bool((weights.sum(1) <= 0).any()):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
 
 @public(out=SAME)
@@ -79,10 +87,8 @@ def multinomial(
     weights = input if len(input._s) == 2 else input.unsqueeze(0)
     n = weights._s[1]
     with no_grad():
-        if bool((~(weights >= 0)).any()) or bool((weights == math.inf).any()):
-            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-        if bool((weights.sum(1) <= 0).any()):
-            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        if weights._k.has_values:
+            _check_weights(weights)
         if not replacement and num_samples > n:
             raise RuntimeError(
                 "cannot sample n_sample > prob_dist.size(-1) samples without replacement"

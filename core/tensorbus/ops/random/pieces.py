@@ -7,6 +7,7 @@ whole draw has there.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -18,7 +19,12 @@ Pieces = Iterable[tuple[int, Any]]
 
 
 def piece_size(F: Any) -> int:
-    """How many values a piece has: more where each kernel is queued, and costs a launch."""
+    """How many values a piece has: more where each kernel is queued, and costs a launch.
+
+    Without values there is nothing that temporaries could hold.
+    """
+    if not F.has_values:
+        return sys.maxsize
     return 2**16 if F.backend.traits.host_sync else 2**22
 
 

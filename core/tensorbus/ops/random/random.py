@@ -19,7 +19,7 @@ from tensorbus.op_engine.options import Options, factory
 from tensorbus.ops.creation.factories import factory_shape
 from tensorbus.ops.random import pieces
 from tensorbus.ops.random.pieces import Pieces
-from tensorbus.random import Generator, default_generator
+from tensorbus.random import Generator, taken
 from tensorbus.rows.layouts import broadcast_shapes, contiguous_strides
 from tensorbus.rows.registry import row
 
@@ -104,7 +104,7 @@ def uniform_pieces(kind: Kind, shape: tuple[int, ...], generator: Generator | No
     """Uniforms as ``draw_uniform`` gives them; complex ones in one piece."""
     if kind.dtype.is_complex:
         return _whole(kind, draw_uniform(kind, shape, generator))
-    key, offset = (generator or default_generator).take(_words(kind, _even(shape)))
+    key, offset = taken(kind, generator, _words(kind, _even(shape)))
     return pieces.uniforms(kind, key, offset, math.prod(shape))
 
 
@@ -113,7 +113,7 @@ def normal_pieces(kind: Kind, shape: tuple[int, ...], generator: Generator | Non
     n = math.prod(shape)
     if kind.dtype.is_complex or n <= pieces.piece_size(kind):
         return _whole(kind, draw_normal(kind, shape, generator))
-    key, offset = (generator or default_generator).take(_words(kind, _even(shape)))
+    key, offset = taken(kind, generator, _words(kind, _even(shape)))
     return pieces.normals(kind, key, offset, n)
 
 
@@ -123,7 +123,7 @@ def integer_pieces(
     """Integers as ``draw_integers`` gives them."""
     check_range(kind.dtype, low, high)
     n = math.prod(shape)
-    key, offset = (generator or default_generator).take(n)
+    key, offset = taken(kind, generator, n)
     return pieces.integers(kind, key, offset, n, low, high - low)
 
 
@@ -202,7 +202,7 @@ def _draw(kind: Kind, draw: Any, shape: tuple[int, ...], generator: Any, words: 
     n = math.prod(shape)
     if not n:
         return kind.empty(shape)
-    key, offset = (generator or default_generator).take(words)
+    key, offset = taken(kind, generator, words)
     return kind.view(kind.contiguous(draw(key, offset, n)), shape)
 
 
@@ -282,7 +282,7 @@ def randperm(
     index = kind.i64
     if not n:
         return kind.empty((0,))
-    key, offset = (generator or default_generator).take(n)
+    key, offset = taken(kind, generator, n)
     order = index.argsort(index.random_bits(key, offset, n), 0)
     return order if kind is index else kind.cast(order, index)
 
@@ -373,7 +373,7 @@ def normal(
     if isinstance(std, Tensor):
         if std._k.dtype.is_complex:
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std._s.numel() and bool((std < 0).any()):
+        if std._s.numel() and std._k.has_values and bool((std < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")

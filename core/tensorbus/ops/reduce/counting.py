@@ -13,6 +13,7 @@ from tensorbus._base.size import check_storage
 from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.argument_checks import also_named
+from tensorbus.op_engine.argument_values import read_number
 from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
@@ -135,8 +136,10 @@ def searchsorted(
                 "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
                 f"{scalar_name(sorter._k.dtype)}"
             )
-        if sorter._s.numel() and not (
-            sorter.amin().item() >= 0 and sorter.amax().item() < x._s[-1]
+        if (
+            sorter._s.numel()
+            and sorter._k.has_values
+            and not (sorter.amin().item() >= 0 and sorter.amax().item() < x._s[-1])
         ):
             raise RuntimeError("torch.searchsorted(): sorter index out of range")
         x = core("gather")(x, len(x._s) - 1, sorter)
@@ -216,9 +219,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     x = to_kind(input, input._k.i64)
     n = minlength
     if x._s[0]:
-        if int(core("amin")(x, (0,)).item()) < 0:
+        if read_number(core("amin")(x, (0,))) < 0:
             raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-        n = max(n, int(core("amax")(x, (0,)).item()) + 1)
+        n = max(n, read_number(core("amax")(x, (0,))) + 1)
     if weights is None or not x._s[0]:
         check_storage((n,))
     if weights is None:
@@ -243,6 +246,9 @@ def histc(input: Tensor, bins: int = 100, min: complex = 0, max: complex = 0) ->
     check_storage((bins,))
     x = input.detach().reshape(-1)
     low, high = (float(fitted(bound, dtypes.float64)) for bound in (min, max))
+    k = x._k
+    if not k.has_values:
+        return from_array(k.empty((bins,)), k)
     if low == high and x._s[0]:
         low, high = float(x.amin().item()), float(x.amax().item())
     if low == high:
@@ -251,7 +257,6 @@ def histc(input: Tensor, bins: int = 100, min: complex = 0, max: complex = 0) ->
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
-    k = x._k
     inside = core("bitwise_and")(core("ge")(x, low), core("le")(x, high))
     x = core("take")(x, 0, true_indices(inside), False)
     if not x._s[0]:
@@ -275,7 +280,7 @@ def _groups(changes: Tensor, n: int) -> tuple[Tensor, int]:
     k = changes._k.i64
     first = from_array(k.full((1,), 0), k)
     numbers = core("cumsum")(core("cat")(first, changes.to(dtypes.int64), 0), 0)
-    return numbers, int(core("select")(numbers, 0, n - 1).item()) + 1
+    return numbers, read_number(core("select")(numbers, 0, n - 1)) + 1
 
 
 def _differ(x: Tensor) -> Tensor:

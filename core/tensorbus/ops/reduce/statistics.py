@@ -264,7 +264,7 @@ def cov(
         norm: Any = max(n - correction, 0)
     else:
         total = weights.sum()
-        if n and not total.item():
+        if n and total._k.has_values and not total.item():
             raise RuntimeError("cov(): weights sum to zero, can't be normalized")
         center = (x * weights).sum(1, keepdim=True) / total
         less = correction
@@ -291,7 +291,7 @@ def _weights(name: str, w: Tensor, n: int, category: int, kind: str) -> Tensor:
             f"{expected} the same numel as there are observations in the input but got "
             f"{w._s.numel()} != {n}"
         )
-    if n and w.detach().amin().item() < 0:
+    if n and w._k.has_values and w.detach().amin().item() < 0:
         raise RuntimeError(f"cov(): {name} cannot be negative")
     return w.reshape(-1)
 

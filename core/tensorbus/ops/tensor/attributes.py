@@ -79,6 +79,12 @@ def is_cuda(self: Tensor) -> bool:
 
 
 @attribute
+def is_meta(self: Tensor) -> bool:
+    """Whether it is on the device ``meta``: it has a shape, a dtype and strides, and no values."""
+    return self._k.device.type == "meta"
+
+
+@attribute
 def layout(self: Tensor) -> formats.layout:
     """How its elements are kept: ``strided``."""
     return formats.strided
@@ -204,7 +210,8 @@ def is_complex(input: Tensor) -> bool:
 @public(function=False)
 def get_device(self: Tensor) -> int:
     """The device's index; -1 on the CPU."""
-    return -1 if self._k.device.type == "cpu" else self._k.index
+    index = self._k.device.index
+    return -1 if index is None else index
 
 
 @public(method=False)

@@ -177,7 +177,18 @@ def _reduce(self: Tensor, protocol: Any) -> Any:
     shape, strides = tuple(self._s), tuple(self._k.layout(self._a)[2])
     if self._b is None or not is_dense(shape, strides):
         strides = contiguous_strides(shape)
+    if not self._k.has_values:
+        return _unpickle_empty, (self._k.dtype, self._k.device, wanted, shape, strides)
     return _unpickle, (host_read(self), self._k.dtype, self._k.device, wanted, strides)
+
+
+def _unpickle_empty(
+    d: Dtype, device: Device, requires_grad: bool, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> Tensor:
+    k = kind_of(device, d)
+    t = from_array(k.empty(shape), k)
+    lay_out(t, strides)
+    return requires_grad_(t) if requires_grad else t
 
 
 def _unpickle(

@@ -27,7 +27,13 @@ def item(self: Tensor) -> Any:
         raise RuntimeError(
             f"a Tensor with {self._s.numel()} elements cannot be converted to Scalar"
         )
-    return _plain(host_read(self), self._k.dtype).item()
+    try:
+        host = host_read(self)
+    except NotImplementedError:
+        raise RuntimeError(
+            f"Tensor.item() cannot be called on {self._k.device.type} tensors"
+        ) from None
+    return _plain(host, self._k.dtype).item()
 
 
 def _plain(host: np.ndarray, d: Dtype) -> np.ndarray:
@@ -133,7 +139,7 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
 
 
 def _format(self: Tensor, spec: str) -> str:
-    if not self._s and type(self) is Tensor:
+    if not self._s and type(self) is Tensor and self._k.has_values:
         return format(item(self), spec)
     return object.__format__(self, spec)
 

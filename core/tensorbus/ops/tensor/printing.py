@@ -231,8 +231,9 @@ def _contents(t: Any, indent: int) -> str:
 def tensor_str(t: Any) -> str:
     """The text of ``repr(t)``, as PyTorch prints it.
 
-    Values; then the device when it is not ``cpu``, the size of an empty tensor that is not 1-d,
-    the dtype when the values do not say it, and ``grad_fn`` or ``requires_grad``.
+    Values, or ``...`` where the device has none; then the device when it is not ``cpu``, the size
+    of an empty tensor that is not 1-d, or of one without values, the dtype when the values do not
+    say it, and ``grad_fn`` or ``requires_grad``.
     """
     default = dtypes.get_default_dtype()
     kind = type(t)
@@ -241,7 +242,11 @@ def tensor_str(t: Any) -> str:
     suffixes = []
     if t.device.type != "cpu":
         suffixes.append(f"device='{t.device}'")
-    if t.numel() == 0:
+    if not t._k.has_values:
+        contents = "..."
+        suffixes.append(f"size={tuple(t.shape)}")
+        implied = t.dtype is default
+    elif t.numel() == 0:
         contents = "[]"
         if t.dim() != 1:
             suffixes.append(f"size={tuple(t.shape)}")
