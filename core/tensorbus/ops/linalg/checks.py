@@ -56,6 +56,8 @@ def raise_for(info: Tensor, text: Any, error: type[Exception] = LinAlgError) -> 
 
     *text* makes the message of "(Batch element 2): ", or nothing for a single matrix, and the info.
     """
+    if not info._k.has_values:
+        return
     found = info._k.to_host(info._a)
     if not found.any():
         return
