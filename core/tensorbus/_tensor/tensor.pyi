@@ -645,6 +645,9 @@ class Tensor:
     def is_leaf(self) -> _bool:
         """Whether it was made by the user, not by a recorded operation."""
     @property
+    def is_meta(self) -> _bool:
+        """Whether it is on the device ``meta``: it has a shape, a dtype and strides, and no values."""
+    @property
     def is_mkldnn(self) -> _bool:
         """Whether it is in a layout of a vendor's library, which no tensor is."""
     def is_neg(self) -> _bool:
