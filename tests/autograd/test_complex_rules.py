@@ -16,7 +16,9 @@ from tensorbus.rows.registry import DOMAINS, ROWS
 
 
 def _complex(values: Any, rng: np.random.Generator) -> np.ndarray:
-    return np.asarray(values) + 1j * rng.uniform(0.3, 0.8, np.shape(values))
+    """Complex numbers of all four quadrants, no two of which are close, nor close to an axis."""
+    imag = rng.uniform(0.3, 0.8, np.shape(values)) * rng.choice([-1, 1], np.shape(values))
+    return np.asarray(values) * rng.choice([-1, 1], np.shape(values)) + 1j * imag
 
 
 def _made(sample: tuple[Any, ...]) -> tuple[list[Any], Callable[..., list[Any]]]:

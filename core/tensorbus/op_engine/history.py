@@ -35,9 +35,11 @@ def edge_of(t: Tensor) -> Any:
         if GRAD.on or THREAD.on:
             raise cut.refusal("its base or another view of its base has been")
         return t._e
+    made = recipe_of(t)
     with enable_grad():
-        follow(t, replay(base, recipe_of(t))._e)
-    name_node(t, "AsStridedBackward0")
+        follow(t, replay(base, made)._e)
+    if made[0].result == "same":
+        name_node(t, "AsStridedBackward0")
     t._v = version_of(t)
     return t._e
 
@@ -60,15 +62,26 @@ def recipe_of(t: Tensor) -> Any:
     if getattr(base, "_r", None) is not RESHAPED:
         return t._r
     _, offset, strides = t._k.layout(t._a)
-    return strided_recipe(base, tuple(t._s), tuple(strides), offset)
+    return strided_recipe(base, t._k, tuple(t._s), tuple(strides), offset)
 
 
-def strided_recipe(base: Tensor, shape: Any, strides: Any, offset: int) -> Any:
-    """The recipe of a view by its shape, strides and offset in the storage of a base."""
-    start, laid = base._k.layout(base._a)[1:]
-    if not start and tuple(laid) == contiguous_strides(tuple(base._s)):
-        return recipe(ROWS["strided"], (shape, strides, offset), None)
-    return recipe(ROWS["restrided"], (shape, strides, offset, (start, tuple(laid))), None)
+def strided_recipe(base: Tensor, kind: Any, shape: Any, strides: Any, offset: int) -> Any:
+    """The recipe of a view by its kind, shape, strides and offset in the storage of a base."""
+    if kind.is_complex == base._k.is_complex:
+        return _strided(base, shape, strides, offset)
+    if base._k.is_complex:  # parts of its numbers
+        parts = core("view_as_real")(base.detach())
+        return _strided(parts, shape, strides, offset, recipe(ROWS["view_as_real"], (), None))
+    pairs = _strided(base, (*shape, 2), (*(2 * s for s in strides), 1), 2 * offset)
+    return recipe(ROWS["view_as_complex"], (), pairs)
+
+
+def _strided(x: Tensor, shape: Any, strides: Any, offset: int, before: Any = None) -> Any:
+    """The recipe of a view of *x*, which the recipe *before* makes."""
+    start, laid = x._k.layout(x._a)[1:]
+    if not start and tuple(laid) == contiguous_strides(tuple(x._s)):
+        return recipe(ROWS["strided"], (shape, strides, offset), before)
+    return recipe(ROWS["restrided"], (shape, strides, offset, (start, tuple(laid))), before)
 
 
 def replay(base: Tensor, made: Any) -> Tensor:

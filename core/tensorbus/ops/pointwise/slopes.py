@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tensorbus.ops.pointwise.compositions import one_minus_square
 from tensorbus.rows.registry import row
 
@@ -14,7 +16,7 @@ row("asin_slope", "x:T", "unary",
 row("acosh_slope", "x:T", "unary",
     doc="The derivative of ``acosh``: ``1 / sqrt((x - 1) * (x + 1))``, element by element.",
     domain="float", holomorphic=True,
-    composite=lambda F, x: F.rsqrt(F.mul(F.sub(x, 1.0), F.add(x, 1.0))),
+    composite=lambda F, x: _acosh_slope(F, x),
     x=lambda F, g, x, out: F.neg(F.mul(g, F.mul(x, F.mul(out, F.mul(out, out))))))
 row("atanh_slope", "x:T", "unary",
     doc="The derivative of ``atanh``: ``1 / (1 - x * x)``, element by element.",
@@ -32,3 +34,10 @@ row("relu_backward", "g:T, y:T",
     composite=lambda F, g, y: F.where(F.le(y, 0), F.number(0), g),
     g=lambda F, g, y: F.relu_backward(g, y))
 # fmt: on
+
+
+def _acosh_slope(F: Any, x: Any) -> Any:
+    below, above = F.sub(x, 1.0), F.add(x, 1.0)
+    if F.is_complex:  # the root of the product is another one where the real part is below 0
+        return F.mul(F.rsqrt(below), F.rsqrt(above))
+    return F.rsqrt(F.mul(below, above))

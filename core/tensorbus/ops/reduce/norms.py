@@ -21,6 +21,7 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import kept, wrap_dim, wrap_dims
 from tensorbus.op_engine.out import SAME, write_out
 from tensorbus.op_engine.public import public
+from tensorbus.ops.views.reinterpretation import view_as_real
 from tensorbus.rows.registry import row
 
 # fmt: off
@@ -97,7 +98,7 @@ def _prepared(name: str, x: Tensor, dtype: Any) -> Tensor:
     if dtype is not None:
         _check_dtype(name, x._k.dtype, dtype)
         x = to_kind(x, x._k.of(dtype))
-    return x.abs() if x._k.dtype.is_complex else x
+    return x
 
 
 def _check_dtype(name: str, own: dtypes.dtype, wanted: dtypes.dtype) -> None:
@@ -143,15 +144,20 @@ def vector_norm(
         )
     ord = order
     x = _prepared("linalg.vector_norm", x, dtype)
-    rank = len(x._s)
-    dims = wrap_dims(dim, rank)
-    if not rank:
+    rank, size = len(x._s), tuple(x._s)
+    given = dims = wrap_dims(dim, rank)
+    if x._k.is_complex:
+        if order == 2:  # by parts: the absolute value has no second derivative at 0, its square has
+            x, dims = view_as_real(x), (*dims[:rank], rank)
+        else:
+            x = x.abs()
+    if not x._s:
         return core("vector_norm")(core("view")(x, (1,)), order, (0,))
     if 0 in x._s and (order < 0 or order == math.inf):
         _refuse_empty(x, order, dim, dims)
     r = core("vector_norm")(x, order, dims)
     if keepdim:
-        r = core("view")(r, kept(tuple(x._s), dims))
+        r = core("view")(r, kept(size, given))
         if r._e is not None:
             name_node(r, "LinalgVectorNormBackward0")
     return r
@@ -217,6 +223,7 @@ def matrix_norm(
         )
     if ord not in (1, -1, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    x = x.abs() if x._k.is_complex else x
     summed, ranked = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm(x, 1, summed, True)
     if not x._s[ranked]:

@@ -18,6 +18,7 @@ from tensorbus.op_engine.dims import kept, wrap_dim, wrap_dims
 from tensorbus.op_engine.out import COMPUTED, SAME, TRUTH
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import fitted, scalar_name_of
+from tensorbus.ops.joining.joining import stack
 
 
 def _accumulated(x: Tensor, dtype: Any) -> Tensor:
@@ -213,8 +214,11 @@ def _spread_of(name: str, x: Tensor, dim: Any, keepdim: bool, correction: Any) -
         raise RuntimeError("std and var only support floating point and complex dtypes")
     if not x._k.dtype.is_complex:
         return _reduce(name, x, dim, keepdim, correction)
-    both = core("add")(*[_reduce("var", p, dim, keepdim, correction) for p in (x.real, x.imag)])
-    return core("sqrt")(both) if name == "std" else both
+    both = [_reduce(name, p, dim, keepdim, correction) for p in (x.real, x.imag)]
+    if name == "var":
+        return core("add")(*both)
+    # Not their ``hypot``, which has no derivative where all elements are equal.
+    return core("vector_norm")(stack(both), 2.0, (0,))
 
 
 @public(out=True, forms=SPREAD)

@@ -105,7 +105,7 @@ def _of_base(made: Tensor, shape: Any, strides: Any, offset: int) -> Tensor:
     """The view as one of its base: it may reach elements that the view between them has not."""
     base, how = made._b, made._r
     if isinstance(base, Tensor) and how and not forbids_writes(how):
-        made._r = strided_recipe(base, shape, strides, offset)
+        made._r = strided_recipe(base, made._k, shape, strides, offset)
     return made
 
 
