@@ -3,13 +3,14 @@
 For a sample f(x...) with cotangent w, the device's gradient g of <w, f> is held against the
 change of the reference along a random direction v: <g, v> = d/dh <w, f(x + h v)>. The second
 order differentiates <g, u> again, with respect to operands and cotangent. No rule of any backend
-takes part in the expected value, so a device without float64 can be checked too.
+takes part in the expected value, so a device without float64 can be checked too. <a, b> of complex
+numbers is the real part of conj(a) b: gradients follow the conjugate Wirtinger convention.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from tensorbus_conformance.bench import Bench, flatten, lays_out
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases.op_values import needed
 from tensorbus_conformance.compare import QUALITY, Mismatch
-from tensorbus_conformance.differences import STEP_TWICE, derivative
+from tensorbus_conformance.differences import STEP, STEP_TWICE, derivative
 from tensorbus_conformance.op import Op, Sample
 from tensorbus_conformance.samples import all_ops
 from tensorbus_conformance.trial import Trial
@@ -30,7 +31,7 @@ from tensorbus_conformance.trial import Trial
 def cases() -> Iterator[Case]:
     for op in all_ops():
         for dtype in op.dtypes:
-            if not op.gradient or dtype not in formats.FLOATS:
+            if not op.gradient or dtype not in (*formats.FLOATS, *formats.COMPLEX):
                 continue
             for sample in (s for s in op.samples if s.takes(dtype)):
                 yield from _cases_of(op, sample, dtype)
@@ -46,7 +47,8 @@ def _cases_of(op: Op, sample: Sample, dtype: Dtype) -> Iterator[Case]:
     if not differentiable(sample):
         return
     narrow = dtype in (formats.FLOAT16, formats.BFLOAT16)
-    laid_out = () if narrow or "transposed" not in op.layouts else ("transposed",)
+    plain = narrow or dtype in formats.COMPLEX
+    laid_out = () if plain or "transposed" not in op.layouts else ("transposed",)
     for layout in ("contiguous", *(x for x in laid_out if lays_out(sample, x))):
         suffix = "" if layout == "contiguous" else f"-{layout}"
         for order in (1,) if narrow or not op.second else (1, 2):
@@ -80,26 +82,40 @@ class Setting:
             if isinstance(leaf, tensorbus.Tensor)
         ]
         self.weights = [
-            self.draw("weight", n, tuple(o.shape)) if o.dtype in formats.FLOATS else None
+            self.draw(o.dtype, "weight", n, tuple(o.shape))
+            if o.dtype in (*formats.FLOATS, *formats.COMPLEX)
+            else None
             for n, o in enumerate(self.outputs)
         ]
 
-    def draw(self, *key: Any) -> np.ndarray:
-        """Numbers of the dtype, for a direction or a cotangent."""
+    def draw(self, dtype: Dtype, *key: Any) -> np.ndarray:
+        """Numbers for a direction or a cotangent of a dtype, as precise as the case's."""
         *_, shape = key
         random = values.rng(self.op.name, self.sample.variant, *key)
-        return np.asarray(formats.round_to(random.uniform(-1, 1, shape), self.dtype), np.float64)
+        part = self.dtype.to_real()
+        drawn = np.asarray(formats.round_to(random.uniform(-1, 1, shape), part), np.float64)
+        if dtype not in formats.COMPLEX:
+            return drawn
+        return drawn + 1j * np.asarray(formats.round_to(random.uniform(-1, 1, shape), part))
+
+    def directions(self, key: str) -> dict[int, np.ndarray]:
+        """A direction for each leaf."""
+        return {p: self.draw(leaf.dtype, key, p, tuple(leaf.shape)) for p, leaf in self.leaves}
 
     def value(self, hosts: Sequence[np.ndarray], weights: Sequence[np.ndarray | None]) -> float:
         """<weights, reference(hosts)>."""
         results = flatten(self.bench.reference(self.op, self.sample, hosts))
         return float(
             sum(
-                np.sum(w * np.asarray(r, np.float64))
+                np.sum(products(w, np.asarray(r)))
                 for w, r in zip(weights, results, strict=True)
                 if w is not None
             )
         )
+
+    def slope(self, f: Callable[[float], float], step: float) -> float:
+        """The derivative of *f* at 0, where sizes of complex numbers bend more than real ones."""
+        return derivative(f, step / 2 if self.dtype in formats.COMPLEX else step)
 
     def along(self, direction: dict[int, np.ndarray], h: float) -> list[np.ndarray]:
         """The operands' values, moved by *h* along a direction."""
@@ -116,7 +132,7 @@ def gradient(op: Op, sample: Sample, dtype: Dtype, layout: str, order: int, t: T
     if not any(o.requires_grad for o in recorded):
         raise Mismatch("no result requires a gradient, though an operand does")
     cotangents = [
-        s.bench.send(np.asarray(w, formats.value_dtype(dtype)), o.dtype)
+        s.bench.send(np.asarray(w, formats.value_dtype(o.dtype)), o.dtype)
         for o, w in zip(s.outputs, s.weights, strict=True)
         if w is not None
     ]
@@ -139,10 +155,10 @@ def gradient(op: Op, sample: Sample, dtype: Dtype, layout: str, order: int, t: T
 def _first_order(s: Setting, found: Sequence[Any]) -> None:
     for (position, leaf), g in zip(s.leaves, found, strict=True):
         shape = tuple(leaf.shape)
-        v = s.draw("v", position, shape)
-        host = np.zeros(shape) if g is None else _checked(s.bench, g, leaf)
-        want = derivative(functools.partial(_moved, s, {position: v}))
-        _judge(s, float(np.sum(host * v)), want, float(np.sum(np.abs(host * v))), position)
+        v = s.draw(leaf.dtype, "v", position, shape)
+        terms = products(np.zeros(shape) if g is None else _checked(s.bench, g, leaf), v)
+        want = s.slope(functools.partial(_moved, s, {position: v}), STEP)
+        _judge(s, float(np.sum(terms)), want, float(np.sum(np.abs(terms))), position)
 
 
 def _moved(s: Setting, direction: dict[int, np.ndarray], h: float) -> float:
@@ -150,26 +166,31 @@ def _moved(s: Setting, direction: dict[int, np.ndarray], h: float) -> float:
 
 
 def _second_order(s: Setting, found: Sequence[Any], cotangents: Sequence[Any]) -> None:
-    us = {p: s.draw("u", p, tuple(leaf.shape)) for p, leaf in s.leaves}
-    terms = [
-        (g * s.bench.send(np.asarray(us[p], formats.value_dtype(s.dtype)), s.dtype)).sum()
+    us, vs = s.directions("u"), s.directions("v")
+    pairs = [
+        (g, s.bench.send(np.asarray(us[p], formats.value_dtype(g.dtype)), g.dtype))
         for (p, _), g in zip(s.leaves, found, strict=True)
         if g is not None and g.requires_grad
     ]
-    vs = {p: s.draw("v", p, tuple(leaf.shape)) for p, leaf in s.leaves}
-    dws = [None if w is None else s.draw("dw", n, np.shape(w)) for n, w in enumerate(s.weights)]
+    dws = [
+        None if w is None else s.draw(o.dtype, "dw", n, np.shape(w))
+        for n, (w, o) in enumerate(zip(s.weights, s.outputs, strict=True))
+    ]
     got, magnitude = 0.0, 0.0
-    if terms:
+    if pairs:
         leaves = [leaf for _, leaf in s.leaves]
         again = tensorbus.autograd.grad(
-            sum(terms[1:], terms[0]), [*leaves, *cotangents], allow_unused=True
+            [g for g, _ in pairs],
+            [*leaves, *cotangents],
+            [u for _, u in pairs],
+            allow_unused=True,
         )
         directions = [*vs.values(), *(dw for dw in dws if dw is not None)]
         for h, leaf, v in zip(again, [*leaves, *cotangents], directions, strict=True):
             if h is not None:
-                products = _checked(s.bench, h, leaf) * v
-                got += float(np.sum(products))
-                magnitude += float(np.sum(np.abs(products)))
+                terms = products(_checked(s.bench, h, leaf), v)
+                got += float(np.sum(terms))
+                magnitude += float(np.sum(np.abs(terms)))
 
     def slope(at: float) -> float:
         """The derivative along u, at a point moved along v with the weights moved along dw."""
@@ -182,9 +203,9 @@ def _second_order(s: Setting, found: Sequence[Any], cotangents: Sequence[Any]) -
             both = {p: at * vs[p] + h * us[p] for p in us}
             return s.value(s.along(both, 1.0), weights)
 
-        return derivative(moved, STEP_TWICE)
+        return s.slope(moved, STEP_TWICE)
 
-    want = derivative(slope, STEP_TWICE)
+    want = s.slope(slope, STEP_TWICE)
     _judge(s, got, want, magnitude, None)
 
 
@@ -194,7 +215,12 @@ def _checked(bench: Bench, g: Any, leaf: Any) -> np.ndarray:
             f"the gradient is {g.dtype.name}{list(g.shape)}, "
             f"expected {leaf.dtype.name}{list(leaf.shape)}"
         )
-    return bench.read(g).astype(np.float64)
+    return bench.read(g).astype(np.complex128 if leaf.dtype in formats.COMPLEX else np.float64)
+
+
+def products(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The terms of <a, b>."""
+    return np.real(np.conj(a) * b)
 
 
 def _judge(s: Setting, got: float, want: float, magnitude: float, position: int | None) -> None:
