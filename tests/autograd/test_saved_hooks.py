@@ -43,11 +43,15 @@ def both_orders(f: Any, leaves: list[Any]) -> list[Any]:
     """Gradients of ``(f * c).sum()``, and of the sum of their squares."""
     out = f(*leaves)
     c = tb.tensor(np.cos(np.arange(out.numel())).reshape(tuple(out.shape)))
-    first = tb.autograd.grad((out * c).sum(), leaves, create_graph=True, allow_unused=True)
+    total = (out * c).sum()
+    total = total.real if total.is_complex() else total
+    if not total.requires_grad:
+        return []
+    first = tb.autograd.grad(total, leaves, create_graph=True, allow_unused=True)
     there = [g for g in first if g is not None and g.requires_grad]
     second: Any = ()
     if there:
-        total = sum((g * g).sum() for g in there)
+        total = sum((g * g.conj()).real.sum() if g.is_complex() else (g * g).sum() for g in there)
         second = tb.autograd.grad(total, leaves, allow_unused=True)
     return [None if g is None else g.detach().numpy().copy() for g in (*first, *second)]
 

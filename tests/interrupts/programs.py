@@ -107,9 +107,13 @@ def saved_tensors() -> None:
         y = x * x
         with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
             y = y.exp()
+        with torch.autograd.graph.allow_mutation_on_saved_tensors():
+            (x * x).sum().backward()
     with torch.autograd.graph.disable_saved_tensors_hooks("none"):
         y = y * x
+    handle = torch.autograd.graph.register_multi_grad_hook([x, y], lambda grads: None)
     y.sum().backward()
+    handle.remove()
 
 
 @program

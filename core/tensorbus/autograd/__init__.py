@@ -12,6 +12,7 @@ from tensorbus.autograd.grad_mode import (
     is_grad_enabled,
     no_grad,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ __all__ = [
     "is_grad_enabled",
     "no_grad",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 _show_pages(__name__, [(n, globals().get(n)) for n in __all__])

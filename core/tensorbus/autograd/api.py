@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from tensorbus._base.warning import warn_user
 from tensorbus._dispatch.memory import check_memory
 from tensorbus._tensor.tensor import Tensor, from_array, wrap_like
-from tensorbus.autograd import early, engine
+from tensorbus.autograd import early, engine, multi_grad_hook
 from tensorbus.autograd.batched import by_rows
+from tensorbus.autograd.gradient_edge import GradientEdge, node_of, shape_of
 from tensorbus.autograd.hook_calls import tensor_hooks
 from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.op_engine.argument_values import flag
-from tensorbus.op_engine.history import edge_of
 
-Tensors = Tensor | Sequence[Tensor]
+Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
+
+_NOTHING = nullcontext()
+
+
+def _noted(roots: list[tuple[Any, Any]], wanted: set[Any] | None) -> Any:
+    """What is entered while a pass runs: hooks of several tensors ask what it reaches."""
+    if not multi_grad_hook.REGISTERED.any:
+        return _NOTHING
+    return multi_grad_hook.noted([node for node, _ in roots], wanted)
 
 
 def backward(
@@ -54,27 +64,31 @@ def backward(
     if inputs is not None:
         given = _inputs(inputs, "backward")
         for t in given:
-            if not t.requires_grad:
+            if isinstance(t, Tensor) and not t.requires_grad:
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        wanted = {edge_of(t) for t in given}
+        wanted = {node_of(t) for t in given}
     try:
-        found = engine.run(_roots(outputs, grad_tensors, create_graph), keep, create_graph, wanted)
-        if inputs is not None:
-            for t in given:
-                edge = edge_of(t)
-                if not isinstance(edge, AccumulateGrad) and edge in found:
-                    g = found.pop(edge)
-                    g = (g if create_graph else wrap_like(g, edge.k, None)).clone()
-                    before = getattr(t, "_g", None)  # .grad itself warns
-                    t._g = g if before is None else before + g
-        engine.store(found, create_graph)
+        roots = _roots(outputs, grad_tensors, create_graph)
+        with _noted(roots, wanted):
+            found = engine.run(roots, keep, create_graph, wanted)
+            if inputs is not None:
+                for t in given:
+                    edge = node_of(t)
+                    if not isinstance(edge, AccumulateGrad) and edge in found:
+                        g = found.pop(edge)
+                        if isinstance(t, GradientEdge):  # has no .grad
+                            continue
+                        g = (g if create_graph else wrap_like(g, edge.k, None)).clone()
+                        before = getattr(t, "_g", None)  # .grad itself warns
+                        t._g = g if before is None else before + g
+            engine.store(found, create_graph)
     except BaseException as error:
         try:
             early.drop_callbacks()
         except BaseException:
             early.drop_callbacks()
             raise
-        check_memory(error, outputs[0]._k.device)
+        check_memory(error, _kind(outputs[0]).device)
         raise
     if early.CALLBACKS:
         early.run_callbacks()
@@ -121,8 +135,12 @@ def grad(
     create_graph, materialize_grads = flag(create_graph), flag(materialize_grads)
     unused = materialize_grads if allow_unused is None else flag(allow_unused)
     for t in given:
-        if not t.requires_grad:
+        if isinstance(t, Tensor) and not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
+        if isinstance(t, GradientEdge) and materialize_grads:
+            raise RuntimeError(
+                "materialize_grads cannot be used when the given input is a GradientEdge"
+            )
     keep = create_graph if retain_graph is None else flag(retain_graph)
     if is_grads_batched:
 
@@ -132,17 +150,24 @@ def grad(
         batch = by_rows(one, results, grad_outputs, keep)
         if not materialize_grads:
             return batch
-        return tuple(
-            from_array(t._k.zeros(tuple(t._s)), t._k) if g is None else g
-            for t, g in zip(given, batch, strict=True)
-        )
-    edges = [edge_of(t) for t in given]
+        return tuple(_zeros(t) if g is None else g for t, g in zip(given, batch, strict=True))
+    edges = [node_of(t) for t in given]
+    wanted = set(edges)
     roots = _roots(results, grad_outputs, create_graph)
     try:
-        found = engine.run(roots, keep, create_graph, set(edges))
+        with _noted(roots, wanted):
+            found = engine.run(roots, keep, create_graph, wanted)
+            return _picked(given, edges, found, create_graph, unused, materialize_grads)
     except Exception as error:
-        check_memory(error, results[0]._k.device)
+        check_memory(error, _kind(results[0]).device)
         raise
+
+
+def _picked(
+    given: list[Any], edges: list[Any], found: dict[Any, Any],
+    create_graph: bool, unused: bool, materialize_grads: bool,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """The gradients for the inputs of ``grad``, in order."""
     gradients: list[Tensor | None] = []
     for i, (t, edge) in enumerate(zip(given, edges, strict=True)):
         g = found.get(edge)
@@ -153,32 +178,43 @@ def grad(
                     "graph. Set allow_unused=True if this is the desired behavior."
                 )
             if materialize_grads:
-                gradients.append(from_array(t._k.zeros(tuple(t._s)), t._k))
+                gradients.append(_zeros(t))
                 continue
             gradients.append(None)
             continue
         if type(edge) is AccumulateGrad and edge.h is not None:
             g = tensor_hooks(edge, g, create_graph)
         if not create_graph:
-            g = wrap_like(t._k.clone(t._k.as_array(g) if not g.shape else g), t._k, None)
+            k = edge.k
+            g = wrap_like(k.clone(k.as_array(g) if not g.shape else g), k, None)
         gradients.append(g)
     return tuple(gradients)
 
 
-def _outputs(tensors: Any) -> list[Tensor]:
-    found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+def _kind(t: Any) -> Any:
+    return t._k if isinstance(t, Tensor) else t.node.k
+
+
+def _zeros(t: Any) -> Tensor:
+    return from_array(t._k.zeros(tuple(t._s)), t._k)
+
+
+def _outputs(tensors: Any) -> list[Any]:
+    single = isinstance(tensors, (Tensor, GradientEdge))
+    found = [tensors] if single else list(tensors)
     for t in found:
-        if not isinstance(t, Tensor):
+        if not isinstance(t, (Tensor, GradientEdge)):
             raise AssertionError(
                 f"Expected output to be a torch.Tensor, but got {type(t).__name__}"
             )
     return found
 
 
-def _inputs(tensors: Any, function: str) -> list[Tensor]:
-    found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+def _inputs(tensors: Any, function: str) -> list[Any]:
+    single = isinstance(tensors, (Tensor, GradientEdge))
+    found = [tensors] if single else list(tensors)
     for t in found:
-        if not isinstance(t, Tensor):
+        if not isinstance(t, (Tensor, GradientEdge)):
             raise RuntimeError(
                 f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}"
             )
@@ -187,7 +223,7 @@ def _inputs(tensors: Any, function: str) -> list[Tensor]:
     return found
 
 
-def _roots(outputs: list[Tensor], grads: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+def _roots(outputs: list[Any], grads: Any, create_graph: bool) -> list[tuple[Any, Any]]:
     given: list[Any]
     if grads is None:
         given = [None] * len(outputs)
@@ -202,29 +238,29 @@ def _roots(outputs: list[Tensor], grads: Any, create_graph: bool) -> list[tuple[
         )
     roots = []
     for i, (t, g) in enumerate(zip(outputs, given, strict=True)):
-        edge = edge_of(t)
+        edge = node_of(t)
         if edge is None:
             raise RuntimeError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn"
             )
+        k, size = _kind(t), shape_of(t)
         if g is None:
-            if t._s.numel() != 1:
+            if size is None or size.numel() != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if t._k.is_complex:
+            if k.is_complex:
                 raise RuntimeError(
-                    "grad can be implicitly created only for real scalar outputs but got "
-                    f"{t._k.dtype}"
+                    f"grad can be implicitly created only for real scalar outputs but got {k.dtype}"
                 )
-            if not create_graph and not t._s:
-                roots.append((edge, t._k.seed()))
+            if not create_graph and not size:
+                roots.append((edge, k.seed()))
                 continue
-            g = from_array(t._k.full(tuple(t._s), 1), t._k)
-        elif g._s != t._s:
+            g = from_array(k.full(tuple(size), 1), k)
+        elif size is not None and g._s != size:
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{i}] has a shape of {g._s} and output[{i}] has a "
-                f"shape of {t._s}."
+                f"shape of {size}."
             )
-        elif g._k is not t._k:
-            g = g.to(t._k.device, t._k.dtype)
+        elif g._k is not k:
+            g = g.to(k.device, k.dtype)
         roots.append((edge, g if create_graph else g._a))
     return roots

@@ -7,13 +7,14 @@ from typing import Any
 
 from tensorbus._base.registered import stack_tensors
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.gradient_edge import shape_of
 
 Gradients = tuple[Tensor | None, ...]
 
 
 def by_rows(
     one: Callable[[list[Tensor], bool], Gradients],
-    outputs: Sequence[Tensor],
+    outputs: Sequence[Any],
     grad_outputs: Any,
     keep: bool,
 ) -> Gradients:
@@ -27,11 +28,12 @@ def by_rows(
                 "is_grads_batched=True takes a tensor of at least one dimension, that of the "
                 f"batch, for each output, not {g if g is None else 'a tensor of no dimensions'}"
             )
-        if g.shape[1:] != out.shape:
+        shape = shape_of(out)
+        if shape is not None and g.shape[1:] != shape:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
                 "as the batch dimension: the sizes of the others must be the shape of the output, "
-                f"{tuple(out.shape)}, but the gradient has the shape {tuple(g.shape)}."
+                f"{tuple(shape)}, but the gradient has the shape {tuple(g.shape)}."
             )
         sizes.append(g.shape[0])
         tensors.append(g)

@@ -111,7 +111,7 @@ def _run_general(
     pending: dict[AccumulateGrad, int] | None = None,
 ) -> dict[Any, Any]:
     """Every case; leaves in *pending* are stored when as many edges have been passed."""
-    useful = None if wanted is None else _leading_to(wanted, [node for node, _ in roots])
+    useful = None if wanted is None else leading_to(wanted, [node for node, _ in roots])
     heap: list[tuple[int, Node]] = []
     waiting: dict[Any, Any] = {}
     found: dict[Any, Any] = {}
@@ -169,7 +169,7 @@ def _store_complete(node: Node, found: dict[Any, Any], pending: dict[AccumulateG
                     store({edge: found.pop(edge)}, False)
 
 
-def _leading_to(wanted: set[Any], roots: Iterable[Any]) -> set[Any]:
+def leading_to(wanted: set[Any], roots: Iterable[Any]) -> set[Any]:
     """The nodes from which one of *wanted* can be reached."""
     useful: set[Any] = set(wanted)
     order: list[Any] = []

@@ -222,3 +222,28 @@ class inference_mode(_Mode):
 def is_inference_mode_enabled() -> bool:
     """Whether this thread is in inference mode."""
     return in_inference()
+
+
+class set_multithreading_enabled(Leaving):
+    """Whether backward passes may use threads of their own: they never do, so nothing changes.
+
+    Each runs in the thread that asks for it, and several threads may walk graphs at once. A
+    function and a context manager.
+
+    >>> import tensorbus
+    >>> with tensorbus.autograd.set_multithreading_enabled(False):
+    ...     tensorbus.ones(1, requires_grad=True).exp().backward()
+
+    Source: https://pytorch.org/docs/stable/generated/torch.autograd.grad_mode.set_multithreading_enabled.html
+    """
+
+    def __new__(cls, mode: bool) -> Self:
+        if not isinstance(mode, bool):
+            raise type_error("set_multithreading_enabled", "enabled", 1, "bool", mode)
+        return Leaving.__new__(cls)
+
+    def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
+        try:
+            yield
+        finally:
+            self.close = outer

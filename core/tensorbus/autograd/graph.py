@@ -1,4 +1,4 @@
-"""The recorded graph: hooks for the tensors that it saves."""
+"""The recorded graph: its nodes and edges, and hooks for the tensors that it saves."""
 
 from __future__ import annotations
 
@@ -9,6 +9,13 @@ from tensorbus._base.leaving import Leaving
 from tensorbus._base.modes import PackHooks, switch_hooks, this_thread
 from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.gradient_edge import GradientEdge, get_gradient_edge
+from tensorbus.autograd.multi_grad_hook import register_multi_grad_hook
+from tensorbus.autograd.node import Node
+from tensorbus.autograd.saved_mutation import (
+    allow_mutation_on_saved_tensors,
+    increment_version,
+)
 
 
 class _Hooking(Leaving):
@@ -136,6 +143,30 @@ class disable_saved_tensors_hooks(Leaving):
         return call
 
 
-__all__ = ["disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Whether gradients that come on another stream than the leaf's are told; none ever do here.
+
+    The engine runs each pass in order, so the setting changes nothing. RuntimeError for what is no
+    bool.
+
+    >>> import tensorbus as torch
+    >>> torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+    """
+    if not isinstance(enabled, bool):
+        raise RuntimeError(f"enabled must be a bool, but got {type(enabled).__name__}")
+
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+    "set_warn_on_accumulate_grad_stream_mismatch",
+]
 
 show_in(__name__, [(n, globals()[n]) for n in __all__])
