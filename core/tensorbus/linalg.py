@@ -16,6 +16,10 @@ from tensorbus.op_engine.override import overridable as _overridable
 from tensorbus.op_engine.public import with_out as _with_out
 from tensorbus.ops.joining import grids as _grids
 from tensorbus.ops.linalg import cholesky as _cholesky
+from tensorbus.ops.linalg import determinants as _determinants
+from tensorbus.ops.linalg import lu_functions as _lu
+from tensorbus.ops.linalg import powers as _powers
+from tensorbus.ops.linalg import solving as _solving
 from tensorbus.ops.linalg import triangular as _triangular
 from tensorbus.ops.matmul import matmul as _matmul
 from tensorbus.ops.matmul import products as _products
@@ -24,22 +28,37 @@ from tensorbus.ops.reduce import norms as _norms
 cholesky = _with_out(_cholesky.linalg_cholesky, "linalg_cholesky", _SAME)
 cholesky_ex = _with_out(_cholesky.cholesky_ex, "linalg_cholesky_ex", _SAME)
 cross = _with_out(_products.linalg_cross, "linalg_cross", _SAME)
+det = _with_out(_determinants.linalg_det, "linalg_det", _SAME)
+inv = _with_out(_solving.linalg_inv, "linalg_inv", _SAME)
+inv_ex = _with_out(_solving.inv_ex, "linalg_inv_ex", _SAME)
+lu = _with_out(_lu.linalg_lu, "linalg_lu", _SAME)
+lu_factor = _with_out(_lu.lu_factor, "linalg_lu_factor", _SAME)
+lu_factor_ex = _with_out(_lu.lu_factor_ex, "linalg_lu_factor_ex", _SAME)
+lu_solve = _with_out(_lu.linalg_lu_solve, "linalg_lu_solve", _SAME)
 matmul = _with_out(_matmul.matmul, "linalg_matmul", _SAME)
 matrix_norm = _with_out(_norms.matrix_norm, "linalg_matrix_norm", _SAME)
-matrix_power = _with_out(_products.matrix_power, "linalg_matrix_power", _SAME)
+matrix_power = _with_out(_powers.matrix_power, "linalg_matrix_power", _SAME)
 multi_dot = _with_out(_products.multi_dot, "linalg_multi_dot", _SAME)
-solve_triangular = _with_out(_triangular.linalg_solve_triangular, "linalg_solve_triangular", _SAME)
-vander = _overridable(_grids.linalg_vander, _checked(_grids.linalg_vander, "linalg_vander"))
 norm = _with_out(_norms.linalg_norm, "linalg_norm", _SAME)
+slogdet = _with_out(_determinants.linalg_slogdet, "linalg_slogdet", _SAME)
+solve = _with_out(_solving.linalg_solve, "linalg_solve", _SAME)
+solve_ex = _with_out(_solving.solve_ex, "linalg_solve_ex", _SAME)
+solve_triangular = _with_out(_triangular.linalg_solve_triangular, "linalg_solve_triangular", _SAME)
+tensorinv = _with_out(_solving.tensorinv, "linalg_tensorinv", _SAME)
+tensorsolve = _with_out(_solving.tensorsolve, "linalg_tensorsolve", _SAME)
 vecdot = _with_out(_products.vecdot, "linalg_vecdot", _SAME)
 vector_norm = _with_out(_norms.vector_norm, "linalg_vector_norm", _SAME)
+matrix_exp = _overridable(_powers.matrix_exp, _checked(_powers.matrix_exp, "linalg_matrix_exp"))
+vander = _overridable(_grids.linalg_vander, _checked(_grids.linalg_vander, "linalg_vander"))
 
 if not TYPE_CHECKING:
     __getattr__ = _attributes(__name__)
 
 __all__ = [
-    "LinAlgError", "cholesky", "cholesky_ex", "cross", "matmul", "matrix_norm", "matrix_power",
-    "multi_dot", "norm", "solve_triangular", "vander", "vecdot", "vector_norm",
+    "LinAlgError", "cholesky", "cholesky_ex", "cross", "det", "inv", "inv_ex", "lu",
+    "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm",
+    "matrix_power", "multi_dot", "norm", "slogdet", "solve", "solve_ex", "solve_triangular",
+    "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 _show_in(__name__, [(name, globals()[name]) for name in __all__])

@@ -12,18 +12,44 @@ def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = Fals
     """``linalg.cholesky`` and an int32 *info* for each matrix, without waiting for the device."""
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """The vector product along a dimension of size 3; the operands broadcast."""
+def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The determinants of square matrices: (..., n, n) -> (...)."""
+def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inverses of square matrices (..., n, n); LinAlgError for one that has none."""
+def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
+    """``linalg.inv`` and an int32 *info* for each matrix: 0, or the place of a zero pivot."""
+def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
+    """The factors P, L, U with ``A = P @ L @ U``: exchanges, lower and upper triangular."""
+def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
+    """The LU factorization of matrices with row exchanges: both factors in one, and the pivots."""
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> Any:
+    """``linalg.lu_factor`` and an int32 *info* for each matrix, without waiting for the device."""
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Tensor | None = None) -> Tensor:
+    """The solution of ``A @ X = B`` by A's factors, as ``linalg.lu_factor`` gives them."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product; vectors count as rows or columns, leading dimensions broadcast."""
+def matrix_exp(input: Tensor) -> Tensor:
+    """e to the power of each square matrix: the sum of ``input ** k / k!``."""
 def matrix_norm(input: Tensor, ord: Any = 'fro', dim: Sequence[int] = ..., keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The norm of the matrices in two dimensions: ``'fro'``, 1, -1, inf or -inf."""
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
-    """A square matrix multiplied with itself *n* times, n >= 0."""
+    """A square matrix multiplied with itself *n* times; its inverse *-n* times where n < 0."""
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of several matrices, in the order that costs least; the ends may be vectors."""
 def norm(input: Tensor, ord: Any = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """A vector's norm; a matrix's where *ord* is given and two dimensions are meant."""
+def slogdet(A: Tensor, *, out: Any = None) -> tuple[Tensor, Tensor]:
+    """The signs and the logarithms of the absolute values of the determinants."""
+def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
+    """The solution of ``A @ X = B`` for square *A*; without *left* that of ``X @ A = B``."""
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
+    """``linalg.solve`` and an int32 *info* for each matrix: 0, or the place of a zero pivot."""
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None) -> Tensor:
     """The solution of ``A @ X = B`` for triangular *A*; without *left* that of ``X @ A = B``."""
+def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of ``tensordot(input, x, input.ndim - ind)``: its last dimensions come first."""
+def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The x with ``tensordot(input, x, x.ndim)`` = *other*; *dims* of *input* go to its end first."""
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Powers 0, 1, ..."""
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
@@ -31,4 +57,4 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 def vector_norm(x: Tensor, ord: complex = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The norm of the vectors along some dimensions, or of all elements."""
 
-__all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cross', 'matmul', 'matrix_norm', 'matrix_power', 'multi_dot', 'norm', 'solve_triangular', 'vander', 'vecdot', 'vector_norm']
+__all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cross', 'det', 'inv', 'inv_ex', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'multi_dot', 'norm', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']

@@ -18,6 +18,30 @@ class kthvalue(NamedTuple):
 class linalg_cholesky_ex(NamedTuple):
     L: Tensor
     info: Tensor
+class linalg_inv_ex(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+class linalg_lu(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+class linalg_lu_factor(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+class linalg_lu_factor_ex(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+class linalg_slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+class linalg_solve_ex(NamedTuple):
+    result: Tensor
+    info: Tensor
+class lu_unpack(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
 class max(NamedTuple):
     values: Tensor
     indices: Tensor
@@ -33,6 +57,9 @@ class mode(NamedTuple):
 class nanmedian(NamedTuple):
     values: Tensor
     indices: Tensor
+class slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
 class sort(NamedTuple):
     values: Tensor
     indices: Tensor

@@ -204,6 +204,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "nan_to_num": _unary(REAL, 0.0, 1.0, -1.0),
     "tril": [(Draw(3, 4), 1), (Draw(2, 3, 3), -1)],
     "triu": [(Draw(3, 4), 1), (Draw(2, 3, 3), -1)],
+    "exchanged": [(Draw(3, 2), ints(2, 1, 2), back) for back in (False, True)],
     "linalg_solve_triangular": [
         (Draw(3, 3, of=POSITIVE), Draw(3, 2), upper, unit)
         for upper, unit in ((True, False), (False, True))
@@ -271,16 +272,40 @@ def test_rule_of_normalize(shape: Any, affine: Any, dims: Any) -> None:
     assert tb.autograd.gradgradcheck(_normalized(affine, dims), (x, w, b))
 
 
-def test_rule_of_cholesky_factor() -> None:
-    def f(x: Any) -> Any:
-        a = x @ x.mT + 2 * tb.eye(3, dtype=tb.float64)
-        with tb.no_grad():
-            factor = tb.linalg.cholesky(a)
-        return core("cholesky_factor")(a, factor)
+def _factored(name: str, *others: Any) -> Callable[..., Any]:
+    """A row over a matrix and what a kernel has made of it beforehand."""
 
-    x = Draw(2, 3, 3).make(np.random.default_rng(5))
-    assert tb.autograd.gradcheck(f, (x,))
-    assert tb.autograd.gradgradcheck(f, (x,))
+    def f(x: Any, *operands: Any) -> Any:
+        square = x.shape[-1] == x.shape[-2]
+        a = x + 2 * tb.eye(3, dtype=tb.float64) if square else x
+        if name == "cholesky_factor":
+            a = a @ a.mT
+            return core(name)(a, tb.linalg.cholesky(a.detach()))
+        lu, pivots = tb.linalg.lu_factor(a.detach())
+        return core(name)(a, lu, pivots.long() - 1, *operands, *others)
+
+    return f
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "others"),
+    [
+        ("cholesky_factor", [(2, 3, 3)], ()),
+        ("lu_factors", [(2, 3, 3)], ()),
+        ("lu_factors", [(3, 2)], ()),
+        ("lu_factors", [(2, 3)], ()),
+        ("solved", [(3, 3), (3, 2)], (False,)),
+        ("solved", [(2, 3, 3), (2, 3, 2)], (True,)),
+        ("inverted", [(3, 3)], ()),
+        ("determinant", [(2, 3, 3)], ()),
+        ("log_determinant", [(3, 3)], ()),
+    ],
+)
+def test_rule_of_factored(name: str, shapes: Any, others: Any) -> None:
+    rng = np.random.default_rng(5)
+    leaves = [Draw(*shape, of=UNIT).make(rng) for shape in shapes]
+    assert tb.autograd.gradcheck(_factored(name, *others), leaves)
+    assert tb.autograd.gradgradcheck(_factored(name, *others), leaves)
 
 
 @pytest.mark.parametrize("name", ["median", "nanmedian"])
@@ -289,13 +314,17 @@ def test_rule_of_valued(name: str) -> None:
     assert tb.autograd.gradcheck(getattr(tb, name), (x,))
 
 
+FACTORED = "cholesky_factor lu_factors solved inverted determinant log_determinant".split()
+"""Rows over what a kernel has made beforehand."""
+
+
 def test_every_row_with_a_rule_has_a_sample() -> None:
     with_rules = {
         name
         for name, row in ROWS.items()
         if any(rule.__name__ != "refuse" for rule in row.rules.values()) and "test" not in name
     }
-    assert with_rules - set(SAMPLES) - {"normalize", "valued", "cholesky_factor"} == set()
+    assert with_rules - set(SAMPLES) - {"normalize", "valued", *FACTORED} == set()
     assert set(SAMPLES) <= with_rules, "samples of ops that are gone"
 
 

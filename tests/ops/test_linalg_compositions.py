@@ -9,10 +9,14 @@ import pytest
 
 import tensorbus as torch
 from tensorbus._dispatch.kinds import kind_of
-from tensorbus.ops.linalg import cholesky, triangular
+from tensorbus.ops.linalg import cholesky, lu, triangular
 
 SIZES = [(1,), (2,), (5,), (31,), (32,), (33,), (100,), (2, 3, 37), (3, 1, 64)]
 EMPTY = [(0,), (2, 0, 7), (2, 0)]
+OBLONG = [
+    *[(1, 1), (5, 3), (3, 5), (33, 33), (40, 70), (70, 40), (100, 100)],
+    *[(2, 3, 37, 37), (3, 1, 64, 64), (2, 0, 7), (0, 4, 4)],
+]
 DTYPES = [np.float32, np.float64]
 
 
@@ -100,3 +104,35 @@ def test_solve_triangular_of_factors_that_are_nearly_singular(dtype: Any) -> Non
             x = triangular.solve_triangular(F, matrix, b, upper, False).astype(np.float64)
             # Where LAPACK's own residuals are up to 5.
             assert worst((matrix.astype(np.float64) @ x - b, dtype), matrix, x) < 30
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", OBLONG, ids=str)
+def test_lu(shape: Any, dtype: Any) -> None:
+    F, (m, n) = kind(dtype), shape[-2:]
+    k = min(m, n)
+    a = np.random.default_rng([3, *shape]).standard_normal(shape).astype(dtype)
+    found, pivots, info = lu.factor(F, a)
+    assert pivots.dtype == info.dtype == np.int32
+    assert pivots.shape == (*shape[:-2], k) and info.shape == shape[:-2] and not np.any(info)
+    if not a.size:
+        return
+    assert (pivots >= np.arange(k)).all() and (pivots < m).all()
+    wide = found.astype(np.float64)
+    lower = np.tril(wide[..., :k], -1) + np.eye(m, k)
+    assert np.abs(lower).max() <= 1  # the largest element of a column is its pivot
+    order = lu.permutation(F, pivots.astype(np.int64), m, False)
+    permuted = np.take_along_axis(a, order[..., None], -2)
+    residual = lower @ np.triu(wide[..., :k, :]) - permuted
+    assert worst((residual, dtype), a) < 2 * np.sqrt(m) + 4
+    back = lu.permutation(F, pivots.astype(np.int64), m, True)
+    assert np.array_equal(np.take_along_axis(permuted, back[..., None], -2), a)
+
+
+def test_the_first_pivot_that_is_zero_is_told() -> None:
+    F = kind(np.float64)
+    stack = np.stack([np.eye(40)] * 4)
+    stack[1, 0, 0] = stack[2, 35, 35] = 0
+    stack[3, :, 3] = stack[3, :, 2]
+    found, _, info = lu.factor(F, stack)
+    assert info.tolist() == [0, 1, 36, 4] and np.isfinite(found).all()

@@ -21,6 +21,7 @@ from tensorbus_cpu_numpy import (
     pooling,
     products,
     selection,
+    spectra,
     sums,
     threads,
     views,
@@ -64,6 +65,7 @@ class CpuBackend(ArrayLibraryBackend):
         losses.TABLE,
         joining.TABLE,
         linear_algebra.TABLE,
+        spectra.TABLE,
         *ArrayLibraryBackend.tables,
     )
 

@@ -114,3 +114,24 @@ def _solve_triangular(xp: Any, dtype: dtype) -> Kernel | None:
         return x
 
     return solve_triangular
+
+
+# -- LU --------------------------------------------------------------------------------------
+@TABLE.row("linalg_lu", FLOAT, COMPLEX)
+def _lu(xp: Any, dtype: dtype) -> Kernel | None:
+    getrf = _routine(0, dtype, "getrf") if dtype.name in _LETTERS else None
+    if getrf is None:  # NumPy shows no factors
+        return None
+
+    def lu(a: Array) -> tuple[Array, Array, Array]:
+        if a.ndim == 2:
+            factors, pivots, info = getrf(a)
+            return factors, pivots.astype(np.int32, copy=False), np.asarray(info, np.int32)
+        batch, k = a.shape[:-2], min(a.shape[-2:])
+        factors = np.empty(a.shape, a.dtype)
+        pivots, info = np.empty((*batch, k), np.int32), np.empty(batch, np.int32)
+        for at in np.ndindex(batch):
+            factors[at], pivots[at], info[at] = getrf(a[at])
+        return factors, pivots, info
+
+    return lu

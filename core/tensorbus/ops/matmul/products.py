@@ -9,7 +9,6 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
-from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import ints_of
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
@@ -299,37 +298,6 @@ def _cheapest(matrices: list[Tensor]) -> Tensor:
         return matmul(product(i, k), product(k + 1, j))
 
     return product(0, n - 1)
-
-
-@public(out=SAME)
-def matrix_power(input: Tensor, n: int) -> Tensor:
-    """A square matrix multiplied with itself *n* times, n >= 0."""
-    check_tensors("matrix_power", input=input)
-    if isinstance(n, float) or not hasattr(n, "__index__"):
-        raise type_error("matrix_power", "n", 2, "int", n)
-    if len(input._s) < 2 or input._s[-1] != input._s[-2]:
-        raise RuntimeError(
-            "linalg.matrix_power: A must be batches of square matrices, but they are "
-            f"{input._s[-2]} by {input._s[-1]} matrices"
-            if len(input._s) > 1
-            else "linalg.matrix_power: The input tensor A must have at least 2 dimensions."
-        )
-    if n < 0:
-        raise not_implemented("matrix_power of a negative power", input)
-    if n == 0:
-        from tensorbus.ops.creation.factories import eye
-
-        one = eye(input._s[-1], dtype=input._k.dtype, device=input._k.device)
-        return one.expand(input._s).clone()
-    result: Any = None
-    power = input
-    while True:
-        if n & 1:
-            result = power if result is None else matmul(result, power)
-        n >>= 1
-        if not n:
-            return result.clone() if result is input else result
-        power = matmul(power, power)
 
 
 @public(name="linalg_vecdot", function=False, method=False, out=SAME)

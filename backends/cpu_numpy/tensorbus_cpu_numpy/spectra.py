@@ -1,0 +1,75 @@
+"""QR, eigenvalues and singular values, through NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorbus.plugin import Array, Kernel, dtype
+from tensorbus.plugin.array_library import Table
+from tensorbus.plugin.array_library.table import COMPLEX, FLOAT
+
+TABLE = Table()
+
+
+@TABLE.row("linalg_qr", FLOAT, COMPLEX)
+def _qr(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.name == "float16":
+        return None
+
+    def qr(a: Array, complete: bool) -> tuple[Array, Array]:
+        return tuple(np.linalg.qr(a, "complete" if complete else "reduced"))
+
+    return qr
+
+
+@TABLE.row("linalg_eigh", FLOAT, COMPLEX)
+def _eigh(xp: Any, dtype: dtype) -> Kernel | None:
+    return None if dtype.name == "float16" else lambda a: _converged(np.linalg.eigh, a)
+
+
+@TABLE.row("linalg_svd", FLOAT, COMPLEX)
+def _svd(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.name == "float16":
+        return None
+
+    def svd(a: Array, complete: bool) -> tuple[Array, ...]:
+        return _converged(lambda x: np.linalg.svd(x, full_matrices=complete), a)
+
+    return svd
+
+
+@TABLE.row("linalg_eig", FLOAT, COMPLEX)
+def _eig(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.name == "float16":
+        return None
+    wide = np.dtype(dtype.to_complex().name)
+
+    def eig(a: Array) -> tuple[Array, ...]:
+        values, vectors, info = _converged(np.linalg.eig, a)
+        return values.astype(wide, copy=False), vectors.astype(wide, copy=False), info
+
+    return eig
+
+
+def _converged(function: Callable[[Array], Any], a: Array) -> tuple[Array, ...]:
+    """The results of a function of matrices, and info: 1 for a matrix that it gives up on.
+
+    NumPy gives up on a whole batch; then each matrix is tried by itself.
+    """
+    try:
+        return (*function(a), np.zeros(a.shape[:-2], np.int32))
+    except np.linalg.LinAlgError:
+        pass
+    results = [r.copy() for r in function(np.zeros_like(a))]
+    info = np.zeros(a.shape[:-2], np.int32)
+    for at in np.ndindex(info.shape):
+        try:
+            found = function(a[at])
+        except np.linalg.LinAlgError:
+            found, info[at] = [np.nan] * len(results), 1
+        for whole, part in zip(results, found, strict=True):
+            whole[at] = part
+    return (*results, info)
