@@ -315,6 +315,10 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices, in the order that costs least."""
 def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """``linalg.cholesky`` under its older name."""
+def cholesky_inverse(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of the matrix whose Cholesky factor is *input*, lower or *upper*."""
+def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The solution of ``A @ X = input`` by A's Cholesky factor *input2*, lower or *upper*."""
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of at most *chunks* pieces of one size, the last smaller where it must be."""
 def clamp(input: Tensor, min: Tensor | _complex | None = None, max: Tensor | _complex | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -383,6 +387,8 @@ def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees in radians, element by element; *out* receives the result where given."""
 def deg2rad_(input: Tensor) -> Tensor:
     """In-place version of ``deg2rad``: the method as a function."""
+def det(input: Tensor) -> Tensor:
+    """The determinants of square matrices: (..., n, n) -> (...)."""
 def detach(input: Tensor) -> Tensor:
     """The same storage and versions without the history."""
 def detach_(input: Tensor) -> Tensor:
@@ -539,6 +545,8 @@ def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None 
     """Whole slices at the indices of a vector; negative ones are out of range."""
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner products along the last dimensions: (..., k) x (---, k) -> (..., ---)."""
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """``linalg.inv`` under its older name."""
 def is_complex(input: Tensor) -> _bool:
     """Whether its dtype is complex."""
 def is_conj(input: Tensor) -> _bool:
@@ -621,6 +629,8 @@ def logaddexp2(input: _Operand, other: _Operand, *, out: Tensor | None = None) -
     """``log2(2**input + 2**other)`` without overflow; the operands broadcast."""
 def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the running sums of exponentials along a dimension, without overflow."""
+def logdet(input: Tensor) -> Tensor:
+    """The logarithms of the determinants: NaN for a negative one, -inf for 0."""
 def logical_and(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether both are true; the operands broadcast."""
 def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -641,6 +651,12 @@ def lshift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Te
     """``input << other``; the operands broadcast."""
 def lt(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input < other``; the operands broadcast."""
+def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False) -> Any:
+    """``linalg.lu_factor`` under its older name; with *get_infos* ``linalg.lu_factor_ex``."""
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """``linalg.lu_solve(LU_data, LU_pivots, input)`` under its older name."""
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: Any = None) -> Any:
+    """P, L and U from what ``linalg.lu_factor`` gives; what is not wanted is an empty tensor."""
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """*value*, a number or a 0-dim tensor, where the mask is true; the mask broadcasts."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -649,8 +665,10 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     """The elements where the mask is true, in one dimension; both broadcast."""
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product; vectors count as rows or columns, leading dimensions broadcast."""
+def matrix_exp(input: Tensor) -> Tensor:
+    """``linalg.matrix_exp``."""
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
-    """A square matrix multiplied with itself *n* times, n >= 0."""
+    """A square matrix multiplied with itself *n* times; its inverse *-n* times where n < 0."""
 @overload
 def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest element; with *dim* (values, indices), the first among equals."""
@@ -863,6 +881,8 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine, element by element; *out* receives the result where given."""
 def sinh_(input: Tensor) -> Tensor:
     """In-place version of ``sinh``: the method as a function."""
+def slogdet(input: Tensor, *, out: Any = None) -> tuple[Tensor, Tensor]:
+    """``linalg.slogdet``."""
 def softmax(input: Tensor, dim: _int, dtype: dtypes.dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along a dimension."""
 def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Any = None) -> return_types.sort:

@@ -337,6 +337,10 @@ class Tensor:
         """The tensor as int8."""
     def cholesky(self, upper: _bool = False) -> Tensor:
         """``linalg.cholesky`` under its older name."""
+    def cholesky_inverse(self, upper: _bool = False) -> Tensor:
+        """The inverse of the matrix whose Cholesky factor is *input*, lower or *upper*."""
+    def cholesky_solve(self, input2: Tensor, upper: _bool = False) -> Tensor:
+        """The solution of ``A @ X = input`` by A's Cholesky factor *input2*, lower or *upper*."""
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """Views of at most *chunks* pieces of one size, the last smaller where it must be."""
     def clamp(self, min: Tensor | complex | None = None, max: Tensor | complex | None = None) -> Tensor:
@@ -414,6 +418,8 @@ class Tensor:
         """Degrees in radians, element by element; *out* receives the result where given."""
     def deg2rad_(self) -> Self:
         """In-place version of ``deg2rad``."""
+    def det(self) -> Tensor:
+        """The determinants of square matrices: (..., n, n) -> (...)."""
     def detach(self) -> Tensor:
         """The same storage and versions without the history."""
     def detach_(self) -> Self:
@@ -625,6 +631,8 @@ class Tensor:
         """The inner products along the last dimensions: (..., k) x (---, k) -> (..., ---)."""
     def int(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as int32."""
+    def inverse(self) -> Tensor:
+        """``linalg.inv`` under its older name."""
     def is_complex(self) -> _bool:
         """Whether its dtype is complex."""
     def is_conj(self) -> _bool:
@@ -746,6 +754,8 @@ class Tensor:
         """``log2(2**input + 2**other)`` without overflow; the operands broadcast."""
     def logcumsumexp(self, dim: _int) -> Tensor:
         """The logarithm of the running sums of exponentials along a dimension, without overflow."""
+    def logdet(self) -> Tensor:
+        """The logarithms of the determinants: NaN for a negative one, -inf for 0."""
     def logical_and(self, other: _Operand) -> Tensor:
         """Whether both are true; the operands broadcast."""
     def logical_and_(self, *operands: Any, other: Any = ...) -> Self:
@@ -778,6 +788,10 @@ class Tensor:
         """``input < other``; the operands broadcast."""
     def lt_(self, *operands: Any, other: Any = ...) -> Self:
         """In-place version of ``lt``: 1 where it holds, else 0."""
+    def lu(self, pivot: _bool = True, get_infos: _bool = False) -> Any:
+        """``linalg.lu_factor`` under its older name; with *get_infos* ``linalg.lu_factor_ex``."""
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """``linalg.lu_solve(LU_data, LU_pivots, input)`` under its older name."""
     @property
     def mH(self) -> Tensor:
         """``x.mH``: the last two dimensions exchanged, complex numbers conjugated."""
@@ -796,8 +810,10 @@ class Tensor:
         """The elements where the mask is true, in one dimension; both broadcast."""
     def matmul(self, other: Tensor) -> Tensor:
         """The matrix product; vectors count as rows or columns, leading dimensions broadcast."""
+    def matrix_exp(self) -> Tensor:
+        """``linalg.matrix_exp``."""
     def matrix_power(self, n: _int) -> Tensor:
-        """A square matrix multiplied with itself *n* times, n >= 0."""
+        """A square matrix multiplied with itself *n* times; its inverse *-n* times where n < 0."""
     @overload
     def max(self) -> Tensor:
         """The largest element; with *dim* (values, indices), the first among equals."""
@@ -1079,6 +1095,8 @@ class Tensor:
     @overload
     def size(self, dim: _int) -> _int:
         """The shape, or one size."""
+    def slogdet(self) -> tuple[Tensor, Tensor]:
+        """``linalg.slogdet``."""
     def softmax(self, dim: _int, dtype: dtypes.dtype | None = None) -> Tensor:
         """``exp(input) / sum(exp(input))`` along a dimension."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> return_types.sort:
