@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tensorbus._base.errors import OutOfMemoryError, broadcast_error
@@ -113,13 +113,24 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> Size:
     return Size(result)
 
 
-def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
     """Row-major strides, in elements."""
     strides, step = [], 1
     for n in reversed(shape):
         strides.append(step)
         step *= max(n, 1)
     return tuple(reversed(strides))
+
+
+def is_row_major(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether elements in these places are one run, in row-major order."""
+    expected = 1
+    for n, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if n != 1:
+            if stride != expected:
+                return 0 in shape
+            expected *= n
+    return True
 
 
 class _Sizes(dict[tuple[int, ...], Size]):

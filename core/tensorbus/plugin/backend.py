@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from tensorbus._base.dtypes import dtype
+from tensorbus._base.size import is_row_major
 
 if TYPE_CHECKING:
     from tensorbus.plugin.graph import Graph
@@ -233,16 +234,7 @@ class Backend:
 
     def is_contiguous(self, array: Array, dtype: dtype) -> bool:
         """Whether the array is row-major without gaps. Override where the library knows."""
-        if 0 in array.shape:
-            return True
-        expected = 1
-        _, _, strides = self.layout(array, dtype)
-        for n, stride in zip(reversed(array.shape), reversed(strides), strict=True):
-            if n != 1:
-                if stride != expected:
-                    return False
-                expected *= n
-        return True
+        return is_row_major(array.shape, self.layout(array, dtype)[2])
 
     def as_array(self, result: Any, dtype: dtype, index: int) -> Array:
         """The 0-d array for a host scalar that a kernel returned (trait ``scalar_results``)."""

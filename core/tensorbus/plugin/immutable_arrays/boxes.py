@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base.dtypes import dtype
+from tensorbus._base.size import is_row_major
 
 NOWHERE = 1 << 61
 """The place of padding: outside every storage, also where two of them are added."""
@@ -53,25 +54,6 @@ class Box:
         kept = zip(self.shape, self.strides, strict=True)
         strides = (0,) * new + tuple([0 if n == 1 else s for n, s in kept])
         return Box(self.storage, self.dtype, shape, strides, self.offset)
-
-
-def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of an array without gaps."""
-    strides = [1] * len(shape)
-    for d in range(len(shape) - 2, -1, -1):
-        strides[d] = strides[d + 1] * max(shape[d + 1], 1)
-    return tuple(strides)
-
-
-def is_row_major(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether elements in these places are one run in order."""
-    expected = 1
-    for n, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if n != 1:
-            if stride != expected:
-                return 0 in shape
-            expected *= n
-    return True
 
 
 def places(shape: Sequence[int], strides: Sequence[int], offset: int, room: int) -> np.ndarray:

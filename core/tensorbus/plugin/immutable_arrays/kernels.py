@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorbus._base.dtypes import float32, int64
-from tensorbus._base.size import broadcast_shapes
+from tensorbus._base.size import broadcast_shapes, contiguous_strides
 from tensorbus.plugin.backend import DType
-from tensorbus.plugin.immutable_arrays.boxes import Box, Storage, places, row_major
+from tensorbus.plugin.immutable_arrays.boxes import Box, Storage, places
 from tensorbus.plugin.primitives import REDUCTIONS, SCANS
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ def block(b: ImmutableRuntime, x: Box, parts: Sequence[Sequence[int]], fill: Any
 def unblocked(b: ImmutableRuntime, made: Any, shape: Sequence[int], parts: Any) -> Any:
     """The elements of such an array in *shape*'s own order, without the padding between them."""
     strides = [0] * len(shape)
-    for step, part in zip(row_major(made.shape), parts, strict=True):
-        for d, inner in zip(part, row_major([shape[d] for d in part]), strict=True):
+    for step, part in zip(contiguous_strides(made.shape), parts, strict=True):
+        for d, inner in zip(part, contiguous_strides([shape[d] for d in part]), strict=True):
             strides[d] = step * inner
     n = prod(shape)
-    if prod(made.shape) == b.capacity(n) == n and tuple(strides) == row_major(shape):
+    if prod(made.shape) == b.capacity(n) == n and tuple(strides) == contiguous_strides(shape):
         return made.reshape(-1)
     whole = Box(Storage(made, int64, 0), int64, tuple(shape), tuple(strides), 0)
     return b.pick(made, b.index_of(whole), np.zeros((), made.dtype))

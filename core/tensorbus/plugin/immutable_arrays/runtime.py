@@ -11,10 +11,11 @@ import numpy as np
 
 from tensorbus._base.dtypes import dtype, float64, int64
 from tensorbus._base.rounding import as_float
+from tensorbus._base.size import contiguous_strides
 from tensorbus.plugin.array_library.index import UPDATES
 from tensorbus.plugin.array_library.runtime import NUMPY_DTYPES, host_scalar
 from tensorbus.plugin.backend import Backend, Capabilities, DType
-from tensorbus.plugin.immutable_arrays.boxes import Box, Storage, padded, places, row_major
+from tensorbus.plugin.immutable_arrays.boxes import Box, Storage, padded, places
 
 _SMALL_INTEGERS = {"uint8", "int8", "int16"}
 _KEPT = 1 << 16
@@ -102,7 +103,7 @@ class ImmutableRuntime(Backend):
         shape = tuple(shape)
         dtype = self._names[flat.dtype]
         storage = Storage(flat, dtype, prod(shape) * dtype.itemsize)
-        return Box(storage, dtype, shape, row_major(shape), 0)
+        return Box(storage, dtype, shape, contiguous_strides(shape), 0)
 
     def contents(self, storage: Storage, dtype: DType) -> Any:
         """All that a storage holds, as elements of *dtype*."""

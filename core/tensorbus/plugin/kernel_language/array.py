@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from tensorbus._base.dtypes import dtype
+from tensorbus._base.size import contiguous_strides, is_row_major
 
 
 class Storage:
@@ -61,22 +61,8 @@ def row_major(shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
     if found is None:
         if len(_row_major) > 4096:
             _row_major.clear()
-        strides = tuple(prod(max(n, 1) for n in shape[d + 1 :]) for d in range(len(shape)))
-        found = _row_major[shape] = strides, prod(shape)
+        found = _row_major[shape] = contiguous_strides(shape), prod(shape)
     return found
-
-
-def is_row_major(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether elements of that layout follow each other without gaps, in row-major order."""
-    expected = 1
-    for n, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if n == 0:
-            return True
-        if n != 1:
-            if stride != expected:
-                return False
-            expected *= n
-    return True
 
 
 def view(

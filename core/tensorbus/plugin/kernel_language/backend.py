@@ -12,9 +12,10 @@ import numpy as np
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype
+from tensorbus._base.size import is_row_major
 from tensorbus.plugin.backend import Backend, Kernel, Traits
 from tensorbus.plugin.kernel_language import kernels
-from tensorbus.plugin.kernel_language.array import StridedArray, is_row_major
+from tensorbus.plugin.kernel_language.array import StridedArray
 from tensorbus.plugin.kernel_language.device import DeadInChild, Device
 from tensorbus.plugin.kernel_language.dialect import Dialect
 from tensorbus.plugin.kernel_language.move import contiguous, copy, fill, wrap

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype
 from tensorbus._base.rounding import as_float
-from tensorbus.plugin.kernel_language.array import StridedArray, is_row_major, view
+from tensorbus._base.size import is_row_major
+from tensorbus.plugin.kernel_language.array import StridedArray, row_major, view
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import expand_strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
@@ -123,8 +124,6 @@ def unsqueeze(x: StridedArray, dim: int) -> StridedArray:
 
 def reshape(x: StridedArray, shape: tuple[int, ...]) -> StridedArray:
     """The same elements in row-major order with another shape, where no copy is needed."""
-    from tensorbus.plugin.kernel_language.array import row_major
-
     shape = tuple(shape)
     strides, _ = row_major(shape)
     if x.flat or 0 in x.shape:  # of nothing, any order is row-major
