@@ -29,6 +29,7 @@ SPACES = (
     "autograd.functional",
     "linalg",
     "special",
+    "signal.windows",
     "utils.data",
     "distributed",
     "accelerator",

@@ -12,6 +12,8 @@ FACTORIES = (
     "normal(0.0, 1.0, (2,)",
     "empty_strided((2,), (1,)", "zeros_like(x", "empty_like(x", "full_like(x, 1", "rand_like(x",
     "randint_like(x, 3", "tril_indices(2, 2", "empty_permuted((2,), (0,)",
+    "hann_window(3", "hamming_window(3", "bartlett_window(3",
+    "blackman_window(3", "kaiser_window(3",
 )  # fmt: skip
 
 
@@ -41,7 +43,7 @@ def test_options_of_a_wrong_type_are_refused(call):
 
 @pytest.mark.parametrize("call", [c for c in FACTORIES if "like" not in c and "strided" not in c])
 def test_out_decides_dtype_and_takes_no_other(call):
-    if "indices" in call or "permuted" in call:
+    if any(part in call for part in ("indices", "permuted", "window")):
         with pytest.raises(TypeError, match="unexpected keyword argument 'out'"):
             eval(f"torch.{call}, out=x)", {"torch": tensorbus, "x": tensorbus.ones(2)})
         return

@@ -39,6 +39,8 @@ MODULES = (
     "tensorbus.optim.lr_scheduler",
     "tensorbus.plugin",
     "tensorbus.serialization",
+    "tensorbus.signal",
+    "tensorbus.signal.windows",
     "tensorbus.special",
     "tensorbus.testing",
     "tensorbus.utils.data",
