@@ -28,6 +28,7 @@ from tensorbus import random as random
 from tensorbus import return_types as return_types
 from tensorbus import rows as rows
 from tensorbus import serialization as serialization
+from tensorbus import signal as signal
 from tensorbus import special as special
 from tensorbus import storage as storage
 from tensorbus import testing as testing
@@ -275,6 +276,8 @@ def atleast_3d(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors, those of fewer than three dimensions with new ones of size 1."""
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _complex = 1, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices."""
+def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    """Bartlett's window: a triangle that is 0 at the ends."""
 def bernoulli(input: Tensor, p: _float = ..., *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """1 with the probability that *input* (or *p*) says, else 0."""
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
@@ -291,6 +294,8 @@ def bitwise_right_shift(input: _Operand, other: _Operand, *, out: Tensor | None 
     """``input >> other``; the operands broadcast."""
 def bitwise_xor(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input ^ other``; the operands broadcast."""
+def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    """Blackman's window: a sum of two cosines."""
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -513,6 +518,10 @@ def greater_equal(input: _Operand, other: _Operand, *, out: Tensor | None = None
     """``input >= other``; the operands broadcast."""
 def gt(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input > other``; the operands broadcast."""
+def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 0.54, beta: _float = 0.46, *, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    """Hamming's window: ``alpha - beta * cos(2 * pi * n / N)``."""
+def hann_window(window_length: _int, periodic: _bool = True, *, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    """Hann's window: a raised cosine that is 0 at the ends."""
 def heaviside(input: Tensor, values: Tensor, **keywords: Any) -> Tensor:
     """0 below 0, 1 above, *values* at 0; both of one dtype."""
 def histc(input: Tensor, bins: _int = 100, min: _complex = 0, max: _complex = 0, *, out: Tensor | None = None) -> Tensor:
@@ -581,6 +590,8 @@ def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where a value is positive infinity."""
 def isreal(input: Tensor) -> Tensor:
     """Where a value has no imaginary part: everywhere, unless the dtype is complex."""
+def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
+    """Kaiser's window of the shape *beta*: the larger, the narrower."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: every element of *input* times all of *other*."""
 def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> return_types.kthvalue:
