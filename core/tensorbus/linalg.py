@@ -19,6 +19,7 @@ from tensorbus.ops.linalg import cholesky as _cholesky
 from tensorbus.ops.linalg import determinants as _determinants
 from tensorbus.ops.linalg import lu_functions as _lu
 from tensorbus.ops.linalg import powers as _powers
+from tensorbus.ops.linalg import qr as _qr
 from tensorbus.ops.linalg import solving as _solving
 from tensorbus.ops.linalg import triangular as _triangular
 from tensorbus.ops.matmul import matmul as _matmul
@@ -40,6 +41,7 @@ matrix_norm = _with_out(_norms.matrix_norm, "linalg_matrix_norm", _SAME)
 matrix_power = _with_out(_powers.matrix_power, "linalg_matrix_power", _SAME)
 multi_dot = _with_out(_products.multi_dot, "linalg_multi_dot", _SAME)
 norm = _with_out(_norms.linalg_norm, "linalg_norm", _SAME)
+qr = _with_out(_qr.linalg_qr, "linalg_qr", _SAME)
 slogdet = _with_out(_determinants.linalg_slogdet, "linalg_slogdet", _SAME)
 solve = _with_out(_solving.linalg_solve, "linalg_solve", _SAME)
 solve_ex = _with_out(_solving.solve_ex, "linalg_solve_ex", _SAME)
@@ -57,7 +59,7 @@ if not TYPE_CHECKING:
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cross", "det", "inv", "inv_ex", "lu",
     "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm",
-    "matrix_power", "multi_dot", "norm", "slogdet", "solve", "solve_ex", "solve_triangular",
+    "matrix_power", "multi_dot", "norm", "qr", "slogdet", "solve", "solve_ex", "solve_triangular",
     "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 

@@ -205,6 +205,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "tril": [(Draw(3, 4), 1), (Draw(2, 3, 3), -1)],
     "triu": [(Draw(3, 4), 1), (Draw(2, 3, 3), -1)],
     "exchanged": [(Draw(3, 2), ints(2, 1, 2), back) for back in (False, True)],
+    "linalg_qr": [(Draw(*shape), False) for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 2))],
     "linalg_solve_triangular": [
         (Draw(3, 3, of=POSITIVE), Draw(3, 2), upper, unit)
         for upper, unit in ((True, False), (False, True))

@@ -42,9 +42,11 @@ class Log:
 def both_orders(f: Any, leaves: list[Any]) -> list[Any]:
     """Gradients of ``(f * c).sum()``, and of the sum of their squares."""
     out = f(*leaves)
-    c = tb.tensor(np.cos(np.arange(out.numel())).reshape(tuple(out.shape)))
-    total = (out * c).sum()
-    total = total.real if total.is_complex() else total
+    total: Any = 0.0
+    for result in out if isinstance(out, tuple) else (out,):
+        c = tb.tensor(np.cos(np.arange(result.numel())).reshape(tuple(result.shape)))
+        part = (result * c).sum()
+        total = total + (part.real if part.is_complex() else part)
     if not total.requires_grad:
         return []
     first = tb.autograd.grad(total, leaves, create_graph=True, allow_unused=True)

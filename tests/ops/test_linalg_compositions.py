@@ -9,7 +9,7 @@ import pytest
 
 import tensorbus as torch
 from tensorbus._dispatch.kinds import kind_of
-from tensorbus.ops.linalg import cholesky, lu, triangular
+from tensorbus.ops.linalg import cholesky, lu, qr, triangular
 
 SIZES = [(1,), (2,), (5,), (31,), (32,), (33,), (100,), (2, 3, 37), (3, 1, 64)]
 EMPTY = [(0,), (2, 0, 7), (2, 0)]
@@ -17,6 +17,7 @@ OBLONG = [
     *[(1, 1), (5, 3), (3, 5), (33, 33), (40, 70), (70, 40), (100, 100)],
     *[(2, 3, 37, 37), (3, 1, 64, 64), (2, 0, 7), (0, 4, 4)],
 ]
+SHAPES_OF_QR = [(1, 1), (3, 3), (5, 3), (3, 5), (40, 33), (33, 70), (2, 3, 37, 5)]
 DTYPES = [np.float32, np.float64]
 
 
@@ -136,3 +137,37 @@ def test_the_first_pivot_that_is_zero_is_told() -> None:
     stack[3, :, 3] = stack[3, :, 2]
     found, _, info = lu.factor(F, stack)
     assert info.tolist() == [0, 1, 36, 4] and np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES_OF_QR, ids=str)
+def test_qr(shape: Any, dtype: Any) -> None:
+    F = kind(dtype)
+    k = min(shape[-2:])
+    square = matrices((*shape[:-2], max(shape[-2:])), 10.0, dtype)
+    for a in (square[..., : shape[-2], : shape[-1]], 1e30 * square[..., : shape[-2], : shape[-1]]):
+        a = a.astype(dtype)
+        for complete in (False, True):
+            q, r = qr.factor(F, a, complete)
+            width = shape[-2] if complete else k
+            assert q.shape == (*shape[:-1], width) and r.shape == (*shape[:-2], width, shape[-1])
+            assert q.dtype == r.dtype == dtype and not np.tril(r, -1).any()
+            expected = np.linalg.qr(a.astype(np.float64), "complete" if complete else "reduced")
+            q, r = q.astype(np.float64), r.astype(np.float64)
+            assert worst((q @ r - a, dtype), a) < 64
+            assert worst((q.swapaxes(-1, -2) @ q - np.eye(width), dtype), np.eye(width)) < 16
+            assert worst((r - expected[1], dtype), a) < 256  # the signs are LAPACK's, too
+
+
+def test_qr_of_matrices_without_a_direction() -> None:
+    F = kind(np.float64)
+    for a in (np.zeros((3, 3)), np.eye(3), np.diag([2.0, -3.0, 0.0]), np.eye(4)[:, [1, 1, 2]]):
+        q, r = qr.factor(F, a, False)
+        np.testing.assert_allclose(q @ r, a, atol=1e-15)
+        np.testing.assert_allclose(q.T @ q, np.eye(3), atol=1e-15)
+    assert np.isnan(qr.factor(F, np.full((2, 2), np.nan), False)[1][0]).all()
+    for shape in ((0, 3), (3, 0), (2, 0, 3), (0, 3, 2)):
+        for mode in ("reduced", "complete"):
+            found = qr.factor(F, np.zeros(shape), mode == "complete")
+            for got, want in zip(found, np.linalg.qr(np.zeros(shape), mode), strict=True):
+                np.testing.assert_array_equal(got, want)

@@ -135,3 +135,16 @@ def _lu(xp: Any, dtype: dtype) -> Kernel | None:
         return factors, pivots, info
 
     return lu
+
+
+# -- orthogonal factors ----------------------------------------------------------------------
+@TABLE.row("linalg_qr", FLOAT, COMPLEX)
+def _qr(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.name not in _LETTERS:
+        return None
+
+    def qr(a: Array, complete: bool) -> tuple[Array, Array]:
+        q, r = np.linalg.qr(a, "complete" if complete else "reduced")
+        return q, r
+
+    return qr

@@ -108,6 +108,11 @@ class Kind:
         return self.of(dtypes.int64)
 
     @functools.cached_property
+    def i32(self) -> Kind:
+        """The kind of this device's int32 numbers."""
+        return self.of(dtypes.int32)
+
+    @functools.cached_property
     def real(self) -> Kind:
         """The kind of the parts of this one's complex numbers."""
         return self.of(self.dtype.to_real())

@@ -56,6 +56,11 @@ class TensorNamespace:
         return self.kind.i64.T
 
     @property
+    def i32(self) -> TensorNamespace:
+        """The namespace of int32 numbers."""
+        return self.kind.i32.T
+
+    @property
     def real(self) -> TensorNamespace:
         """The namespace of the parts of complex numbers."""
         return self.kind.real.T

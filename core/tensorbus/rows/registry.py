@@ -35,7 +35,9 @@ DOMAINS = {
 """The first and the last category of dtypes that a row takes as they are."""
 
 _OPERANDS = {"T": "same", "bool": "bool", "int64": "int64"}
-NEIGHBOURS = {"bool": "bool", "int64": "i64", "real": "real", "complex": "complex"}
+NEIGHBOURS = {
+    "bool": "bool", "int32": "i32", "int64": "i64", "real": "real", "complex": "complex"
+}  # fmt: skip
 """What kinds call the kind of the same device with such a dtype."""
 
 _DESCRIPTIONS = {
@@ -76,8 +78,8 @@ class Row:
     doc: str
     """What it computes: one sentence, in which the arguments have their names."""
     result: str = "same"
-    """The result's dtype: ``same`` as the first tensor's, ``bool``, ``int64``, or its ``real`` or
-    ``complex`` counterpart."""
+    """The result's dtype: ``same`` as the first tensor's, ``bool``, ``int32``, ``int64``, or its
+    ``real`` or ``complex`` counterpart."""
     results: str = ""
     """The names and dtypes of several results, as ``Q:same R:same``: kernel, composition and
     function give a tuple. Such a row is ``general``."""

@@ -51,6 +51,28 @@ def identity(F: Any, shape: tuple[int, ...]) -> Any:
     return made
 
 
+def magnitude(F: Any, x: Any) -> Any:
+    """The magnitudes of the elements, which are real."""
+    return F.abs_complex(x) if F.dtype.is_complex else F.abs(x)
+
+
+def real_part(F: Any, x: Any) -> Any:
+    """The real parts of complex elements, in the same memory."""
+    return F.real.select(F.view_as_real(x), len(x.shape), 0)
+
+
+def scaled(F: Any, x: Any) -> tuple[Any, Any]:
+    """New matrices whose largest element is about 1, and what to multiply them with: (..., 1, 1).
+
+    So squares neither overflow nor vanish.
+    """
+    rank, real = len(x.shape), F.real
+    largest = real.as_array(real.amax(magnitude(F, x), (rank - 2, rank - 1)))
+    largest = real.where(real.gt(largest, 0.0), largest, real.number(1.0))
+    scale = F.cast(real.view(largest, (*largest.shape, 1, 1)), real)
+    return F.div(x, scale), scale
+
+
 def first_failure(F: Any, failed: Any) -> Any:
     """1 + the index of the first truth along the last dimension, 0 where there is none: int32."""
     n, counts = failed.shape[-1], F.of(int32)
