@@ -796,6 +796,8 @@ def prod(input: Tensor, dim: _int = ..., keepdim: _bool = False, *, dtype: dtype
     """The product of all elements, or over one dimension; integers give int64."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
     """``put_`` on a copy."""
+def qr(input: Tensor, some: _bool = True, *, out: Any = None) -> return_types.qr:
+    """``linalg.qr`` under its older name: reduced where *some*, else complete."""
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians in degrees, element by element; *out* receives the result where given."""
 def rad2deg_(input: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from tensorbus import return_types
 from tensorbus._base import dtypes
 from tensorbus._base.errors import LinAlgError as LinAlgError
 from tensorbus._tensor.tensor import Tensor
@@ -38,6 +39,8 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     """The product of several matrices, in the order that costs least; the ends may be vectors."""
 def norm(input: Tensor, ord: Any = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """A vector's norm; a matrix's where *ord* is given and two dimensions are meant."""
+def qr(A: Tensor, mode: str = 'reduced', *, out: Any = None) -> return_types.linalg_qr:
+    """(Q, R) with ``A = Q @ R``: Q has orthonormal columns, R is upper triangular."""
 def slogdet(A: Tensor, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """The signs and the logarithms of the absolute values of the determinants."""
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
@@ -57,4 +60,4 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 def vector_norm(x: Tensor, ord: complex = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The norm of the vectors along some dimensions, or of all elements."""
 
-__all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cross', 'det', 'inv', 'inv_ex', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'multi_dot', 'norm', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']
+__all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cross', 'det', 'inv', 'inv_ex', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'multi_dot', 'norm', 'qr', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']

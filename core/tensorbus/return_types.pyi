@@ -32,6 +32,9 @@ class linalg_lu_factor_ex(NamedTuple):
     LU: Tensor
     pivots: Tensor
     info: Tensor
+class linalg_qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
 class linalg_slogdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
@@ -57,6 +60,9 @@ class mode(NamedTuple):
 class nanmedian(NamedTuple):
     values: Tensor
     indices: Tensor
+class qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
 class slogdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor

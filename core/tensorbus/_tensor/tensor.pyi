@@ -967,6 +967,8 @@ class Tensor:
         """``put_`` on a copy."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Self:
         """Write *source* at indices of the flattened tensor; negative ones count from the end."""
+    def qr(self, some: _bool = True) -> return_types.qr:
+        """``linalg.qr`` under its older name: reduced where *some*, else complete."""
     def rad2deg(self) -> Tensor:
         """Radians in degrees, element by element; *out* receives the result where given."""
     def rad2deg_(self) -> Self:
