@@ -6,10 +6,11 @@ from collections.abc import Callable, Generator
 from typing import Any, Self
 
 from tensorbus._base.leaving import Leaving
-from tensorbus._base.modes import PackHooks, switch_hooks, this_thread
+from tensorbus._base.modes import PackHooks, this_thread
 from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.gradient_edge import GradientEdge, get_gradient_edge
+from tensorbus.autograd.hooking import Hooking
 from tensorbus.autograd.multi_grad_hook import register_multi_grad_hook
 from tensorbus.autograd.node import Node
 from tensorbus.autograd.saved_mutation import (
@@ -18,30 +19,7 @@ from tensorbus.autograd.saved_mutation import (
 )
 
 
-class _Hooking(Leaving):
-    """A context manager with hooks for what this thread saves."""
-
-    def hooks(self) -> PackHooks:
-        """What packs, and what unpacks."""
-        raise NotImplementedError
-
-    def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
-        before = this_thread.hooks
-        try:
-            if this_thread.hooks_refused is not None:
-                raise RuntimeError(this_thread.hooks_refused)
-            switch_hooks((*before, self.hooks()))
-            yield
-        finally:
-            self.close = outer
-            try:
-                switch_hooks(before)
-            except BaseException:
-                switch_hooks(before)
-                raise
-
-
-class saved_tensors_hooks(_Hooking):
+class saved_tensors_hooks(Hooking):
     """Inside, tensors that are saved for the backward pass are packed, and unpacked when wanted.
 
     ``pack_hook(tensor)`` is called, without recording, for each tensor that a node saves, and what

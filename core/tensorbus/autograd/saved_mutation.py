@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
-from tensorbus._base.leaving import Leaving
-from tensorbus._base.modes import InferenceCell, switch_hooks, this_thread
+from tensorbus._base.modes import InferenceCell, PackHooks, this_thread
 from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor, bump
+from tensorbus.autograd.hooking import Hooking
 
 
 class _Saved:
@@ -47,7 +47,7 @@ def _unpack(saved: _Saved) -> Tensor:
     return saved.copy
 
 
-class _InThread(Leaving):
+class _InThread(Hooking):
     """The context manager; what is inside it can be asked of the thread's hooks."""
 
     def __init__(self) -> None:
@@ -57,22 +57,15 @@ class _InThread(Leaving):
         super().__enter__()
         return self.copies
 
+    def hooks(self) -> PackHooks:
+        if any(unpack is _unpack for _, unpack in this_thread.hooks):
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        return self.copies.pack, _unpack
+
     def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
-        before = this_thread.hooks
         try:
-            if any(unpack is _unpack for _, unpack in before):
-                raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-            if this_thread.hooks_refused is not None:
-                raise RuntimeError(this_thread.hooks_refused)
-            switch_hooks((*before, (self.copies.pack, _unpack)))
-            yield
+            yield from super().within(outer)
         finally:
-            self.close = outer
-            try:
-                switch_hooks(before)
-            except BaseException:
-                switch_hooks(before)
-                raise
             self.copies.clear()
 
 

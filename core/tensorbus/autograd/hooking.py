@@ -1,0 +1,31 @@
+"""What sets hooks for the tensors that a thread saves, and sets them back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+
+from tensorbus._base.leaving import Leaving
+from tensorbus._base.modes import PackHooks, switch_hooks, this_thread
+
+
+class Hooking(Leaving):
+    """A context manager with hooks for what this thread saves."""
+
+    def hooks(self) -> PackHooks:
+        """What packs, and what unpacks."""
+        raise NotImplementedError
+
+    def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
+        before = this_thread.hooks
+        try:
+            if this_thread.hooks_refused is not None:
+                raise RuntimeError(this_thread.hooks_refused)
+            switch_hooks((*before, self.hooks()))
+            yield
+        finally:
+            self.close = outer
+            try:
+                switch_hooks(before)
+            except BaseException:
+                switch_hooks(before)
+                raise
