@@ -30,6 +30,7 @@ SPACES = (
     "linalg",
     "special",
     "signal.windows",
+    "utils.checkpoint",
     "utils.data",
     "distributed",
     "accelerator",

@@ -43,6 +43,7 @@ MODULES = (
     "tensorbus.signal.windows",
     "tensorbus.special",
     "tensorbus.testing",
+    "tensorbus.utils.checkpoint",
     "tensorbus.utils.data",
 )
 

@@ -9,6 +9,11 @@ from collections.abc import Callable
 import tensorbus as torch
 from tensorbus import nn
 from tensorbus.nn import functional as F
+from tensorbus.utils.checkpoint import (
+    checkpoint,
+    set_checkpoint_debug_enabled,
+    set_checkpoint_early_stop,
+)
 
 PROGRAMS: dict[str, Callable[[], None]] = {}
 
@@ -114,6 +119,16 @@ def saved_tensors() -> None:
     handle = torch.autograd.graph.register_multi_grad_hook([x, y], lambda grads: None)
     y.sum().backward()
     handle.remove()
+
+
+@program
+def checkpoints() -> None:
+    x = torch.ones(2, requires_grad=True)
+    net = nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.5))
+    for reentrant in (True, False):
+        checkpoint(net, x, use_reentrant=reentrant).sum().backward()
+    with set_checkpoint_early_stop(False), set_checkpoint_debug_enabled(True):
+        checkpoint(net, x, use_reentrant=False).sum().backward()
 
 
 @program

@@ -8,10 +8,11 @@ import tensorbus as torch
 from tensorbus._base import modes
 from tensorbus._device import entered
 from tensorbus._dispatch import fallback, kinds
-from tensorbus.autograd import early, grad_mode, multi_grad_hook
+from tensorbus.autograd import early, engine, grad_mode, multi_grad_hook
 from tensorbus.autograd.anomaly_mode import ANOMALY
 from tensorbus.autograd.node import Node
 from tensorbus.op_engine import override
+from tensorbus.utils import checkpoint
 from tensorbus.utils.data import worker
 
 
@@ -22,7 +23,9 @@ def state() -> dict[str, Any]:
         "recording everywhere": (grad_mode.GRAD.on, grad_mode.GRAD.off_count),
         "inference": (modes.RARE.on, modes.RARE.inference, modes.this_thread.inference),
         "hooks": (modes.RARE.hooked, modes.this_thread.hooks, modes.this_thread.hooks_refused),
-        "passes": len(multi_grad_hook._thread.passes),
+        "passes": (len(multi_grad_hook._thread.passes), engine.PASSES.current),
+        "checkpoints": (checkpoint._settings.early_stop, checkpoint._settings.debug),
+        "listener": modes.this_thread.hear,
         "anomalies": (ANOMALY.on, ANOMALY.check_nan, "__init__" in vars(Node)),
         "subclasses": (override.SUBCLASSES.on, override._local.off),
         "default dtype": torch.get_default_dtype(),

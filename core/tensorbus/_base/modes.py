@@ -37,6 +37,8 @@ class _Thread(threading.local):
     """The innermost last, which alone counts."""
     hooks_refused: str | None = None
     """The error text for hooks where they are disabled."""
+    hear: Callable[[str, Any], None] | None = None
+    """Told each op's name and result, while there are hooks."""
 
 
 this_thread = _Thread()

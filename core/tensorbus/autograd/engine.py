@@ -7,6 +7,8 @@ have come: at the end, or earlier where a hook waits for it.
 
 from __future__ import annotations
 
+import itertools
+import threading
 from collections.abc import Iterable
 from heapq import heappop, heappush
 from sys import getrefcount
@@ -24,6 +26,15 @@ from tensorbus.rows.layouts import empty_in_layout, is_dense
 Roots = list[tuple[Node, Any]]
 
 
+class _Passes(threading.local):
+    current: tuple[int, bool] = (0, True)
+    """The number of the pass that runs, and whether all leaves are wanted; 0 outside of one."""
+
+
+PASSES = _Passes()
+_next_pass = itertools.count(1).__next__
+
+
 def run(
     roots: Roots, keep_graph: bool, create_graph: bool, wanted: set[Any] | None
 ) -> dict[Any, Any]:
@@ -32,8 +43,9 @@ def run(
     With *wanted* only nodes that lead there run.
     """
     silence()
-    before = THREAD.on
+    before, outer = THREAD.on, PASSES.current
     try:
+        PASSES.current = _next_pass(), wanted is None
         switch_grad(create_graph)
         if wanted is None and not create_graph:
             pending = count(node for node, _ in roots) if EARLY else None
@@ -42,6 +54,7 @@ def run(
             return _run_arrays(roots, keep_graph)
         return _run_general(roots, keep_graph, create_graph, wanted)
     finally:
+        PASSES.current = outer
         try:
             switch_grad(before)
         except BaseException:

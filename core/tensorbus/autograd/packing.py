@@ -66,13 +66,21 @@ class Packed:
         t = to_kind(t, self.kind)
         if t._s != self.size:
             t = t.expand(tuple(self.size))
-        if not is_dense(tuple(t._s), tuple(t._k.layout(t._a)[2])):
-            t = t.clone()
-        if t._c is None:
-            t._c = [0]
-        made = wrap_like(t._a, t._k, edge)
-        made._c = t._c
+        made = without_history(t)
+        made._e = edge
         return made
+
+
+def without_history(t: Tensor) -> Tensor:
+    """A tensor of the same memory and version that holds neither *t* nor what made it."""
+    if not is_dense(tuple(t._s), tuple(t._k.layout(t._a)[2])):
+        with no_grad():
+            t = t.clone()
+    if t._c is None:
+        t._c = [0]
+    made = wrap_like(t._a, t._k, None)
+    made._c = t._c
+    return made
 
 
 def pack_result(array: Any, kind: Kind, hooks: PackHooks) -> Packed:

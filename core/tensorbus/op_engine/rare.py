@@ -58,6 +58,8 @@ def rare(row: Row, arguments: tuple[Any, ...]) -> Any:
     inference = in_inference()
     hooked = bool(this_thread.hooks) and not inference
     made = _variant(row, inference, hooked)(*arguments)
+    if hooked and this_thread.hear is not None:
+        this_thread.hear(row.name, made)
     if inference:
         for t in made if isinstance(made, tuple) else (made,):
             _mark(t)

@@ -1,4 +1,4 @@
-"""Tools around tensors: data loading."""
+"""Tools around tensors: data loading, checkpoints."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,7 @@ from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.absent import listing as _listing
 
 if TYPE_CHECKING:
+    from tensorbus.utils import checkpoint as checkpoint
     from tensorbus.utils import data as data
 
 __getattr__ = _attributes(__name__)

@@ -1,0 +1,191 @@
+"""Saved tensors that are not kept but computed again: what ``utils.checkpoint`` stands on.
+
+While a function runs, hooks put a ``_Place`` into the graph for each tensor that is saved, and
+nothing else. When the backward pass wants the first of them, the function runs once more, and the
+tensors that it saves now are put into the places, in order; each is gone when it is read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus._base.modes import this_thread
+from tensorbus._base.public_place import show_in
+from tensorbus._base.warning import user_frame
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.engine import PASSES
+from tensorbus.autograd.grad_mode import enable_grad
+from tensorbus.autograd.graph import saved_tensors_hooks
+from tensorbus.autograd.packing import without_history
+
+_TIP = (
+    "\n\nTip: pass `debug=True` to `torch.utils.checkpoint.checkpoint(...)`, or wrap the code in "
+    "`with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):`, to see the operations that "
+    "ran in the forward pass and again."
+)
+
+
+class CheckpointError(RuntimeError):
+    """A function that was computed again did not save the tensors that it saved before."""
+
+
+class _Stop(Exception):
+    """All tensors that are wanted are computed: the rest of the function need not run."""
+
+
+class _Place:
+    """Where a tensor, computed again, waits for the node that saved it; by backward pass."""
+
+    __slots__ = ("__weakref__", "index", "values")
+
+    def __init__(self, index: int):
+        self.index = index
+        self.values: dict[int, Tensor] = {}
+
+
+def describe(t: Tensor) -> Any:
+    """What must be the same of a tensor that is computed again."""
+    return {"shape": t.shape, "dtype": t.dtype, "device": t.device}
+
+
+_outside = itertools.count(-1, -1).__next__
+"""Numbers for reads outside of a backward pass: each computes again."""
+
+
+class Frame:
+    """One call of a function under a checkpoint.
+
+    ``again`` runs the function once more. ``early_stop`` ends it when all is there; ``check`` says
+    what must be the same of each tensor (None: nothing); ``logs`` holds the operations of the two
+    runs where these are wanted.
+    """
+
+    def __init__(
+        self,
+        again: Callable[[], Any],
+        early_stop: bool,
+        check: Callable[[Tensor], Any] | None,
+        debug: bool,
+    ) -> None:
+        self.again = again
+        self.early_stop = early_stop
+        self.check = check
+        self.places: list[weakref.ref[_Place]] = []
+        self.facts: list[Any] = []
+        self.passes: set[int] = set()
+        self.logs: tuple[list[str], list[str]] | None = ([], []) if debug else None
+
+    # -- the first run -------------------------------------------------------------------------
+    def run(self, function: Callable[[], Any]) -> Any:
+        """Run a function, of which the graph keeps places alone."""
+        with saved_tensors_hooks(self._pack, self._unpack):
+            if self.logs is None:
+                return function()
+            return _logged(self.logs[0], function)
+
+    def _pack(self, t: Tensor) -> _Place:
+        place = _Place(len(self.places))
+        self.places.append(weakref.ref(place))
+        self.facts.append(None if self.check is None else self.check(t))
+        return place
+
+    def _unpack(self, place: _Place) -> Tensor:
+        now = PASSES.current[0] or _outside()
+        if now not in self.passes:
+            self.passes.add(now)
+            try:
+                self._compute(now)
+            except CheckpointError as error:
+                raise self._explained(error) from None
+        elif now not in place.values:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already "
+                "unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do "
+                "so only once."
+            )
+        return place.values.pop(now)
+
+    # -- and again -----------------------------------------------------------------------------
+    def _compute(self, now: int) -> None:
+        facts: list[Any] = []
+
+        def pack(t: Tensor) -> Tensor:
+            i = len(facts)
+            if i >= len(self.places):
+                raise CheckpointError(
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than "
+                    "during the original forward pass." + _TIP
+                )
+            facts.append(None if self.check is None else self.check(t))
+            place = self.places[i]()
+            kept = without_history(t)
+            if place is not None:
+                place.values[now] = kept
+            if self.early_stop and len(facts) == len(self.places):
+                raise _Stop
+            return kept
+
+        try:
+            with saved_tensors_hooks(pack, lambda kept: kept), enable_grad():
+                if self.logs is None:
+                    self.again()
+                else:
+                    self.logs[1].clear()
+                    _logged(self.logs[1], self.again)
+        except _Stop:
+            pass
+        self._compare(facts)
+
+    def _compare(self, facts: list[Any]) -> None:
+        if len(facts) != len(self.places):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the "
+                "original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {len(self.places)}\n"
+                f"Number of tensors saved during recomputation: {len(facts)}." + _TIP
+            )
+        wrong = [
+            f"tensor at position {i}:\nsaved metadata: {before}\nrecomputed metadata: {after}"
+            for i, (place, before, after) in enumerate(
+                zip(self.places, self.facts, facts, strict=True)
+            )
+            if place() is not None and before != after
+        ]
+        if wrong:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have "
+                "different metadata than during the forward pass.\n" + "\n".join(wrong) + _TIP
+            )
+
+    def _explained(self, error: CheckpointError) -> CheckpointError:
+        """The error, with the operations of both runs where they were written down."""
+        if self.logs is None:
+            return error
+        first, second = ("\n".join(log) or "none" for log in self.logs)
+        text = str(error).removesuffix(_TIP)
+        return CheckpointError(
+            f"{text}\n\nOperations that ran in the original forward:\n{first}\n\n"
+            f"Operations that ran during recomputation:\n{second}"
+        )
+
+
+def _logged(log: list[str], function: Callable[[], Any]) -> Any:
+    """Run a function, and write down the operations that it calls, with their lines."""
+    before = this_thread.hear
+
+    def hear(name: str, made: Any) -> None:
+        shown = str(tuple(made.shape)) if isinstance(made, Tensor) else type(made).__name__
+        frame = user_frame()
+        log.append(f"{name} -> {shown}, {frame.f_code.co_filename}:{frame.f_lineno}")
+
+    try:
+        this_thread.hear = hear
+        return function()
+    finally:
+        this_thread.hear = before
+
+
+show_in("tensorbus.utils.checkpoint", [("CheckpointError", CheckpointError)])
