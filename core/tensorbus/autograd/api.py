@@ -260,6 +260,12 @@ def _roots(outputs: list[Any], grads: Any, create_graph: bool) -> list[tuple[Any
                 f"Mismatch in shape: grad_output[{i}] has a shape of {g._s} and output[{i}] has a "
                 f"shape of {size}."
             )
+        elif g._k.is_complex != k.is_complex:
+            raise RuntimeError(
+                "For complex Tensors, both grad_output and output are required to have the same "
+                f"dtype. Mismatch in dtype: grad_output[{i}] has a dtype of {g._k.dtype} and "
+                f"output[{i}] has a dtype of {k.dtype}."
+            )
         elif g._k is not k:
             g = g.to(k.device, k.dtype)
         roots.append((edge, g if create_graph else g._a))

@@ -62,8 +62,7 @@ class Adadelta(Optimizer):
 
     def _update(self, group: dict[str, Any]) -> None:
         lr, rho, eps = float(group["lr"]), group["rho"], group["eps"]
-        for param, grad in self._gradients(group, group["weight_decay"]):
-            state = self.state[param]
+        for param, grad, state in self._with_state(group, group["weight_decay"]):
             if not state:
                 state.update(
                     step=new_step(),

@@ -68,12 +68,12 @@ class Adagrad(Optimizer):
             for param in group["params"]:
                 state = self.state[param]
                 state["step"] = new_step()
-                state["sum"] = tensorbus.full_like(param, start)
+                first = complex(start, start) if param.is_complex() else start
+                state["sum"] = tensorbus.full_like(param, first)
 
     def _update(self, group: dict[str, Any]) -> None:
         lr, lr_decay, eps = float(group["lr"]), group["lr_decay"], group["eps"]
-        for param, grad in self._gradients(group, group["weight_decay"]):
-            state = self.state[param]
+        for param, grad, state in self._with_state(group, group["weight_decay"]):
             rate = lr / (1 + (count_step(state) - 1) * lr_decay)
             total = add_product_(state["sum"], grad, grad)
             add_quotient_(param, grad, total.sqrt().add_(eps), -rate)

@@ -80,8 +80,7 @@ class Adam(Optimizer):
         beta1, beta2 = map(float, group["betas"])
         eps, amsgrad, decay = group["eps"], group["amsgrad"], group["weight_decay"]
         decoupled = group["decoupled_weight_decay"]
-        for param, grad in self._gradients(group, 0.0 if decoupled else decay):
-            state = self.state[param]
+        for param, grad, state in self._with_state(group, 0.0 if decoupled else decay):
             if not state:
                 _start(state, param, amsgrad)
             steps = count_step(state)

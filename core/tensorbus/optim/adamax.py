@@ -63,8 +63,7 @@ class Adamax(Optimizer):
     def _update(self, group: dict[str, Any]) -> None:
         lr, eps = float(group["lr"]), group["eps"]
         beta1, beta2 = group["betas"]
-        for param, grad in self._gradients(group, group["weight_decay"]):
-            state = self.state[param]
+        for param, grad, state in self._with_state(group, group["weight_decay"]):
             if not state:
                 state.update(
                     step=new_step(),

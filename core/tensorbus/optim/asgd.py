@@ -61,8 +61,7 @@ class ASGD(Optimizer):
 
     def _update(self, group: dict[str, Any]) -> None:
         lr, lambd = float(group["lr"]), group["lambd"]
-        for param, grad in self._gradients(group, group["weight_decay"]):
-            state = self.state[param]
+        for param, grad, state in self._with_state(group, group["weight_decay"]):
             if not state:
                 state.update(
                     step=new_step(),

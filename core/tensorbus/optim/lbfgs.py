@@ -190,17 +190,16 @@ class LBFGS(Optimizer):
         return loss, Point(float(loss), self._flat_grad())
 
     def _flat_grad(self) -> Tensor:
-        parts = [
-            tensorbus.zeros_like(param).reshape(-1)
-            if param.grad is None
-            else param.grad.reshape(-1)
-            for param in self._params
-        ]
+        parts = []
+        for param in self._params:
+            grad = tensorbus.zeros_like(param) if param.grad is None else param.grad
+            parts.append((tensorbus.view_as_real(grad) if grad.is_complex() else grad).reshape(-1))
         return tensorbus.cat(parts)
 
     def _move(self, direction: Tensor, length: float) -> None:
         start = 0
         for param in self._params:
+            param = tensorbus.view_as_real(param) if param.is_complex() else param
             end = start + param.numel()
             param.add_(direction[start:end].view_as(param), alpha=length)
             start = end

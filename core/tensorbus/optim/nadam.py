@@ -67,8 +67,7 @@ class NAdam(Optimizer):
         def momentum_at(step: float) -> float:
             return beta1 * (1.0 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
 
-        for param, grad in self._gradients(group, 0.0 if decoupled else decay):
-            state = self.state[param]
+        for param, grad, state in self._with_state(group, 0.0 if decoupled else decay):
             if not state:
                 state.update(
                     step=new_step(),

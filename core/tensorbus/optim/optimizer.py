@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.modules.module import clear_grad, typename
+from tensorbus.optim.complex_parameters import PartsOfState
 from tensorbus.utils.hooks import HookTable, RemovableHandle
 
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
@@ -140,6 +141,18 @@ class Optimizer:
             if weight_decay:
                 grad = grad.add(param, alpha=weight_decay)
             yield param, grad
+
+    def _with_state(
+        self, group: dict[str, Any], weight_decay: float = 0.0
+    ) -> Iterator[tuple[Tensor, Tensor, Any]]:
+        """``_gradients`` and the parameters' states; complex parameters come by their parts."""
+        for param, grad in self._gradients(group, weight_decay):
+            state = self.state[param]
+            if param.is_complex():
+                parts = tensorbus.view_as_real(param), tensorbus.view_as_real(grad)
+                yield *parts, PartsOfState(state, param)
+            else:
+                yield param, grad, state
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or fill them with zeros."""

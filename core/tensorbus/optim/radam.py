@@ -60,8 +60,7 @@ class RAdam(Optimizer):
         lr, eps, decay = float(group["lr"]), group["eps"], group["weight_decay"]
         beta1, beta2 = group["betas"]
         decoupled = group["decoupled_weight_decay"]
-        for param, grad in self._gradients(group, 0.0 if decoupled else decay):
-            state = self.state[param]
+        for param, grad, state in self._with_state(group, 0.0 if decoupled else decay):
             if not state:
                 state.update(
                     step=new_step(),

@@ -69,8 +69,7 @@ class RMSprop(Optimizer):
     def _update(self, group: dict[str, Any]) -> None:
         lr, alpha, eps = float(group["lr"]), group["alpha"], group["eps"]
         momentum, centered = group["momentum"], group["centered"]
-        for param, grad in self._gradients(group, group["weight_decay"]):
-            state = self.state[param]
+        for param, grad, state in self._with_state(group, group["weight_decay"]):
             if not state:
                 names = ["square_avg"]
                 if momentum > 0:

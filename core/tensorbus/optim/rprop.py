@@ -57,8 +57,7 @@ class Rprop(Optimizer):
     def _update(self, group: dict[str, Any]) -> None:
         shrink, grow = group["etas"]
         smallest, largest = group["step_sizes"]
-        for param, grad in self._gradients(group):
-            state = self.state[param]
+        for param, grad, state in self._with_state(group):
             if not state:
                 state.update(
                     step=new_step(),

@@ -53,6 +53,8 @@ def get_total_norm(
 
 
 def _norm(tensor: Tensor, order: float) -> Tensor:
+    if tensor.is_complex():
+        tensor = tensor.abs()
     if order == math.inf:
         return tensor.abs().max()
     if order == 2.0:

@@ -145,6 +145,7 @@ METHODS["imag"] = property(imag, lambda self, value: imag(self).copy_(value), do
 
 
 @public(out=True)
+@composed(node="AngleBackward0")
 def angle(input: Tensor) -> Tensor:
     """The angle of a complex number; of a real one pi where it is negative, else 0."""
     check_tensors("angle", input=input)
@@ -187,6 +188,7 @@ def sgn(input: Tensor) -> Tensor:
 
 
 @public(out=SAME, inplace=True)
+@composed(node="ConjPhysicalBackward0")
 def conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate; a real tensor itself."""
     check_tensors("conj_physical", input=input)

@@ -215,10 +215,10 @@ def _spread_of(name: str, x: Tensor, dim: Any, keepdim: bool, correction: Any) -
     if not x._k.dtype.is_complex:
         return _reduce(name, x, dim, keepdim, correction)
     both = [_reduce(name, p, dim, keepdim, correction) for p in (x.real, x.imag)]
-    if name == "var":
-        return core("add")(*both)
-    # Not their ``hypot``, which has no derivative where all elements are equal.
-    return core("vector_norm")(stack(both), 2.0, (0,))
+    # Not the ``hypot`` of both, which has no derivative where all elements are equal.
+    made = core("add")(*both) if name == "var" else core("vector_norm")(stack(both), 2.0, (0,))
+    name_node(made, f"{name.capitalize()}Backward0")
+    return made
 
 
 @public(out=True, forms=SPREAD)
