@@ -49,6 +49,9 @@ class Gpu:
     def copy(self):
         return Gpu(self.host.copy())
 
+    def get(self):
+        return self.host.copy()
+
     def set(self, values):
         self.host[...] = values
 

@@ -1,7 +1,12 @@
-"""Every rank tells all others what it calls, beside the call itself: do they agree?"""
+"""Every rank tells all others what it calls: do they agree?
+
+What it says has room for the values of a small call, which is done when it is told. A large one is
+under way beside.
+"""
 
 from __future__ import annotations
 
+import struct
 import time
 from collections import deque
 
@@ -17,16 +22,41 @@ _PATIENCE = 5.0
 """Seconds for the words of the others, where MPI failed first."""
 
 
+_HEAD = struct.Struct("<qq")
+_TAG = 4
+"""Of what two ranks say, beside the tags of messages and of ``all_to_all``."""
+_SIZE = 64
+"""Bytes that each rank says of any call: more would cost time, and ranks that differ must say
+equally many."""
+ROOM = _SIZE - _HEAD.size
+"""Bytes of values that fit."""
+
+
 class _Words:
     """What one call is to this rank and to all."""
 
-    __slots__ = ("all", "call", "mine", "request")
+    __slots__ = ("all", "call", "mine", "requests")
 
-    def __init__(self, call: Call, comm: MPI.Intracomm, size: int):
+    def __init__(self, call: Call, values: bytes, comm: MPI.Intracomm, size: int):
         self.call = call
-        self.mine = np.array((call.code, call.nbytes), np.int64)
-        self.all = np.empty((size, 2), np.int64)
-        self.request = comm.Iallgather(self.mine, self.all)
+        self.mine = (_HEAD.pack(call.code, call.nbytes) + values).ljust(_SIZE, b"\0")
+        self.all = bytearray(_SIZE * size)
+        mine = [self.mine, _SIZE, MPI.BYTE]
+        if size == 2:  # a message each way costs less than a collective, and all do the same
+            rank = comm.rank
+            self.all[rank * _SIZE : (rank + 1) * _SIZE] = self.mine
+            theirs = [memoryview(self.all)[(1 - rank) * _SIZE :], _SIZE, MPI.BYTE]
+            self.requests = [comm.Irecv(theirs, 1 - rank, _TAG), comm.Isend(mine, 1 - rank, _TAG)]
+        else:
+            self.requests = [comm.Iallgather(mine, [self.all, _SIZE, MPI.BYTE])]
+
+    def other(self) -> tuple[int, Call] | None:
+        """The first rank that calls something else, and what."""
+        head = self.mine[: _HEAD.size]
+        for rank, at in enumerate(range(0, len(self.all), _SIZE)):
+            if not self.all.startswith(head, at):
+                return rank, Call(*_HEAD.unpack_from(self.all, at))
+        return None
 
 
 class Agreement:
@@ -44,17 +74,34 @@ class Agreement:
     def begin(self, call: Call) -> None:
         """This rank makes that call next. What it says and the call are under way together."""
         if self._context.size > 1:
-            with self._progress.calling(call.kind):
-                self._open.append(_Words(call, self._comm, self._context.size))
+            self._say(call, b"")
+
+    def exchange(
+        self, call: Call, values: bytes, deadline: Deadline, dtype: np.dtype
+    ) -> list[np.ndarray]:
+        """Make a call whose values are at most ``ROOM`` bytes: those of all ranks."""
+        words = self._say(call, values)
+        self._progress.wait_until(self.check, call.kind, deadline, len(words.all), kept=self._open)
+        count = len(values) // dtype.itemsize
+        return [
+            np.frombuffer(words.all, dtype, count, at)
+            for at in range(_HEAD.size, len(words.all), _SIZE)
+        ]
+
+    def _say(self, call: Call, values: bytes) -> _Words:
+        with self._progress.calling(call.kind):
+            words = _Words(call, values, self._comm, self._context.size)
+        self._open.append(words)
+        return words
 
     def check(self) -> bool:
         """Whether all have made all these calls; ``CommError`` where one made others."""
-        while self._open and test([self._open[0].request]):
+        while self._open and test(self._open[0].requests):
             words = self._open.popleft()
-            if (words.all == words.mine).all():
+            other = words.other()
+            if other is None:
                 continue
-            rank = int(np.flatnonzero((words.all != words.mine).any(axis=1))[0])
-            error = disagreement(self._context, rank, Call(*words.all[rank].tolist()), words.call)
+            error = disagreement(self._context, *other, words.call)
             self._progress.fail(error)
             raise error
         return not self._open

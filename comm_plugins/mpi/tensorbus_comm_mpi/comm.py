@@ -6,16 +6,17 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
+import numpy as np
 from mpi4py import MPI
 
 from tensorbus.plugin import HOST, Array, Comm, CommContext, CommError, bfloat16, dtype
 from tensorbus.plugin.calls import Call
 from tensorbus.plugin.wire import Deadline
 from tensorbus_comm_mpi import device, groups, runtime
-from tensorbus_comm_mpi.agreement import Agreement
+from tensorbus_comm_mpi.agreement import ROOM, Agreement
 from tensorbus_comm_mpi.messages import Messages
 from tensorbus_comm_mpi.progress import Progress, spread
-from tensorbus_comm_mpi.reductions import SEGMENT, Reductions
+from tensorbus_comm_mpi.reductions import SEGMENT, Reductions, combined
 from tensorbus_comm_mpi.runtime import guard
 from tensorbus_comm_mpi.tables import DTYPES
 
@@ -65,8 +66,12 @@ class MpiComm(Comm):
                 self._wait(request, "broadcast", deadline, SEGMENT, requests[number:])
 
     def all_reduce(self, array: Array, dtype: dtype, op: str, timeout: float) -> None:
-        deadline = Deadline(timeout)
-        with self._calling(Call.of("all_reduce", array.nbytes, dtype, op), array, deadline):
+        deadline, call = Deadline(timeout), Call.of("all_reduce", array.nbytes, dtype, op)
+        if array.nbytes <= ROOM and self._reductions.by_rank(dtype, op):
+            parts = self._exchange(call, array, deadline)
+            device.fill(array, combined(parts, dtype, op))
+            return
+        with self._calling(call, array, deadline):
             if self.context.size > 1:
                 self._reductions.all_reduce(array, dtype, op, deadline)
 
@@ -84,7 +89,12 @@ class MpiComm(Comm):
 
     def all_gather(self, out: Array, array: Array, dtype: dtype, timeout: float) -> None:
         deadline, part = Deadline(timeout), spread(array.nbytes)
-        with self._calling(Call.of("all_gather", array.nbytes, dtype), array, deadline):
+        call = Call.of("all_gather", array.nbytes, dtype)
+        if array.nbytes <= ROOM:
+            parts = self._exchange(call, array, deadline)
+            device.fill(out, np.concatenate(parts))
+            return
+        with self._calling(call, array, deadline):
             with self._progress.calling("all_gather"):
                 request = self._comm.Iallgather([array, *part], [out, *part])
             self._wait(request, "all_gather", deadline, out.nbytes)
@@ -125,19 +135,24 @@ class MpiComm(Comm):
             self._progress.wait(requests, "all_to_all", deadline, array.nbytes + out.nbytes)
 
     def barrier(self, timeout: float) -> None:
-        deadline = Deadline(timeout)
-        with self._calling(Call.of("barrier"), None, deadline):
-            with self._progress.calling("barrier"):
-                request = self._comm.Ibarrier()
-            self._wait(request, "barrier", deadline)
+        self._progress.check()
+        if self.context.size > 1:
+            self._agreement.exchange(Call.of("barrier"), b"", Deadline(timeout), np.dtype(np.uint8))
+
+    def _exchange(self, call: Call, array: Array, deadline: Deadline) -> list[np.ndarray]:
+        """The values of all ranks, on the host."""
+        self._progress.check()
+        values = device.values(array)
+        if self.context.size == 1:
+            return [np.frombuffer(values, array.dtype)]
+        return self._agreement.exchange(call, values, deadline, array.dtype)
 
     def _calling(
-        self, call: Call, array: Array | None, together: Deadline | None = None
+        self, call: Call, array: Array, together: Deadline | None = None
     ) -> AbstractContextManager[None]:
         """Around a collective; *together*: it ends on no rank before all have begun it."""
         self._progress.check()
-        if array is not None:
-            device.settle(array)
+        device.settle(array)
         return self._agreement.during(call, together)
 
     def _idle(self) -> None:

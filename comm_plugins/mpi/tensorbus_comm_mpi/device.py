@@ -19,6 +19,19 @@ def like(array: Array, count: int) -> Any:
     return np.empty_like(array, shape=(count,))
 
 
+def values(array: Array) -> bytes:
+    """The bytes of an array, on the host."""
+    return array.get().tobytes() if holds(array) else array.tobytes()
+
+
+def fill(array: Array, data: np.ndarray) -> None:
+    """Write an array from one of its size and dtype on the host."""
+    if holds(array):
+        array.set(data)
+    else:
+        array[...] = data
+
+
 def settle(array: Array) -> None:
     """Wait until a GPU has done what was asked of it: MPI does not know of its queue."""
     if holds(array):

@@ -97,7 +97,7 @@ class Messages:
             )
         if message.data is not None:
             self._finish(message, deadline)
-            _fill(array, message.data)
+            device.fill(array, message.data.view(array.dtype))
         elif message.body is not None:
             device.settle(array)
             with guard:
@@ -181,10 +181,3 @@ class Messages:
                         self._receive_aside(message)
                     if message.request is not None:
                         test([message.request])
-
-
-def _fill(array: Array, data: np.ndarray) -> None:
-    if device.holds(array):
-        array.set(data.view(array.dtype))
-    else:
-        array.view(np.uint8)[...] = data

@@ -74,8 +74,15 @@ class Progress:
         What is not done by then can't be taken back: the comm is over, and the requests, their
         memory and *kept* stay.
         """
+        self.wait_until(lambda: test(requests), call, deadline, nbytes, ranks, (requests, kept))
+
+    def wait_until(
+        self, done: Callable[[], bool], call: str, deadline: Deadline, nbytes: int,
+        ranks: Sequence[int] = (), kept: object = None,
+    ) -> None:  # fmt: skip
+        """As ``wait``, for what *done* asks."""
         try:
-            if self.until(lambda: test(requests), deadline, nbytes):
+            if self.until(done, deadline, nbytes):
                 return
             error: CommError = CommTimeout(
                 f"{call} did not end in time{self._waited(ranks)}",
@@ -86,7 +93,7 @@ class Progress:
         except CommError as e:
             error = e
         self.fail(error)
-        note_failure(str(error), (requests, kept))
+        note_failure(str(error), kept)
         raise error
 
     def _waited(self, ranks: Sequence[int]) -> str:

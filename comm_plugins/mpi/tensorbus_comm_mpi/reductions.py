@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,11 @@ class Reductions:
                 )
             self._wait([request], "reduce_scatter", deadline, packed.nbytes)
 
+    def by_rank(self, dtype: dtype, op: str) -> bool:
+        """Whether combining in the ranks' order gives what ``all_reduce`` gives, bit for bit."""
+        exact = not dtype.is_floating_point and not dtype.is_complex
+        return self._size == 2 or exact or native(op, dtype) is None
+
     def _stream(self, start: Any, view: np.ndarray, call: str, deadline: Deadline) -> None:
         """One segment is started while the one before it is under way."""
         running: list[MPI.Request] = []
@@ -113,16 +118,21 @@ class Reductions:
                 [rows, out.nbytes, MPI.BYTE], [theirs, out.nbytes, MPI.BYTE]
             )
         self._wait([request], "reduction", deadline, rows.nbytes)
-        total = theirs[0]
-        for other in theirs[1:]:
-            reduce_into(op, dtype, total, other)
-        out[...] = total
+        out[...] = combined(theirs, dtype, op)
 
     def _wait(
         self, requests: list[MPI.Request], call: str, deadline: Deadline, nbytes: int,
         others: list[MPI.Request] | None = None,
     ) -> None:  # fmt: skip
         self._progress.wait(requests, call, deadline, nbytes * self._size, kept=others)
+
+
+def combined(parts: Sequence[Array], dtype: dtype, op: str) -> Array:
+    """The first of the ranks' parts, into which the others were combined."""
+    total = parts[0]
+    for other in parts[1:]:
+        reduce_into(op, dtype, total, other)
+    return total
 
 
 def _spans(count: int, most: int) -> Iterator[tuple[int, int]]:
