@@ -29,7 +29,7 @@ from tensorbus.plugin import (
     hookimpl,
 )
 from tensorbus.plugin import dtype as DType
-from tensorbus_conformance.primitives import WRITING
+from tensorbus_conformance.primitives import WRITING, joins
 
 TRAITS = Traits(
     broadcasts=False,
@@ -178,6 +178,8 @@ class StrictBackend(Backend):
 
         def call(*args: Any, out: StrictArray | None = None) -> StrictArray:
             self._check(op, args, out)
+            if op in WRITING and args[4] not in joins(dtype):
+                raise Violation(f"{op}: joins {dtype.name} by {args[4]}, which no backend has to")
             opened = [_open(a) for a in args]
             try:
                 with np.errstate(all="ignore"):

@@ -14,7 +14,13 @@ from tensorbus import discovery
 from tensorbus._base.dtypes import BOOL, FLOAT, INTEGER
 from tensorbus._dispatch.fallback import fallback
 from tensorbus._dispatch.kinds import Kind
-from tensorbus._dispatch.suit_kernels import suit_dtype, suit_group, suit_numbers, suit_traits
+from tensorbus._dispatch.suit_kernels import (
+    suit_dtype,
+    suit_group,
+    suit_numbers,
+    suit_traits,
+    suit_truths,
+)
 from tensorbus.plugin import shape_rules
 from tensorbus.plugin.groups import KERNEL_GROUPS
 from tensorbus.plugin.primitives import PRIMITIVES
@@ -155,6 +161,8 @@ def _entry(kind: Kind, row: Row, kernel: Entry) -> Entry:
     if not kind.backend.traits.python_scalars:
         kernel = suit_numbers(kind, row, kernel)
     if row.kernel in PRIMITIVES:
+        if row.writes and kind.dtype.category == BOOL:
+            kernel = suit_truths(kernel)
         kernel = suit_traits(kind, row, kernel)
         if row.writes and not kind.backend.traits.deterministic_scatter:
             from tensorbus._dispatch.ordered_writes import ordered_writes

@@ -68,6 +68,19 @@ def suit_numbers(kind: Any, row: Row, kernel: Entry) -> Entry:
     return entry
 
 
+_OF_TRUTHS = {"add": "amax", "mul": "amin"}
+"""Joining truth values by "or" and "and", in the words that backends are promised for them."""
+
+
+def suit_truths(kernel: Entry) -> Entry:
+    """An entry of ``put`` or ``scatter`` that adds and multiplies truth values."""
+
+    def entry(x: Any, dim: int, i: Any, src: Any, op: str, *wrap: bool) -> Any:
+        return kernel(x, dim, i, src, _OF_TRUTHS.get(op, op), *wrap)
+
+    return entry
+
+
 def suit_dtype(row: Row, token: Any, kernel: Entry) -> Entry:
     """An entry without the dtype argument of its kernel."""
     if len(row.arguments) == 2:

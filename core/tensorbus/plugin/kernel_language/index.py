@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base import dtypes
-from tensorbus._base.dtypes import BOOL, FLOAT, dtype
+from tensorbus._base.dtypes import FLOAT, dtype
 from tensorbus.plugin.kernel_language.array import StridedArray, row_major
 from tensorbus.plugin.kernel_language.device import FAULT, Device
 from tensorbus.plugin.kernel_language.layout import Strides, expand_strides
@@ -82,8 +82,6 @@ def _combine(op: str, d: dtype) -> str:
     if op == "amin":
         return "v < old || v != v ? v : old"
     sign = "+" if op == "add" else "*"
-    if d.category == BOOL:
-        return "old | v" if op == "add" else "old & v"
     if d.category == FLOAT:
         return f"old {sign} v"
     u = unsigned(t)
