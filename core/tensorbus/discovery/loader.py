@@ -19,6 +19,7 @@ from tensorbus.plugin.comm import Comm, CommContext
 from tensorbus.plugin.hooks import BackendSpec, CommSpec, OverlaySpec
 from tensorbus.plugin.overlay import Overlay
 
+T = TypeVar("T")
 Spec = TypeVar("Spec", BackendSpec, CommSpec, OverlaySpec)
 
 
@@ -30,6 +31,16 @@ class _OneFunction(Overlay):
 
     def kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:
         return self.find(op, dtype, index)
+
+
+def _tried(kind: str, record: Record, load: Callable[[], T], install: str = "") -> T:
+    """What *load* gives; RuntimeError where it fails, or the record says that it did before."""
+    if record.state != "failed":
+        try:
+            return load()
+        except BaseException as e:
+            failures.keep(record, e, install)
+    raise RuntimeError(failures.unusable(kind, record)) from record.exception
 
 
 class Loader:
@@ -123,13 +134,7 @@ class Loader:
             if own != name:
                 return self.comm_spec(own)
             record = self._sole(COMMS, name)
-            if record.state != "failed":
-                try:
-                    spec = self._spec(record, "tensorbus_comm", CommSpec)
-                except BaseException as e:
-                    failures.keep(record, e)
-            if spec is None:
-                raise RuntimeError(failures.unusable("comm", record)) from record.exception
+            spec = _tried("comm", record, lambda: self._spec(record, "tensorbus_comm", CommSpec))
             self._comm_specs[name] = spec
         return spec
 
@@ -160,36 +165,28 @@ class Loader:
             if spec.name != name:
                 return self.comm(spec.name)
             record = self._sole(COMMS, name)
-            if record.state != "failed":
-                try:
-                    spec.probe()
-                    loaded = spec.load()
-                    if not callable(loaded):
-                        raise TypeError(
-                            f"load() of comm {name!r} returned {type(loaded).__name__}, not a "
-                            f"subclass of tensorbus.plugin.Comm"
-                        )
-                    record.state = "loaded"
-                except BaseException as e:
-                    failures.keep(record, e, spec.install)
-                    loaded = None
-            if loaded is None:
-                raise RuntimeError(failures.unusable("comm", record)) from record.exception
+            loaded = _tried("comm", record, lambda: self._load_comm(spec), spec.install)
+            record.state = "loaded"
             self._comms[name] = loaded
+        return loaded
+
+    @staticmethod
+    def _load_comm(spec: CommSpec) -> Callable[[CommContext], Comm]:
+        spec.probe()
+        loaded = spec.load()
+        if not callable(loaded):
+            raise TypeError(
+                f"load() of comm {spec.name!r} returned {type(loaded).__name__}, not a subclass of "
+                "tensorbus.plugin.Comm"
+            )
         return loaded
 
     def command(self, name: str) -> object:
         loaded = self._commands.get(name)
         if loaded is None:
             record = self._sole(COMMANDS, name)
-            if record.state != "failed":
-                try:
-                    loaded = self._import(record)
-                    record.state = "loaded"
-                except BaseException as e:
-                    failures.keep(record, e)
-            if loaded is None:
-                raise RuntimeError(failures.unusable("command", record)) from record.exception
+            loaded = _tried("command", record, lambda: self._import(record))
+            record.state = "loaded"
             self._commands[name] = loaded
         return loaded
 
