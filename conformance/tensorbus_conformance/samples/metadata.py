@@ -184,6 +184,7 @@ OPS = [
     _op("Tensor.pin_memory", lambda x: "RuntimeError", call=_refused_pinning),
     _op("Tensor.is_cpu", lambda x: True, call=lambda x: x.is_cpu == (x.device.type == "cpu")),
     _op("Tensor.is_cuda", lambda x: True, call=lambda x: x.is_cuda == (x.device.type == "cuda")),
+    _op("Tensor.is_meta", lambda x: True, call=lambda x: x.is_meta == (x.device.type == "meta")),
     _op("Tensor.get_device", lambda x: True, call=_device_is_known),
     _op("Tensor.names", lambda x: (None,) * x.ndim),
     _op("Tensor.data_ptr", lambda x: True, [S("plain", T(3, 2))],

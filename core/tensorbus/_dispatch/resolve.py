@@ -92,13 +92,25 @@ def _guarded(kind: Kind, row: Row, entry: Entry) -> Entry:
 
 
 def _own(kind: Kind, row: Row) -> Entry | None:
-    if row.kernel is None:
-        return None
-    kernel = kind.backend.kernel(row.kernel, kind.dtype, kind.index)
-    if kernel is not None:
-        return _entry(kind, row, kernel)
+    if row.kernel is not None:
+        kernel = kind.backend.kernel(row.kernel, kind.dtype, kind.index)
+        if kernel is not None:
+            return _entry(kind, row, kernel)
     default = raw_views.DEFAULTS.get(row.name)
-    return None if default is None else functools.partial(default, kind)
+    if default is not None:
+        return functools.partial(default, kind)
+    return _shaped(kind, row) if row.shape is not None and not kind.has_values else None
+
+
+def _shaped(kind: Kind, row: Row) -> Entry:
+    """A result of the shape that the row's rule gives, where nothing has values."""
+    shape, target = row.shape, row.result_kind(kind)
+    assert shape is not None
+
+    def entry(*operands: Any, out: Any = None) -> Any:
+        return target.empty(shape(*operands)) if out is None else out
+
+    return entry
 
 
 def _checked_division(kind: Kind, entry: Entry) -> Entry:

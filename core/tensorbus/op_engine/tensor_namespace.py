@@ -26,6 +26,7 @@ class TensorNamespace:
         self.device = kind.device
         self.dtype = kind.dtype
         self.index = kind.index
+        self.has_values = kind.has_values
         self.is_float = kind.is_float
         self.is_complex = kind.is_complex
 

@@ -33,7 +33,7 @@ from tensorbus.plugin.backend import (
     Kernel,
     Traits,
 )
-from tensorbus.plugin.groups import KERNEL_GROUPS
+from tensorbus.plugin.groups import GROUP_RESULTS, KERNEL_GROUPS
 from tensorbus.plugin.primitives import (
     JOINS,
     OTHERS,
@@ -74,6 +74,7 @@ __all__ = [
     "API",
     "COMM_OPTIONAL",
     "COMM_REQUIRED",
+    "GROUP_RESULTS",
     "HOST",
     "JOINS",
     "KERNEL_GROUPS",

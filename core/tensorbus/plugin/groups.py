@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+Results = tuple[tuple[tuple[int, ...], str], ...]
+"""Of each result of a kernel its shape and its dtype: ``same`` as the operand's, ``real`` or
+``complex`` of the same width, or ``int32``."""
+
 KERNEL_GROUPS: dict[str, dict[str, str]] = {
     "linalg": {
         "linalg_cholesky": "(a)",
@@ -23,3 +30,63 @@ KERNEL_GROUPS: dict[str, dict[str, str]] = {
 They are asked for through ``Backend.kernel`` like every other op, and None means that the op is
 composed of primitives or runs on the CPU.
 """
+
+
+def _factored(a: Any) -> Results:
+    return (tuple(a.shape), "same"), (tuple(a.shape[:-2]), "int32")
+
+
+def _lu(a: Any) -> Results:
+    *batch, m, n = a.shape
+    return (tuple(a.shape), "same"), ((*batch, min(m, n)), "int32"), (tuple(batch), "int32")
+
+
+def _solved(a: Any, b: Any, upper: bool, unit: bool) -> Results:
+    return ((tuple(b.shape), "same"),)
+
+
+def _qr(a: Any, complete: bool) -> Results:
+    *batch, m, n = a.shape
+    inner = m if complete else min(m, n)
+    return ((*batch, m, inner), "same"), ((*batch, inner, n), "same")
+
+
+def _eigh(a: Any) -> Results:
+    batch = tuple(a.shape[:-1])
+    return (batch, "real"), (tuple(a.shape), "same"), (batch[:-1], "int32")
+
+
+def _svd(a: Any, complete: bool) -> Results:
+    *batch, m, n = a.shape
+    least = min(m, n)
+    left, right = (m, n) if complete else (least, least)
+    return (
+        ((*batch, m, left), "same"),
+        ((*batch, least), "real"),
+        ((*batch, right, n), "same"),
+        (tuple(batch), "int32"),
+    )
+
+
+def _eig(a: Any) -> Results:
+    batch = tuple(a.shape[:-1])
+    return (batch, "complex"), (tuple(a.shape), "complex"), (batch[:-1], "int32")
+
+
+def _resized(x: Any, dim: int, n: int) -> tuple[int, ...]:
+    return (*x.shape[:dim], n, *x.shape[dim + 1 :])
+
+
+GROUP_RESULTS: dict[str, Callable[..., Results]] = {
+    "linalg_cholesky": _factored,
+    "linalg_lu": _lu,
+    "linalg_solve_triangular": _solved,
+    "linalg_qr": _qr,
+    "linalg_eigh": _eigh,
+    "linalg_svd": _svd,
+    "linalg_eig": _eig,
+    "fft_c2c": lambda x, dims, inverse: ((tuple(x.shape), "same"),),
+    "fft_r2c": lambda x, dim: ((_resized(x, dim, x.shape[dim] // 2 + 1), "complex"),),
+    "fft_c2r": lambda x, dim, n: ((_resized(x, dim, n), "real"),),
+}
+"""The results of each kernel, from what it is called with."""

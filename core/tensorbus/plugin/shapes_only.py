@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus._base.dtypes import ALL, bool, int64
+from tensorbus._base.dtypes import ALL, bool, int32, int64
 from tensorbus._base.errors import OutOfMemoryError
 from tensorbus._base.size import contiguous_strides
 from tensorbus.plugin.backend import Backend, Capabilities, DType, Kernel, Traits
+from tensorbus.plugin.groups import GROUP_RESULTS, Results
 from tensorbus.plugin.primitives import PRIMITIVE_TABLE, Primitive
 
 Shape = tuple[int, ...]
@@ -95,6 +96,8 @@ class ShapeBackend(Backend):
 
     def kernel(self, op: str, dtype: DType, index: int) -> Kernel | None:
         primitive = PRIMITIVE_TABLE.get(op)
+        if op in GROUP_RESULTS:
+            return functools.partial(self._several, GROUP_RESULTS[op], dtype, index)
         if primitive is None:
             return None
         if primitive.writes:
@@ -114,6 +117,18 @@ class ShapeBackend(Backend):
             return out
         target = {"bool": bool, "int64": int64, "same": dtype}.get(primitive.result) or args[-1]
         return self.empty(shape(*args), target, index)
+
+    def _several(
+        self, results: Callable[..., Results], dtype: DType, index: int, *args: Any
+    ) -> Any:
+        kinds = {
+            "same": dtype,
+            "real": dtype.to_real(),
+            "complex": dtype.to_complex(),
+            "int32": int32,
+        }
+        made = tuple(self.empty(shape, kinds[kind], index) for shape, kind in results(*args))
+        return made if len(made) > 1 else made[0]
 
 
 def _written(out: ShapeArray, *_: Any) -> ShapeArray:

@@ -128,6 +128,10 @@ def _of_known_size(repeats: Tensor, output_size: int | None) -> Tensor:
     """Indices where no count can be read."""
     if output_size is None:
         raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+    if output_size < 0:
+        raise RuntimeError(
+            f"repeat_interleave: Invalid output_size {output_size}, a size is wanted"
+        )
     k = repeats._k.i64
     return from_array(k.empty((output_size,)), k)
 

@@ -149,7 +149,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     check_square("cholesky_inverse", input)
     check_factored("cholesky_inverse", input)
     failed = input.detach().diagonal(0, -2, -1).eq(0)
-    if failed.any():
+    if failed._k.has_values and failed.any():
         first = failed.long().argmax(-1) + failed.any(-1)
         _refuse_no_inverse("cholesky_inverse", first)
     one = eye(input._s[-1], dtype=input._k.dtype, device=input._k.device)

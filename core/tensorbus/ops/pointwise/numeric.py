@@ -263,21 +263,24 @@ def _integers(name: str, input: Any, other: Any) -> None:
 
 
 @public(out=True, inplace=True)
+@composed(layout="order")
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisors of integers, by Euclid's algorithm; the operands broadcast."""
     _integers("gcd", input, other)
     kind = input._k.of(result_type(input, other))
     a, b = FUNCTIONS["broadcast_tensors"](to_kind(input, kind).abs(), to_kind(other, kind).abs())
+    where = FUNCTIONS["where"]
     while a._k.has_values and bool((b != 0).any()):
-        rest = core("fmod")(a, b.masked_fill(b == 0, 1))
-        a, b = core("where")(b != 0, b, a), rest.masked_fill(b == 0, 0)
+        rest = core("fmod")(a, where(b == 0, 1, b))
+        a, b = where(b != 0, b, a), where(b == 0, 0, rest)
     return a.clone()
 
 
 @public(out=True, inplace=True)
+@composed(layout="order")
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiples of integers; the operands broadcast."""
     _integers("lcm", input, other)
     divisor = gcd(input, other)
-    divisor = divisor.masked_fill(divisor == 0, 1)
+    divisor = FUNCTIONS["where"](divisor == 0, 1, divisor)
     return (input // divisor * other).abs()

@@ -53,7 +53,8 @@ def _highest(n: Any) -> int:
     """The highest degree that is asked for."""
     if not isinstance(n, Tensor):
         return int(n)
-    return int(n.nan_to_num(-1.0, -1.0, -1.0).max()) if n._s.numel() else 0
+    known = n._s.numel() and n._k.has_values
+    return int(n.nan_to_num(-1.0, -1.0, -1.0).max()) if known else 0
 
 
 def _by_recurrence(x: Tensor, n: Any, first: Tensor, step: Step, highest: int) -> Tensor:

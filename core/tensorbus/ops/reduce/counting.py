@@ -247,9 +247,7 @@ def histc(input: Tensor, bins: int = 100, min: complex = 0, max: complex = 0) ->
     x = input.detach().reshape(-1)
     low, high = (float(fitted(bound, dtypes.float64)) for bound in (min, max))
     k = x._k
-    if not k.has_values:
-        return from_array(k.empty((bins,)), k)
-    if low == high and x._s[0]:
+    if low == high and x._s[0] and k.has_values:
         low, high = float(x.amin().item()), float(x.amax().item())
     if low == high:
         low, high = low - 1, high + 1
@@ -257,6 +255,8 @@ def histc(input: Tensor, bins: int = 100, min: complex = 0, max: complex = 0) ->
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
+    if not k.has_values:
+        return from_array(k.empty((bins,)), k)
     inside = core("bitwise_and")(core("ge")(x, low), core("le")(x, high))
     x = core("take")(x, 0, true_indices(inside), False)
     if not x._s[0]:
