@@ -300,3 +300,8 @@ def test_what_has_no_hooks_beside_one_that_has_is_checked() -> None:
     b.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         out.backward()
+
+
+def test_nodes_find_their_attributes_as_fast_as_they_can() -> None:
+    for cls in tb.autograd.graph.Node.__mro__[:-1]:
+        assert not {"__getattr__", "__getattribute__", "__init__"} & set(vars(cls))

@@ -75,8 +75,5 @@ construct_tensor = Upcall("tensorbus.ops.creation.legacy")
 stack_tensors = Upcall("tensorbus.ops.joining.joining")
 """(tensors): ``stack``, for a batch of gradients."""
 
-saved_attribute = Upcall("tensorbus.autograd.saved_names")
-"""(node, name): ``_saved_self`` and the like of a node."""
-
-saved_names = Upcall("tensorbus.autograd.saved_names")
-"""(class of nodes): the names of these attributes."""
+show_saved = Upcall("tensorbus.autograd.saved_names")
+"""(class of nodes): give it ``_saved_self`` and the like."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any
 
 from tensorbus._base.warning import warn_user
@@ -15,17 +14,9 @@ from tensorbus.autograd.gradient_edge import GradientEdge, node_of, shape_of
 from tensorbus.autograd.hook_calls import tensor_hooks
 from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.op_engine.argument_values import flag
+from tensorbus.op_engine.history import edge_of
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
-
-_NOTHING = nullcontext()
-
-
-def _noted(roots: list[tuple[Any, Any]], wanted: set[Any] | None) -> Any:
-    """What is entered while a pass runs: hooks of several tensors ask what it reaches."""
-    if not multi_grad_hook.REGISTERED.any:
-        return _NOTHING
-    return multi_grad_hook.noted([node for node, _ in roots], wanted)
 
 
 def backward(
@@ -60,7 +51,7 @@ def backward(
     outputs = _outputs(tensors)
     create_graph = flag(create_graph)
     keep = create_graph if retain_graph is None else flag(retain_graph)
-    wanted = None
+    wanted, given = None, []
     if inputs is not None:
         given = _inputs(inputs, "backward")
         for t in given:
@@ -69,19 +60,11 @@ def backward(
         wanted = {node_of(t) for t in given}
     try:
         roots = _roots(outputs, grad_tensors, create_graph)
-        with _noted(roots, wanted):
-            found = engine.run(roots, keep, create_graph, wanted)
-            if inputs is not None:
-                for t in given:
-                    edge = node_of(t)
-                    if not isinstance(edge, AccumulateGrad) and edge in found:
-                        g = found.pop(edge)
-                        if isinstance(t, GradientEdge):  # has no .grad
-                            continue
-                        g = (g if create_graph else wrap_like(g, edge.k, None)).clone()
-                        before = getattr(t, "_g", None)  # .grad itself warns
-                        t._g = g if before is None else before + g
-            engine.store(found, create_graph)
+        if multi_grad_hook.REGISTERED.any:
+            with multi_grad_hook.noted(roots, wanted):
+                _pass(roots, keep, create_graph, wanted, given)
+        else:
+            _pass(roots, keep, create_graph, wanted, given)
     except BaseException as error:
         try:
             early.drop_callbacks()
@@ -92,6 +75,23 @@ def backward(
         raise
     if early.CALLBACKS:
         early.run_callbacks()
+
+
+def _pass(
+    roots: Any, keep: bool, create_graph: bool, wanted: set[Any] | None, given: list[Any]
+) -> None:
+    """A pass that stores the gradients of leaves, and of *given* where these are wanted."""
+    found = engine.run(roots, keep, create_graph, wanted)
+    for t in given:
+        edge = node_of(t)
+        if not isinstance(edge, AccumulateGrad) and edge in found:
+            g = found.pop(edge)
+            if isinstance(t, GradientEdge):  # has no .grad
+                continue
+            g = (g if create_graph else wrap_like(g, edge.k, None)).clone()
+            before = getattr(t, "_g", None)  # .grad itself warns
+            t._g = g if before is None else before + g
+    engine.store(found, create_graph)
 
 
 def grad(
@@ -155,9 +155,12 @@ def grad(
     wanted = set(edges)
     roots = _roots(results, grad_outputs, create_graph)
     try:
-        with _noted(roots, wanted):
-            found = engine.run(roots, keep, create_graph, wanted)
-            return _picked(given, edges, found, create_graph, unused, materialize_grads)
+        if multi_grad_hook.REGISTERED.any:
+            with multi_grad_hook.noted(roots, wanted):
+                found = engine.run(roots, keep, create_graph, wanted)
+                return _picked(given, edges, found, create_graph, unused, materialize_grads)
+        found = engine.run(roots, keep, create_graph, wanted)
+        return _picked(given, edges, found, create_graph, unused, materialize_grads)
     except Exception as error:
         check_memory(error, _kind(results[0]).device)
         raise
@@ -238,12 +241,14 @@ def _roots(outputs: list[Any], grads: Any, create_graph: bool) -> list[tuple[Any
         )
     roots = []
     for i, (t, g) in enumerate(zip(outputs, given, strict=True)):
-        edge = node_of(t)
+        if isinstance(t, Tensor):
+            edge, k, size = edge_of(t), t._k, t._s
+        else:
+            edge, k, size = node_of(t), t.node.k, shape_of(t)
         if edge is None:
             raise RuntimeError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn"
             )
-        k, size = _kind(t), shape_of(t)
         if g is None:
             if size is None or size.numel() != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")

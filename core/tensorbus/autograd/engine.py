@@ -31,7 +31,16 @@ class _Passes(threading.local):
     """The number of the pass that runs, and whether all leaves are wanted; 0 outside of one."""
 
 
-PASSES = _Passes()
+class _Numbered:
+    """Whether somebody asks for ``PASSES``: else passes have no numbers, which take time."""
+
+    __slots__ = ("on",)
+
+    def __init__(self) -> None:
+        self.on = False
+
+
+PASSES, NUMBERED = _Passes(), _Numbered()
 _next_pass = itertools.count(1).__next__
 
 
@@ -42,10 +51,22 @@ def run(
 
     With *wanted* only nodes that lead there run.
     """
+    if NUMBERED.on:
+        outer = PASSES.current
+        try:
+            PASSES.current = _next_pass(), wanted is None
+            return _run(roots, keep_graph, create_graph, wanted)
+        finally:
+            PASSES.current = outer
+    return _run(roots, keep_graph, create_graph, wanted)
+
+
+def _run(
+    roots: Roots, keep_graph: bool, create_graph: bool, wanted: set[Any] | None
+) -> dict[Any, Any]:
     silence()
-    before, outer = THREAD.on, PASSES.current
+    before = THREAD.on
     try:
-        PASSES.current = _next_pass(), wanted is None
         switch_grad(create_graph)
         if wanted is None and not create_graph:
             pending = count(node for node, _ in roots) if EARLY else None
@@ -54,7 +75,6 @@ def run(
             return _run_arrays(roots, keep_graph)
         return _run_general(roots, keep_graph, create_graph, wanted)
     finally:
-        PASSES.current = outer
         try:
             switch_grad(before)
         except BaseException:

@@ -56,8 +56,8 @@ REGISTERED = _Registered()
 class noted(Leaving):
     """While the pass from some nodes runs, hooks know what it reaches."""
 
-    def __init__(self, roots: list[Any], wanted: set[Any] | None) -> None:
-        self._pass = _Pass(roots, wanted)
+    def __init__(self, roots: list[tuple[Any, Any]], wanted: set[Any] | None) -> None:
+        self._pass = _Pass([node for node, _ in roots], wanted)
 
     def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
         before = _thread.passes

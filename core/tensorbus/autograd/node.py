@@ -33,6 +33,8 @@ class Node:
     """Whether it runs though no gradient came."""
     packs = False
     """Whether hooks packed what it keeps, so that reading it calls them."""
+    shows_saved = False
+    """Of a class: whether it has ``_saved_self`` and the like."""
     position = 0
     """Which of an operation's results it is the edge of."""
     results: tuple[str, ...] = ("out",)
@@ -97,16 +99,6 @@ class Node:
     def register_prehook(self, hook: Callable[..., Any]) -> Any:
         """Call ``hook(grad_outputs)`` before this node runs."""
         return hooks_of(self).add("pre", hook)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith(("_saved_", "_raw_saved_")):
-            return registered.saved_attribute(self, name)
-        raise AttributeError(
-            f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
-        )
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *registered.saved_names(type(self))]
 
     def __repr__(self) -> str:
         cls = type(self)
@@ -266,11 +258,22 @@ def name_node(t: Tensor, name: str) -> None:
 def shown(node: Any) -> Any:
     """The node of an edge as users see it: of a class that has its name."""
     node = node.operation()
+    cls: Any = type(node)
     name = getattr(node, "title", None)
-    if name is not None and type(node).__name__ != name:
-        cls: Any = type(node)
-        node.__class__ = _named(cls, name)
+    if name is not None and cls.__name__ != name:
+        node.__class__ = cls = _named(cls, name)
+    if node is not None:
+        _show_saved(cls)
     return node
+
+
+@functools.cache
+def _show_saved(cls: type) -> None:
+    """Give a class the attributes that show what its nodes saved.
+
+    Not by ``__getattr__``: a class that has it finds all its attributes more slowly.
+    """
+    registered.show_saved(cls)
 
 
 @functools.cache

@@ -16,10 +16,12 @@ from tensorbus._base.modes import this_thread
 from tensorbus._base.public_place import show_in
 from tensorbus._base.warning import user_frame
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.autograd.engine import PASSES
+from tensorbus.autograd.engine import NUMBERED, PASSES
 from tensorbus.autograd.grad_mode import enable_grad
 from tensorbus.autograd.graph import saved_tensors_hooks
 from tensorbus.autograd.packing import without_history
+
+NUMBERED.on = True
 
 _TIP = (
     "\n\nTip: pass `debug=True` to `torch.utils.checkpoint.checkpoint(...)`, or wrap the code in "

@@ -18,7 +18,6 @@ from tensorbus.rows.registry import ROWS
 _SAVED, _RAW = "_saved_", "_raw_saved_"
 
 
-@functools.cache
 def _slots(cls: type) -> dict[str, str]:
     """The slots of a class of nodes by PyTorch's names.
 
@@ -45,33 +44,22 @@ def _is_one_tensor(cls: Any, slot: str) -> bool:
     return slot[0] != "p" and (row is None or slot[2:] not in row.sequences)
 
 
-@registered.saved_names.provide
-def saved_names(cls: type) -> list[str]:
-    """The attributes that show what nodes of a class saved."""
-    slots = _slots(cls)
-    raw = [_RAW + name for name, slot in slots.items() if _is_one_tensor(cls, slot)]
-    return [*raw, *(_SAVED + name for name in slots)]
+@registered.show_saved.provide
+def show_saved(cls: Any) -> None:
+    """Give a class of nodes the attributes that show what they saved."""
+    for name, slot in _slots(cls).items():
+        setattr(cls, _SAVED + name, property(functools.partial(_saved, slot=slot)))
+        if _is_one_tensor(cls, slot):
+            setattr(cls, _RAW + name, property(functools.partial(SavedTensor, slot=slot)))
 
 
-@registered.saved_attribute.provide
-def _saved_attribute(node: Node, attribute: str) -> Any:
-    """One of these attributes; AttributeError where the node saves nothing of that name."""
+def _saved(node: Node, slot: str) -> Any:
     cls: Any = type(node)
-    raw = attribute.startswith(_RAW)
-    slot = _slots(cls).get(attribute.removeprefix(_RAW if raw else _SAVED))
-    if slot is None or (raw and not _is_one_tensor(cls, slot)):
-        raise AttributeError(
-            f"{cls.__name__!r} object has no attribute {attribute!r}; it saves "
-            f"{', '.join(saved_names(cls)) or 'nothing'}",
-            name=attribute,
-            obj=node,
-        )
     if slot.startswith("p_"):
         return slot_of(cls, slot).__get__(node)
     if not _is_one_tensor(cls, slot):
         return _unpacked_sequence(node, slot)
-    saved = SavedTensor(node, slot)
-    return saved if raw else saved.unpack()
+    return SavedTensor(node, slot).unpack()
 
 
 def _unpacked_sequence(node: Any, slot: str) -> tuple[Tensor, ...]:
