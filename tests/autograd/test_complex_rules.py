@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.autograd.test_rules import SAMPLES, Draw, each
+from tests.autograd.test_rules import FACTORED, SAMPLES, Draw, each, factored
 
 import tensorbus as tb
 from tensorbus._base.dtypes import COMPLEX
@@ -129,6 +129,21 @@ CASES = [
 ]
 
 
+COMPLEX_FACTORED = {name for name, *_ in FACTORED} - {"log_determinant"}
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "others"), [case for case in FACTORED if case[0] in COMPLEX_FACTORED]
+)
+def test_rule_of_factored(name: str, shapes: Any, others: Any) -> None:
+    rng = np.random.default_rng(5)
+    leaves = [
+        tb.tensor(_complex(rng.uniform(-0.8, 0.8, shape), rng), requires_grad=True)
+        for shape in shapes
+    ]
+    check(factored(name, *others), leaves)
+
+
 def test_every_complex_row_with_a_rule_is_here() -> None:
     taking = {
         name
@@ -137,7 +152,7 @@ def test_every_complex_row_with_a_rule_is_here() -> None:
         and DOMAINS[row.domain][1] == COMPLEX
         and "test" not in name
     }
-    assert taking == {name for name, _ in CASES}
+    assert taking == {name for name, _ in CASES} | COMPLEX_FACTORED
 
 
 def test_a_rule_that_is_not_flagged_is_caught() -> None:

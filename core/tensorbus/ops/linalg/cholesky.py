@@ -47,10 +47,11 @@ row("cholesky_factor", "a:T, factor:T",
 
 
 def _backward(F: Any, g: Any, out: Any) -> Any:
-    """With S = the symmetric part of tril(L^H g): L^-H S L^-1."""
+    """With S Hermitian, whose diagonal and lower triangle are those of L^H g: L^-H S / 2 L^-1."""
     upper = adjoint(F, out)
     inner = F.tril(F.matmul(upper, g), 0)
-    half = F.mul(F.add(inner, adjoint(F, F.tril(inner, -1))), 0.5)
+    twice = F.add(inner, F.tril(inner, -1))  # the diagonal once, and of it the real part
+    half = F.mul(F.add(twice, adjoint(F, twice)), 0.25)
     left = F.linalg_solve_triangular(upper, half, True, False)
     return F.linalg_solve_triangular(upper, adjoint(F, left), True, False)
 

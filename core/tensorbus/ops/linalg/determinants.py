@@ -32,13 +32,13 @@ row("determinant", "a:T, lu:T, p:int64",
     a=lambda F, g, a, lu, p: _determinant_backward(F, g, a, lu, p))
 row("log_determinant", "a:T, lu:T, p:int64",
     doc="The logarithm of the absolute determinant of *a* by the factors that *lu* and *p* are.",
-    domain="float", kernel=None, node_name="LinalgSlogdetBackward0",
+    domain="ordered float", kernel=None, node_name="LinalgSlogdetBackward0",
     composite=lambda F, a, lu, p: F.sum(
         F.log(F.abs(diagonal(F, lu))), (len(lu.shape) - 2,)),
     a=lambda F, g, a, lu, p: F.mul(_spread(F, g), adjoint(F, F.inverted(a, lu, p))))
 row("determinant_sign", "lu:T, p:int64",
     doc="The sign of the determinant whose matrix has the factors that *lu* and *p* are.",
-    domain="float", kernel=None,
+    domain="ordered float", kernel=None,
     composite=lambda F, lu, p: F.mul(
         F.prod(F.sign(diagonal(F, lu)), (len(lu.shape) - 2,)), _exchange_sign(F, p)))
 row("without_zero_pivots", "lu:T",
@@ -112,7 +112,7 @@ def _signed(name: str, A: Tensor) -> tuple[Tensor, Tensor]:
     if not A._k.dtype.is_complex:
         sign = core("determinant_sign")(found.lu, found.p)
         return sign, core("log_determinant")(A, found.lu, found.p)
-    pivots = found.lu.diagonal(0, -2, -1)
+    pivots = core("lu_factors")(A, found.lu, found.p).diagonal(0, -2, -1)  # which records
     size = pivots.abs()
     unit = (pivots / size.where(size != 0, 1)).prod(-1)
     one = eye(A._s[-1], device=A._k.device).expand(A._s)
