@@ -68,6 +68,31 @@ def test_an_edge_needs_no_tensor() -> None:
     assert tb.autograd.grad(edge, x)[0].item() == pytest.approx(7.389056)
 
 
+class Twofold(tb.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 1, x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any, h: Any) -> Any:
+        return g + 10 * h
+
+
+def test_edges_of_several_results() -> None:
+    x = leaf(1.0, 2.0)
+    a, b = Twofold.apply(x)
+    ea, eb = get_gradient_edge(a), get_gradient_edge(b)
+    assert (ea.node, ea.output_nr, eb.node, eb.output_nr) == (a.grad_fn, 0, a.grad_fn, 1)
+    plain = GradientEdge(b.grad_fn, 1)
+    g, keep = tb.tensor([1.0, 3.0]), {"retain_graph": True}
+    for edge in (b, eb, plain):
+        assert values(tb.autograd.grad(edge, x, g, **keep)) == [[10.0, 30.0]]
+        assert values(tb.autograd.grad((a * b * b).sum(), edge, **keep)) == [[4.0, 16.0]]
+    assert values(tb.autograd.grad([ea, plain], x, [g, g], **keep)) == [[11.0, 33.0]]
+    with pytest.raises(RuntimeError, match="TwofoldBackward has 2 outputs, but output_nr is 2"):
+        tb.autograd.grad(GradientEdge(b.grad_fn, 2), x, g)
+
+
 @pytest.mark.parametrize(
     ("program", "error", "text"),
     [
@@ -98,7 +123,7 @@ def test_an_edge_needs_no_tensor() -> None:
         (
             lambda x, y: tb.autograd.grad(GradientEdge(y.grad_fn, 1), x, tb.ones(2)),
             RuntimeError,
-            "MulBackward0 has the output 0 alone, not 1",
+            "MulBackward0 has 1 outputs, but output_nr is 1",
         ),
     ],
 )

@@ -143,6 +143,27 @@ def test_a_thread_has_its_own() -> None:
     assert tb.autograd.grad(made[0], x)[0].item() == pytest.approx(2 * np.e)
 
 
+def test_threads_walk_one_graph() -> None:
+    x, log = leaf(0.3, 0.7), Log()
+    with saved_tensors_hooks(log.pack, log.unpack):
+        y = (x.exp() * x).sin().sum()
+    found: list[Any] = []
+
+    def work() -> None:
+        for _ in range(20):
+            found.append(tb.autograd.grad(y, x, retain_graph=True)[0].tolist())
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(60)
+    v = np.array([0.3, 0.7])
+    expected = np.cos(np.exp(v) * v) * np.exp(v) * (1 + v)
+    np.testing.assert_allclose(found, np.broadcast_to(expected, (80, 2)), rtol=1e-12)
+    assert len(log.unpacked) == 80 * len(log.packed)
+
+
 def test_in_place_forms_views_and_indices() -> None:
     x = leaf(0.5, 1.0, 1.5, 2.0)
 

@@ -51,6 +51,7 @@ from tensorbus_conformance.cases import (
     random_streams,
     reductions,
     refusals,
+    saved_tensors,
     scalars,
     scans,
     scattering,
@@ -77,7 +78,7 @@ MODULES = (
     random_streams, random_generators, random_errors, refusals,
     layers, layer_behaviour, empty_batches, channels_last, training_helpers,
     optimizers, schedules, serialization,
-    large, backward, gradient_digits, written_gradients,
+    large, backward, saved_tensors, gradient_digits, written_gradients,
 )  # fmt: skip
 
 

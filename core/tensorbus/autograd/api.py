@@ -51,20 +51,24 @@ def backward(
     outputs = _outputs(tensors)
     create_graph = flag(create_graph)
     keep = create_graph if retain_graph is None else flag(retain_graph)
-    wanted, given = None, []
+    wanted: set[Any] | None = None
+    given: list[Any] = []
+    edges: list[Any] = []
     if inputs is not None:
         given = _inputs(inputs, "backward")
         for t in given:
             if isinstance(t, Tensor) and not t.requires_grad:
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        wanted = {node_of(t) for t in given}
     try:
         roots = _roots(outputs, grad_tensors, create_graph)
+        if inputs is not None:
+            edges = [node_of(t, roots) for t in given]
+            wanted = set(edges)
         if multi_grad_hook.REGISTERED.any:
             with multi_grad_hook.noted(roots, wanted):
-                _pass(roots, keep, create_graph, wanted, given)
+                _pass(roots, keep, create_graph, wanted, given, edges)
         else:
-            _pass(roots, keep, create_graph, wanted, given)
+            _pass(roots, keep, create_graph, wanted, given, edges)
     except BaseException as error:
         try:
             early.drop_callbacks()
@@ -78,12 +82,12 @@ def backward(
 
 
 def _pass(
-    roots: Any, keep: bool, create_graph: bool, wanted: set[Any] | None, given: list[Any]
-) -> None:
+    roots: Any, keep: bool, create_graph: bool, wanted: set[Any] | None,
+    given: list[Any], edges: list[Any],
+) -> None:  # fmt: skip
     """A pass that stores the gradients of leaves, and of *given* where these are wanted."""
     found = engine.run(roots, keep, create_graph, wanted)
-    for t in given:
-        edge = node_of(t)
+    for t, edge in zip(given, edges, strict=True):
         if not isinstance(edge, AccumulateGrad) and edge in found:
             g = found.pop(edge)
             if isinstance(t, GradientEdge):  # has no .grad
@@ -151,9 +155,9 @@ def grad(
         if not materialize_grads:
             return batch
         return tuple(_zeros(t) if g is None else g for t, g in zip(given, batch, strict=True))
-    edges = [node_of(t) for t in given]
-    wanted = set(edges)
     roots = _roots(results, grad_outputs, create_graph)
+    edges = [node_of(t, roots) for t in given]
+    wanted = set(edges)
     try:
         if multi_grad_hook.REGISTERED.any:
             with multi_grad_hook.noted(roots, wanted):
@@ -195,7 +199,7 @@ def _picked(
 
 
 def _kind(t: Any) -> Any:
-    return t._k if isinstance(t, Tensor) else t.node.k
+    return t._k if isinstance(t, Tensor) else node_of(t).k
 
 
 def _zeros(t: Any) -> Tensor:
@@ -240,11 +244,13 @@ def _roots(outputs: list[Any], grads: Any, create_graph: bool) -> list[tuple[Any
             f"got {len(outputs)} tensors and {len(given)} gradients: give one for each tensor"
         )
     roots = []
+    size: Any
     for i, (t, g) in enumerate(zip(outputs, given, strict=True)):
         if isinstance(t, Tensor):
             edge, k, size = edge_of(t), t._k, t._s
         else:
-            edge, k, size = node_of(t), t.node.k, shape_of(t)
+            edge, size = node_of(t), shape_of(t)
+            k = edge.k
         if edge is None:
             raise RuntimeError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tensorbus._base.public_place import show_in
 from tensorbus._base.size import Size
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.autograd.node import AccumulateGrad, Node
+from tensorbus.autograd.node import AccumulateGrad, Node, shown
+from tensorbus.autograd.several_results import result_edge
 from tensorbus.op_engine.history import edge_of
 
 
@@ -41,35 +43,60 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "It is not possible to get the gradient edge for a Tensor that does not require "
             "gradients"
         )
-    node = edge_of(tensor)
-    return GradientEdge(node, 0, None if type(node) is AccumulateGrad else _Shape(tensor._s))
+    edge = edge_of(tensor)
+    return GradientEdge(shown(edge), edge.position, _Owner(edge, tensor._s))
 
 
-class _Shape:
-    """What an edge remembers of its tensor: the node alone does not know the shape."""
+class _Owner:
+    """What an edge remembers of its tensor: the node knows neither the shape nor that edge."""
 
-    __slots__ = ("size",)
+    __slots__ = ("edge", "size")
 
-    def __init__(self, size: Size):
+    def __init__(self, edge: Node, size: Size):
+        self.edge = edge
         self.size = size
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Owner) and other.edge is self.edge
 
-def node_of(t: Tensor | GradientEdge) -> Any:
-    """The node at which the gradient of a tensor or an edge arrives; None where there is none."""
-    if isinstance(t, GradientEdge):
-        if t.output_nr:
-            raise RuntimeError(
-                f"GradientEdge: {t.node.name()} has the output 0 alone, not {t.output_nr}"
-            )
+    def __hash__(self) -> int:
+        return hash(self.edge)
+
+
+def node_of(t: Tensor | GradientEdge, roots: Sequence[tuple[Any, Any]] = ()) -> Any:
+    """Where the gradient of a tensor or an edge arrives in the graph; None where nowhere.
+
+    That of one of several results is looked for in the graph behind *roots*.
+    """
+    if isinstance(t, Tensor):
+        return edge_of(t)
+    if isinstance(t.ownership_token, _Owner):
+        return t.ownership_token.edge
+    kinds = t.node.result_kinds()
+    if not 0 <= t.output_nr < len(kinds):
+        raise RuntimeError(
+            f"GradientEdge: {t.node.name()} has {len(kinds)} outputs, but output_nr is "
+            f"{t.output_nr}"
+        )
+    if len(kinds) == 1:
         return t.node
-    return edge_of(t)
+    seen: set[Any] = set()
+    stack = [node for node, _ in roots]
+    while stack:
+        node = stack.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            if node is not t.node and node.operation() is t.node and node.position == t.output_nr:
+                return node
+            stack.extend(node.edges())
+    return result_edge(t.node, t.output_nr, kinds[t.output_nr])
 
 
 def shape_of(t: Tensor | GradientEdge) -> Size | None:
     """The shape of a tensor or of what an edge was made of; None where nobody knows it."""
     if isinstance(t, Tensor):
         return t._s
-    if isinstance(t.ownership_token, _Shape):
+    if isinstance(t.ownership_token, _Owner):
         return t.ownership_token.size
     leaf = t.node.variable if isinstance(t.node, AccumulateGrad) else None
     return None if leaf is None else leaf._s

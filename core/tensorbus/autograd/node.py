@@ -262,18 +262,11 @@ def shown(node: Any) -> Any:
     name = getattr(node, "title", None)
     if name is not None and cls.__name__ != name:
         node.__class__ = cls = _named(cls, name)
-    if node is not None:
-        _show_saved(cls)
+    if "shows_saved" not in vars(cls):
+        # Not by ``__getattr__``: a class that has one finds all its attributes more slowly.
+        registered.show_saved(cls)
+        cls.shows_saved = True
     return node
-
-
-@functools.cache
-def _show_saved(cls: type) -> None:
-    """Give a class the attributes that show what its nodes saved.
-
-    Not by ``__getattr__``: a class that has it finds all its attributes more slowly.
-    """
-    registered.show_saved(cls)
 
 
 @functools.cache
