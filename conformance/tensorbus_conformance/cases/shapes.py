@@ -7,7 +7,7 @@ stand alone; what they say must be what a device gives, of results and of gradie
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorbus
@@ -18,7 +18,7 @@ from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases.op_gradients import differentiable
 from tensorbus_conformance.cases.op_values import layouts_of, level, needed
 from tensorbus_conformance.compare import Mismatch
-from tensorbus_conformance.op import Op, Sample
+from tensorbus_conformance.op import Op, Sample, T
 from tensorbus_conformance.samples import all_ops
 from tensorbus_conformance.trial import Trial
 
@@ -97,8 +97,7 @@ def _both(bench: Bench, op: Op, sample: Sample, dtype: Dtype, layout: str) -> tu
         for leaf, one in zip(leaves, declared, strict=True):
             if wanted and one.grad and leaf.dtype is dtype:
                 leaf.requires_grad_()
-        rest = iter(leaves)
-        args, kwargs = sample.replace(lambda _, rest=rest: next(rest), dtype=dtype, device=device)
+        args, kwargs = sample.replace(_each_of(leaves), dtype=dtype, device=device)
         try:
             results = flatten(op.function()(*args, **kwargs))
         except (NotImplementedError, RuntimeError, TypeError) as error:
@@ -113,6 +112,12 @@ def _both(bench: Bench, op: Op, sample: Sample, dtype: Dtype, layout: str) -> tu
             slopes = tensorbus.autograd.grad(outputs, sources, seeds, allow_unused=True)
         found.append([_form(r) for r in (*results, *slopes)])
     return found[0], found[1]
+
+
+def _each_of(tensors: list[Any]) -> Callable[[T], Any]:
+    """What takes the place of a sample's operands, one after another."""
+    rest = iter(tensors)
+    return lambda _: next(rest)
 
 
 def _on_meta(x: Any) -> Any:
