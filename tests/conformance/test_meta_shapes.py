@@ -28,6 +28,7 @@ def test_meta_refuses_what_all_devices_refuse_but_for_values() -> None:
     assert len(report.results) - len(report.failures) > 1500
 
 
+@pytest.mark.slow
 def test_a_device_with_other_strides_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     import tensorbus
 
