@@ -275,7 +275,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     return core("logit")(input)
 
 
-@public(function=False, name="polygamma")
+@public(function=False, inplace=True, name="polygamma")
 def _polygamma_method(self: Tensor, n: int) -> Tensor:
     """The *n*-th derivative of ``digamma``."""
     return polygamma(n, self)

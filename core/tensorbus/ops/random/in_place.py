@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -156,3 +157,60 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
         return k.mul(k.log1p(k.neg(u)), -1.0 / lambd)
 
     return _fill("ExponentialBackward0", self, uniform_pieces(k, tuple(self._s), generator), waited)
+
+
+@public(function=False)
+def cauchy_(
+    self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
+) -> Tensor:
+    """Overwrite with random numbers of Cauchy's distribution."""
+    k = self._k
+    if not sigma > 0.0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    if not k.is_float:
+        raise RuntimeError(
+            "Cauchy distribution is a continuous probability distribution. dtype must be a "
+            f"floating point but you specified {c_name(k.dtype)}"
+        )
+
+    def slope(u: Any) -> Any:
+        return k.add(k.mul(k.tan(k.mul(k.sub(u, 0.5), math.pi)), float(sigma)), float(median))
+
+    return _fill("CauchyBackward0", self, uniform_pieces(k, tuple(self._s), generator), slope)
+
+
+@public(function=False)
+def log_normal_(
+    self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
+) -> Tensor:
+    """Overwrite with the exponentials of normal random numbers of such a mean and deviation."""
+    if not std > 0.0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    k = self._k
+    if not k.is_float:
+        raise not_implemented("log_normal_cpu", self)
+
+    def grown(z: Any) -> Any:
+        return k.exp(k.add(k.mul(z, float(std)), float(mean)))
+
+    return _fill("LogNormalBackward0", self, normal_pieces(k, tuple(self._s), generator), grown)
+
+
+@public(function=False)
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Overwrite with how many trials, each with probability *p*, it takes to succeed once."""
+    if not 0.0 < p < 1.0:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    k = self._k
+    if k.dtype is dtypes.bool or k.dtype.is_complex:
+        raise not_implemented("geometric_cpu", self)
+    # Half precision and integers cannot hold the uniforms that the counts are made of.
+    draws = k if k.is_float and k.dtype.itemsize > 2 else k.of(dtypes.float32)
+
+    def trials(u: Any) -> Any:
+        waited = draws.mul(draws.log1p(draws.neg(u)), 1.0 / math.log1p(-p))
+        count = draws.maximum(draws.ceil(waited), 1.0)
+        return count if draws is k else k.cast(count, draws)
+
+    drawn = uniform_pieces(draws, tuple(self._s), generator)
+    return _fill("GeometricBackward0", self, drawn, trials)
