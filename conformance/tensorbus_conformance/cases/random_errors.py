@@ -115,6 +115,17 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "exponential_/integers": (lambda z, w: z(2, dtype=_I).exponential_(), RuntimeError,
                               "Exponential distribution is a continuous probability distribution. "
                               "dtype must be a floating point but you specified Long"),
+    "cauchy_/width": (lambda z, w: z(2).cauchy_(0, 0), RuntimeError,
+                      "cauchy_ expects sigma > 0.0, but found sigma=0"),
+    "cauchy_/integers": (lambda z, w: z(2, dtype=_I).cauchy_(), RuntimeError,
+                         "Cauchy distribution is a continuous probability distribution. "
+                         "dtype must be a floating point but you specified Long"),
+    "log_normal_/deviation": (lambda z, w: z(2).log_normal_(0, 0), RuntimeError,
+                              "log_normal_ expects std > 0.0, but found std=0"),
+    "log_normal_/integers": (lambda z, w: z(2, dtype=_I).log_normal_(), NotImplementedError,
+                             "\"log_normal_cpu\" not implemented for 'Long'"),
+    "geometric_/chance": (lambda z, w: z(2).geometric_(1.0), RuntimeError,
+                          "geometric_ expects p to be in (0, 1), but got p=1"),
     "nn.functional.dropout/chance": (lambda z, w: tensorbus.nn.functional.dropout(z(2), 1.5),
                                      ValueError, "dropout probability has to be between 0 and 1, "
                                      "but got 1.5"),

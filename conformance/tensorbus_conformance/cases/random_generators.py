@@ -43,6 +43,7 @@ def cases() -> Iterator[Case]:
         "normal/parameters": _normal_parameters,
         "nn.functional.dropout/frequencies": _dropout_frequencies,
         "randint/frequencies": _frequencies,
+        "geometric_/frequencies": _geometric,
     }
     for name, check in plain.items():
         op, _, variant = name.partition("/")
@@ -203,6 +204,9 @@ def _every_function(t: Trial) -> None:
         "random_": lambda g: like.clone().random_(generator=g),
         "bernoulli_": lambda g: like.clone().bernoulli_(generator=g),
         "exponential_": lambda g: like.clone().exponential_(generator=g),
+        "cauchy_": lambda g: like.clone().cauchy_(generator=g),
+        "log_normal_": lambda g: like.clone().log_normal_(generator=g),
+        "geometric_": lambda g: like.clone().geometric_(0.5, generator=g),
     }
     for name, draw in draws.items():
         own = tensorbus.Generator().manual_seed(1)
@@ -223,6 +227,14 @@ DISTRIBUTIONS: dict[str, tuple[Any, Any]] = {
     "uniform_": (lambda d, w: _made(d, w).uniform_(-1, 4), lambda x: (x + 1) / 5),
     "normal_": (lambda d, w: _made(d, w).normal_(2, 3), lambda x: special.ndtr((x - 2) / 3)),
     "exponential_": (lambda d, w: _made(d, w).exponential_(2.0), lambda x: -np.expm1(-2 * x)),
+    "cauchy_": (
+        lambda d, w: _made(d, w).cauchy_(1.0, 2.0),
+        lambda x: 0.5 + np.arctan((x - 1) / 2) / np.pi,
+    ),
+    "log_normal_": (
+        lambda d, w: _made(d, w).log_normal_(0.5, 0.75),
+        lambda x: special.ndtr((np.log(x) - 0.5) / 0.75),
+    ),
 }
 
 
@@ -251,6 +263,20 @@ def _frequencies(t: Trial) -> None:
     tensorbus.manual_seed(0)
     drawn = bench.read(tensorbus.randint(-3, 7, (_N,), device=bench.device))
     _chi_square(np.bincount(drawn + 3, minlength=10), np.full(10, 0.1), "randint(-3, 7)")
+
+
+def _geometric(t: Trial) -> None:
+    """How often 1, 2, ... trials are needed, and more than 5; integers too."""
+    bench = Bench(t)
+    tensorbus.manual_seed(2)
+    for d in (formats.FLOAT32, formats.INT64):
+        drawn = bench.read(_made(d, bench.device).geometric_(0.375)).astype(np.int64)
+        if drawn.min() < 1:
+            raise Mismatch(f"geometric_ gave {drawn.min()}")
+        counts = np.bincount(np.minimum(drawn, 6), minlength=7)[1:]
+        chances = 0.375 * 0.625 ** np.arange(6)
+        chances[-1] = 0.625**5
+        _chi_square(counts, chances, "geometric_(0.375)")
 
 
 def _multinomial(t: Trial) -> None:

@@ -116,7 +116,8 @@ def _reduced(
     for i in set(index.tolist()):
         rows = [source[j] for j in range(len(index)) if index[j] == i]
         rows = ([found[i].copy()] if include_self else []) + rows
-        total = {"prod": np.prod, "mean": np.sum, "amax": np.max, "amin": np.min}[reduce](rows, 0)
+        fold: Any = {"prod": np.prod, "mean": np.sum, "amax": np.max, "amin": np.min}[reduce]
+        total = fold(rows, 0)
         if reduce == "mean":
             total = total / len(rows) if x.dtype.kind == "f" else total // len(rows)
         found[i] = total

@@ -154,6 +154,15 @@ OPS = [
         keeps_order=True,
         family="special",
     ),
+    Op(
+        "Tensor.polygamma_",
+        lambda x, n: _polygamma(n, x),
+        [S("in-place", T(3, 4, of="positive"), 1)],
+        ulp=4,
+        keeps_order=True,
+        family="special",
+        call=lambda x, n: x.clone().polygamma_(n),
+    ),
     _function(
         "sinc",
         np.sinc,

@@ -54,7 +54,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     rest = FUNCTIONS["full"](
         (lacking, len(input._s)), fill_value, dtype=dtypes.int64, device=input.device
     )
-    return FUNCTIONS["cat"]((found, rest))  # type: ignore[no-any-return]
+    return FUNCTIONS["cat"]((found, rest))
 
 
 @public(out=SAME, inplace=True)

@@ -170,7 +170,7 @@ def cauchy_(
     if not k.is_float:
         raise RuntimeError(
             "Cauchy distribution is a continuous probability distribution. dtype must be a "
-            f"floating point but you specified {c_name(k.dtype)}"
+            f"floating point but you specified {scalar_name(k.dtype)}"
         )
 
     def slope(u: Any) -> Any:
