@@ -236,6 +236,8 @@ def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], stor
     """A view with any shape, strides and offset within the storage."""
 def as_strided_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """In-place version of ``as_strided``: no element moves."""
+def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """A copy of *input* with *src* in the places that size, strides and offset say."""
 def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The data as a tensor, sharing memory where nothing has to change."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -406,6 +408,8 @@ def diagflat(input: Tensor, offset: _int = 0) -> Tensor:
     """All elements as the diagonal of a matrix."""
 def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
     """The diagonal of two dimensions as a new last one, without a copy."""
+def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor:
+    """A copy of *input* with *src* on a diagonal."""
 def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """Differences of neighbours along a dimension, taken *n* times."""
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -550,6 +554,8 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = F
     """``index_put_`` on a copy."""
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: _bool = False) -> Tensor:
     """In-place version of ``index_put``: the method as a function."""
+def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
+    """A copy with the slices of *source* reduced at their indices along a dimension."""
 def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whole slices at the indices of a vector; negative ones are out of range."""
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -744,6 +750,8 @@ def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 @overload
 def nanmedian(input: Tensor, dim: _int, keepdim: _bool = False, *, out: Any = None) -> return_types.nanmedian:
     """The lower median of what is not NaN; with *dim* (values, indices)."""
+def nanquantile(input: Tensor, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
+    """``quantile`` of the values that are not NaN; NaN where all are."""
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum with NaN counted as 0."""
 def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
@@ -768,6 +776,8 @@ def nonzero(input: Tensor, *, as_tuple: Literal[False] = False, out: Tensor | No
 @overload
 def nonzero(input: Tensor, *, as_tuple: Literal[True], out: Any = None) -> tuple[Tensor, ...]:
     """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
+def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor:
+    """The indices of the first *size* elements other than 0; *fill_value* where there are fewer."""
 def norm(input: Any, p: Any = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, out: Tensor | None = None, dtype: dtypes.dtype | None = None) -> Tensor:
     """The *p*-norm of all elements, or along some dimensions."""
 def normal(mean: Any = None, std: Any = None, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
@@ -798,6 +808,8 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False)
     """``put_`` on a copy."""
 def qr(input: Tensor, some: _bool = True, *, out: Any = None) -> return_types.qr:
     """``linalg.qr`` under its older name: reduced where *some*, else complete."""
+def quantile(input: Tensor, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
+    """The values below which the parts *q* lie, of all elements or along a dimension."""
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians in degrees, element by element; *out* receives the result where given."""
 def rad2deg_(input: Tensor) -> Tensor:
@@ -832,6 +844,8 @@ def relu_(input: Tensor) -> Tensor:
     """In-place version of ``relu``: the method as a function."""
 def remainder(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The remainder of division with the sign of *other*; the operands broadcast."""
+def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = None) -> Tensor:
+    """The slices along a dimension scaled down to a norm of *maxnorm* where theirs is larger."""
 def repeat_interleave(input: Tensor, repeats: _int | Tensor = ..., dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
     """Each slice several times: a count for all, or one for each; flat without *dim*."""
 def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
@@ -868,6 +882,8 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor | _complex | None = None
     """Where each value would be put in a sorted sequence, before equal ones or, *right*, behind."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """One index of a dimension, which disappears; without a copy."""
+def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
+    """A copy of *input* with *src* at an index of a dimension."""
 def set_default_tensor_type(t: Any) -> None:
     """Set dtype and device of new tensors by a typed constructor or its name."""
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -894,6 +910,8 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine, element by element; *out* receives the result where given."""
 def sinh_(input: Tensor) -> Tensor:
     """In-place version of ``sinh``: the method as a function."""
+def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
+    """A copy of *input* with *src* in the places from *start* to *end* of a dimension."""
 def slogdet(input: Tensor, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """``linalg.slogdet``."""
 def softmax(input: Tensor, dim: _int, dtype: dtypes.dtype | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -994,6 +1012,8 @@ def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, re
 @overload
 def unique_consecutive(input: Tensor, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
     """The first element of each run of equal ones; with inverse and counts."""
+def unravel_index(indices: Tensor, shape: _int | Sequence[_int]) -> tuple[Tensor, ...]:
+    """The coordinates, one tensor for each dimension, of flat indices into a shape."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A new dimension of size 1."""
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:

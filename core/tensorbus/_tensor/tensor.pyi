@@ -255,6 +255,8 @@ class Tensor:
         """A view with any shape, strides and offset within the storage."""
     def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Self:
         """A view with any shape, strides and offset within the storage."""
+    def as_strided_scatter(self, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+        """A copy of *input* with *src* in the places that size, strides and offset say."""
     def as_subclass(self, cls: _type) -> Any:
         """The same storage and history as an object of a subclass of Tensor."""
     def asin(self) -> Tensor:
@@ -325,6 +327,8 @@ class Tensor:
         """The number of the bucket between boundaries that each value lies in."""
     def byte(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as uint8."""
+    def cauchy_(self, median: _float = 0, sigma: _float = 1, *, generator: Generator | None = None) -> Self:
+        """Overwrite with random numbers of Cauchy's distribution."""
     def cdouble(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as complex128."""
     def ceil(self) -> Tensor:
@@ -435,6 +439,8 @@ class Tensor:
         """All elements as the diagonal of a matrix."""
     def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """The diagonal of two dimensions as a new last one, without a copy."""
+    def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
+        """A copy of *input* with *src* on a diagonal."""
     def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
         """Differences of neighbours along a dimension, taken *n* times."""
     def digamma(self) -> Tensor:
@@ -552,6 +558,8 @@ class Tensor:
         """``input >= other``; the operands broadcast."""
     def ge_(self, *operands: Any, other: Any = ...) -> Self:
         """In-place version of ``ge``: 1 where it holds, else 0."""
+    def geometric_(self, p: _float, *, generator: Generator | None = None) -> Self:
+        """Overwrite with how many trials, each with probability *p*, it takes to succeed once."""
     def ger(self, vec2: Tensor) -> Tensor:
         """``outer`` under its older name."""
     def get_device(self) -> _int:
@@ -625,6 +633,10 @@ class Tensor:
         """``index_put_`` on a copy."""
     def index_put_(self, indices: Any, values: Tensor, accumulate: _bool = False) -> Self:
         """``self[indices] = values``, or ``+=`` with every duplicate applied where *accumulate*."""
+    def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
+        """A copy with the slices of *source* reduced at their indices along a dimension."""
+    def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Self:
+        """In-place version of ``index_reduce``."""
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """Whole slices at the indices of a vector; negative ones are out of range."""
     def inner(self, other: Tensor) -> Tensor:
@@ -746,6 +758,8 @@ class Tensor:
         """In-place version of ``log2``."""
     def log_(self) -> Self:
         """In-place version of ``log``."""
+    def log_normal_(self, mean: _float = 1, std: _float = 2, *, generator: Generator | None = None) -> Self:
+        """Overwrite with the exponentials of normal random numbers of such a mean and deviation."""
     def log_softmax(self, dim: _int, dtype: dtypes.dtype | None = None) -> Tensor:
         """``log(softmax(input))`` along a dimension, without overflow."""
     def logaddexp(self, other: _Operand) -> Tensor:
@@ -885,6 +899,8 @@ class Tensor:
     @overload
     def nanmedian(self, dim: _int, keepdim: _bool = False) -> return_types.nanmedian:
         """The lower median of what is not NaN; with *dim* (values, indices)."""
+    def nanquantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear') -> Tensor:
+        """``quantile`` of the values that are not NaN; NaN where all are."""
     def nansum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The sum with NaN counted as 0."""
     def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
@@ -935,6 +951,8 @@ class Tensor:
     @overload
     def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
         """The coordinates of what is not zero: a matrix, or one vector for each dimension."""
+    def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
+        """The indices of the first *size* elements other than 0; *fill_value* where there are fewer."""
     def norm(self, p: Any = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, dtype: dtypes.dtype | None = None) -> Tensor:
         """The *p*-norm of all elements, or along some dimensions."""
     def normal_(self, mean: _float = 0, std: _float = 1, *, generator: Generator | None = None) -> Self:
@@ -955,6 +973,8 @@ class Tensor:
         """The tensor in memory that a device can read while the program runs on."""
     def polygamma(self, n: _int) -> Tensor:
         """The *n*-th derivative of ``digamma``."""
+    def polygamma_(self, n: _int) -> Self:
+        """In-place version of ``polygamma``."""
     def positive(self) -> Tensor:
         """The tensor itself; RuntimeError for truth values."""
     def pow(self, exponent: _Operand) -> Tensor:
@@ -969,6 +989,8 @@ class Tensor:
         """Write *source* at indices of the flattened tensor; negative ones count from the end."""
     def qr(self, some: _bool = True) -> return_types.qr:
         """``linalg.qr`` under its older name: reduced where *some*, else complete."""
+    def quantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear') -> Tensor:
+        """The values below which the parts *q* lie, of all elements or along a dimension."""
     def rad2deg(self) -> Tensor:
         """Radians in degrees, element by element; *out* receives the result where given."""
     def rad2deg_(self) -> Self:
@@ -998,6 +1020,10 @@ class Tensor:
         """The remainder of division with the sign of *other*; the operands broadcast."""
     def remainder_(self, other: _Operand) -> Self:
         """In-place version of ``remainder``."""
+    def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
+        """The slices along a dimension scaled down to a norm of *maxnorm* where theirs is larger."""
+    def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Self:
+        """In-place version of ``renorm``."""
     def repeat(self, *args: Any, repeats: Any = None) -> Tensor:
         """Copies side by side: that many along each dimension; further ones come in front."""
     def repeat_interleave(self, repeats: _int | Tensor, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
@@ -1054,6 +1080,8 @@ class Tensor:
         """In-place version of ``scatter_reduce``."""
     def select(self, dim: _int, index: _int) -> Tensor:
         """One index of a dimension, which disappears; without a copy."""
+    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
+        """A copy of *input* with *src* at an index of a dimension."""
     def set_(self, source: Any = None, storage_offset: _int | None = None, size: Any = None, stride: Any = None) -> Self:
         """Make the tensor a view of another's storage: the same one, or by offset, size and strides."""
     def sgn(self) -> Tensor:
@@ -1097,6 +1125,8 @@ class Tensor:
     @overload
     def size(self, dim: _int) -> _int:
         """The shape, or one size."""
+    def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
+        """A copy of *input* with *src* in the places from *start* to *end* of a dimension."""
     def slogdet(self) -> tuple[Tensor, Tensor]:
         """``linalg.slogdet``."""
     def softmax(self, dim: _int, dtype: dtypes.dtype | None = None) -> Tensor:
@@ -1141,6 +1171,8 @@ class Tensor:
         """In-place version of ``subtract``."""
     def sum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The sum of all elements, or over some dimensions; integers give int64."""
+    def sum_to_size(self, *args: Any, size: Any = None) -> Tensor:
+        """The sum over the dimensions along which *size* would be repeated to give this shape."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """``transpose`` under NumPy's name."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
