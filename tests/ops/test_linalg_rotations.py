@@ -57,7 +57,7 @@ def test_eigh(shape: Any, name: str, F: Any) -> None:
 
 
 @pytest.mark.parametrize("F", KINDS, ids=["float32", "float64"])
-@pytest.mark.parametrize("name", ["random", "graded", "large", "equal values"])
+@pytest.mark.parametrize("name", ["random", "graded", "of rank one", "large", "equal values"])
 @pytest.mark.parametrize("shape", [(1, 1), (3, 3), (5, 3), (3, 5), (33, 20), (2, 1, 4, 4)], ids=str)
 def test_svd(shape: Any, name: str, F: Any) -> None:
     m, n = shape[-2:]
@@ -72,6 +72,25 @@ def test_svd(shape: Any, name: str, F: Any) -> None:
     assert orthogonal(u, eps) and orthogonal(np.swapaxes(vh, -1, -2), eps)
     made = (u.astype(np.float64) * s[..., None, :]) @ vh
     assert np.abs(made - a).max() < (8 + m) * eps * size
+
+
+@pytest.mark.parametrize("F", KINDS, ids=["float32", "float64"])
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4), (6, 1), (2, 4, 3)], ids=str)
+def test_svd_completes_its_factors(shape: Any, F: Any) -> None:
+    m, n = shape[-2:]
+    eps = float(torch.finfo(F.dtype).eps)
+    zero_column = values_of("random", shape)
+    zero_column[..., n // 2] = 0
+    for a in (values_of("random", shape), zero_column, np.zeros(shape)):
+        a = a.astype(F.dtype.name)
+        for complete in (False, True):
+            u, s, vh, info = jacobi.svd(F, a, complete)
+            k = min(m, n)
+            assert u.shape[-1] == (m if complete else k) and not np.any(info)
+            assert vh.shape[-2] == (n if complete else k)
+            assert orthogonal(u, eps) and orthogonal(np.swapaxes(vh, -1, -2), eps)
+            made = (u[..., :k].astype(np.float64) * s[..., None, :]) @ vh[..., :k, :]
+            assert np.abs(made - a).max() <= (8 + m) * eps * np.abs(a).max()
 
 
 def test_matrices_without_elements() -> None:

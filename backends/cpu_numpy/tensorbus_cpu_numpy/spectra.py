@@ -1,4 +1,4 @@
-"""QR, eigenvalues and singular values, through NumPy."""
+"""Eigenvalues and singular values, through NumPy."""
 
 from __future__ import annotations
 
@@ -12,17 +12,6 @@ from tensorbus.plugin.array_library import Table
 from tensorbus.plugin.array_library.table import COMPLEX, FLOAT
 
 TABLE = Table()
-
-
-@TABLE.row("linalg_qr", FLOAT, COMPLEX)
-def _qr(xp: Any, dtype: dtype) -> Kernel | None:
-    if dtype.name == "float16":
-        return None
-
-    def qr(a: Array, complete: bool) -> tuple[Array, Array]:
-        return tuple(np.linalg.qr(a, "complete" if complete else "reduced"))
-
-    return qr
 
 
 @TABLE.row("linalg_eigh", FLOAT, COMPLEX)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base.dtypes import int32
-from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.out import SAME
@@ -36,19 +36,15 @@ _PANEL = 32
 row("linalg_cholesky", "a:T",
     doc="The lower triangular factor of each Hermitian matrix of *a*, and the order of its first "
         "leading minor that is not positive definite, or 0.",
-    domain="float",
-    composite=lambda F, a: factor(F, a))
-row("cholesky_factor", "a:T, factor:T",
-    doc="*factor* as the differentiable Cholesky factor of *a*.",
-    domain="float", kernel=None, node_name="LinalgCholeskyExBackward0",
-    composite=lambda F, a, factor: factor,
-    a=lambda F, g, out: _backward(F, g, out))
+    results="L:same info:int32", domain="float", node_name="LinalgCholeskyExBackward0",
+    composite=lambda F, a: factor(F, a),
+    a=lambda F, g, L: _backward(F, g[0], L))
 # fmt: on
 
 
-def _backward(F: Any, g: Any, out: Any) -> Any:
+def _backward(F: Any, g: Any, L: Any) -> Any:
     """With S Hermitian, whose diagonal and lower triangle are those of L^H g: L^-H S / 2 L^-1."""
-    upper = adjoint(F, out)
+    upper = adjoint(F, L)
     inner = F.tril(F.matmul(upper, g), 0)
     twice = F.add(inner, F.tril(inner, -1))  # the diagonal once, and of it the real part
     half = F.mul(F.add(twice, adjoint(F, twice)), 0.25)
@@ -88,10 +84,8 @@ def _factored(x: Tensor, upper: bool) -> tuple[Tensor, Tensor]:
     """The factor, which records, and the order of the minor that failed."""
     if upper:
         x = x.mH
-    k = x._k
-    factor, info = k.linalg_cholesky(x._a)
-    made = core("cholesky_factor")(x, from_array(k.contiguous(factor), k))
-    return made.mH if upper else made, from_array(info, k.of(int32))
+    made, info = core("linalg_cholesky")(x)
+    return made.mH if upper else made, info
 
 
 def _refuse(name: str, info: Tensor) -> None:

@@ -83,7 +83,7 @@ def _determinant(name: str, A: Tensor) -> Tensor:
     check_square(name, A)
     check_floating(name, A)
     check_factored("lu", A)
-    found = factors_of(A)
+    found = factors_of(A.detach())
     return core("determinant")(A, found.lu, found.p)
 
 
@@ -108,7 +108,7 @@ _OLDER = result_type_of("slogdet", "sign logabsdet")
 def _signed(name: str, A: Tensor) -> tuple[Tensor, Tensor]:
     check_square(name, A)
     check_precise(name, A)
-    found = factors_of(A)
+    found = factors_of(A.detach())
     if not A._k.dtype.is_complex:
         sign = core("determinant_sign")(found.lu, found.p)
         return sign, core("log_determinant")(A, found.lu, found.p)

@@ -27,13 +27,11 @@ _PANEL = 32
 row("linalg_lu", "a:T",
     doc="The LU factors of *a* in one matrix, the row with which each was exchanged, and the "
         "place of the first pivot that is 0, from 1, or 0.",
-    domain="float",
-    composite=lambda F, a: factor(F, a))
-row("lu_factors", "a:T, lu:T, p:int64",
-    doc="*lu* as the differentiable factors of *a*, whose rows were exchanged by *p*.",
-    domain="float", kernel=None, node_name="LinalgLuFactorExBackward0",
-    composite=lambda F, a, lu, p: lu,
-    a=lambda F, g, out, p: _factors_backward(F, g, out, p))
+    results="LU:same pivots:int32 info:int32", domain="float",
+    node_name="LinalgLuFactorExBackward0",
+    composite=lambda F, a: factor(F, a),
+    a=lambda F, g, LU, pivots:
+        _factors_backward(F, g[0], LU, F.i64.cast(pivots, F.i32)))
 row("solved", "a:T, lu:T, p:int64, b:T, adjoint",
     doc="The solution of equations with *a*, or its adjoint, by the factors that *lu* and *p* are.",
     domain="float", kernel=None, node_name="LinalgSolveExBackward0",
@@ -59,20 +57,20 @@ def _solved_matrix(F: Any, g: Any, a: Any, lu: Any, p: Any, out: Any, adjoint_: 
     return F.neg(F.matmul(left, adjoint(F, right)))
 
 
-def _factors_backward(F: Any, g: Any, out: Any, p: Any) -> Any:
+def _factors_backward(F: Any, g: Any, lu: Any, p: Any) -> Any:
     """P L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H, and what the rows or columns over add."""
     m, n = g.shape[-2:]
     k = min(m, n)
-    square, of_square = block(F, out, 0, k, 0, k), block(F, g, 0, k, 0, k)
+    square, of_square = block(F, lu, 0, k, 0, k), block(F, g, 0, k, 0, k)
     lower, upper = adjoint(F, F.tril(square, -1)), F.triu(square, 0)
     of_lower, of_upper, extra = F.tril(of_square, -1), F.triu(of_square, 0), None
     if m > n:
         extra = _right(F, upper, rows(F, g, k, m))
-        below = F.matmul(adjoint(F, rows(F, out, k, m)), extra)
+        below = F.matmul(adjoint(F, rows(F, lu, k, m)), extra)
         of_upper = F.sub(of_upper, F.triu(below, 0))
     if n > m:
         extra = F.linalg_solve_triangular(lower, columns(F, g, k, n), True, True)
-        beside = F.matmul(extra, adjoint(F, columns(F, out, k, n)))
+        beside = F.matmul(extra, adjoint(F, columns(F, lu, k, n)))
         of_lower = F.sub(of_lower, F.tril(beside, -1))
     inner = F.add(
         F.tril(F.add(of_lower, F.matmul(lower, of_lower)), -1),

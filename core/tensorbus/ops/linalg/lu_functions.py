@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tensorbus._base.dtypes import int32
-from tensorbus._tensor.tensor import Tensor, from_array, wrap_like
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.arguments import check_device, check_tensors
 from tensorbus.op_engine.casting import to_kind
@@ -22,7 +22,7 @@ from tensorbus.rows.layouts import broadcast_shapes
 
 
 class Factors(NamedTuple):
-    """An LU factorization as a kernel gave it, without history."""
+    """An LU factorization."""
 
     lu: Tensor
     p: Tensor
@@ -43,12 +43,8 @@ class Factors(NamedTuple):
 
 def factors_of(x: Tensor) -> Factors:
     """The factorization of the matrices of a tensor."""
-    k = x._k
-    counts, index = k.of(int32), k.i64
-    lu, given, info = k.linalg_lu(x._a)
-    p = from_array(index.cast(given, counts), index)
-    pivots = from_array(counts.add(given, counts.const(1)), counts)
-    return Factors(wrap_like(lu, k, None), p, pivots, from_array(info, counts))
+    lu, given, info = core("linalg_lu")(x)
+    return Factors(lu, to_kind(given, x._k.i64), given + 1, info)
 
 
 _FACTOR = result_type_of("linalg_lu_factor", "LU pivots")
@@ -72,8 +68,7 @@ def _factored(x: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
             "linalg.lu_factor: LU without pivoting is not implemented: use pivot=True"
         )
     found = factors_of(x)
-    lu = core("lu_factors")(x, found.lu.contiguous(), found.p)
-    return lu, found.pivots, found.info
+    return found.lu, found.pivots, found.info
 
 
 def _refuse_zero(name: str, info: Tensor) -> None:

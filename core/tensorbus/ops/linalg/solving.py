@@ -64,7 +64,7 @@ def _solve(A: Tensor, B: Tensor, left: bool, checked_as: str) -> tuple[Tensor, T
     check_equation(name, A, b, left)
     check_factored("lu", A)
     batch = broadcast_shapes(tuple(b._s[:-2]), tuple(A._s[:-2]))
-    found = factors_of(A)
+    found = factors_of(A.detach())
     if checked_as:
         _refuse_singular(checked_as, found.info)
     lu, p = found.expanded(batch)
@@ -96,7 +96,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 def _inverse(A: Tensor, checked_as: str) -> tuple[Tensor, Tensor]:
     check_square("linalg.inv", A)
     check_precise("linalg.inv", A)
-    found = factors_of(A)
+    found = factors_of(A.detach())
     if checked_as:
         _refuse_no_inverse(checked_as, found.info)
     return core("inverted")(A, found.lu, found.p), found.info
