@@ -11,6 +11,7 @@ import numpy as np
 from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table
 from tensorbus.plugin.array_library.table import COMPLEX, FLOAT
+from tensorbus_cpu_numpy import small_matrices
 
 TABLE = Table()
 
@@ -108,6 +109,8 @@ def _solve_triangular(xp: Any, dtype: dtype) -> Kernel | None:
     def solve_triangular(a: Array, b: Array, upper: bool, unit: bool) -> Array:
         if b.ndim == 2:
             return one(a, b, upper, unit)
+        if small_matrices.pays(a):
+            return small_matrices.solve_triangular(a, b, upper, unit)
         x = np.empty(b.shape, b.dtype)
         for at in np.ndindex(b.shape[:-2]):
             x[at] = one(a[at], b[at], upper, unit)
@@ -127,6 +130,8 @@ def _lu(xp: Any, dtype: dtype) -> Kernel | None:
         if a.ndim == 2:
             factors, pivots, info = getrf(a)
             return factors, pivots.astype(np.int32, copy=False), np.asarray(info, np.int32)
+        if small_matrices.pays(a):
+            return small_matrices.lu(a)
         batch, k = a.shape[:-2], min(a.shape[-2:])
         factors = np.empty(a.shape, a.dtype)
         pivots, info = np.empty((*batch, k), np.int32), np.empty(batch, np.int32)
