@@ -108,11 +108,12 @@ _OLDER = result_type_of("slogdet", "sign logabsdet")
 def _signed(name: str, A: Tensor) -> tuple[Tensor, Tensor]:
     check_square(name, A)
     check_precise(name, A)
-    found = factors_of(A.detach())
     if not A._k.dtype.is_complex:
+        found = factors_of(A.detach())
         sign = core("determinant_sign")(found.lu, found.p)
         return sign, core("log_determinant")(A, found.lu, found.p)
-    pivots = core("lu_factors")(A, found.lu, found.p).diagonal(0, -2, -1)  # which records
+    found = factors_of(A)  # which records
+    pivots = found.lu.diagonal(0, -2, -1)
     size = pivots.abs()
     unit = (pivots / size.where(size != 0, 1)).prod(-1)
     one = eye(A._s[-1], device=A._k.device).expand(A._s)
