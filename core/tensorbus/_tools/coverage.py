@@ -20,6 +20,7 @@ DIFFERENCES = {
     "integer division by zero": "raises on `cpu`; asynchronous devices give any value",
     "derivatives at kinks": "PyTorch's, but second derivatives of norms at zero are finite zeros",
     "`use_deterministic_algorithms`": "refuses no op: all have a deterministic way on each device",
+    "hooks for saved tensors": "see what the rules here read, which may be other tensors",
     "overlapping writes": "`x[1:] = x[:-1]` reads its source first; PyTorch leaves it undefined",
 }
 """Present names that do not do all that PyTorch's do; each line is the whole difference."""

@@ -18,6 +18,13 @@ class GradientEdge(NamedTuple):
 
     ``get_gradient_edge`` makes one of a tensor; ``autograd.grad`` and ``backward`` take it instead
     of the tensor, which need not be kept then.
+
+    >>> import tensorbus as torch
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> node = (x * x).grad_fn
+    >>> edge = torch.autograd.graph.GradientEdge(node, 0)
+    >>> torch.autograd.grad(edge, x, torch.ones(1))
+    (tensor([6.]),)
     """
 
     node: Node

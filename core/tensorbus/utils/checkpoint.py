@@ -291,7 +291,11 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 def set_device_states(
     devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None
 ) -> None:
-    """Set what ``get_device_states`` gave; ValueError for more, for devices have no states."""
+    """Set what ``get_device_states`` gave; ValueError for more, for devices have no states.
+
+    >>> from tensorbus.utils.checkpoint import get_device_states, set_device_states
+    >>> set_device_states(*get_device_states())
+    """
     if devices or states:
         raise ValueError(
             "set_device_states: devices have no random states of their own here; set that of all "
