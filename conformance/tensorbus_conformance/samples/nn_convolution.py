@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus_conformance.op import E, I, Op, S, T
+from tensorbus_conformance.op import COMPLEX, FLOATING, E, I, Op, S, T
 
 _F = "nn.functional."
 
@@ -38,8 +38,8 @@ def convolution(
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
     size = [(a - r) // s + 1 for a, r, s in zip(x.shape[2:], reach, stride, strict=True)]
     if not x.shape[1]:  # as PyTorch has it: the result has no channels either
-        return np.zeros((x.shape[0], 0, *size))
-    out = np.zeros((x.shape[0], w.shape[0], *size))
+        return np.zeros((x.shape[0], 0, *size), x.dtype)
+    out = np.zeros((x.shape[0], w.shape[0], *size), x.dtype)
     inputs, outputs = x.shape[1] // groups, w.shape[0] // groups
     for at in np.ndindex(*size):
         window = tuple(
@@ -87,7 +87,7 @@ def transposed(
         (a - 1) * s + r + e for a, s, r, e in zip(x.shape[2:], stride, reach, extra, strict=True)
     ]
     inputs, outputs = x.shape[1] // groups, w.shape[1]
-    out = np.zeros((x.shape[0], outputs * groups, *full))
+    out = np.zeros((x.shape[0], outputs * groups, *full), x.dtype)
     for at in np.ndindex(*x.shape[2:]):
         window = tuple(
             slice(p * s, p * s + r, d)
@@ -116,7 +116,15 @@ def _conv(name: str, samples: list[Any], errors: list[Any]) -> Op:
     reference = transposed if "transpose" in name else convolution
     scale = _terms(reference)
     return Op(
-        _F + name, reference, samples, scale=scale, ulp=2, grad_ulp=8, errors=errors, family="nn"
+        _F + name,
+        reference,
+        samples,
+        (*FLOATING, *COMPLEX),
+        scale=scale,
+        ulp=2,
+        grad_ulp=8,
+        errors=errors,
+        family="nn",
     )
 
 

@@ -177,6 +177,7 @@ PRODUCTS = [
             S("batch", T(2, 3, 2), T(2, 3, 3), T(2, 2, 3), T(2)),
             S("vector", T(2), T(3), T(2, 2, 3), T(2)),
         ],
+        (*FLOATING, *COMPLEX),
         scale=_bilinear_terms,
         ulp=3,
         grad_ulp=8,
