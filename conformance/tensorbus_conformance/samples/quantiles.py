@@ -138,7 +138,63 @@ def _summed(x: Any, size: Any) -> Any:
 _AT = I([0, 2, 0])
 _SOURCE = np.array([[0.565, -1.31, 0.2525], [-0.06, 1.19, -0.685], [0.8775, -0.3725, -0.9975]])
 
+
+def _gradient(x: Any, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> Any:
+    dims = list(range(x.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    steps = spacing if isinstance(spacing, (list, tuple)) else [spacing or 1.0] * len(dims)
+    return tuple(
+        np.gradient(x, np.asarray(step, np.float64), axis=d, edge_order=edge_order)
+        for d, step in zip(dims, steps, strict=True)
+    )
+
+
 OPS = [
+    Op(
+        "gradient",
+        _gradient,
+        [
+            S("each", T(3, 4)),
+            S("step", T(5), spacing=0.5),
+            S("steps", T(3, 4), spacing=[2.0, 0.25]),
+            S("places", T(3, 4), spacing=[T(data=[0.0, 1.0, 3.0, 3.5], grad=False)], dim=1),
+            S("parabola", T(4, 3), dim=0, edge_order=2),
+            S(
+                "parabola-places",
+                T(3, 4),
+                spacing=[T(data=[0.0, 1.0, 3.0, 3.5], grad=False)],
+                dim=(1,),
+                edge_order=2,
+            ),
+            S("order", T(3, 4), dim=(1, 0)),
+        ],
+        dtypes=FLOATING,
+        result=("same",) * 2,
+        ulp=16,
+        measure="norm",
+        family="reduce",
+        errors=[
+            E(
+                "few",
+                RuntimeError,
+                r"torch\.gradient expected each dimension size to be at least edge_order\+1",
+                T(1),
+            ),
+            E(
+                "order",
+                RuntimeError,
+                r"torch\.gradient only supports edge_order=1 and edge_order=2\.",
+                T(3),
+                edge_order=3,
+            ),
+            E(
+                "twice",
+                RuntimeError,
+                "dim 1 appears multiple times in the list of dims",
+                T(3, 3),
+                dim=(1, 1),
+            ),
+        ],
+    ),
     _quantiles("quantile", "quantile"),
     _quantiles("nanquantile", "nanquantile"),
     Op(
