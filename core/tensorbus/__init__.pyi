@@ -516,6 +516,8 @@ def ge(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor
     """``input >= other``; the operands broadcast."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``outer`` under its older name."""
+def gradient(input: Tensor, *, spacing: Any = None, dim: _int | Sequence[_int] | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]:
+    """The slopes of sampled values along each dimension, or along those of *dim*."""
 def greater(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input > other``; the operands broadcast."""
 def greater_equal(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
