@@ -139,7 +139,7 @@ _AT = I([0, 2, 0])
 _SOURCE = np.array([[0.565, -1.31, 0.2525], [-0.06, 1.19, -0.685], [0.8775, -0.3725, -0.9975]])
 
 
-def _gradient(x: Any, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> Any:
+def _gradient(x: Any, spacing: Any = None, dim: Any = None, edge_order: Any = 1) -> Any:
     dims = list(range(x.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
     steps = spacing if isinstance(spacing, (list, tuple)) else [spacing or 1.0] * len(dims)
     return tuple(
