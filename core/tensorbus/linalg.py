@@ -17,9 +17,11 @@ from tensorbus.op_engine.public import with_out as _with_out
 from tensorbus.ops.joining import grids as _grids
 from tensorbus.ops.linalg import cholesky as _cholesky
 from tensorbus.ops.linalg import determinants as _determinants
+from tensorbus.ops.linalg import eigenvalues as _eigenvalues
 from tensorbus.ops.linalg import lu_functions as _lu
 from tensorbus.ops.linalg import powers as _powers
 from tensorbus.ops.linalg import qr as _qr
+from tensorbus.ops.linalg import singular_values as _singular_values
 from tensorbus.ops.linalg import solving as _solving
 from tensorbus.ops.linalg import triangular as _triangular
 from tensorbus.ops.matmul import matmul as _matmul
@@ -30,6 +32,8 @@ cholesky = _with_out(_cholesky.linalg_cholesky, "linalg_cholesky", _SAME)
 cholesky_ex = _with_out(_cholesky.cholesky_ex, "linalg_cholesky_ex", _SAME)
 cross = _with_out(_products.linalg_cross, "linalg_cross", _SAME)
 det = _with_out(_determinants.linalg_det, "linalg_det", _SAME)
+eigh = _with_out(_eigenvalues.linalg_eigh, "linalg_eigh", _SAME)
+eigvalsh = _with_out(_eigenvalues.eigvalsh, "linalg_eigvalsh", _SAME)
 inv = _with_out(_solving.linalg_inv, "linalg_inv", _SAME)
 inv_ex = _with_out(_solving.inv_ex, "linalg_inv_ex", _SAME)
 lu = _with_out(_lu.linalg_lu, "linalg_lu", _SAME)
@@ -46,6 +50,8 @@ slogdet = _with_out(_determinants.linalg_slogdet, "linalg_slogdet", _SAME)
 solve = _with_out(_solving.linalg_solve, "linalg_solve", _SAME)
 solve_ex = _with_out(_solving.solve_ex, "linalg_solve_ex", _SAME)
 solve_triangular = _with_out(_triangular.linalg_solve_triangular, "linalg_solve_triangular", _SAME)
+svd = _with_out(_singular_values.linalg_svd, "linalg_svd", _SAME)
+svdvals = _with_out(_singular_values.svdvals, "linalg_svdvals", _SAME)
 tensorinv = _with_out(_solving.tensorinv, "linalg_tensorinv", _SAME)
 tensorsolve = _with_out(_solving.tensorsolve, "linalg_tensorsolve", _SAME)
 vecdot = _with_out(_products.vecdot, "linalg_vecdot", _SAME)
@@ -57,10 +63,11 @@ if not TYPE_CHECKING:
     __getattr__ = _attributes(__name__)
 
 __all__ = [
-    "LinAlgError", "cholesky", "cholesky_ex", "cross", "det", "inv", "inv_ex", "lu",
-    "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm",
-    "matrix_power", "multi_dot", "norm", "qr", "slogdet", "solve", "solve_ex", "solve_triangular",
-    "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
+    "LinAlgError", "cholesky", "cholesky_ex", "cross", "det", "eigh", "eigvalsh", "inv",
+    "inv_ex", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp",
+    "matrix_norm", "matrix_power", "multi_dot", "norm", "qr", "slogdet", "solve", "solve_ex",
+    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
+    "vector_norm",
 ]  # fmt: skip
 
 _show_in(__name__, [(name, globals()[name]) for name in __all__])

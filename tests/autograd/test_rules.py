@@ -306,10 +306,37 @@ def test_rule_of_factored(name: str, shapes: Any, others: Any) -> None:
     assert tb.autograd.gradgradcheck(factored(name, *others), leaves)
 
 
+@pytest.mark.parametrize("parts", [(0,), (1,), (0, 1)], ids=["values", "vectors", "both"])
+def test_rule_of_eigh(parts: tuple[int, ...]) -> None:
+    def f(x: Any) -> Any:  # one triangle is read, and the gradient is that of both
+        results = core("linalg_eigh")((x + x.mT) / 2)
+        return tuple(results[i] for i in parts)
+
+    x = Draw(2, 3, 3).make(np.random.default_rng(5))
+    assert tb.autograd.gradcheck(f, (x,))
+    assert tb.autograd.gradgradcheck(f, (x,))
+
+
+@pytest.mark.parametrize("parts", [(0,), (1,), (2,), (0, 1, 2)], ids=["u", "s", "vh", "all"])
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4)], ids=str)
+def test_rule_of_svd(shape: tuple[int, ...], parts: tuple[int, ...]) -> None:
+    def f(x: Any) -> Any:
+        results = core("linalg_svd")(x, False)
+        return tuple(results[i] for i in parts)
+
+    x = Draw(*shape).make(np.random.default_rng(5))
+    assert tb.autograd.gradcheck(f, (x,))
+    assert tb.autograd.gradgradcheck(f, (x,))
+
+
 @pytest.mark.parametrize("name", ["median", "nanmedian"])
 def test_rule_of_valued(name: str) -> None:
     x = Draw(3, 3).make(np.random.default_rng(5))
     assert tb.autograd.gradcheck(getattr(tb, name), (x,))
+
+
+SPECTRAL = ["linalg_eigh", "linalg_svd"]
+"""Rows whose results are free in their signs or phases."""
 
 
 def test_every_row_with_a_rule_has_a_sample() -> None:
@@ -318,10 +345,8 @@ def test_every_row_with_a_rule_has_a_sample() -> None:
         for name, row in ROWS.items()
         if any(rule.__name__ != "refuse" for rule in row.rules.values()) and "test" not in name
     }
-    assert (
-        with_rules - set(SAMPLES) - {"normalize", "valued", *(name for name, *_ in FACTORED)}
-        == set()
-    )
+    apart = {"normalize", "valued", *(name for name, *_ in FACTORED), *SPECTRAL}
+    assert with_rules - set(SAMPLES) - apart == set()
     assert set(SAMPLES) <= with_rules, "samples of ops that are gone"
 
 

@@ -153,3 +153,41 @@ def _qr(xp: Any, dtype: dtype) -> Kernel | None:
         return q, r
 
     return qr
+
+
+# -- eigenvalues and singular values ---------------------------------------------------------
+@TABLE.row("linalg_eigh", FLOAT, COMPLEX)
+def _eigh(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.name not in _LETTERS:
+        return None
+
+    def eigh(a: Array) -> tuple[Array, ...]:
+        return _decomposed(np.linalg.eigh, a, 0)
+
+    return eigh
+
+
+@TABLE.row("linalg_svd", FLOAT, COMPLEX)
+def _svd(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.name not in _LETTERS:
+        return None
+
+    def svd(a: Array, complete: bool) -> tuple[Array, ...]:
+        return _decomposed(functools.partial(np.linalg.svd, full_matrices=complete), a, 1)
+
+    return svd
+
+
+def _decomposed(routine: Any, a: Array, values: int) -> tuple[Array, ...]:
+    """A routine's results and info, which is not 0 where a matrix has elements that are not finite.
+
+    For such a matrix LAPACK may fail, or give NaN, or not come back.
+    """
+    good = np.isfinite(a).all((-2, -1))
+    if good.all():
+        results = routine(a)
+        info = np.isnan(results[values]).any(-1)
+    else:
+        results = routine(np.where(good[..., None, None], a, 0))
+        info = ~good
+    return *results, np.asarray(info, np.int32)

@@ -30,12 +30,12 @@ _SWEEPS = 40
 
 def eigh(F: Any, a: Any) -> tuple[Any, Any, Any]:
     """The ascending eigenvalues of symmetric matrices, their vectors in columns, and info."""
-    _refuse_complex(F, "eigh")
     batch, n = tuple(a.shape[:-2]), a.shape[-1]
+    if 0 in a.shape:
+        return F.real.zeros((*batch, n)), F.clone(a), F.of(int32).zeros(batch)
+    _refuse_complex(F, "eigh")
     lower = F.tril(a, 0)
     x = F.add(lower, adjoint(F, F.tril(a, -1)))
-    if 0 in a.shape:
-        return F.zeros((*batch, n)), x, F.of(int32).zeros(batch)
     size = n + n % 2
     if size > n:  # an index without a partner meets one that nothing turns
         padded = F.zeros((*batch, size, size))
@@ -67,7 +67,6 @@ def eigh(F: Any, a: Any) -> tuple[Any, Any, Any]:
 
 def svd(F: Any, a: Any, complete: bool) -> tuple[Any, Any, Any, Any]:
     """The factors u, s, vh of matrices, s descending, and info: columns made orthogonal."""
-    _refuse_complex(F, "svd")
     m, n = a.shape[-2:]
     if m < n:
         u, s, vh, info = svd(F, transposed(F, a), complete)
@@ -75,7 +74,8 @@ def svd(F: Any, a: Any, complete: bool) -> tuple[Any, Any, Any, Any]:
     batch = tuple(a.shape[:-2])
     if 0 in a.shape:
         u = identity(F, (*batch, m, m if complete else n))
-        return u, F.zeros((*batch, n)), identity(F, (*batch, n, n)), F.of(int32).zeros(batch)
+        return u, F.real.zeros((*batch, n)), identity(F, (*batch, n, n)), F.of(int32).zeros(batch)
+    _refuse_complex(F, "svd")
     size = n + n % 2
     x, scale = _scaled(F, a)
     if size > n:

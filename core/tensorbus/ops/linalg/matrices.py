@@ -51,6 +51,26 @@ def identity(F: Any, shape: tuple[int, ...]) -> Any:
     return made
 
 
+def as_row(F: Any, x: Any) -> Any:
+    """Numbers (..., n) for the columns of matrices."""
+    return F.unsqueeze(x, len(x.shape) - 1)
+
+
+def as_column(F: Any, x: Any) -> Any:
+    """Numbers (..., n) for the rows of matrices."""
+    return F.unsqueeze(x, len(x.shape))
+
+
+def ones_on_diagonal(F: Any, n: int) -> Any:
+    """The identity, in a rule: over tensors nothing may be written to."""
+    return F.tril(F.triu(F.full((n, n), 1), 0), 0)
+
+
+def differences(F: Any, x: Any) -> Any:
+    """``x[j] - x[i]`` of real numbers in row i and column j, ones on the diagonal."""
+    return F.add(F.sub(as_row(F, x), as_column(F, x)), ones_on_diagonal(F, x.shape[-1]))
+
+
 def magnitude(F: Any, x: Any) -> Any:
     """The magnitudes of the elements, which are real."""
     return F.abs_complex(x) if F.dtype.is_complex else F.abs(x)
