@@ -946,6 +946,8 @@ def subtract(input: Any, other: Any, *, alpha: _complex = 1, out: Tensor | None 
     """``sub`` under its longer name."""
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of all elements, or over some dimensions; integers give int64."""
+def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: Any = None) -> return_types.svd:
+    """(U, S, V) with ``input = U @ diag(S) @ V.mH``: ``linalg.svd`` under its older name."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """``transpose`` under NumPy's name."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:

@@ -15,6 +15,10 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = N
     """The vector product along a dimension of size 3; the operands broadcast."""
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinants of square matrices: (..., n, n) -> (...)."""
+def eigh(input: Tensor, UPLO: str = 'L', *, out: Any = None) -> return_types.linalg_eigh:
+    """(eigenvalues, eigenvectors) of Hermitian matrices: real and ascending, and columns."""
+def eigvalsh(input: Tensor, UPLO: str = 'L', *, out: Tensor | None = None) -> Tensor:
+    """The ascending eigenvalues of Hermitian matrices: (..., n, n) -> (..., n), real."""
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverses of square matrices (..., n, n); LinAlgError for one that has none."""
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
@@ -49,6 +53,10 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     """``linalg.solve`` and an int32 *info* for each matrix: 0, or the place of a zero pivot."""
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None) -> Tensor:
     """The solution of ``A @ X = B`` for triangular *A*; without *left* that of ``X @ A = B``."""
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> return_types.linalg_svd:
+    """(U, S, Vh) with ``A = U @ diag(S) @ Vh``: orthonormal columns and rows, S descending."""
+def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
+    """The descending singular values: (..., m, n) -> (..., min(m, n)), real."""
 def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of ``tensordot(input, x, input.ndim - ind)``: its last dimensions come first."""
 def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -60,4 +68,4 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 def vector_norm(x: Tensor, ord: complex = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The norm of the vectors along some dimensions, or of all elements."""
 
-__all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cross', 'det', 'inv', 'inv_ex', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'multi_dot', 'norm', 'qr', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']
+__all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cross', 'det', 'eigh', 'eigvalsh', 'inv', 'inv_ex', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'multi_dot', 'norm', 'qr', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'svd', 'svdvals', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']

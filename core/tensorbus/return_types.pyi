@@ -18,6 +18,9 @@ class kthvalue(NamedTuple):
 class linalg_cholesky_ex(NamedTuple):
     L: Tensor
     info: Tensor
+class linalg_eigh(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 class linalg_inv_ex(NamedTuple):
     inverse: Tensor
     info: Tensor
@@ -41,6 +44,10 @@ class linalg_slogdet(NamedTuple):
 class linalg_solve_ex(NamedTuple):
     result: Tensor
     info: Tensor
+class linalg_svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
 class lu_unpack(NamedTuple):
     P: Tensor
     L: Tensor
@@ -69,6 +76,10 @@ class slogdet(NamedTuple):
 class sort(NamedTuple):
     values: Tensor
     indices: Tensor
+class svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
 class topk(NamedTuple):
     values: Tensor
     indices: Tensor

@@ -1173,6 +1173,8 @@ class Tensor:
         """The sum of all elements, or over some dimensions; integers give int64."""
     def sum_to_size(self, *args: Any, size: Any = None) -> Tensor:
         """The sum over the dimensions along which *size* would be repeated to give this shape."""
+    def svd(self, some: _bool = True, compute_uv: _bool = True) -> return_types.svd:
+        """(U, S, V) with ``input = U @ diag(S) @ V.mH``: ``linalg.svd`` under its older name."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """``transpose`` under NumPy's name."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
