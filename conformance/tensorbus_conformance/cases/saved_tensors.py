@@ -108,8 +108,8 @@ def _anomaly(x: Any) -> None:
 
 
 _CHECKS: dict[str, Callable[[Any], None]] = {
-    "saved_tensors_hooks/on the host": _on_the_host,
-    "saved_tensors_hooks/unpacked elsewhere": _other_device,
+    "saved_tensors_hooks/on-the-host": _on_the_host,
+    "saved_tensors_hooks/unpacked-elsewhere": _other_device,
     "checkpoint/recomputed": functools.partial(_again, False),
     "checkpoint/reentrant": functools.partial(_again, True),
     "detect_anomaly/nan": _anomaly,
