@@ -39,22 +39,24 @@ def expected(
     op: str, out: np.ndarray, indices: np.ndarray, dim: int, src: np.ndarray, d: dtype
 ) -> tuple[np.ndarray, Any]:
     """(result, magnitude): *indices* has src's shape; magnitude bounds the sums that were made."""
-    work = object if d in formats.INTS else formats.WIDE if d in formats.FLOATS else out.dtype
+    rounds = d in formats.FLOATS or d in formats.COMPLEX
+    wide = np.clongdouble if d in formats.COMPLEX else formats.WIDE
+    work = object if d in formats.INTS else wide if rounds else out.dtype
     result = out.astype(work)
-    size = np.abs(result).astype(formats.WIDE) if d in formats.FLOATS else None
+    size = np.abs(result).astype(formats.WIDE) if rounds else None
     combine = _combine(op, d)
     for at in np.ndindex(src.shape):
         to = (*at[:dim], int(indices[at]), *at[dim + 1 :])
         result[to] = combine(result[to], src[at])
         if size is not None:
             size[to] = size[to] + abs(src[at]) if op == "add" else abs(result[to])
-    return (result if d in formats.FLOATS else result.astype(out.dtype)), size
+    return (result if rounds else result.astype(out.dtype)), size
 
 
 def _judge(
     t: Trial, op: str, got: np.ndarray, want: np.ndarray, size: Any, d: dtype, repeats: int
 ) -> None:
-    if op in ("add", "mul") and d in formats.FLOATS:
+    if op in ("add", "mul") and (d in formats.FLOATS or d in formats.COMPLEX):
         # Each application rounds in the array's own dtype: there is no accumulator to widen.
         t.near(got, want, 2 * (repeats + 1) * formats.unit_roundoff(d) * size, d)
     else:

@@ -20,8 +20,8 @@ _OPERANDS = {"c": "bool", "i": "int64", **dict.fromkeys(["x", "y", "a", "b", "sr
 
 JOINS = {
     "set": "bool int float complex",
-    "add": "int float",
-    "mul": "int float",
+    "add": "int float complex",
+    "mul": "int float complex",
     "amax": "bool int float",
     "amin": "bool int float",
 }
