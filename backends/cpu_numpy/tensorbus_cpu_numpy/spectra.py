@@ -49,9 +49,12 @@ def _converged(function: Callable[[Array], Any], a: Array) -> tuple[Array, ...]:
     NumPy gives up on a whole batch; then each matrix is tried by itself.
     """
     try:
-        return (*function(a), np.zeros(a.shape[:-2], np.int32))
+        found = tuple(function(a))
     except np.linalg.LinAlgError:
         pass
+    else:
+        values = min(found, key=np.ndim)  # NaN where LAPACK passed over it
+        return (*found, np.isnan(values).any(-1).astype(np.int32))
     results = [r.copy() for r in function(np.zeros_like(a))]
     info = np.zeros(a.shape[:-2], np.int32)
     for at in np.ndindex(info.shape):

@@ -1,0 +1,87 @@
+"""Factorizations on cpu with the LAPACK of SciPy, and with that of NumPy alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorbus as torch
+from tensorbus_cpu_numpy import linear_algebra, small_matrices
+from tensorbus_cpu_numpy.backend import CpuBackend
+
+BACKEND = CpuBackend()
+
+
+def kernel(name: str, dtype: Any = torch.float64) -> Any:
+    return BACKEND.kernel(name, dtype, 0)
+
+
+@pytest.fixture(params=["SciPy", "NumPy"])
+def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "NumPy":
+        monkeypatch.setattr(linear_algebra, "_lapack", lambda: None)
+    return str(request.param)
+
+
+def definite(*shape: int) -> np.ndarray:
+    a = np.random.default_rng(list(shape)).standard_normal(shape)
+    return a @ a.swapaxes(-1, -2) + shape[-1] * np.eye(shape[-1])
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 5), (3, 4, 4), (2, 1, 40, 40)], ids=str)
+def test_cholesky(library: str, shape: Any) -> None:
+    a = definite(*shape)
+    a = np.tril(a) + np.triu(np.full_like(a, 9), 1)  # above is not read
+    for given in (a, np.asfortranarray(a), a[..., ::-1, ::-1][..., ::-1, ::-1]):
+        factor, info = kernel("linalg_cholesky")(given)
+        assert info.dtype == np.int32 and info.shape == shape[:-2] and not np.any(info)
+        np.testing.assert_allclose(factor, np.linalg.cholesky(definite(*shape)), rtol=1e-12)
+
+
+def test_the_minors_that_fail(library: str) -> None:
+    for n in (6, 40):
+        stack = np.stack([np.eye(n)] * 5)
+        stack[1, 0, 0], stack[2, 4, 4], stack[3, n - 1, n - 1], stack[4, 2, 2] = 0, -1, -2, -3
+        factor, info = kernel("linalg_cholesky")(stack)
+        assert info.tolist() == [0, 1, 5, n, 3]
+        assert np.array_equal(factor[0], np.eye(n))
+        for at in range(5):
+            assert kernel("linalg_cholesky")(stack[at])[1] == info[at]
+
+
+def test_what_needs_scipy(library: str) -> None:
+    offered = kernel("linalg_lu") is not None, kernel("linalg_solve_triangular") is not None
+    assert offered == (library == "SciPy",) * 2
+    assert kernel("linalg_cholesky", torch.float16) is None
+
+
+def test_capabilities_say_whose_lapack_it_is() -> None:
+    details = BACKEND.capabilities(0).details
+    assert details["linear algebra"] in ("SciPy", "NumPy")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_many_small_matrices_have_the_factors_of_each(dtype: Any) -> None:
+    rng = np.random.default_rng(1)
+    for m, n in ((3, 3), (4, 2), (2, 5), (1, 1)):
+        a = rng.standard_normal((128, m, n)).astype(dtype)
+        a[5] = 0
+        assert small_matrices.pays(a) and not small_matrices.pays(a[:3])
+        d = {np.float32: torch.float32, np.float64: torch.float64}.get(dtype, torch.complex128)
+        many, one = kernel("linalg_lu", d)(a), kernel("linalg_lu", d)
+        for at in range(len(a)):
+            for found, expected in zip(many, one(a[at]), strict=True):
+                np.testing.assert_allclose(found[at], expected, rtol=2e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["linalg_eigh", "linalg_svd", "linalg_eig"])
+def test_a_matrix_that_does_not_converge_leaves_its_neighbours_alone(name: str) -> None:
+    stack = np.stack([np.diag([1.0, 2.0]), np.full((2, 2), np.nan), np.diag([3.0, 4.0])])
+    parameters = (False,) if name == "linalg_svd" else ()
+    *results, info = kernel(name)(stack, *parameters)
+    assert info.dtype == np.int32 and info.tolist() == [0, 1, 0]
+    values = results[1 if name == "linalg_svd" else 0]
+    assert sorted(values[0].real) == [1, 2] and sorted(values[2].real) == [3, 4]
+    assert all(np.isfinite(r[[0, 2]]).all() for r in results)
