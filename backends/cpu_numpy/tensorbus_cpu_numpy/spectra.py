@@ -48,6 +48,7 @@ def _converged(function: Callable[[Array], Any], a: Array) -> tuple[Array, ...]:
 
     NumPy gives up on a whole batch; then each matrix is tried by itself.
     """
+    found: Any
     try:
         found = tuple(function(a))
     except np.linalg.LinAlgError:

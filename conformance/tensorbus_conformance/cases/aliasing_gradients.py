@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def _gradients(there: Program, here: Program, d: Dtype, order: int, t: Trial) ->
         """The derivative along *us*."""
         return _along(lambda h: value(*(a + h * u for a, u in zip(at, us, strict=True))))
 
-    found = tensorbus.autograd.grad(
+    found: Any = tensorbus.autograd.grad(
         (out * bench.send(c.astype(formats.value_dtype(d)), d)).sum(),
         leaves, create_graph=order == 2, allow_unused=True,
     )  # fmt: skip

@@ -93,6 +93,8 @@ def _weights(x: Any) -> Any:
 
 def _eigh(a: Any, UPLO: str = "L") -> Any:
     """Values and vectors, whose signs are free, with positive weighted sums."""
+    values: Any
+    vectors: Any
     if isinstance(a, tensorbus.Tensor):
         values, vectors = tensorbus.linalg.eigh(a, UPLO)
     else:

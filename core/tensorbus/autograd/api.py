@@ -108,7 +108,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
+) -> tuple[Tensor, ...]:
     """The gradients of *outputs* with respect to *inputs*; never touches ``.grad``.
 
     RuntimeError where an input was not used, unless *allow_unused* (then None) or
@@ -148,7 +148,7 @@ def grad(
     keep = create_graph if retain_graph is None else flag(retain_graph)
     if is_grads_batched:
 
-        def one(row: list[Tensor], keep: bool) -> tuple[Tensor | None, ...]:
+        def one(row: list[Tensor], keep: bool) -> tuple[Tensor, ...]:
             return grad(results, given, row, keep, create_graph, allow_unused=unused)
 
         batch = by_rows(one, results, grad_outputs, keep)
@@ -173,8 +173,8 @@ def grad(
 def _picked(
     given: list[Any], edges: list[Any], found: dict[Any, Any],
     create_graph: bool, unused: bool, materialize_grads: bool,
-) -> tuple[Tensor | None, ...]:  # fmt: skip
-    """The gradients for the inputs of ``grad``, in order."""
+) -> tuple[Any, ...]:  # fmt: skip
+    """The gradients for the inputs of ``grad``, in order; None for what was not used."""
     gradients: list[Tensor | None] = []
     for i, (t, edge) in enumerate(zip(given, edges, strict=True)):
         g = found.get(edge)

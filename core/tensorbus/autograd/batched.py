@@ -9,7 +9,7 @@ from tensorbus._base.registered import stack_tensors
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.gradient_edge import shape_of
 
-Gradients = tuple[Tensor | None, ...]
+Gradients = tuple[Any, ...]
 
 
 def by_rows(

@@ -31,7 +31,7 @@ def _ranks(name: str, x: Tensor, q: Any) -> Tensor:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     if q._k.device != x._k.device:
         raise RuntimeError(f"{name}() q tensor must be on the same device as the input tensor")
-    if q._s.numel() and not bool(((q >= 0) & (q <= 1)).all()):
+    if q._s.numel() and q._k.has_values and not bool(((q >= 0) & (q <= 1)).all()):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     return q
 
