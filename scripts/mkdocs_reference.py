@@ -27,6 +27,7 @@ SPACES = (
     "autograd",
     "autograd.graph",
     "autograd.functional",
+    "fft",
     "linalg",
     "special",
     "signal.windows",

@@ -48,6 +48,7 @@ FAMILIES = (
     "reduce",
     "random",
     "linalg",
+    "fft",
 )
 """The families of ops in the order in which one may use another: each those before it."""
 LAST_FAMILIES = {"nn", "tensor"}

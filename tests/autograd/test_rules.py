@@ -206,6 +206,9 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "triu": [(Draw(3, 4), 1), (Draw(2, 3, 3), -1)],
     "exchanged": [(Draw(3, 2), ints(2, 1, 2), back) for back in (False, True)],
     "linalg_lu": [(Draw(*shape, of=UNIT),) for shape in ((2, 3, 3), (3, 2), (2, 3))],
+    "fft_c2c": [(Draw(2, 3, of=COMPLEX), (0, 1), True, 0.5)],
+    "fft_r2c": [(Draw(2, n), 1, 0.5) for n in (1, 2, 5, 6)],
+    "fft_c2r": [(Draw(n // 2 + 1, 2, of=COMPLEX), 0, n, 0.5) for n in (1, 2, 5, 6)],
     "linalg_qr": [(Draw(*shape), False) for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 2))],
     "linalg_solve_triangular": [
         (Draw(3, 3, of=POSITIVE), Draw(3, 2), upper, unit)

@@ -29,6 +29,7 @@ MODULES = (
     "tensorbus.distributed.optim",
     "tensorbus.distributed.run",
     "tensorbus.futures",
+    "tensorbus.fft",
     "tensorbus.linalg",
     "tensorbus.nn",
     "tensorbus.nn.functional",

@@ -20,9 +20,9 @@ KERNEL_GROUPS: dict[str, dict[str, str]] = {
         "linalg_eig": "(a)",
     },
     "fft": {
-        "fft_c2c": "(x, dims, inverse)",
-        "fft_r2c": "(x, dim)",
-        "fft_c2r": "(x, dim, n)",
+        "fft_c2c": "(x, dims, inverse, scale)",
+        "fft_r2c": "(x, dim, scale)",
+        "fft_c2r": "(x, dim, size, scale)",
     },
 }
 """The kernels of each group with their positional arguments; ``docs/contract.md`` has each rule.
@@ -85,8 +85,8 @@ GROUP_RESULTS: dict[str, Callable[..., Results]] = {
     "linalg_eigh": _eigh,
     "linalg_svd": _svd,
     "linalg_eig": _eig,
-    "fft_c2c": lambda x, dims, inverse: ((tuple(x.shape), "same"),),
-    "fft_r2c": lambda x, dim: ((_resized(x, dim, x.shape[dim] // 2 + 1), "complex"),),
-    "fft_c2r": lambda x, dim, n: ((_resized(x, dim, n), "real"),),
+    "fft_c2c": lambda x, dims, inverse, scale: ((tuple(x.shape), "same"),),
+    "fft_r2c": lambda x, dim, scale: ((_resized(x, dim, x.shape[dim] // 2 + 1), "complex"),),
+    "fft_c2r": lambda x, dim, size, scale: ((_resized(x, dim, size), "real"),),
 }
 """The results of each kernel, from what it is called with."""

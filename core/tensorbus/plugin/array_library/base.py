@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from tensorbus._base.dtypes import dtype
 from tensorbus.plugin.array_library import (
     contraction,
+    fourier,
     index,
     order,
     pointwise,
@@ -48,6 +49,7 @@ class ArrayLibraryBackend(ArrayRuntime):
         contraction.TABLE,
         index.TABLE,
         order.TABLE,
+        fourier.TABLE,
         views.TABLE,
         scalar_table.TABLE,
     )
