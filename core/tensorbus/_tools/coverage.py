@@ -22,6 +22,8 @@ DIFFERENCES = {
     "`use_deterministic_algorithms`": "refuses no op: all have a deterministic way on each device",
     "hooks for saved tensors": "see what the rules here read, which may be other tensors",
     "overlapping writes": "`x[1:] = x[:-1]` reads its source first; PyTorch leaves it undefined",
+    "`fft.*` of some dimensions but the last": "the result is row-major, where PyTorch's strides "
+    "hang on which dimensions were transformed",
 }
 """Present names that do not do all that PyTorch's do; each line is the whole difference."""
 
