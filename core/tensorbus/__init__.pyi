@@ -16,6 +16,7 @@ from tensorbus import cuda as cuda
 from tensorbus import demo as demo
 from tensorbus import discovery as discovery
 from tensorbus import distributed as distributed
+from tensorbus import fft as fft
 from tensorbus import futures as futures
 from tensorbus import linalg as linalg
 from tensorbus import multiprocessing as multiprocessing
