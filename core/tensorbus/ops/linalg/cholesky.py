@@ -8,6 +8,7 @@ from tensorbus._base.dtypes import int32
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.linalg.checks import (
@@ -26,7 +27,6 @@ from tensorbus.ops.linalg.matrices import (
     rows,
     transposed,
 )
-from tensorbus.ops.reduce.named_results import result_type_of
 from tensorbus.rows.registry import row
 
 _PANEL = 32

@@ -9,6 +9,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.factories import eye
@@ -20,7 +21,6 @@ from tensorbus.ops.linalg.checks import (
 )
 from tensorbus.ops.linalg.lu_functions import factors_of
 from tensorbus.ops.linalg.matrices import adjoint, conjugated, diagonal
-from tensorbus.ops.reduce.named_results import result_type_of
 from tensorbus.rows.registry import row
 
 # fmt: off

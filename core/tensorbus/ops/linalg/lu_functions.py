@@ -11,13 +11,13 @@ from tensorbus.op_engine.arguments import check_device, check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.factories import empty, eye
 from tensorbus.ops.linalg.checks import check_factored, check_square, deprecated, raise_for
 from tensorbus.ops.linalg.triangular import check_equation, check_same_dtype, solved
-from tensorbus.ops.reduce.named_results import result_type_of
 from tensorbus.rows.layouts import broadcast_shapes
 
 

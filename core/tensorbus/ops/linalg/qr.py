@@ -8,6 +8,7 @@ from tensorbus import return_types
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.linalg.checks import check_factored, check_floating, deprecated
@@ -22,7 +23,6 @@ from tensorbus.ops.linalg.matrices import (
     rows,
     scaled,
 )
-from tensorbus.ops.reduce.named_results import result_type_of
 from tensorbus.rows.registry import row
 
 _PANEL = 32

@@ -10,6 +10,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.factories import eye
@@ -28,7 +29,6 @@ from tensorbus.ops.linalg.triangular import (
     equal_batches,
     solved,
 )
-from tensorbus.ops.reduce.named_results import result_type_of
 from tensorbus.rows.layouts import broadcast_shapes
 
 _SOLVED = result_type_of("linalg_solve_ex", "result info")

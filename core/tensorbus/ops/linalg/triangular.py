@@ -9,11 +9,11 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_device, check_tensors
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.linalg.checks import check_factored, check_square, deprecated
 from tensorbus.ops.linalg.matrices import adjoint, block, diagonal, rows, transposed
-from tensorbus.ops.reduce.named_results import result_type_of
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import row
 

@@ -14,9 +14,9 @@ from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
-from tensorbus.ops.reduce.named_results import result_type_of
 from tensorbus.ops.reduce.reductions import no_complex
 from tensorbus.rows.registry import row
 
