@@ -201,6 +201,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     **{name: [(Draw(2, 3), Draw(2, 3, of=POSITIVE))] for name in ["fmax", "fmin"]},
     **{name: [(Draw(2, 3), Draw(2, 3, of=POSITIVE))]
        for name in ["div_floor", "div_trunc", "nextafter"]},
+    "frexp": [(Draw(2, 3),)],
     "nan_to_num": _unary(REAL, 0.0, 1.0, -1.0),
     "tril": [(Draw(3, 4), 1), (Draw(2, 3, 3), -1)],
     "triu": [(Draw(3, 4), 1), (Draw(2, 3, 3), -1)],

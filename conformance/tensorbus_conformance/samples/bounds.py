@@ -178,6 +178,29 @@ OPS = [
         ],
     ),
     _op(
+        "frexp",
+        np.frexp,
+        [
+            S("plain", T(3, 4)),
+            S("wide", T(40, of="wide", grad=False)),
+            S("sharp", T(data=[0.0, -0.0, 1.0, 0.5, -2.0, np.inf, -np.inf, np.nan], grad=False)),
+            S("scalar", T()),
+            S("empty", T(0, 3)),
+        ],
+        result=("same", formats.INT32),
+        ulp=0,
+        signed_zeros=True,
+        errors=[
+            E(
+                "integers",
+                RuntimeError,
+                r"torch\.frexp\(\) only supports floating-point dtypes",
+                T(3),
+                dtype=formats.INT64,
+            )
+        ],
+    ),
+    _op(
         "nan_to_num",
         _nan_to_num,
         [

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import tensorbus.ops.pointwise.pointwise  # noqa: F401  its rows are taken up below
+from tensorbus import return_types
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import type_error
@@ -15,6 +16,7 @@ from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.operands import NONE, OTHER
 from tensorbus.op_engine.out import SAME
@@ -24,6 +26,7 @@ from tensorbus.ops.pointwise.declaring import binary, refuse_complex, unary
 from tensorbus.rows.layouts import broadcast_shapes, contiguous_strides
 from tensorbus.rows.registry import no_derivative, row
 
+_FRACTION_DIGITS = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7}
 _INTEGERS = {2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
 
 # fmt: off
@@ -61,6 +64,11 @@ row("nan_to_num", "x:T, nan, high, low", "unary",
         F.ne(x, x), F.number(nan),
         F.where(F.eq(x, math.inf), F.number(high), F.where(F.eq(x, -math.inf), F.number(low), x))),
     x=lambda F, g, x: F.mul(g, F.cast(F.isfinite(x), F.bool)))
+row("frexp", "x:T",
+    doc="The mantissa of each element of *x*, its size in [0.5, 1), and its power of two.",
+    results="mantissa:same exponent:int32", domain="ordered float",
+    composite=lambda F, x: _frexp(F, x),
+    x=lambda F, g, exponent: F.div(g[0], F.exp2(F.cast(exponent, F.i32))))
 # fmt: on
 
 
@@ -78,6 +86,46 @@ def _bits(F: Any, x: Any) -> Any:
     return F.backend.as_strided(x, tuple(x.shape), strides, offset, F.dtype, d), F.of(d)
 
 
+def _numbers(F: Any, bits: Any) -> Any:
+    """The numbers whose bytes these integers have."""
+    I = F.of(_INTEGERS[F.dtype.itemsize])  # noqa: E741
+    bits = I.contiguous(bits)
+    shape = tuple(bits.shape)
+    strides, offset = contiguous_strides(shape), I.layout(bits)[1]
+    return F.backend.as_strided(bits, shape, strides, offset, I.dtype, F.dtype)
+
+
+def _frexp(F: Any, x: Any) -> tuple[Any, Any]:
+    """By the bits alone, so that a device that takes subnormal numbers for 0 gives the same.
+
+    The fraction of a subnormal number, as an integer, is a normal number with the same digits.
+    """
+    digits = _FRACTION_DIGITS[F.dtype.name]
+    bias = (1 << (F.dtype.bits - digits - 2)) - 1
+    largest, fractions = 2 * bias + 1, (1 << digits) - 1
+    bits, I = _bits(F, x)  # noqa: E741
+
+    def field(values: Any) -> Any:
+        shifted = I.rshift(values, I.full((), digits))
+        return I.bitwise_and(shifted, I.full((), largest))
+
+    fraction = I.bitwise_and(bits, I.full((), fractions))
+    stored = field(bits)
+    small = I.eq(stored, 0)
+    normal, _ = _bits(F, F.cast(fraction, I))
+    exponent = I.where(small, I.sub(field(normal), 2 * bias - 2 + digits), I.sub(stored, bias - 1))
+    fraction = I.where(small, I.bitwise_and(normal, I.full((), fractions)), fraction)
+    sign = I.bitwise_and(bits, I.full((), -(1 << (F.dtype.bits - 1))))
+    mantissa = I.bitwise_or(I.bitwise_or(fraction, sign), I.full((), (bias - 1) << digits))
+    # 0, the infinities and NaN have no such parts.
+    whole = F.bool.bitwise_or(
+        I.eq(I.bitwise_and(bits, I.full((), (1 << (F.dtype.bits - 1)) - 1)), 0),
+        I.eq(stored, largest),
+    )
+    mantissa = _numbers(F, I.where(whole, bits, mantissa))
+    return mantissa, F.i32.cast(I.where(whole, I.number(0), exponent), I)
+
+
 def _signbit(F: Any, x: Any) -> Any:
     if not F.is_float:
         return F.lt(x, 0)
@@ -93,11 +141,7 @@ def _nextafter(F: Any, x: Any, y: Any) -> Any:
     # From zero, the first step is the smallest number of the other's sign.
     sign = 1 << (F.dtype.bits - 1)
     first = I.where(F.lt(x, y), I.number(1), I.number(1 - sign))
-    moved = I.contiguous(I.where(F.eq(x, 0.0), first, moved))
-    shape = tuple(moved.shape)
-    stepped = F.backend.as_strided(
-        moved, shape, contiguous_strides(shape), I.layout(moved)[1], I.dtype, F.dtype
-    )
+    stepped = _numbers(F, I.where(F.eq(x, 0.0), first, moved))
     stepped = F.where(F.eq(x, y), y, stepped)
     return F.where(F.ne(x, x), x, F.where(F.ne(y, y), y, stepped))
 
@@ -249,6 +293,23 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     wide = d if d.itemsize > 2 else dtypes.float32  # 2**16 is beyond float16, small * 2**16 is not
     product = _as(input, wide) * FUNCTIONS["pow"](2.0, _as(other, wide))
     return _as(product, d)
+
+
+_PARTS = result_type_of("frexp", "mantissa exponent")
+
+
+@public(out=SAME)
+@composed(layout="order")
+def frexp(input: Tensor) -> return_types.frexp:
+    """(mantissa, exponent) with ``input = mantissa * 2**exponent``; exponents are int32.
+
+    The size of a mantissa is in [0.5, 1); 0, infinities and NaN are their own mantissas, with the
+    exponent 0. RuntimeError for dtypes other than floating point.
+    """
+    check_tensors("frexp", input=input)
+    if not input._k.is_float:
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    return _PARTS(*core("frexp")(input))
 
 
 # -- whole numbers ---------------------------------------------------------------------------
