@@ -12,6 +12,9 @@ class cummax(NamedTuple):
 class cummin(NamedTuple):
     values: Tensor
     indices: Tensor
+class frexp(NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
 class kthvalue(NamedTuple):
     values: Tensor
     indices: Tensor

@@ -548,6 +548,8 @@ class Tensor:
         """The part behind the point, element by element; *out* receives the result where given."""
     def frac_(self) -> Self:
         """In-place version of ``frac``."""
+    def frexp(self) -> return_types.frexp:
+        """(mantissa, exponent) with ``input = mantissa * 2**exponent``; exponents are int32."""
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
         """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``: one element for each index."""
     def gcd(self, other: Tensor) -> Tensor:
