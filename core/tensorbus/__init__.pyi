@@ -501,6 +501,8 @@ def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The part behind the point, element by element; *out* receives the result where given."""
 def frac_(input: Tensor) -> Tensor:
     """In-place version of ``frac``: the method as a function."""
+def frexp(input: Tensor, *, out: Any = None) -> return_types.frexp:
+    """(mantissa, exponent) with ``input = mantissa * 2**exponent``; exponents are int32."""
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A CPU tensor over a NumPy array's own memory: changes to one show in the other."""
 def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
