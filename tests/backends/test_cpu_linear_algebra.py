@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -76,12 +77,74 @@ def test_many_small_matrices_have_the_factors_of_each(dtype: Any) -> None:
                 np.testing.assert_allclose(found[at], expected, rtol=2e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["linalg_eigh", "linalg_svd", "linalg_eig"])
-def test_a_matrix_that_does_not_converge_leaves_its_neighbours_alone(name: str) -> None:
-    stack = np.stack([np.diag([1.0, 2.0]), np.full((2, 2), np.nan), np.diag([3.0, 4.0])])
-    parameters = (False,) if name == "linalg_svd" else ()
+SPECTRA = {
+    "linalg_eigh": ((), 0),
+    "linalg_eigvalsh": ((), 0),
+    "linalg_svd": ((False,), 1),
+    "linalg_svdvals": ((), 0),
+    "linalg_eig": ((), 0),
+}
+"""Of each kernel its parameters, and which of its results are the values."""
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_matrix_that_is_not_finite_leaves_its_neighbours_alone(name: str, bad: float) -> None:
+    parameters, at = SPECTRA[name]
+    stack = np.stack([np.diag([1.0, 2.0]), np.full((2, 2), bad), np.diag([3.0, 4.0])])
     *results, info = kernel(name)(stack, *parameters)
     assert info.dtype == np.int32 and info.tolist() == [0, 1, 0]
-    values = results[1 if name == "linalg_svd" else 0]
-    assert sorted(values[0].real) == [1, 2] and sorted(values[2].real) == [3, 4]
+    assert sorted(results[at][0].real) == [1, 2] and sorted(results[at][2].real) == [3, 4]
     assert all(np.isfinite(r[[0, 2]]).all() for r in results)
+    info = kernel(name)(stack[1], *parameters)[-1]
+    assert isinstance(info, np.ndarray) and info.shape == () and info == 1
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+def test_a_matrix_that_does_not_converge_leaves_its_neighbours_alone(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    routine = {"linalg_svdvals": "svd"}.get(name, name.removeprefix("linalg_"))
+    real = getattr(np.linalg, routine)
+
+    def gives_up(a: Any, *args: Any, **named: Any) -> Any:
+        if (a == 7).any():
+            raise np.linalg.LinAlgError
+        return real(a, *args, **named)
+
+    monkeypatch.setattr(np.linalg, routine, gives_up)
+    parameters, at = SPECTRA[name]
+    stack = np.stack([np.diag([1.0, 2.0]), np.diag([7.0, 7.0]), np.full((2, 2), np.nan)])
+    *results, info = kernel(name)(stack, *parameters)
+    assert info.tolist() == [0, 1, 1]
+    assert sorted(results[at][0].real) == [1, 2] and np.isnan(results[at][1]).all()
+
+
+@pytest.mark.parametrize("function", ["eigvalsh", "svdvals"])
+def test_vectors_are_computed_for_gradients_alone(
+    function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[bool] = []
+
+    def noted(real: Any, *args: Any, **named: Any) -> Any:
+        found = real(*args, **named)
+        called.append(isinstance(found, tuple))  # with vectors
+        return found
+
+    for routine in ("eigh", "eigvalsh", "svd"):
+        real = getattr(np.linalg, routine)
+        monkeypatch.setattr(np.linalg, routine, functools.partial(noted, real))
+    values = getattr(torch.linalg, function)
+    x = torch.tensor([[2.0, 1.0], [1.0, 5.0]], dtype=torch.float64)
+    expected = np.sort((7 + np.array([-1, 1]) * 13**0.5) / 2)[:: -1 if function == "svdvals" else 1]
+    np.testing.assert_allclose(values(x), expected, rtol=1e-12)
+    assert called == [False]
+    x.requires_grad_()
+    with torch.no_grad():
+        values(x)
+    assert called == [False] * 2
+    found = values(x)
+    assert called == [False] * 2 + [True]
+    np.testing.assert_allclose(found.detach(), expected, rtol=1e-12)
+    found.sum().backward()
+    np.testing.assert_allclose(x.grad, np.eye(2), atol=1e-12)

@@ -19,6 +19,13 @@ def _eigh(xp: Any, dtype: dtype) -> Kernel | None:
     return None if dtype.name == "float16" else lambda a: _converged(np.linalg.eigh, a)
 
 
+@TABLE.row("linalg_eigvalsh", FLOAT, COMPLEX)
+def _eigvalsh(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.name == "float16":
+        return None
+    return lambda a: _converged(lambda x: (np.linalg.eigvalsh(x),), a)
+
+
 @TABLE.row("linalg_svd", FLOAT, COMPLEX)
 def _svd(xp: Any, dtype: dtype) -> Kernel | None:
     if dtype.name == "float16":
@@ -28,6 +35,13 @@ def _svd(xp: Any, dtype: dtype) -> Kernel | None:
         return _converged(lambda x: np.linalg.svd(x, full_matrices=complete), a)
 
     return svd
+
+
+@TABLE.row("linalg_svdvals", FLOAT, COMPLEX)
+def _svdvals(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.name == "float16":
+        return None
+    return lambda a: _converged(lambda x: (np.linalg.svd(x, compute_uv=False),), a)
 
 
 @TABLE.row("linalg_eig", FLOAT, COMPLEX)
@@ -44,20 +58,25 @@ def _eig(xp: Any, dtype: dtype) -> Kernel | None:
 
 
 def _converged(function: Callable[[Array], Any], a: Array) -> tuple[Array, ...]:
-    """The results of a function of matrices, and info: 1 for a matrix that it gives up on.
+    """The results of a function of matrices, and info: 1 for a matrix without results.
 
-    NumPy gives up on a whole batch; then each matrix is tried by itself.
+    These are matrices with elements that are not finite, for which LAPACK may fail, give NaN or
+    not come back, and those that NumPy gives up on. It gives up on a whole batch; then each matrix
+    is tried by itself.
     """
     found: Any
+    finite = np.isfinite(a).all((-2, -1))
+    if not finite.all():
+        a = np.where(finite[..., None, None], a, 0)
     try:
-        found = tuple(function(a))
+        results = tuple(function(a))
     except np.linalg.LinAlgError:
         pass
     else:
-        values = min(found, key=np.ndim)  # NaN where LAPACK passed over it
-        return (*found, np.isnan(values).any(-1).astype(np.int32))
-    results = [r.copy() for r in function(np.zeros_like(a))]
-    info = np.zeros(a.shape[:-2], np.int32)
+        values = min(results, key=np.ndim)  # NaN where LAPACK passed over it
+        return *results, np.asarray(~finite | np.isnan(values).any(-1), np.int32)
+    results = tuple(r.copy() for r in function(np.zeros_like(a)))
+    info = np.asarray(~finite, np.int32)
     for at in np.ndindex(info.shape):
         try:
             found = function(a[at])
@@ -65,4 +84,4 @@ def _converged(function: Callable[[Array], Any], a: Array) -> tuple[Array, ...]:
             found, info[at] = [np.nan] * len(results), 1
         for whole, part in zip(results, found, strict=True):
             whole[at] = part
-    return (*results, info)
+    return *results, info

@@ -29,6 +29,11 @@ row("linalg_eigh", "a:T",
     results="values:real vectors:same info:int32", domain="float",
     composite=lambda F, a: jacobi.eigh(F, a) if F.has_values else _shapes(F, a),
     a=lambda F, g, values, vectors: _backward(F, g, values, vectors))
+row("linalg_eigvalsh", "a:T",
+    doc="The ascending eigenvalues of each Hermitian matrix of *a* alone, and 0 where that went "
+        "well.",
+    results="values:real info:int32", domain="float",
+    composite=lambda F, a: F.linalg_eigh(a)[::2])
 # fmt: on
 
 
@@ -61,12 +66,13 @@ def _backward(F: Any, g: Any, values: Any, vectors: Any) -> Any:
 _RESULTS = result_type_of("linalg_eigh", "eigenvalues eigenvectors")
 
 
-def _decomposed(x: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
+def _decomposed(name: str, x: Tensor, UPLO: str) -> tuple[Tensor, ...]:
+    """The results of a row, without its info."""
     check_square("linalg.eigh", x)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     check_factored("linalg_eigh_cpu", x)
-    values, vectors, info = core("linalg_eigh")(x if UPLO.upper() == "L" else x.mH)
+    *results, info = core(name)(x if UPLO.upper() == "L" else x.mH)
     raise_for(
         info,
         lambda where, _: (
@@ -75,7 +81,7 @@ def _decomposed(x: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
             f"{max(x._s[-1] - 1, 1)})."
         ),
     )
-    return values, vectors
+    return tuple(results)
 
 
 @public(name="linalg_eigh", function=False, method=False, out=SAME)
@@ -87,7 +93,7 @@ def linalg_eigh(input: Tensor, UPLO: str = "L") -> return_types.linalg_eigh:
     not square. The gradient of the vectors is finite where the eigenvalues differ.
     """
     check_tensors("linalg_eigh", input=input)
-    return _RESULTS(*_decomposed(input, UPLO))
+    return _RESULTS(*_decomposed("linalg_eigh", input, UPLO))
 
 
 @public(name="linalg_eigvalsh", function=False, method=False, out=SAME)
@@ -97,4 +103,4 @@ def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     Otherwise as ``linalg.eigh``.
     """
     check_tensors("linalg_eigvalsh", input=input)
-    return _decomposed(input, UPLO)[0]
+    return _decomposed("linalg_eigvalsh", input, UPLO)[0]

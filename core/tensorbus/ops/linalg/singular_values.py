@@ -33,6 +33,10 @@ row("linalg_svd", "a:T, complete",
     composite=lambda F, a, complete:
         jacobi.svd(F, a, complete) if F.has_values else _shapes(F, a, complete),
     a=lambda F, g, U, S, Vh: _backward(F, g, U, S, Vh))
+row("linalg_svdvals", "a:T",
+    doc="The descending singular values of each matrix of *a* alone, and 0 where that went well.",
+    results="S:real info:int32", domain="float",
+    composite=lambda F, a: F.linalg_svd(a, False)[1::2])
 # fmt: on
 
 
@@ -99,10 +103,11 @@ _RESULTS = result_type_of("linalg_svd", "U S Vh")
 _OLD_RESULTS = result_type_of("svd", "U S V")
 
 
-def _decomposed(x: Tensor, complete: bool) -> tuple[Tensor, Tensor, Tensor]:
+def _decomposed(name: str, x: Tensor, *parameters: bool) -> tuple[Tensor, ...]:
+    """The results of a row, without its info."""
     check_floating("linalg.svd", x)
     check_factored("linalg_svd_cpu", x)
-    u, s, vh, info = core("linalg_svd")(x, complete)
+    *results, info = core(name)(x, *parameters)
     raise_for(
         info,
         lambda where, _: (
@@ -110,7 +115,7 @@ def _decomposed(x: Tensor, complete: bool) -> tuple[Tensor, Tensor, Tensor]:
             "contained non-finite values."
         ),
     )
-    return u, s, vh
+    return tuple(results)
 
 
 def _check(x: Tensor, driver: str | None) -> None:
@@ -136,7 +141,7 @@ def linalg_svd(
     """
     check_tensors("linalg_svd", A=A)
     _check(A, driver)
-    return _RESULTS(*_decomposed(A, full_matrices))
+    return _RESULTS(*_decomposed("linalg_svd", A, full_matrices))
 
 
 @public(name="linalg_svdvals", function=False, method=False, out=SAME)
@@ -147,7 +152,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """
     check_tensors("linalg_svdvals", A=A)
     _check(A, driver)
-    return _decomposed(A, False)[1]
+    return _decomposed("linalg_svdvals", A)[0]
 
 
 @public(out=SAME)
@@ -162,8 +167,9 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_typ
             "linalg.svd: input should have at least 2 dimensions, but has "
             f"{len(input._s)} dimensions instead"
         )
-    u, s, vh = _decomposed(input, compute_uv and not some)
     if compute_uv:
+        u, s, vh = _decomposed("linalg_svd", input, not some)
         return _OLD_RESULTS(u, s, vh.mH)
+    (s,) = _decomposed("linalg_svdvals", input)
     *batch, m, n = input._s
     return _OLD_RESULTS(input.new_zeros((*batch, m, m)), s, input.new_zeros((*batch, n, n)))
