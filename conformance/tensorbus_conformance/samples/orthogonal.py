@@ -74,7 +74,15 @@ def symmetric(*shape: int) -> np.ndarray:
     return a + a.swapaxes(-1, -2) + np.diag(np.arange(shape[-1]) * 1.5)
 
 
+def half(*shape: int) -> np.ndarray:
+    """The lower triangles of symmetric matrices, with NaN above."""
+    a = symmetric(*shape)
+    a[..., *np.triu_indices(shape[-1], 1)] = np.nan
+    return a
+
+
 def _whole(a: Any) -> Any:
+    a = np.where(np.isnan(a), adjoint(a), a)
     return (a + adjoint(a)) / 2
 
 
@@ -114,6 +122,8 @@ _SYMMETRIC = [
     S("batch", T(data=symmetric(2, 1, 4, 4))),
     S("upper", T(data=symmetric(3, 3)), "U"),
     S("many", T(data=symmetric(17, 17), grad=False)),
+    S("half", T(data=half(3, 3), grad=False)),
+    S("half-batch", T(data=half(2, 4, 4).swapaxes(-1, -2), grad=False), "U"),
 ]
 _NO_MATRIX = [S("no-rows", T(0, 0)), S("no-matrix", T(0, 3, 3)), S("batch-no-rows", T(2, 0, 0))]
 
