@@ -21,6 +21,8 @@ DIFFERENCES = {
     "derivatives at kinks": "PyTorch's, but second derivatives of norms at zero are finite zeros",
     "`use_deterministic_algorithms`": "refuses no op: all have a deterministic way on each device",
     "hooks for saved tensors": "see what the rules here read, which may be other tensors",
+    "`linalg.eigh`, `svd`, their values": "LinAlgError on every device for what is not finite",
+    "factors of matrices": "Q and the others are row-major; PyTorch's are column-major",
     "overlapping writes": "`x[1:] = x[:-1]` reads its source first; PyTorch leaves it undefined",
     "`fft.*` of some dimensions but the last": "the result is row-major, where PyTorch's strides "
     "hang on which dimensions were transformed",
