@@ -77,6 +77,10 @@ _LATER = {
     "get_printoptions": "ops.tensor.printing",
     "set_num_threads": "_device.threads",
     "get_num_threads": "_device.threads",
+    "set_num_interop_threads": "_device.threads",
+    "get_num_interop_threads": "_device.threads",
+    "set_float32_matmul_precision": "_base.matmul_precision",
+    "get_float32_matmul_precision": "_base.matmul_precision",
     "is_anomaly_enabled": "autograd.anomaly_mode",
     "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     **dict.fromkeys(

@@ -9,12 +9,15 @@ from __future__ import annotations
 import operator
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorbus._base import dtypes
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.page import show_pages
 from tensorbus._base.public_place import show_in
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
@@ -159,6 +162,34 @@ def set_rng_state(new_state: Any) -> None:
     """Go on from a state that ``get_rng_state`` gave."""
     default_generator.set_state(new_state)
 
+
+@contextmanager
+def fork_rng(
+    devices: Any = None,
+    enabled: bool = True,
+    device_type: str | None = None,
+) -> Iterator[None]:
+    """A context, or a decorator, at whose end the stream is where it was at its beginning.
+
+    All devices share one stream, so it is kept whatever *devices* and *device_type* name; a device
+    that does not exist raises RuntimeError. With *enabled* False nothing is kept.
+    """
+    if device_type is not None:
+        Device(device_type)
+    for named in devices or ():
+        if isinstance(named, str):
+            Device(named)
+    if not enabled:
+        yield
+        return
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)
+
+
+show_pages(__name__, [("fork_rng", fork_rng)])
 
 if not TYPE_CHECKING:
     __getattr__ = _attributes(__name__)

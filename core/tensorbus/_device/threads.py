@@ -7,6 +7,7 @@ import os
 from tensorbus import discovery
 
 _chosen: int | None = None
+_interop = 1
 
 
 def get_num_threads() -> int:
@@ -30,3 +31,21 @@ def set_num_threads(n: int) -> None:
     for record in discovery.records():
         if record.state == "loaded" and record.group == "tensorbus.backends":
             discovery.backend(record.name).set_num_threads(n)
+
+
+def get_num_interop_threads() -> int:
+    """What ``set_num_interop_threads`` was told; 1 before: ops run one after the other."""
+    return _interop
+
+
+def set_num_interop_threads(n: int) -> None:
+    """Keep how many host threads may run ops beside each other; no op here uses more than one.
+
+    RuntimeError for a number below 1 and for what is no int.
+    """
+    global _interop
+    if not isinstance(n, int) or isinstance(n, bool):
+        raise RuntimeError(f"set_num_interop_threads expects an int, but got {type(n).__name__}")
+    if n < 1:
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
+    _interop = n

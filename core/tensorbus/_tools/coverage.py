@@ -23,6 +23,10 @@ DIFFERENCES = {
     "hooks for saved tensors": "see what the rules here read, which may be other tensors",
     "`linalg.eigh`, `svd`, their values": "LinAlgError on every device for what is not finite",
     "factors of matrices": "Q and the others are row-major; PyTorch's are column-major",
+    "`torch.backends`, `set_float32_matmul_precision`": "flags are kept and change no result; the "
+    "libraries are not used, so `is_available()` is False",
+    "`torch.version`": "`cuda` and `hip` are None on every machine: plugins bring their libraries",
+    "`random.fork_rng`": "keeps the one stream of all devices, whatever devices it is given",
     "overlapping writes": "`x[1:] = x[:-1]` reads its source first; PyTorch leaves it undefined",
     "`fft.*` of some dimensions but the last": "the result is row-major, where PyTorch's strides "
     "hang on which dimensions were transformed",
