@@ -11,6 +11,7 @@ from typing import Literal
 from typing import overload
 from tensorbus import accelerator as accelerator
 from tensorbus import autograd as autograd
+from tensorbus import backends as backends
 from tensorbus import cli as cli
 from tensorbus import cuda as cuda
 from tensorbus import demo as demo
@@ -62,11 +63,15 @@ from tensorbus._base.formats import sparse_coo as sparse_coo
 from tensorbus._base.formats import sparse_csc as sparse_csc
 from tensorbus._base.formats import sparse_csr as sparse_csr
 from tensorbus._base.formats import strided as strided
+from tensorbus._base.matmul_precision import get_float32_matmul_precision as get_float32_matmul_precision
+from tensorbus._base.matmul_precision import set_float32_matmul_precision as set_float32_matmul_precision
 from tensorbus._base.size import Size as Size
 from tensorbus._device.defaults import get_default_device as get_default_device
 from tensorbus._device.defaults import set_default_device as set_default_device
 from tensorbus._device.device import device as device
+from tensorbus._device.threads import get_num_interop_threads as get_num_interop_threads
 from tensorbus._device.threads import get_num_threads as get_num_threads
+from tensorbus._device.threads import set_num_interop_threads as set_num_interop_threads
 from tensorbus._device.threads import set_num_threads as set_num_threads
 from tensorbus._dispatch.fallback import fallback_counts as fallback_counts
 from tensorbus._dispatch.fallback import get_fallback as get_fallback
