@@ -31,11 +31,16 @@ _SAME_CALLS = re.compile(
 
 
 def _one_dtype_each() -> list[Case]:
-    """Every variant in one dtype: float32 where it has that, in the levels above the kernels."""
+    """Every variant in one dtype: float32 where it has that, in the levels above the kernels.
+
+    Rules of complex numbers alone are called by one gradient of each op.
+    """
     chosen: dict[tuple[str, str, str], Case] = {}
     for case in select(("L2", "L3", "L4", "L5")):
         level, op, dtype, *variant = case.id.split("/")
         key = level, op, "/".join(variant)
+        if dtype == "complex64" and variant[-1] == "grad2":
+            chosen.setdefault((level, op, "complex"), case)
         laid_out = re.search("-(transposed|strided|expanded)", key[2])
         if dtype != "bfloat16" and not laid_out and (key not in chosen or dtype == "float32"):
             chosen[key] = case

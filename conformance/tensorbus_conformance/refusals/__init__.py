@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 TABLES = (
-    "autograd", "creation", "functional", "indexing", "joining", "layers", "matmul", "modules",
-    "optimizers", "others", "pointwise", "random", "reduce", "tensors", "training", "views",
+    "autograd", "creation", "functional", "indexing", "joining", "layers", "linalg", "matmul",
+    "modules", "optimizers", "others", "pointwise", "random", "reduce", "tensors", "training", "views",
 )  # fmt: skip
 
 

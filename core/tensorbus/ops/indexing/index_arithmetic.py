@@ -1,4 +1,4 @@
-"""Indices as numbers: of flat places, of so many nonzero elements, and reductions at them."""
+"""Indices as numbers: flat ones, those of so many nonzero elements, and reductions at them."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     indices = indices.long()
     found, below = [], 1
     for size in reversed(sizes):
-        places = FUNCTIONS["floor_divide"](indices, below) if below > 1 else indices
-        found.append(places.remainder(size))
+        quotients = FUNCTIONS["floor_divide"](indices, below) if below > 1 else indices
+        found.append(quotients.remainder(size))
         below *= size
     return tuple(reversed(found))
 
@@ -42,19 +42,22 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The indices of the first *size* elements other than 0; *fill_value* where there are fewer.
 
-    RuntimeError for a negative *size*.
+    Unlike ``nonzero`` it does not wait for the device. RuntimeError for a negative *size*.
     """
     check_tensors("nonzero_static", input=input)
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    found = FUNCTIONS["nonzero"](input)[:size]
-    lacking = size - found._s[0]
-    if not lacking:
-        return found.clone()
-    rest = FUNCTIONS["full"](
-        (lacking, len(input._s)), fill_value, dtype=dtypes.int64, device=input.device
-    )
-    return FUNCTIONS["cat"]((found, rest))
+    options: dict[str, Any] = {"dtype": dtypes.int64, "device": input.device}
+    if not input._s or not input._s.numel():
+        return FUNCTIONS["full"]((size, len(input._s)), fill_value, **options)
+    # Everything has a size known beforehand, so that nothing waits for the device.
+    hits = (input != 0).reshape(-1)
+    order = hits.cumsum(0) - 1
+    targets = FUNCTIONS["where"](hits & (order < size), order, size)
+    numbers = FUNCTIONS["arange"](hits._s[0], **options)
+    flat = FUNCTIONS["full"]((size + 1,), -1, **options).scatter(0, targets, numbers)[:size]
+    found = FUNCTIONS["stack"](unravel_index(flat, input._s), 1)
+    return FUNCTIONS["where"]((flat >= 0).unsqueeze(1), found, fill_value)
 
 
 @public(out=SAME, inplace=True)
