@@ -13,7 +13,7 @@ import pytest
 
 import tensorbus
 from tensorbus import discovery
-from tensorbus.plugin import PRIMITIVES, Backend
+from tensorbus.plugin import KERNEL_GROUPS, PRIMITIVES, Backend
 from tensorbus.rows.registry import ROWS
 from tensorbus_conformance import select
 from tensorbus_conformance.cases.kernel_state import identities
@@ -37,21 +37,21 @@ def mutant(op: str, mutate: Callable[[Any], Any]) -> Backend:
 
 
 @functools.cache
-def _core() -> dict[str, list[Any]]:
+def _cases(profile: str = "core") -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
-    for case in select(profile="core"):
+    for case in select(profile=profile):
         found.setdefault(f"{case.level}/{case.op}", []).append(case)
     return found
 
 
-def catches(backend: Backend, *ops: str) -> str | None:
-    """The first case of those ops in profile core that falls."""
+def catches(backend: Backend, *ops: str, profile: str = "core") -> str | None:
+    """The first case of those ops in a profile that falls."""
     with discovery.plugged(backend) as type:
         device = Device(backend, 0, type)
         try:
             for op in ops:
                 # Those with the most to say of such mutants come last in a file of cases.
-                for case in reversed(_core()[op]):
+                for case in reversed(_cases(profile)[op]):
                     if run_case(case, device).bad:
                         return case.id
         finally:
@@ -178,7 +178,7 @@ def fused_pairs() -> Iterator[tuple[str, str]]:
 def cases_of(op: str) -> list[str]:
     """The ops of profile core that call a kernel."""
     names = (op, f"nn.functional.{op}", CALLED.get(op))
-    return [found for found in _core() if found.partition("/")[2] in names]
+    return [found for found in _cases() if found.partition("/")[2] in names]
 
 
 def _fused_is_caught(kind: str, op: str) -> None:
@@ -204,8 +204,50 @@ def test_all_fused_kernels_of_the_cpu_are_tried() -> None:
         name for name, row in ROWS.items()
         if name not in PRIMITIVES and row.composite is not None and row.form != "view"
         and row.kernel is not None and CPU.kernel(name, float32, 0) is not None
+        and name not in GROUPED
     }  # fmt: skip
     assert own == set(FUSED)
+
+
+# -- kernels of the groups: decompositions and transforms ----------------------------------------
+GROUPED = {name for group in KERNEL_GROUPS.values() for name in group}
+TRANSFORMS = {"fft_c2c": "fft.fft", "fft_r2c": "fft.rfft", "fft_c2r": "fft.irfft"}
+DTYPES = {"fft_c2c": tensorbus.complex64, "fft_c2r": tensorbus.complex64}
+
+
+def grouped() -> list[str]:
+    """The kernels of groups that the cpu brings and an op calls."""
+    names = (n for n in sorted(GROUPED) if CPU.kernel(n, DTYPES.get(n, tensorbus.float32), 0))
+    return [name for name in names if name != "linalg_eig"]
+
+
+def _one_wrong(position: int, only_laid_out: bool, kernel: Any) -> Any:
+    """A kernel with one of its results wrong, where an operand is not row-major or always."""
+
+    def call(*args: Any) -> Any:
+        laid_out = any(not a.flags.c_contiguous for a in mutant_kinds.arrays(args))
+        made = kernel(*args)
+        if only_laid_out and not laid_out:
+            return made
+        if not isinstance(made, tuple):
+            return mutant_kinds.spoilt(made)
+        at = position % len(made)
+        return tuple(mutant_kinds.spoilt(r) if i == at else r for i, r in enumerate(made))
+
+    return call
+
+
+@pytest.mark.parametrize("only_laid_out", [False, True], ids=["always", "laid out"])
+@pytest.mark.parametrize("position", [0, 1])
+@pytest.mark.parametrize("name", grouped())
+def test_a_decomposition_or_transform_that_is_wrong_is_caught(
+    name: str, position: int, only_laid_out: bool
+) -> None:
+    op = TRANSFORMS.get(name, name.replace("linalg_", "linalg."))
+    wanted = [found for found in _cases("full") if found.partition("/")[2].startswith(op)]
+    mutate = functools.partial(_one_wrong, position, only_laid_out)
+    # Complex numbers are in no lesser profile.
+    assert catches(mutant(name, mutate), *wanted, profile="full"), name
 
 
 def test_the_sound_backend_passes() -> None:
