@@ -29,7 +29,8 @@ import numpy as np
 
 TABLES = (
     "autograd", "creation", "functional", "indexing", "joining", "layers", "linalg", "matmul",
-    "modules", "optimizers", "others", "pointwise", "random", "reduce", "tensors", "training", "views",
+    "modules", "optimizers", "others", "pointwise", "random", "reduce", "tensors", "training",
+    "views",
 )  # fmt: skip
 
 
