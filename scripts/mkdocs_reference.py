@@ -36,6 +36,7 @@ SPACES = (
     "distributed",
     "accelerator",
     "cuda",
+    "compiler",
     "backends.cpu",
     "backends.cuda",
     "backends.cudnn",

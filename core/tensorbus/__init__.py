@@ -77,6 +77,7 @@ _LATER = {
     "get_printoptions": "ops.tensor.printing",
     "set_num_threads": "_device.threads",
     "get_num_threads": "_device.threads",
+    "compile": "compiler",
     "set_num_interop_threads": "_device.threads",
     "get_num_interop_threads": "_device.threads",
     "set_float32_matmul_precision": "_base.matmul_precision",

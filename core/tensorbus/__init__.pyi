@@ -13,6 +13,7 @@ from tensorbus import accelerator as accelerator
 from tensorbus import autograd as autograd
 from tensorbus import backends as backends
 from tensorbus import cli as cli
+from tensorbus import compiler as compiler
 from tensorbus import cuda as cuda
 from tensorbus import demo as demo
 from tensorbus import discovery as discovery
@@ -86,6 +87,7 @@ from tensorbus.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from tensorbus.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from tensorbus.autograd.grad_mode import no_grad as no_grad
 from tensorbus.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from tensorbus.compiler import compile as compile
 from tensorbus.op_engine.promotion import result_type as result_type
 from tensorbus.ops.creation.legacy import tensortype
 from tensorbus.ops.joining.grids import broadcast_shapes as broadcast_shapes

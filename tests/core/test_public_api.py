@@ -31,6 +31,7 @@ MODULES = (
     "tensorbus.backends.mkldnn",
     "tensorbus.backends.mps",
     "tensorbus.backends.openmp",
+    "tensorbus.compiler",
     "tensorbus.distributed",
     "tensorbus.distributed.algorithms",
     "tensorbus.distributed.optim",

@@ -23,6 +23,7 @@ DIFFERENCES = {
     "hooks for saved tensors": "see what the rules here read, which may be other tensors",
     "`linalg.eigh`, `svd`, their values": "LinAlgError on every device for what is not finite",
     "factors of matrices": "Q and the others are row-major; PyTorch's are column-major",
+    "`torch.compile`": "returns what it is given, and warns once that nothing is compiled",
     "`torch.backends`, `set_float32_matmul_precision`": "flags are kept and change no result; the "
     "libraries are not used, so `is_available()` is False",
     "`torch.version`": "`cuda` and `hip` are None on every machine: plugins bring their libraries",
