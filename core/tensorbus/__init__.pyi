@@ -542,6 +542,10 @@ def heaviside(input: Tensor, values: Tensor, **keywords: Any) -> Tensor:
     """0 below 0, 1 above, *values* at 0; both of one dtype."""
 def histc(input: Tensor, bins: _int = 100, min: _complex = 0, max: _complex = 0, *, out: Tensor | None = None) -> Tensor:
     """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
+def histogram(input: Tensor, bins: _int | Tensor = 100, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False, out: Any = None) -> return_types.histogram:
+    """(hist, bin_edges): how many values lie in each bin, or the sum of their weights."""
+def histogramdd(input: Tensor, bins: Any, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> return_types.histogramdd:
+    """(hist, bin_edges) of points, which are the rows along the last dimension."""
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:

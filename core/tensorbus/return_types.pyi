@@ -15,6 +15,12 @@ class cummin(NamedTuple):
 class frexp(NamedTuple):
     mantissa: Tensor
     exponent: Tensor
+class histogram(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+class histogramdd(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
 class kthvalue(NamedTuple):
     values: Tensor
     indices: Tensor

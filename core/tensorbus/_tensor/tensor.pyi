@@ -596,6 +596,8 @@ class Tensor:
         """In-place version of ``heaviside``."""
     def histc(self, bins: _int = 100, min: complex = 0, max: complex = 0) -> Tensor:
         """How many values lie in each of equal bins from *min* to *max*, or from least to greatest."""
+    def histogram(self, bins: _int | Tensor = 100, *, range: Sequence[_float] | None = None, weight: Tensor | None = None, density: _bool = False) -> return_types.histogram:
+        """(hist, bin_edges): how many values lie in each bin, or the sum of their weights."""
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
     def hypot(self, other: _Operand) -> Tensor:
