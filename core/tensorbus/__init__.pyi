@@ -245,7 +245,7 @@ def as_strided(input: Tensor, size: Sequence[_int], stride: Sequence[_int], stor
 def as_strided_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """In-place version of ``as_strided``: no element moves."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """A copy of *input* with *src* in the places that size, strides and offset say."""
+    """A copy of *input* with *src* at the elements that size, strides and offset select."""
 def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The data as a tensor, sharing memory where nothing has to change."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -927,7 +927,7 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sinh_(input: Tensor) -> Tensor:
     """In-place version of ``sinh``: the method as a function."""
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
-    """A copy of *input* with *src* in the places from *start* to *end* of a dimension."""
+    """A copy of *input* with *src* at the indices from *start* to *end* of a dimension."""
 def slogdet(input: Tensor, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """``linalg.slogdet``."""
 def softmax(input: Tensor, dim: _int, dtype: dtypes.dtype | None = None, *, out: Tensor | None = None) -> Tensor:

@@ -15,7 +15,7 @@ from tensorbus_conformance.op import BOOL, FLOATING, REAL, E, Op, S, T
 
 
 def _each(evaluate: Callable[[float, int], float]) -> Callable[..., Any]:
-    """The polynomial of one degree and place for arrays of both; 0 below degree 0."""
+    """The polynomial of one degree at one point, for arrays of both; 0 below degree 0."""
 
     def call(x: Any, n: Any) -> Any:
         x, n = np.broadcast_arrays(np.asarray(x, np.float64), np.trunc(np.asarray(n, np.float64)))

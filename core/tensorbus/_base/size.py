@@ -123,7 +123,7 @@ def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def is_row_major(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether elements in these places are one run, in row-major order."""
+    """Whether elements with these strides lie without gaps, in row-major order."""
     expected = 1
     for n, stride in zip(reversed(shape), reversed(strides), strict=True):
         if n != 1:

@@ -256,7 +256,7 @@ class Tensor:
     def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Self:
         """A view with any shape, strides and offset within the storage."""
     def as_strided_scatter(self, src: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
-        """A copy of *input* with *src* in the places that size, strides and offset say."""
+        """A copy of *input* with *src* at the elements that size, strides and offset select."""
     def as_subclass(self, cls: _type) -> Any:
         """The same storage and history as an object of a subclass of Tensor."""
     def asin(self) -> Tensor:
@@ -1130,7 +1130,7 @@ class Tensor:
     def size(self, dim: _int) -> _int:
         """The shape, or one size."""
     def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
-        """A copy of *input* with *src* in the places from *start* to *end* of a dimension."""
+        """A copy of *input* with *src* at the indices from *start* to *end* of a dimension."""
     def slogdet(self) -> tuple[Tensor, Tensor]:
         """``linalg.slogdet``."""
     def softmax(self, dim: _int, dtype: dtypes.dtype | None = None) -> Tensor:

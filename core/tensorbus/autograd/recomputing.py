@@ -1,8 +1,8 @@
 """Saved tensors that are not kept but computed again: what ``utils.checkpoint`` stands on.
 
-While a function runs, hooks put a ``_Place`` into the graph for each tensor that is saved, and
+While a function runs, hooks put a ``_Slot`` into the graph for each tensor that is saved, and
 nothing else. When the backward pass wants the first of them, the function runs once more, and the
-tensors that it saves now are put into the places, in order; each is gone when it is read.
+tensors that it saves now are put into the slots, in order; each is gone when it is read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Stop(Exception):
     """All tensors that are wanted are computed: the rest of the function need not run."""
 
 
-class _Place:
+class _Slot:
     """Where a tensor, computed again, waits for the node that saved it; by backward pass."""
 
     __slots__ = ("__weakref__", "index", "values")
@@ -75,26 +75,26 @@ class Frame:
         self.again = again
         self.early_stop = early_stop
         self.check = check
-        self.places: list[weakref.ref[_Place]] = []
+        self.slots: list[weakref.ref[_Slot]] = []
         self.facts: list[Any] = []
         self.passes: set[int] = set()
         self.logs: tuple[list[str], list[str]] | None = ([], []) if debug else None
 
     # -- the first run -------------------------------------------------------------------------
     def run(self, function: Callable[[], Any]) -> Any:
-        """Run a function, of which the graph keeps places alone."""
+        """Run a function, of which the graph keeps slots alone."""
         with saved_tensors_hooks(self._pack, self._unpack):
             if self.logs is None:
                 return function()
             return _logged(self.logs[0], function)
 
-    def _pack(self, t: Tensor) -> _Place:
-        place = _Place(len(self.places))
-        self.places.append(weakref.ref(place))
+    def _pack(self, t: Tensor) -> _Slot:
+        slot = _Slot(len(self.slots))
+        self.slots.append(weakref.ref(slot))
         self.facts.append(None if self.check is None else self.check(t))
-        return place
+        return slot
 
-    def _unpack(self, place: _Place) -> Tensor:
+    def _unpack(self, slot: _Slot) -> Tensor:
         now = PASSES.current[0] or _outside()
         if now not in self.passes:
             self.passes.add(now)
@@ -102,13 +102,13 @@ class Frame:
                 self._compute(now)
             except CheckpointError as error:
                 raise self._explained(error) from None
-        elif now not in place.values:
+        elif now not in slot.values:
             raise CheckpointError(
                 "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already "
                 "unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do "
                 "so only once."
             )
-        return place.values.pop(now)
+        return slot.values.pop(now)
 
     # -- and again -----------------------------------------------------------------------------
     def _compute(self, now: int) -> None:
@@ -116,17 +116,17 @@ class Frame:
 
         def pack(t: Tensor) -> Tensor:
             i = len(facts)
-            if i >= len(self.places):
+            if i >= len(self.slots):
                 raise CheckpointError(
                     "torch.utils.checkpoint: trying to save more tensors during recomputation than "
                     "during the original forward pass." + _TIP
                 )
             facts.append(None if self.check is None else self.check(t))
-            place = self.places[i]()
+            slot = self.slots[i]()
             kept = without_history(t)
-            if place is not None:
-                place.values[now] = kept
-            if self.early_stop and len(facts) == len(self.places):
+            if slot is not None:
+                slot.values[now] = kept
+            if self.early_stop and len(facts) == len(self.slots):
                 raise _Stop
             return kept
 
@@ -142,19 +142,19 @@ class Frame:
         self._compare(facts)
 
     def _compare(self, facts: list[Any]) -> None:
-        if len(facts) != len(self.places):
+        if len(facts) != len(self.slots):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the "
                 "original forward and recomputation.\n"
-                f"Number of tensors saved during forward: {len(self.places)}\n"
+                f"Number of tensors saved during forward: {len(self.slots)}\n"
                 f"Number of tensors saved during recomputation: {len(facts)}." + _TIP
             )
         wrong = [
             f"tensor at position {i}:\nsaved metadata: {before}\nrecomputed metadata: {after}"
-            for i, (place, before, after) in enumerate(
-                zip(self.places, self.facts, facts, strict=True)
+            for i, (slot, before, after) in enumerate(
+                zip(self.slots, self.facts, facts, strict=True)
             )
-            if place() is not None and before != after
+            if slot() is not None and before != after
         ]
         if wrong:
             raise CheckpointError(

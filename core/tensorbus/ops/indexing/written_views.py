@@ -47,7 +47,7 @@ def slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Tensor:
-    """A copy of *input* with *src* in the places from *start* to *end* of a dimension.
+    """A copy of *input* with *src* at the indices from *start* to *end* of a dimension.
 
     RuntimeError where *src* has not the shape of that slice, or *step* is not above 0.
     """
@@ -82,7 +82,7 @@ def as_strided_scatter(
     stride: Sequence[int],
     storage_offset: int | None = None,
 ) -> Tensor:
-    """A copy of *input* with *src* in the places that size, strides and offset say.
+    """A copy of *input* with *src* at the elements that size, strides and offset select.
 
     RuntimeError where *src* is not of that size.
     """

@@ -26,7 +26,7 @@ _PANEL = 32
 # fmt: off
 row("linalg_lu", "a:T",
     doc="The LU factors of *a* in one matrix, the row with which each was exchanged, and the "
-        "place of the first pivot that is 0, from 1, or 0.",
+        "number of the first pivot that is 0, counted from 1, or 0.",
     results="LU:same pivots:int32 info:int32", domain="float",
     node_name="LinalgLuFactorExBackward0",
     composite=lambda F, a: factor(F, a),
