@@ -199,6 +199,45 @@ def test_the_store_stays_until_all_know_why_the_job_does_not_come_about():
         waiting.result(60)
 
 
+class _Serving(dist.PrefixStore):
+    """The store of the rank that serves it, which takes its rank when another one has come."""
+
+    is_server = True
+
+    def __init__(self, store, come):
+        super().__init__("job", store)
+        self.come = come
+
+    def add(self, key, amount):
+        assert self.come.wait(60)
+        return super().add(key, amount)
+
+
+class _Coming(dist.PrefixStore):
+    """The store of a rank that is given one: an event tells that it waits, or was given one."""
+
+    def __init__(self, store, come):
+        super().__init__("job", store)
+        self.come = come
+
+    def wait(self, keys, timeout=None):
+        self.come.set()
+        super().wait(keys, timeout)
+
+    def set(self, key, value):
+        super().set(key, value)
+        self.come.set()
+
+
+def test_nobody_is_given_the_rank_of_who_serves_the_store_however_late_it_takes_that():
+    table, come = dist.HashStore(), threading.Event()
+    ranks = in_threads(
+        lambda: agreement.agree(_Serving(table, come), 0, 2, 60.0, served=True),
+        lambda: agreement.agree(_Coming(table, come), -1, 2, 60.0, served=True),
+    )
+    assert ranks == [0, 1]
+
+
 class _EndsWhenHeard(dist.HashStore):
     """A store whose process ends as soon as it has what it waits for: no answer comes any more."""
 

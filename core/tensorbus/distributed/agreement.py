@@ -17,14 +17,22 @@ _SLICE = 0.25
 """Seconds after which one who waits looks whether others have failed."""
 
 
-def agree(store: Store, rank: int, world_size: int, timeout: float, where: str = "") -> int:
+def agree(
+    store: Store, rank: int, world_size: int, timeout: float, where: str = "", served: bool = False
+) -> int:
     """Take a rank in the job (the next free one where *rank* is -1) and wait for the others.
 
-    ``DistStoreError`` on the ranks concerned for a wrong world size, a rank that is taken, a job
+    *served* says that one of the ranks serves the store, and names its own: nobody is given one
+    before that is taken. ``DistStoreError`` on the ranks concerned for a wrong world size, a rank that is taken, a job
     that is complete, and for ranks that do not come.
     """
     me = f"process {os.getpid()} on {socket.gethostname()}"
     where = where or "this address"
+    taken = rank >= 0 and store.add(f"taken/{rank}", 1) > 1
+    if served and store.is_server:
+        store.set("begun", "1")
+    elif served and rank < 0:
+        store.wait(["begun"], timeout)
     agreed = int(store.compare_set("world_size", "", str(world_size)))
     if agreed != world_size:
         _refuse(
@@ -36,7 +44,7 @@ def agree(store: Store, rank: int, world_size: int, timeout: float, where: str =
         rank = _next_free(store)
         if rank >= world_size:
             raise DistStoreError(_full(me, where, world_size))
-    elif store.add(f"taken/{rank}", 1) > 1:
+    elif taken:
         if store.check(["ready"]):
             raise DistStoreError(f"rank {rank}: " + _full(me, where, world_size))
         other = store.get(f"who/{rank}").decode()

@@ -115,7 +115,8 @@ def _joined(store: TCPStore, rank: int, world_size: int, timeout: float, secret:
     if store.is_server and rank < 0:
         rank = 0  # so that all know who serves
     try:
-        rank = agree(job, rank, world_size, timeout, f"{store.host} port {store.port}")
+        where = f"{store.host} port {store.port}"
+        rank = agree(job, rank, world_size, timeout, where, served=True)
     except BaseException as e:
         if store.is_server and isinstance(e, DistStoreError):
             with contextlib.suppress(DistError):
