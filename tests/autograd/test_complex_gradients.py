@@ -278,10 +278,9 @@ def test_a_refusal(line: str) -> None:
     assert str(raised.value) == REFUSED[line]
 
 
-def test_the_answers_are_pytorchs() -> None:
-    torch = pytest.importorskip("torch")
+def test_the_answers_are_pytorchs(live_torch: Any) -> None:
     for name, (setting, body) in PROGRAMS.items():
-        _compare(_run(setting + body, torch), ANSWERS[name])
+        _compare(_run(setting + body, live_torch), ANSWERS[name])
 
 
 def test_gradcheck_of_real_and_complex_operands() -> None:

@@ -70,8 +70,7 @@ def test_defaults_are_those_of_pytorch_on_the_cpu():
 
 
 @pytest.mark.slow
-def test_the_table_of_defaults_is_pytorchs():
-    pytest.importorskip("torch")
+def test_the_table_of_defaults_is_pytorchs(live_torch):
     assert shown("torch") == SHOWN
 
 

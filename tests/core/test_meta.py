@@ -111,11 +111,10 @@ def test_programs_print_shapes_and_refuse_values(program: str) -> None:
     assert found == wanted
 
 
-def test_the_same_programs_in_pytorch() -> None:
-    oracle = pytest.importorskip("torch")
+def test_the_same_programs_in_pytorch(live_torch: Any) -> None:
     differing = {}
     for program, wanted in PROGRAMS.items():
-        found = outcome(program, oracle, oracle.nn)
+        found = outcome(program, live_torch, live_torch.nn)
         if wanted.endswith("Error"):
             found = found.partition(":")[0]
         if found != wanted:

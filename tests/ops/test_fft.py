@@ -71,8 +71,8 @@ def test_values_and_refusals() -> None:
     check(tensorbus)
 
 
-def test_the_tables_are_pytorchs() -> None:
-    check(pytest.importorskip("torch"))
+def test_the_tables_are_pytorchs(live_torch: Any) -> None:
+    check(live_torch)
 
 
 def test_nodes_have_pytorchs_names() -> None:

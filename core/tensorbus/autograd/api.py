@@ -166,7 +166,8 @@ def grad(
         found = engine.run(roots, keep, create_graph, wanted)
         return _picked(given, edges, found, create_graph, unused, materialize_grads)
     except Exception as error:
-        check_memory(error, _kind(results[0]).device)
+        if results:
+            check_memory(error, _kind(results[0]).device)
         raise
 
 

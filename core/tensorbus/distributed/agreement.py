@@ -23,8 +23,8 @@ def agree(
     """Take a rank in the job (the next free one where *rank* is -1) and wait for the others.
 
     *served* says that one of the ranks serves the store, and names its own: nobody is given one
-    before that is taken. ``DistStoreError`` on the ranks concerned for a wrong world size, a rank that is taken, a job
-    that is complete, and for ranks that do not come.
+    before that is taken. ``DistStoreError`` on the ranks concerned for a wrong world size, a rank
+    that is taken, a job that is complete, and for ranks that do not come.
     """
     me = f"process {os.getpid()} on {socket.gethostname()}"
     where = where or "this address"
