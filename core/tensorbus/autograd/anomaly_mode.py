@@ -109,7 +109,28 @@ def _tell(node: Node) -> None:
             of = "induced the previous calculation"
 
 
-class set_detect_anomaly(Leaving):
+class _Watching(Leaving):
+    """Sets anomaly mode back at its end: to what was before, or was when it was entered."""
+
+    check_nan: bool
+    _before: tuple[bool, bool] | None = None
+
+    def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
+        before = self._before or (ANOMALY.on, ANOMALY.check_nan)
+        try:
+            if self._before is None:
+                _switch(True, self.check_nan)
+            yield
+        finally:
+            self.close = outer
+            try:
+                _switch(*before)
+            except BaseException:
+                _switch(*before)
+                raise
+
+
+class set_detect_anomaly(_Watching):
     """Switch anomaly mode at once, in all threads; as a context manager, back again at the end.
 
     *check_nan* says whether gradients that are NaN are errors; see ``detect_anomaly``.
@@ -123,8 +144,6 @@ class set_detect_anomaly(Leaving):
     """
 
     mode: bool
-    check_nan: bool
-    _before: tuple[bool, bool]
 
     def __new__(cls, mode: bool, check_nan: bool = True) -> Self:
         self = Leaving.__new__(cls)
@@ -132,15 +151,8 @@ class set_detect_anomaly(Leaving):
         self._before = _switch(self.mode, self.check_nan)
         return self
 
-    def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
-        try:
-            yield
-        finally:
-            self.close = outer
-            _leave(self._before)
 
-
-class detect_anomaly(Leaving):
+class detect_anomaly(_Watching):
     """Inside, a backward pass tells which forward call an error belongs to.
 
     The operations that are recorded inside remember where they were called. A backward pass that
@@ -159,8 +171,6 @@ class detect_anomaly(Leaving):
     Source: https://pytorch.org/docs/stable/autograd.html#anomaly-detection
     """
 
-    check_nan: bool
-
     def __new__(cls, check_nan: bool = True) -> Self:
         self = Leaving.__new__(cls)
         self.check_nan = bool(check_nan)
@@ -169,23 +179,6 @@ class detect_anomaly(Leaving):
             "only be enabled for debugging."
         )
         return self
-
-    def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
-        before = ANOMALY.on, ANOMALY.check_nan
-        try:
-            _switch(True, self.check_nan)
-            yield
-        finally:
-            self.close = outer
-            _leave(before)
-
-
-def _leave(before: tuple[bool, bool]) -> None:
-    try:
-        _switch(*before)
-    except BaseException:
-        _switch(*before)
-        raise
 
 
 def is_anomaly_enabled() -> bool:
