@@ -149,10 +149,8 @@ class Bench:
             want = formats.round_to(want, d) if rounding else want
             compare.equal(got, want, d, zeros=zeros, flushes=self.trial.flushes)
             return
-        if d in formats.FLOATS and measure == "element" and scale is None:
-            # A reference in float64 may be off by a unit of float64 itself, or a few.
-            bound = ulp + (2.0 if d is formats.FLOAT64 else 0.0)
-            self.trial.close(got, want, d, bound)
+        if compare.by_element(d, measure, scale):
+            self.trial.close(got, want, d, compare.element_bound(ulp, d))
             return
         worst, text = compare.within_scale(got, want, d, ulp, scale, self.trial.flushes)
         self.trial.ulp = max(self.trial.ulp or 0.0, worst)

@@ -65,6 +65,26 @@ def equal(
         raise Mismatch(_describe(got, want, ~good, dtype, operands))
 
 
+def by_element(dtype: dtype, measure: str, scale: Any) -> bool:
+    """Whether errors are counted in ULP of each element, not at a magnitude."""
+    return dtype in formats.FLOATS and measure == "element" and scale is None
+
+
+def element_bound(ulp: float, dtype: dtype) -> float:
+    """The ULP allowed of each element against a reference that was computed in float64."""
+    return ulp + (2.0 if dtype is formats.FLOAT64 else 0.0)
+
+
+def scale_bound(ulp: float, dtype: dtype) -> float:
+    """The units allowed at a magnitude against a reference that was computed in float64."""
+    return ulp * (2.0 if dtype in (formats.FLOAT64, formats.COMPLEX128) else 1.0)
+
+
+def magnitude(exact: np.ndarray) -> float:
+    """The largest of the finite values."""
+    return np.abs(exact[np.isfinite(exact)]).max(initial=0.0)
+
+
 def within_ulp(
     got: np.ndarray,
     exact: np.ndarray,
@@ -103,8 +123,7 @@ def within_scale(
     rounded = formats.round_to(exact, dtype)
     with np.errstate(all="ignore"):
         if scale is None:
-            finite = np.abs(exact[np.isfinite(exact)])
-            scale = finite.max(initial=0.0)
+            scale = magnitude(exact)
         unit = np.maximum(2 * formats.unit_roundoff(real) * np.abs(scale), 0)
         unit = np.maximum(unit, formats.smallest_subnormal(real))
         if flushes:
@@ -112,8 +131,7 @@ def within_scale(
         error = np.abs(got.astype(wide) - exact.astype(wide)) / unit
     same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
     error = np.where(same, 0.0, np.where(np.isnan(error), np.inf, error)).astype(np.float64)
-    if dtype in (formats.FLOAT64, formats.COMPLEX128):
-        bound *= 2  # the reference was computed in float64 itself
+    bound = scale_bound(bound, dtype)
     worst = float(error.max(initial=0.0))
     if worst <= bound:
         return worst, ""

@@ -21,7 +21,8 @@ def script(found: Found, device: str, message: str) -> str:
         lines += ["from tensorbus_conformance.bench import flatten"]
         lines += ["from tensorbus_conformance.samples import all_ops", ""]
         lines += [f"op = next(op for op in all_ops() if op.name == {found.op.name!r}).call"]
-    lines += ["", 'inf, nan = float("inf"), float("nan")', f'device = "{device}"']
+    lines += ["", 'inf, nan = float("inf"), float("nan")']
+    lines += ["infj, nanj = complex(0, inf), complex(0, nan)", f'device = "{device}"']
     names = []
     for i, (host, t, layout) in enumerate(
         zip(found.hosts, found.sample.operands(), found.layouts, strict=True)
@@ -36,8 +37,8 @@ def script(found: Found, device: str, message: str) -> str:
 
 def _judgement(found: Found) -> list[str]:
     """The lines that fail where a result is as wrong as the suite found it."""
-    wanted = flatten(found.expected())
-    one = len(wanted) == 1
+    expected = found.expected()
+    wanted, one = flatten(expected), not isinstance(expected, (tuple, list))
     if not all(isinstance(w, (np.ndarray, np.generic)) for w in wanted):
         got = "got" if one else "flatten(got)" if found.op.call is not None else "list(got)"
         return [f'assert {got} == expected, "the result is wrong"']
@@ -45,36 +46,56 @@ def _judgement(found: Found) -> list[str]:
     dtypes = found.op.result_dtypes(found.dtype, len(wanted))
     scales = [None] * len(wanted) if (s := found.scale()) is None else flatten(s)
     rows = [_allowed(found.op, w, d, s) for w, d, s in zip(wanted, dtypes, scales, strict=True)]
-    pairs = ", ".join(f"(torch.{d.name}, {a})" for d, a in zip(dtypes, rows, strict=True))
+    pairs = ", ".join(
+        f"(torch.{d.name}, {np.shape(w)}, {relative}, {absolute.tolist()}, "
+        f"{_nearest(w, d, relative, absolute)})"
+        for w, d, (relative, absolute) in zip(wanted, dtypes, rows, strict=True)
+    )
     return [
         "",
-        "# of each result: its dtype, and the errors that are allowed, relative and absolute",
+        "# of each result: its dtype, its shape, the allowed errors, relative and absolute,",
+        "# and the nearest values of the dtype where they are farther away (beyond its range: inf)",
         f"allowed = [{pairs}]",
         f"pairs = zip({'[got], [expected]' if one else both}, allowed, strict=True)",
-        "for result, wanted, (dtype, relative, absolute) in pairs:",
+        "for result, wanted, (dtype, shape, relative, absolute, nearest) in pairs:",
         '    assert result.dtype is dtype, f"the dtype is {result.dtype}"',
-        '    assert tuple(result.shape) == np.shape(wanted), f"the shape is {result.shape}"',
+        '    assert tuple(result.shape) == shape, f"the shape is {result.shape}"',
         "    close = np.isclose(result.tolist(), wanted, relative, absolute, equal_nan=True)",
+        "    if nearest is not None:",
+        "        close |= np.isclose(result.tolist(), nearest, 0, 0, equal_nan=True)",
         '    assert close.all(), "the result is wrong"',
     ]
 
 
-def _allowed(op: Op, want: np.ndarray, d: Dtype, scale: Any) -> str:
+def _allowed(op: Op, want: np.ndarray, d: Dtype, scale: Any) -> tuple[float, np.ndarray]:
     """The relative and the absolute error from which on the suite calls a result wrong."""
     if not (d in formats.FLOATS or d in formats.COMPLEX) or op.ulp == 0:
-        return "0, 0"
-    epsilon = 2 * formats.unit_roundoff(d.to_real())
-    if op.measure == "element" and scale is None:
+        return 0.0, np.zeros(())
+    epsilon = 2 * formats.unit_roundoff(d)
+    if compare.by_element(d, op.measure, scale):
         # A unit in the last place is at least half of that.
-        return f"{compare.QUALITY * op.ulp * epsilon / 2}, {formats.smallest_normal(d)}"
-    size = np.abs(want).max(initial=0.0) if scale is None else np.asarray(scale)
-    return f"0, {(compare.QUALITY * op.ulp * epsilon * size).tolist()}"
+        bound = compare.element_bound(op.ulp, d)
+        return compare.QUALITY * bound * epsilon / 2, np.array(formats.smallest_normal(d))
+    size = compare.magnitude(want) if scale is None else np.asarray(scale)
+    absolute = compare.QUALITY * compare.scale_bound(op.ulp, d) * epsilon * size
+    return 0.0, np.minimum(absolute, np.finfo(np.float64).max)  # isclose warns of inf
+
+
+def _nearest(want: np.ndarray, d: Dtype, relative: float, absolute: np.ndarray) -> Any:
+    """The rounded values, which are right at any tolerance, or None where it holds them."""
+    if d not in (*formats.FLOATS, *formats.COMPLEX):
+        return None
+    nearest = formats.round_to(want, d)
+    held = np.isclose(nearest, want, relative, absolute, equal_nan=True)
+    return None if held.all() else nearest.tolist()
 
 
 def _operand(name: str, host: np.ndarray, dtype: str, layout: str) -> list[str]:
     made = f"torch.tensor({{}}, dtype=torch.{dtype}).to(device)"
     if layout == "contiguous":
-        return [f"{name} = {made.format(_literal(host))}"]
+        # A list can't say the sizes that follow a size of 0.
+        shaped = "" if host.size else f".reshape({host.shape})"
+        return [f"{name} = {made.format(_literal(host))}{shaped}"]
     length, strides, offset = layouts.plan(host.shape, layout)
     buffer = np.zeros(length, host.dtype)
     layouts.window(buffer, host.shape, strides, offset)[...] = host
@@ -109,10 +130,11 @@ class _Name:
 
 
 def _expected(found: Found) -> str:
-    wanted = flatten(found.expected())
+    expected = found.expected()
+    wanted = flatten(expected)
     dtypes = found.op.result_dtypes(found.dtype, len(wanted))
     leaves = [_plain(w, d) for w, d in zip(wanted, dtypes, strict=True)]
-    return repr(leaves[0] if len(leaves) == 1 else leaves)
+    return repr(leaves if isinstance(expected, (tuple, list)) else leaves[0])
 
 
 def _plain(want: Any, d: Dtype) -> Any:

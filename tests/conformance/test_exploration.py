@@ -16,6 +16,7 @@ from tensorbus import discovery, plugin
 from tensorbus_conformance import found, repro, run
 from tensorbus_conformance.command import command
 from tensorbus_conformance.explore import explorable, explore
+from tensorbus_conformance.op import S, Sample, T
 from tensorbus_conformance.runner import find_backend
 from tensorbus_conformance.trial import Device
 
@@ -103,6 +104,35 @@ def test_scripts_of_all_ops_run_and_pass(tmp_path) -> None:
         lines.append(f"print({op.name!r})\n" + repro.script(call, "cpu", ""))
     done = _run("\n".join(lines), tmp_path)
     assert done.returncode == 0, f"{done.stdout.splitlines()[-3:]} {done.stderr[-600:]}"
+
+
+def _call_of(name: str, sample: Sample, d: plugin.dtype, *values: list) -> found.Found:
+    op = next(op for op in explorable(None) if op.name == name)
+    hosts = tuple(np.array(v, d.name) for v in values)
+    return found.Found(op, sample, d, hosts, ("contiguous",) * len(hosts))
+
+
+BEYOND = [  # calls whose exact results are beyond the range of their dtype
+    _call_of("exp", S("beyond", T(2)), plugin.float16, [12.0, 0.5]),
+    _call_of("add", S("beyond", T(2), T(2)), plugin.float16, [65504.0, 1.0], [60000.0, 1.0]),
+    _call_of(
+        "special.hermite_polynomial_h",
+        S("beyond", T(2), 9),
+        plugin.float16,
+        [8.0, 0.5],
+    ),
+    _call_of("exp", S("beyond", T(2)), plugin.complex64, [100.0 + 1.0j, 0.5]),
+]
+
+
+@pytest.mark.parametrize("call", BEYOND, ids=lambda call: f"{call.op.name}-{call.dtype.name}")
+def test_a_script_takes_what_is_beyond_the_range_as_infinite(call, capsys) -> None:
+    text = repro.script(call, "cpu", "")
+    exec(text, {})
+    assert "inf" in capsys.readouterr().out.partition("expected")[0]
+    for wrong in ("-got", "got * 0", "got.nan_to_num(posinf=6e4)"):
+        with pytest.raises(AssertionError, match="the result is wrong"):
+            exec(text.replace("\nexpected = ", f"\ngot = {wrong}\nexpected = "), {})
 
 
 def test_every_op_can_be_explored() -> None:
