@@ -75,6 +75,7 @@ def unary(
     wide: bool = True,
     more: Iterable[Sample] = (),
     errors: Iterable[ErrorSample] = (),
+    argument: str = "input",
     **fields: Any,
 ) -> Op:
     """A function of one tensor; *of* says where it is smooth, *wide* whether all is defined."""
@@ -88,7 +89,7 @@ def unary(
         dtypes=dtypes,
         result=result,
         keeps_order=True,
-        errors=[not_a_tensor(name), *errors],
+        errors=[not_a_tensor(name, argument), *errors],
         **fields,
     )
 

@@ -6,6 +6,8 @@ import inspect
 import re
 from typing import Any
 
+import pytest
+
 import tensorbus
 from tensorbus.op_engine.names import FUNCTIONS
 
@@ -45,3 +47,16 @@ def test_names(oracle: Any) -> None:
         if wanted and not anything:
             lacking[name] = sorted(wanted)
     assert lacking == {}
+
+
+def test_four_functions_of_special_take_x() -> None:
+    x = tensorbus.tensor([0.0, 2.0])
+    for name in (
+        "airy_ai", "spherical_bessel_j0", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1",
+    ):  # fmt: skip
+        function, out = getattr(tensorbus.special, name), tensorbus.empty(2)
+        assert function(x=x, out=out) is out
+        assert out.tolist() == function(x).tolist()
+        with pytest.raises(TypeError, match="input"):
+            function(input=x)
+    assert tensorbus.special.bessel_j0(input=x)[0] == 1

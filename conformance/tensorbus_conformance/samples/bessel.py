@@ -79,9 +79,9 @@ def _first_kind(name: str, order: int, scaled: bool, gradient: bool = True) -> O
     return _function(name, lambda x: _i(x, order, scaled), more=more, gradient=gradient)
 
 
-def _second_kind(name: str, reference: Any) -> Op:
+def _second_kind(name: str, reference: Any, **fields: Any) -> Op:
     return _function(
-        f"special.{name}", reference, gradient=False,
+        f"special.{name}", reference, gradient=False, **fields,
         more=[*_parts((2.0, 9.0)), _ENDS, S("below", T(data=[-1.5], grad=False)).only(*FLOATING)],
     )  # fmt: skip
 
@@ -178,6 +178,7 @@ OPS = [
     _function(
         "special.spherical_bessel_j0",
         _spherical,
+        argument="x",
         of="spread",
         gradient=False,
         more=[*_parts((4.0, 20.0)), _ENDS, _NEGATIVE],
@@ -185,6 +186,7 @@ OPS = [
     _function(
         "special.airy_ai",
         _airy,
+        argument="x",
         of="spread",
         scale=_at_least(0.125, _airy),
         gradient=False,
@@ -198,8 +200,8 @@ OPS = [
     _first_kind("special.modified_bessel_i1", 1, False, gradient=False),
     _second_kind("modified_bessel_k0", scipy.special.k0),
     _second_kind("modified_bessel_k1", scipy.special.k1),
-    _second_kind("scaled_modified_bessel_k0", scipy.special.k0e),
-    _second_kind("scaled_modified_bessel_k1", scipy.special.k1e),
+    _second_kind("scaled_modified_bessel_k0", scipy.special.k0e, argument="x"),
+    _second_kind("scaled_modified_bessel_k1", scipy.special.k1e, argument="x"),
     Op(
         "special.zeta",
         in_floats(_zeta),

@@ -16,7 +16,8 @@ from tensorbus.ops.pointwise.special import widened
 
 # fmt: off
 unary("airy_ai", doc="The Airy function Ai",
-      domain="ordered float", special=True, composite=lambda F, x: widened(F, x, _airy_ai))
+      domain="ordered float", special=True, argument="x",
+      composite=lambda F, x: widened(F, x, _airy_ai))
 # fmt: on
 
 _UPPER, _MIDDLE, _LOWER = 1.0, -2.0, -6.0

@@ -23,8 +23,9 @@ unary("bessel_y0", doc="The Bessel function of the second kind of order 0: NaN b
       domain="ordered float", special=True, composite=lambda F, x: widened(F, x, _y0))
 unary("bessel_y1", doc="The Bessel function of the second kind of order 1: NaN below 0",
       domain="ordered float", special=True, composite=lambda F, x: widened(F, x, _y1))
-unary("spherical_bessel_j0", doc="``sin(input) / input``, 1 at 0",
-      domain="ordered float", special=True, composite=lambda F, x: widened(F, x, _spherical_j0))
+unary("spherical_bessel_j0", doc="``sin(x) / x``, 1 at 0",
+      domain="ordered float", special=True, argument="x",
+      composite=lambda F, x: widened(F, x, _spherical_j0))
 # fmt: on
 
 _SPLIT = 8.0

@@ -27,10 +27,11 @@ from tensorbus.op_engine.scalars import ANY_HOLDS, fitted
 from tensorbus.rows.registry import ROWS, row
 
 
-def _checked(name: str, value: Any) -> None:
+def _checked(name: str, value: Any, argument: str = "input") -> None:
     if not isinstance(value, Tensor):
         raise TypeError(
-            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(value).__name__}"
+            f"{name}(): argument '{argument}' (position 1) must be Tensor, "
+            f"not {type(value).__name__}"
         )
 
 
@@ -63,13 +64,14 @@ def unary(
     aliases: tuple[str, ...] = (),
     out: str | None = "",
     special: bool = False,
+    argument: str = "input",
     **fields: Any,
 ) -> None:
     """Declare a pointwise op of one tensor, with everything that follows from it.
 
     *out* is the rule for the dtype of ``out=``, None where it is not taken: by default ``CAST``
     where the op computes in floating point, else ``SAME``. One that is *special* is a function of
-    ``torch.special`` and nothing else.
+    ``torch.special`` and nothing else; its *argument* may be named ``x``.
     """
     rule = out or (CAST if fields.get("domain") in ("float", "ordered float") else SAME)
     rules = {} if x is None else {"x": x}
@@ -79,14 +81,17 @@ def unary(
 
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         if type(input) is not Tensor:
-            _checked(shown_name, input)
+            _checked(shown_name, input, argument)
             if SUBCLASSES.on and (classes := overriding((input, out))):
-                return dispatch(function, classes, (input,), _given(out))
+                return dispatch(shown, classes, (input,), _given(out))
         result = core(name)(input)
         return result if out is None else write_out(result, out, shown_name, rule)
 
     def without_out(input: Tensor) -> Tensor:
         return function(input)
+
+    def of_x(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+        return function(x, out=out)
 
     def inplace(self: Tensor) -> Tensor:
         try:
@@ -101,11 +106,12 @@ def unary(
         shown = without_out
         shown.__doc__ = f"{doc}."
     else:
-        function.__doc__ = f"{doc}; *out* receives the result where given."
+        shown = of_x if argument == "x" else function
+        shown.__doc__ = f"{doc}; *out* receives the result where given."
     for f in (function, shown):
         f.__name__ = f.__qualname__ = name
     if special:
-        SPECIAL[name] = function
+        SPECIAL[name] = shown
         return
     inplace.__name__ = inplace.__qualname__ = name + "_"
     inplace.__doc__ = f"In-place version of ``{name}``."

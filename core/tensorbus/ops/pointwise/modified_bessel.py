@@ -45,11 +45,11 @@ unary("modified_bessel_k0", doc=f"{_OF_SECOND_KIND} 0: NaN below 0",
 unary("modified_bessel_k1", doc=f"{_OF_SECOND_KIND} 1: NaN below 0",
       domain="ordered float", special=True,
       composite=lambda F, x: widened(F, x, _second_kind, 1, False))
-unary("scaled_modified_bessel_k0", doc="``exp(input) * modified_bessel_k0(input)``",
-      domain="ordered float", special=True,
+unary("scaled_modified_bessel_k0", doc="``exp(x) * modified_bessel_k0(x)``",
+      domain="ordered float", special=True, argument="x",
       composite=lambda F, x: widened(F, x, _second_kind, 0, True))
-unary("scaled_modified_bessel_k1", doc="``exp(input) * modified_bessel_k1(input)``",
-      domain="ordered float", special=True,
+unary("scaled_modified_bessel_k1", doc="``exp(x) * modified_bessel_k1(x)``",
+      domain="ordered float", special=True, argument="x",
       composite=lambda F, x: widened(F, x, _second_kind, 1, True))
 # fmt: on
 
