@@ -144,16 +144,15 @@ def _from_zero(pivots: Tensor) -> Tensor:
 
 
 def _lu_function(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
-    """``linalg.lu_factor`` under its older name; with *get_infos* ``linalg.lu_factor_ex``.
+    """``linalg.lu_factor_ex`` under its older name; without *get_infos* no info is returned.
 
-    Returns a tuple.
+    Returns a tuple. A zero pivot is no error.
     """
     check_tensors("lu", A=A)
     deprecated("lu", "linalg.lu_factor(A, pivot)")
     lu, pivots, info = _factored(A, pivot)
     if get_infos:
         return lu, pivots, info
-    _refuse_zero("torch.lu", info)
     return lu, pivots
 
 
@@ -161,7 +160,7 @@ public(name="lu", method=False)(_lu_function)
 
 
 def _lu_method(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
-    """``linalg.lu_factor`` under its older name; with *get_infos* ``linalg.lu_factor_ex``."""
+    """``linalg.lu_factor_ex`` under its older name; without *get_infos* no info is returned."""
     return _lu_function(self, pivot, get_infos)
 
 

@@ -71,8 +71,7 @@ def _solve(A: Tensor, B: Tensor, left: bool, checked_as: str) -> tuple[Tensor, T
     a = A if A._s[:-2] == batch else A.expand(*batch, *A._s[-2:])
     b = b if b._s[:-2] == batch else b.expand(*batch, *b._s[-2:])
     x = core("solved")(a, lu, p, b, False) if left else core("solved")(a, lu, p, b.mH, True).mH
-    info = found.info if found.info._s == batch else found.info.expand(*batch).clone()
-    return x.squeeze(-1) if vector else x, info
+    return x.squeeze(-1) if vector else x, found.info
 
 
 @public(name="linalg_solve", function=False, method=False, out=SAME)
@@ -88,7 +87,7 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 @public(name="linalg_solve_ex", function=False, method=False, out=SAME)
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    """``linalg.solve`` and an int32 *info* for each matrix: 0, or the place of a zero pivot."""
+    """``linalg.solve`` and an int32 *info* for each matrix of *A*: 0, or a zero pivot's place."""
     check_tensors("linalg_solve_ex", A=A, B=B)
     return _SOLVED(*_solve(A, B, left, "torch.linalg.solve_ex" if check_errors else ""))
 
@@ -164,6 +163,7 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
     """The inverse of ``tensordot(input, x, input.ndim - ind)``: its last dimensions come first.
 
     The first *ind* dimensions have as many elements together as the others, else RuntimeError.
+    LinAlgError where there is no inverse.
     """
     check_tensors("linalg_tensorinv", input=input)
     check_floating("tensorinv", input)
@@ -176,9 +176,7 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {n} != {rows}"
         )
-    made, info = _inverse(input.reshape(rows, n), "")
-    raise_for(info, lambda *_: "Failed to invert the input tensor, because it is singular.")
-    return made.reshape(*last, *first)
+    return _inverse(input.reshape(rows, n), "inv")[0].reshape(*last, *first)
 
 
 @public(name="linalg_tensorsolve", function=False, method=False, out=SAME)

@@ -146,15 +146,25 @@ def solved(a: Tensor, b: Tensor, upper: bool, left: bool = True, unit: bool = Fa
 @public(name="linalg_solve_triangular", function=False, method=False, out=SAME)
 @composed(node="LinalgSolveTriangularBackward0", layout="row_major")
 def linalg_solve_triangular(
-    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+    A: Tensor,
+    B: Tensor,
+    *,
+    upper: bool | None = None,
+    left: bool = True,
+    unitriangular: bool = False,
 ) -> Tensor:
     """The solution of ``A @ X = B`` for triangular *A*; without *left* that of ``X @ A = B``.
 
     (..., n, n) and (..., n, k), without *left* (..., k, n): batch dimensions broadcast. The other
     triangle of *A* is not read; with *unitriangular* its diagonal is taken as ones. A zero on the
-    diagonal gives infinities and NaN. RuntimeError where shapes or dtypes do not fit.
+    diagonal gives infinities and NaN. *upper* must be given, else TypeError; RuntimeError where
+    shapes or dtypes do not fit.
     """
     check_tensors("linalg_solve_triangular", A=A, B=B)
+    if upper is None:
+        raise TypeError(
+            'linalg_solve_triangular() missing 1 required positional arguments: "upper"'
+        )
     name = "linalg.solve_triangular"
     check_square(name, A)
     check_equation(name, A, B, left)
