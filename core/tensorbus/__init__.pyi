@@ -685,7 +685,7 @@ def lshift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Te
 def lt(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input < other``; the operands broadcast."""
 def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False) -> Any:
-    """``linalg.lu_factor`` under its older name; with *get_infos* ``linalg.lu_factor_ex``."""
+    """``linalg.lu_factor_ex`` under its older name; without *get_infos* no info is returned."""
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``linalg.lu_solve(LU_data, LU_pivots, input)`` under its older name."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: Any = None) -> Any:

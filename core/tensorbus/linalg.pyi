@@ -50,8 +50,8 @@ def slogdet(A: Tensor, *, out: Any = None) -> tuple[Tensor, Tensor]:
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
     """The solution of ``A @ X = B`` for square *A*; without *left* that of ``X @ A = B``."""
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
-    """``linalg.solve`` and an int32 *info* for each matrix: 0, or the place of a zero pivot."""
-def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None) -> Tensor:
+    """``linalg.solve`` and an int32 *info* for each matrix of *A*: 0, or a zero pivot's place."""
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool | None = None, left: bool = True, unitriangular: bool = False, out: Tensor | None = None) -> Tensor:
     """The solution of ``A @ X = B`` for triangular *A*; without *left* that of ``X @ A = B``."""
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> return_types.linalg_svd:
     """(U, S, Vh) with ``A = U @ diag(S) @ Vh``: orthonormal columns and rows, S descending."""

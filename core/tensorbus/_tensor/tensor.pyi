@@ -807,7 +807,7 @@ class Tensor:
     def lt_(self, *operands: Any, other: Any = ...) -> Self:
         """In-place version of ``lt``: 1 where it holds, else 0."""
     def lu(self, pivot: _bool = True, get_infos: _bool = False) -> Any:
-        """``linalg.lu_factor`` under its older name; with *get_infos* ``linalg.lu_factor_ex``."""
+        """``linalg.lu_factor_ex`` under its older name; without *get_infos* no info is returned."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """``linalg.lu_solve(LU_data, LU_pivots, input)`` under its older name."""
     @property
