@@ -238,6 +238,8 @@ class Op:
     """The result's dtype, or one for each result: ``same``, ``float`` (float32 for integers),
     ``sum`` (int64 for integers), ``real`` (the part of a complex dtype), or a dtype. Samples that
     have fewer results (``max`` without *dim*) have the first of them."""
+    computes: Callable[[Dtype], Dtype] | None = None
+    """The dtype it computes in, where that is neither the operands' nor the results'."""
     ulp: float = 2.0
     """Allowed error in units in the last place; 0 for ops that do not round."""
     signed_zeros: bool = False

@@ -61,11 +61,12 @@ def cases() -> Iterator[Case]:
 
 
 def needed(op: Op, dtype: Dtype) -> tuple[Dtype, ...]:
-    """The dtypes a device must have: that of the case, and those of the results."""
+    """The dtypes a device must have: that of the case, of the results, and of what is computed."""
+    within = () if op.computes is None else (op.computes(dtype),)
     if isinstance(op.result, str):
-        return (dtype,)
+        return (dtype, *within)
     rules = len(op.result) if isinstance(op.result, tuple) else 1
-    return tuple(dict.fromkeys([dtype, *op.result_dtypes(dtype, rules)]))
+    return tuple(dict.fromkeys([dtype, *op.result_dtypes(dtype, rules), *within]))
 
 
 def fixed(call: Sample | ErrorSample) -> Iterator[Dtype]:

@@ -168,7 +168,7 @@ def _op(name: str, reference: Any, samples: Any, kind: str, errors: Any) -> Op:
     dtypes = (*WHOLE, *REAL) if kind == "of real" else (*WHOLE, *REAL, *COMPLEX)
     return Op(
         f"fft.{name}", reference, samples, dtypes,
-        result=_to_real if kind == "to real" else _of_complex,
+        result=_to_real if kind == "to real" else _of_complex, computes=_of_complex,
         ulp=16.0, measure="norm", layouts=("transposed", "strided"), family="fft", errors=errors,
     )  # fmt: skip
 
