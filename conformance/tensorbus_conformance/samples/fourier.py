@@ -75,7 +75,7 @@ def _mirrored(whole: Any) -> Any:
 def _several(name: str) -> Any:
     """NumPy's over several dimensions; hfftn and ihfftn by way of the others."""
 
-    def transform(x: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+    def transform(x: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Any:
         x = np.asarray(x)
         axes = range(x.ndim - (x.ndim if s is None else len(s)), x.ndim) if dim is None else dim
         axes = [d % x.ndim for d in axes]
