@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tensorbus._base.warning import warn_user
-from tensorbus.discovery.metadata import BACKENDS, VARIABLE, Record, canonical
+from tensorbus.discovery.metadata import BACKENDS, BUILT_IN, VARIABLE, Record, canonical
 
 if TYPE_CHECKING:
     from tensorbus.plugin.hooks import BackendSpec, OverlaySpec
@@ -30,7 +30,8 @@ def unknown(group: str, name: str, known: list[str]) -> str:
     """The sentence for whoever asks for a name that no plugin has; *known* are those there are."""
     if group != BACKENDS:
         return f"no plugin declares {name!r} in {group}: {', '.join(known) or 'none'} exist"
-    if not known:
+    installed = [other for other in known if other not in BUILT_IN]
+    if not installed:
         return (
             f"device type {name!r} has no plugin, and none is installed at all: "
             f"'pip install tensorbus-cpu' brings the device cpu, 'pip install tensorbus' all "
@@ -40,7 +41,7 @@ def unknown(group: str, name: str, known: list[str]) -> str:
         return (
             f"the device 'cpu' is not installed: it is the default, prints the tensors of "
             f"other devices, and runs the ops that they lack. Install it with "
-            f"'pip install tensorbus-cpu', or name another device: {', '.join(known)}"
+            f"'pip install tensorbus-cpu', or name another device: {', '.join(installed)}"
         )
     return (
         f"Expected one of {', '.join(known)} device type at start of device string: {name} "

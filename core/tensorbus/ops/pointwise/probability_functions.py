@@ -128,6 +128,6 @@ def _xlog1py(F: Any, x: Any, y: Any) -> Any:
 def _log1p_or_0(F: Any, x: Any, y: Any, number: Any) -> Any:
     """``log1p(y)``, and 0 where both it and x leave no slope."""
     if number is not None:
-        y = F.number(number)
+        y = F.full((), number)  # kernels of one operand take no numbers
     nothing = F.bool.bitwise_and(F.eq(x, 0.0), F.le(y, -1.0))
     return F.where(nothing, F.number(0.0), F.log1p(y))
