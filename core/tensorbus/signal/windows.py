@@ -21,17 +21,14 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.options import Options as _Options
 from tensorbus.ops.creation import windows as _formulas
 
-_OPTIONS = ("dtype", "device", "layout", "requires_grad")
-
 
 def _made(
-    name: str, M: int, sym: bool, given: dict[str, Any], formula: Callable[[int], Any]
+    name: str, M: int, sym: bool, options: tuple[Any, ...], formula: Callable[[int], Any]
 ) -> Tensor:
-    """The window; *formula* gets the last place of it."""
-    layout = given["layout"]
+    """The window; *formula* gets the last index of it, *options* are in the signatures' order."""
+    dtype, layout, device, requires_grad = options
     if layout is not None and str(layout) != "torch.strided":
         raise ValueError(f"{name} is implemented for strided tensors only, got: {layout}")
-    dtype = given["dtype"]
     if dtype is None:
         dtype = _dtypes.get_default_dtype()
     if dtype not in (_dtypes.float32, _dtypes.float64):
@@ -40,9 +37,10 @@ def _made(
         raise TypeError(f"{name}(): argument 'M' (position 1) must be int, not {type(M).__name__}")
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
-    options = _Options(name, {**given, "dtype": dtype}, _OPTIONS)
-    kind = options.kind()
-    return options.deliver(_formulas.values(kind, M, sym, formula(M - 1 if sym else M)))
+    given = {"dtype": dtype, "device": device, "layout": layout, "requires_grad": requires_grad}
+    made = _Options(name, given, tuple(given))
+    kind = made.kind()
+    return made.deliver(_formulas.values(kind, M, sym, formula(M - 1 if sym else M)))
 
 
 def _exponential(center: float, tau: float) -> Any:
@@ -78,13 +76,8 @@ def bartlett(
     *M* is the number of values. ValueError where it is negative, and for dtypes other than
     float32 and float64.
     """
-    given = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
-    return _made("bartlett", M, sym, given, lambda last: _formulas.triangle)
+    options = (dtype, layout, device, requires_grad)
+    return _made("bartlett", M, sym, options, lambda last: _formulas.triangle)
 
 
 def blackman(
@@ -101,13 +94,8 @@ def blackman(
     *M* is the number of values. ValueError where it is negative, and for dtypes other than
     float32 and float64.
     """
-    given = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
-    return _made("blackman", M, sym, given, lambda last: _formulas.cosines(_formulas.BLACKMAN))
+    options = (dtype, layout, device, requires_grad)
+    return _made("blackman", M, sym, options, lambda last: _formulas.cosines(_formulas.BLACKMAN))
 
 
 def cosine(
@@ -124,13 +112,8 @@ def cosine(
     *M* is the number of values. ValueError where it is negative, and for dtypes other than
     float32 and float64.
     """
-    given = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
-    return _made("cosine", M, sym, given, lambda last: _sine)
+    options = (dtype, layout, device, requires_grad)
+    return _made("cosine", M, sym, options, lambda last: _sine)
 
 
 def exponential(
@@ -149,21 +132,16 @@ def exponential(
     *M* is the number of values. ValueError where it is negative, and for dtypes other than
     float32 and float64.
     """
-    given = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
         raise ValueError("Center must be None for symmetric windows")
+    options = (dtype, layout, device, requires_grad)
     return _made(
         "exponential",
         M,
         sym,
-        given,
+        options,
         lambda last: _exponential(last / 2.0 if center is None else float(center), float(tau)),
     )
 
@@ -183,15 +161,10 @@ def gaussian(
     *M* is the number of values. ValueError where it is negative, and for dtypes other than
     float32 and float64.
     """
-    given = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
-    return _made("gaussian", M, sym, given, lambda last: _gaussian(float(std)))
+    options = (dtype, layout, device, requires_grad)
+    return _made("gaussian", M, sym, options, lambda last: _gaussian(float(std)))
 
 
 def general_cosine(
@@ -209,18 +182,13 @@ def general_cosine(
     *M* is the number of values. ValueError where it is negative, and for dtypes other than
     float32 and float64.
     """
-    given = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
     if not isinstance(a, Iterable):
         raise TypeError("Coefficients must be a list/tuple")
     weights = tuple(float(weight) for weight in a)
     if not weights:
         raise ValueError("Coefficients cannot be empty")
-    return _made("general_cosine", M, sym, given, lambda last: _formulas.cosines(weights))
+    options = (dtype, layout, device, requires_grad)
+    return _made("general_cosine", M, sym, options, lambda last: _formulas.cosines(weights))
 
 
 def general_hamming(
@@ -238,14 +206,9 @@ def general_hamming(
     *M* is the number of values. ValueError where it is negative, and for dtypes other than
     float32 and float64.
     """
-    given = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
     weights = (float(alpha), 1.0 - float(alpha))
-    return _made("general_hamming", M, sym, given, lambda last: _formulas.cosines(weights))
+    options = (dtype, layout, device, requires_grad)
+    return _made("general_hamming", M, sym, options, lambda last: _formulas.cosines(weights))
 
 
 def hamming(
@@ -262,13 +225,8 @@ def hamming(
     *M* is the number of values. ValueError where it is negative, and for dtypes other than
     float32 and float64.
     """
-    given = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
-    return _made("hamming", M, sym, given, lambda last: _formulas.cosines((0.54, 0.46)))
+    options = (dtype, layout, device, requires_grad)
+    return _made("hamming", M, sym, options, lambda last: _formulas.cosines((0.54, 0.46)))
 
 
 def hann(
@@ -285,13 +243,8 @@ def hann(
     *M* is the number of values. ValueError where it is negative, and for dtypes other than
     float32 and float64.
     """
-    given = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
-    return _made("hann", M, sym, given, lambda last: _formulas.cosines((0.5, 0.5)))
+    options = (dtype, layout, device, requires_grad)
+    return _made("hann", M, sym, options, lambda last: _formulas.cosines((0.5, 0.5)))
 
 
 def kaiser(
@@ -309,15 +262,10 @@ def kaiser(
     *M* is the number of values. ValueError where it is negative, and for dtypes other than
     float32 and float64.
     """
-    given = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
-    return _made("kaiser", M, sym, given, lambda last: _formulas.bump(float(beta)))
+    options = (dtype, layout, device, requires_grad)
+    return _made("kaiser", M, sym, options, lambda last: _formulas.bump(float(beta)))
 
 
 def nuttall(
@@ -334,13 +282,8 @@ def nuttall(
     *M* is the number of values. ValueError where it is negative, and for dtypes other than
     float32 and float64.
     """
-    given = {
-        "dtype": dtype,
-        "layout": layout,
-        "device": device,
-        "requires_grad": requires_grad,
-    }
-    return _made("nuttall", M, sym, given, lambda last: _formulas.cosines(_formulas.NUTTALL))
+    options = (dtype, layout, device, requires_grad)
+    return _made("nuttall", M, sym, options, lambda last: _formulas.cosines(_formulas.NUTTALL))
 
 
 if not TYPE_CHECKING:
