@@ -7,13 +7,14 @@ under way beside.
 from __future__ import annotations
 
 import struct
+import threading
 import time
 from collections import deque
 
 import numpy as np
 from mpi4py import MPI
 
-from tensorbus.plugin import CommContext, CommTimeout
+from tensorbus.plugin import CommContext, CommError, CommTimeout
 from tensorbus.plugin.calls import Call, disagreement
 from tensorbus.plugin.wire import Deadline
 from tensorbus_comm_mpi.progress import Failed, Progress, test
@@ -65,6 +66,9 @@ class Agreement:
     def __init__(self, context: CommContext, comm: MPI.Intracomm, progress: Progress):
         self._context, self._comm, self._progress = context, comm, progress
         self._open: deque[_Words] = deque()
+        self._lock = threading.Lock()
+        """Held by the thread that compares: one that waits for a message does so too."""
+        self._difference: CommError | None = None
 
     def during(self, call: Call, together: Deadline | None) -> _During:
         """Held around a call. *together*: it ends on no rank before all have begun it, so nobody
@@ -96,15 +100,16 @@ class Agreement:
 
     def check(self) -> bool:
         """Whether all have made all these calls; ``CommError`` where one made others."""
-        while self._open and test(self._open[0].requests):
-            words = self._open.popleft()
-            other = words.other()
-            if other is None:
-                continue
-            error = disagreement(self._context, *other, words.call)
-            self._progress.fail(error)
-            raise error
-        return not self._open
+        with self._lock:
+            while self._open and test(self._open[0].requests):
+                words = self._open.popleft()
+                other = words.other()
+                if other is not None:
+                    self._difference = disagreement(self._context, *other, words.call)
+                    self._progress.fail(self._difference)
+            if self._difference is not None:  # another thread may have found it
+                raise self._difference
+            return not self._open
 
     def settle(self, deadline: Deadline) -> bool:
         """Wait for the words of all; whether they came in time."""
