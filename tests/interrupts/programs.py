@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import tensorbus as torch
 from tensorbus import nn
 from tensorbus.nn import functional as F
+from tensorbus.op_engine.row_handlers import handling
 from tensorbus.utils.checkpoint import (
     checkpoint,
     set_checkpoint_debug_enabled,
@@ -103,6 +105,18 @@ def modes() -> None:
     again = torch.no_grad()
     with again, again:
         y = x * 2
+
+
+@program
+def row_handlers() -> None:
+    x = torch.ones(2, requires_grad=True)
+    with handling(_passed), handling(_passed):
+        y = (x * 2).sum()
+        y.backward()
+
+
+def _passed(row: Any, arguments: Any, proceed: Any) -> Any:
+    return proceed(row, arguments)
 
 
 @program

@@ -21,8 +21,9 @@ def state() -> dict[str, Any]:
     return {
         "recording": torch.is_grad_enabled(),
         "recording everywhere": (grad_mode.GRAD.on, grad_mode.GRAD.off_count),
-        "inference": (modes.RARE.on, modes.RARE.inference, modes.this_thread.inference),
-        "hooks": (modes.RARE.hooked, modes.this_thread.hooks, modes.this_thread.hooks_refused),
+        "modes": (modes.RARE.on, modes.RARE.active, modes.this_thread.inference),
+        "handlers": modes.this_thread.handlers,
+        "hooks": (modes.this_thread.hooks, modes.this_thread.hooks_refused),
         "passes": (len(multi_grad_hook._thread.passes), engine.PASSES.current),
         "checkpoints": (checkpoint._settings.early_stop, checkpoint._settings.debug),
         "listener": modes.this_thread.hear,

@@ -1,27 +1,27 @@
-"""The one flag that sends every op to the slow path: inference, tracing, profiling and their like.
+"""The one flag that sends every op to the slow path, and what the modes are in a thread.
 
-And what these modes are in a thread: inference mode, whose tensors are known by their version
-cells, and the hooks for saved tensors.
+Those are inference mode, whose tensors are known by their version cells, the hooks for saved
+tensors, and the handlers of rows.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, NoReturn
+
+from tensorbus._base.leaving import block
 
 
 class _Rare:
     """``on`` while any mode is active in any thread."""
 
-    __slots__ = ("hooked", "inference", "on")
+    __slots__ = ("active", "on")
 
     def __init__(self) -> None:
         self.on = False
-        self.inference = 0
-        """How many threads are in inference mode."""
-        self.hooked = 0
-        """How many threads have hooks for saved tensors."""
+        self.active = 0
+        """How many modes are active, each counted in each thread."""
 
 
 RARE = _Rare()
@@ -39,6 +39,8 @@ class _Thread(threading.local):
     """The error text for hooks where they are disabled."""
     hear: Callable[[str, Any], None] | None = None
     """Told each op's name and result, while there are hooks."""
+    handlers: tuple[Callable[..., Any], ...] = ()
+    """What gets the calls of rows, the innermost last (``op_engine/row_handlers.py``)."""
 
 
 this_thread = _Thread()
@@ -50,26 +52,32 @@ def in_inference() -> bool:
     return RARE.on and this_thread.inference
 
 
-def switch_inference(on: bool) -> bool:
-    """Enter or leave inference mode in this thread; whether it was on."""
-    before = this_thread.inference
-    if before != on:
-        with _lock:  # no call inside: an interrupt comes before all of it or after
-            this_thread.inference = on
-            RARE.inference += 1 if on else -1
-            RARE.on = RARE.inference > 0 or RARE.hooked > 0
-    return before
+def switch(mode: str, value: Any) -> None:
+    """Set what one of the modes ``inference``, ``hooks`` and ``handlers`` is in this thread.
 
-
-def switch_hooks(hooks: tuple[PackHooks, ...]) -> tuple[PackHooks, ...]:
-    """Set the hooks for what this thread saves; those from before."""
-    before = this_thread.hooks
-    change = (1 if hooks else 0) - (1 if before else 0)
+    A false value means that it is not active.
+    """
+    mine = this_thread.__dict__
+    change = (1 if value else 0) - (1 if mine.get(mode) else 0)
     with _lock:  # no call inside: an interrupt comes before all of it or after
-        this_thread.hooks = hooks
-        RARE.hooked += change
-        RARE.on = RARE.inference > 0 or RARE.hooked > 0
-    return before
+        RARE.active += change
+        mine[mode] = value
+        RARE.on = RARE.active > 0
+
+
+@block
+def switched(mode: str, value: Any) -> Generator[None, None, None]:
+    """A block in which a mode of this thread has another value."""
+    before = getattr(this_thread, mode)
+    try:
+        switch(mode, value)
+        yield
+    finally:
+        try:
+            switch(mode, before)
+        except BaseException:
+            switch(mode, before)
+            raise
 
 
 class InferenceCell:

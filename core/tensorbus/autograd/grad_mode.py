@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 from tensorbus._base.errors import type_error
 from tensorbus._base.leaving import Leaving
-from tensorbus._base.modes import in_inference, switch_inference, this_thread
+from tensorbus._base.modes import in_inference, switch, this_thread
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -198,7 +198,7 @@ class inference_mode(_Mode):
         grad, inference = THREAD.on, this_thread.inference
         try:
             switch_grad(not self.enabled)
-            switch_inference(self.enabled)
+            switch("inference", self.enabled)
             yield
         finally:
             self.close = outer
@@ -210,9 +210,9 @@ class inference_mode(_Mode):
                     raise
             finally:
                 try:
-                    switch_inference(inference)
+                    switch("inference", inference)
                 except BaseException:
-                    switch_inference(inference)
+                    switch("inference", inference)
                     raise
 
     def _again(self) -> Any:

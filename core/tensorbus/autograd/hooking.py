@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 
 from tensorbus._base.leaving import Leaving
-from tensorbus._base.modes import PackHooks, switch_hooks, this_thread
+from tensorbus._base.modes import PackHooks, switch, this_thread
 
 
 class Hooking(Leaving):
@@ -20,12 +20,12 @@ class Hooking(Leaving):
         try:
             if this_thread.hooks_refused is not None:
                 raise RuntimeError(this_thread.hooks_refused)
-            switch_hooks((*before, self.hooks()))
+            switch("hooks", (*before, self.hooks()))
             yield
         finally:
             self.close = outer
             try:
-                switch_hooks(before)
+                switch("hooks", before)
             except BaseException:
-                switch_hooks(before)
+                switch("hooks", before)
                 raise

@@ -6,12 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from tensorbus import discovery
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.dtypes import can_cast, dtype
-from tensorbus._base.errors import is_interrupt, leaf_inplace_error, no_tensor
+from tensorbus._base.errors import is_interrupt, leaf_inplace_error
+from tensorbus._base.modes import RARE, this_thread
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import (
@@ -25,12 +23,12 @@ from tensorbus.autograd.node import (
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of, recipe_of, replay, requires_grad
-from tensorbus.op_engine.operands import NONE, check_operands, is_foreign
-from tensorbus.op_engine.parameter import Parameter
 from tensorbus.op_engine.promotion import result_type
+from tensorbus.op_engine.row_handlers import WRITE, handled
 from tensorbus.op_engine.scalars import scalar_name_of
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.recipes import forbids_writes, steps
+from tensorbus.rows.registry import ROWS
 
 
 def in_place(
@@ -40,7 +38,11 @@ def in_place(
     source = x
     operands = (x, *args, *kwargs.values()) if kwargs else (x, *args)
     if check_write(x, *operands):
-        source = _snapshot(x)  # backward may need the values that are overwritten
+        # Backward may need the values that are overwritten.
+        if RARE.on and this_thread.handlers:
+            source = handled(ROWS["clone"], (x,), lambda row, given: _snapshot(*given))
+        else:
+            source = _snapshot(x)
     try:
         y = f(source, *args, **(kwargs or {}))
     except NotImplementedError:
@@ -130,6 +132,8 @@ def _snapshot(x: Tensor) -> Tensor:
 
 def assign(x: Tensor, y: Tensor) -> Tensor:
     """Write *y*'s values into *x* and give *x* its history."""
+    if RARE.on and this_thread.handlers:
+        return handled(WRITE, (x, y), lambda row, given: assign(*given))
     k = x._k
     if y._s is not x._s and y._s != x._s:
         raise _other_shape(x, y._s)
@@ -317,81 +321,3 @@ def _view_array(k: Any, array: Any, recipe: Any) -> tuple[Any, Any]:
         array = getattr(k, row.name)(array, *params)
         k = row.result_kind(k)
     return k, array
-
-
-def fast_binary(name: str, numbers: str = "") -> Callable[..., Any]:
-    """``NAME_`` of a pointwise op: straight into the tensor's array where nothing records.
-
-    *numbers* says of a method which operands may be numbers; an operator, without it, declines
-    what it doesn't know.
-    """
-    function = core(name)
-    takes_numbers = numbers != NONE
-
-    def slowly(self: Tensor, other: Any) -> Any:
-        if numbers:
-            check_operands(name + "_", name, self, other, method=True)
-        elif not isinstance(other, Tensor) and is_foreign(other):
-            return NotImplemented
-        return in_place(self, function, (other,))
-
-    def form(self: Tensor, other: Any) -> Any:
-        try:
-            k = self._k
-        except AttributeError:
-            raise no_tensor(name + "_", self) from None
-        c = self._c
-        if c is not None and type(c) is not list:
-            return slowly(self, other)
-        if self._b is None and (self._e is None or not (GRAD.on or THREAD.on)):
-            t = type(other)
-            if t is Tensor or t is Parameter:
-                if (
-                    other._k is k
-                    and other._b is None
-                    and (other._e is None or not (GRAD.on or THREAD.on))
-                    and (other._s is self._s or _fits(other._s, self._s))
-                ):
-                    value = other._a
-                else:
-                    return slowly(self, other)
-            elif takes_numbers and t in k.number_types:
-                value = k.consts.get(other)
-                if value is None:
-                    value = k.const(other)
-            else:
-                return slowly(self, other)
-            # Counted first, so that no interrupt comes between a write and its count.
-            if c is None:
-                self._c = [1]
-            else:
-                c[0] += 1
-            try:
-                getattr(k, name)(self._a, value, out=self._a)
-            except RuntimeWarning:
-                # A warning turned error: a ufunc has written its values all the same, but of a
-                # plugin's own function nobody knows.
-                if not isinstance(getattr(k, name), np.ufunc):
-                    raise
-            except OSError as error:  # of the handler of a signal, maybe after the write
-                discovery.note_origin(error, name, self.device)
-                raise
-            except Exception:
-                if c is None:
-                    self._c = None
-                else:
-                    c[0] -= 1
-                return slowly(self, other)
-            return self
-        return slowly(self, other)
-
-    form.__name__ = form.__qualname__ = name + "_"
-    form.__doc__ = f"In-place version of ``{name}``."
-    return form
-
-
-def _fits(shape: Any, into: Any) -> bool:
-    """Whether *shape* broadcasts to *into* without growing it."""
-    if len(shape) > len(into):
-        return False
-    return all(n in (1, m) for n, m in zip(reversed(shape), reversed(into), strict=False))

@@ -10,6 +10,7 @@ from tensorbus._base.modes import InferenceCell, in_inference, this_thread
 from tensorbus._base.registered import make_core
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import Node
+from tensorbus.op_engine.row_handlers import handled
 from tensorbus.rows.recipes import Cut
 from tensorbus.rows.registry import Row
 
@@ -50,14 +51,23 @@ def _is_node_class(x: Any) -> bool:
 
 
 def rare(row: Row, arguments: tuple[Any, ...]) -> Any:
-    """A call while some mode is active.
+    """A call while some mode is active: this thread's handlers get it, if it has any."""
+    return handled(row, arguments, _run) if this_thread.handlers else _run(row, arguments)
+
+
+def _run(row: Row, arguments: tuple[Any, ...]) -> Any:
+    """The op itself.
 
     In inference mode results are inference tensors; where hooks for saved tensors are set, the
     nodes hold what the hooks packed.
     """
     inference = in_inference()
     hooked = bool(this_thread.hooks) and not inference
-    made = _variant(row, inference, hooked)(*arguments)
+    function = _variant(row, inference, hooked)
+    if row.form == "binary" and not isinstance(arguments[0], Tensor):
+        made = function.__globals__["mixed"](row, *arguments)  # a number on the left
+    else:
+        made = function(*arguments)
     if hooked and this_thread.hear is not None:
         this_thread.hear(row.name, made)
     if inference:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base.errors import is_interrupt
-from tensorbus._base.modes import this_thread
+from tensorbus._base.modes import RARE, this_thread
 from tensorbus._tensor.tensor import Tensor, bump, unbump
 from tensorbus.autograd.node import Node, next_sequence, stale
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import check_write, rebase, stopped
+from tensorbus.op_engine.row_handlers import handled
+from tensorbus.rows.registry import ROWS
 
 
 class IndexPutBackward0(Node):
@@ -65,6 +67,10 @@ def apart(source: Tensor, x: Tensor) -> Tensor:
 
 def put_into(x: Tensor, dim: int, i: Tensor, src: Any, op: str, wrap: bool) -> None:
     """Write *src* (a number, or a tensor with size ``len(i)`` in *dim*) into whole slices."""
+    if RARE.on and this_thread.handlers:
+        arguments = x, dim, i, src, op, wrap
+        handled(ROWS["put"], arguments, lambda row, given: put_into(*given))
+        return
     k = x._k
     given = isinstance(src, Tensor)
     if given:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.errors import is_interrupt, type_error
+from tensorbus._base.modes import RARE
 from tensorbus._tensor.tensor import Tensor, bump, from_array, unbump
 from tensorbus.op_engine.arguments import check_device, not_implemented
 from tensorbus.op_engine.composed import composed
@@ -163,7 +164,7 @@ def _apply(x: Tensor, d: int, i: Tensor, src: Any, op: str) -> Tensor:
 
 def _write(x: Tensor, d: int, i: Tensor, src: Any, op: str) -> Tensor:
     """The in-place form: straight into the memory where nothing records."""
-    if check_write(x, src):
+    if check_write(x, src) or RARE.on:
         return in_place(x, lambda t, s: _apply(t, d, i, s, op), (src,))
     target, source = _vector(x), apart(_source(x, i, src), x)
     index = apart(i, x)

@@ -11,7 +11,7 @@ import numpy as np
 from tensorbus import storage as storages
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.formats import check_format, preserve_format
-from tensorbus._base.modes import InferenceCell, in_inference
+from tensorbus._base.modes import RARE, InferenceCell, in_inference, this_thread
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, new
@@ -21,6 +21,7 @@ from tensorbus.op_engine.composed import lay_out
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.public import public
+from tensorbus.op_engine.row_handlers import DETACHMENT, handled
 from tensorbus.ops.tensor.attributes import is_contiguous
 from tensorbus.ops.tensor.gradients import OWN_ATTRIBUTES, requires_grad_
 from tensorbus.ops.tensor.host_values import host_read
@@ -76,6 +77,8 @@ def _shared(self: Tensor) -> Tensor:
 @public()
 def detach(input: Tensor) -> Tensor:
     """The same storage and versions without the history."""
+    if RARE.on and this_thread.handlers:
+        return handled(DETACHMENT, (input,), lambda row, given: detach(*given))
     t = _shared(input)
     if input._c is None:
         input._c = [0]
