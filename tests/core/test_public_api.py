@@ -54,6 +54,7 @@ MODULES = (
     "tensorbus.testing",
     "tensorbus.utils.checkpoint",
     "tensorbus.utils.data",
+    "tensorbus.utils.dlpack",
 )
 
 

@@ -100,6 +100,10 @@ class CpuBackend(ArrayLibraryBackend):
     def view_host(self, array: Array, dtype: dtype) -> np.ndarray:
         return array.view()
 
+    def dlpack_device(self, index: int) -> tuple[int, int]:
+        """The host's."""
+        return 1, 0
+
     def set_num_threads(self, n: int) -> None:
         """Use *n* threads where kernels split their work, and in BLAS where that can be set."""
         threads.set_count(n)

@@ -149,6 +149,23 @@ class CudaBackend(ArrayLibraryBackend):
     def data_ptr(self, array: Array) -> int:
         return array.data.ptr
 
+    # -- exchange ----------------------------------------------------------------------------
+    def dlpack_device(self, index: int) -> tuple[int, int]:
+        """A CUDA device's."""
+        return 2, index
+
+    def to_dlpack(
+        self,
+        array: Array,
+        dtype: dtype,
+        stream: int | None,
+        max_version: tuple[int, int] | None,
+        copy: bool | None,
+    ) -> Any:
+        with array.device:
+            options = {} if max_version is None else {"max_version": max_version}
+            return (array.copy() if copy else array).__dlpack__(stream=stream, **options)
+
     # -- kernels -----------------------------------------------------------------------------
     def kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:
         kernel = self._kernel(op, dtype, index)

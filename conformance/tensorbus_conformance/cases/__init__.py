@@ -18,6 +18,7 @@ from tensorbus_conformance.cases import (
     deterministic,
     dtype_rules,
     empty_batches,
+    exchange,
     factories,
     fused_kernels,
     fused_state,
@@ -67,7 +68,7 @@ from tensorbus_conformance.cases import (
 from tensorbus_conformance.profile import find
 
 MODULES = (
-    host, storage, copying, views,
+    host, exchange, storage, copying, views,
     pointwise, reductions, scans, matmul, movement, scattering, ordering, creation,
     sizes, kernel_sizes, kernel_ranges, kernel_casts, kernel_layouts, kernel_state, kernel_faults,
     aliasing, aliasing_gradients, aliasing_errors,

@@ -6,6 +6,7 @@ A backend, a communication plugin or an overlay needs nothing of tensorbus but t
 import importlib
 from typing import TYPE_CHECKING
 
+from tensorbus._base.dlpack import Exporter
 from tensorbus._base.dtypes import (
     bfloat16,
     bool,
@@ -100,6 +101,7 @@ __all__ = [
     "CommStore",
     "CommTimeout",
     "Event",
+    "Exporter",
     "Graph",
     "ImmutableArrayBackend",
     "Imported",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from tensorbus._base.dlpack import Exporter
 from tensorbus._base.dtypes import dtype
 from tensorbus._base.size import is_row_major
 
@@ -349,8 +350,12 @@ class Backend:
         """A DLPack capsule over the array's memory; the arguments are those of ``__dlpack__``."""
         return None
 
-    def from_dlpack(self, exporter: Any, index: int, copy: bool | None) -> Imported | None:
-        """An array over the memory of an object with ``__dlpack__``, on the same device."""
+    def from_dlpack(self, exporter: Exporter, index: int, copy: bool | None) -> Imported | None:
+        """An array over the memory of an object with ``__dlpack__``, on the same device.
+
+        Once that was called, ``exporter.found`` has the capsule's device, dtype, shape, strides,
+        and whether the memory is writable. *copy* is None, or False: a copy is an error.
+        """
         return None
 
     def export_storage(self, array: Array, dtype: DType) -> bytes | None:

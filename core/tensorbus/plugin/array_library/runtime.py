@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tensorbus._base.dlpack import Exporter
 from tensorbus._base.dtypes import ALL, dtype
 from tensorbus._base.rounding import as_float
-from tensorbus.plugin.backend import Array, Backend, Capabilities, DType
+from tensorbus.plugin.backend import Array, Backend, Capabilities, DType, Imported
 
 NUMPY_DTYPES: dict[dtype, np.dtype] = {d: np.dtype(d.name) for d in ALL if d.name != "bfloat16"}
 _SMALL_INTEGERS = {"uint8", "int8", "int16"}
@@ -18,13 +19,14 @@ _SMALL_INTEGERS = {"uint8", "int8", "int16"}
 class _Span:
     """The memory of an array with gaps, as one run of bytes that keeps the array alive."""
 
-    def __init__(self, array: Array, low: int, size: int):
+    def __init__(self, array: Array, low: int, size: int, writable: bool | None = None):
         self.array = array
+        writable = array.flags.writeable if writable is None else writable
         self.__array_interface__ = {
             "version": 3,
             "typestr": "|u1",
             "shape": (size,),
-            "data": (low, not array.flags.writeable),
+            "data": (low, not writable),
         }
 
 
@@ -148,6 +150,34 @@ class ArrayRuntime(Backend):
 
     def owns_storage(self, array: Array) -> bool:
         return array.base is None
+
+    # -- exchange ----------------------------------------------------------------------------
+    def to_dlpack(
+        self,
+        array: Array,
+        dtype: DType,
+        stream: int | None,
+        max_version: tuple[int, int] | None,
+        copy: bool | None,
+    ) -> Any:
+        """A capsule of the module's own making."""
+        options: dict[str, Any] = {} if stream == -1 else {"stream": stream}
+        if max_version is not None:
+            options["max_version"] = max_version
+        return (array.copy() if copy else array).__dlpack__(**options)
+
+    def from_dlpack(self, exporter: Exporter, index: int, copy: bool | None) -> Imported:
+        """The module's own array over the memory."""
+        options = {} if copy is None else {"copy": copy}
+        array = self.xp.from_dlpack(exporter, **options)
+        found = exporter.found
+        # NumPy takes all memory for read-only of which nobody could say that it is not.
+        if found.writable and array.size and not getattr(array.flags, "writeable", True):
+            low, size = self.extent(array)
+            whole = self.xp.asarray(_Span(array, low, size, writable=True))
+            start = self.address(array) - low
+            array = self.xp.ndarray(array.shape, array.dtype, whole, start, array.strides)
+        return Imported(array, found.dtype, found.writable)
 
     # -- kernels -----------------------------------------------------------------------------
     def dtype(self, dtype: DType) -> np.dtype:
