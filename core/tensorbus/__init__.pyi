@@ -510,6 +510,8 @@ def frac_(input: Tensor) -> Tensor:
     """In-place version of ``frac``: the method as a function."""
 def frexp(input: Tensor, *, out: Any = None) -> return_types.frexp:
     """(mantissa, exponent) with ``input = mantissa * 2**exponent``; exponents are int32."""
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: _bool | None = None) -> Tensor:
+    """A tensor over the memory of another library's array, or of a DLPack capsule."""
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A CPU tensor over a NumPy array's own memory: changes to one show in the other."""
 def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
@@ -988,6 +990,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None)
     """Products summed over pairs of dimensions: the last *dims* of *a* with the first of *b*."""
 def tile(input: Tensor, *args: Any, dims: Any = None) -> Tensor:
     """``repeat`` where missing counts are 1."""
+def to_dlpack(tensor: Tensor) -> Any:
+    """An unversioned DLPack capsule over a tensor's memory, to be consumed once."""
 def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Any = None) -> return_types.topk:
     """(values, indices) of the *k* largest, or smallest, along a dimension, in order."""
 def trace(input: Tensor) -> Tensor:

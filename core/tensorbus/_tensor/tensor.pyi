@@ -73,6 +73,10 @@ class Tensor:
         """A leaf's copy on a storage of its own; views that were copied with it share that."""
     def __delitem__(self, index: Any) -> None:
         """Refused: tensors do not change their size by index."""
+    def __dlpack__(self, *, stream: Any = -1, max_version: tuple[_int, _int] | None = None, dl_device: tuple[_int, _int] | None = None, copy: _bool | None = None) -> Any:
+        """A DLPack capsule over the tensor's memory, for the ``from_dlpack`` of another library."""
+    def __dlpack_device__(self) -> tuple[_int, _int]:
+        """DLPack's type and number of the tensor's device; BufferError where it has none."""
     def __eq__(self, other: Any, /) -> Tensor: ...  # type: ignore[override]
     def __float__(self) -> _float:
         """The one element as a float."""
