@@ -18,8 +18,11 @@ from tensorbus.ops.joining import grids as _grids
 from tensorbus.ops.linalg import cholesky as _cholesky
 from tensorbus.ops.linalg import determinants as _determinants
 from tensorbus.ops.linalg import eigenvalues as _eigenvalues
+from tensorbus.ops.linalg import general_eigenvalues as _general_eigenvalues
 from tensorbus.ops.linalg import lu_functions as _lu
+from tensorbus.ops.linalg import matrix_norms as _matrix_norms
 from tensorbus.ops.linalg import powers as _powers
+from tensorbus.ops.linalg import pseudo_inverse as _pseudo_inverse
 from tensorbus.ops.linalg import qr as _qr
 from tensorbus.ops.linalg import singular_values as _singular_values
 from tensorbus.ops.linalg import solving as _solving
@@ -27,12 +30,16 @@ from tensorbus.ops.linalg import triangular as _triangular
 from tensorbus.ops.matmul import matmul as _matmul
 from tensorbus.ops.matmul import products as _products
 from tensorbus.ops.reduce import norms as _norms
+from tensorbus.ops.views import strided as _strided
 
 cholesky = _with_out(_cholesky.linalg_cholesky, "linalg_cholesky", _SAME)
 cholesky_ex = _with_out(_cholesky.cholesky_ex, "linalg_cholesky_ex", _SAME)
+cond = _with_out(_matrix_norms.cond, "linalg_cond", _SAME)
 cross = _with_out(_products.linalg_cross, "linalg_cross", _SAME)
 det = _with_out(_determinants.linalg_det, "linalg_det", _SAME)
+eig = _with_out(_general_eigenvalues.linalg_eig, "linalg_eig", _SAME)
 eigh = _with_out(_eigenvalues.linalg_eigh, "linalg_eigh", _SAME)
+eigvals = _with_out(_general_eigenvalues.eigvals, "linalg_eigvals", _SAME)
 eigvalsh = _with_out(_eigenvalues.eigvalsh, "linalg_eigvalsh", _SAME)
 inv = _with_out(_solving.linalg_inv, "linalg_inv", _SAME)
 inv_ex = _with_out(_solving.inv_ex, "linalg_inv_ex", _SAME)
@@ -41,10 +48,12 @@ lu_factor = _with_out(_lu.lu_factor, "linalg_lu_factor", _SAME)
 lu_factor_ex = _with_out(_lu.lu_factor_ex, "linalg_lu_factor_ex", _SAME)
 lu_solve = _with_out(_lu.linalg_lu_solve, "linalg_lu_solve", _SAME)
 matmul = _with_out(_matmul.matmul, "linalg_matmul", _SAME)
-matrix_norm = _with_out(_norms.matrix_norm, "linalg_matrix_norm", _SAME)
+matrix_norm = _with_out(_matrix_norms.matrix_norm, "linalg_matrix_norm", _SAME)
 matrix_power = _with_out(_powers.matrix_power, "linalg_matrix_power", _SAME)
+matrix_rank = _with_out(_pseudo_inverse.matrix_rank, "linalg_matrix_rank", _SAME)
 multi_dot = _with_out(_products.multi_dot, "linalg_multi_dot", _SAME)
-norm = _with_out(_norms.linalg_norm, "linalg_norm", _SAME)
+norm = _with_out(_matrix_norms.linalg_norm, "linalg_norm", _SAME)
+pinv = _with_out(_pseudo_inverse.linalg_pinv, "linalg_pinv", _SAME)
 qr = _with_out(_qr.linalg_qr, "linalg_qr", _SAME)
 slogdet = _with_out(_determinants.linalg_slogdet, "linalg_slogdet", _SAME)
 solve = _with_out(_solving.linalg_solve, "linalg_solve", _SAME)
@@ -56,6 +65,9 @@ tensorinv = _with_out(_solving.tensorinv, "linalg_tensorinv", _SAME)
 tensorsolve = _with_out(_solving.tensorsolve, "linalg_tensorsolve", _SAME)
 vecdot = _with_out(_products.vecdot, "linalg_vecdot", _SAME)
 vector_norm = _with_out(_norms.vector_norm, "linalg_vector_norm", _SAME)
+diagonal = _overridable(
+    _strided.linalg_diagonal, _checked(_strided.linalg_diagonal, "linalg_diagonal")
+)
 matrix_exp = _overridable(_powers.matrix_exp, _checked(_powers.matrix_exp, "linalg_matrix_exp"))
 vander = _overridable(_grids.linalg_vander, _checked(_grids.linalg_vander, "linalg_vander"))
 
@@ -63,11 +75,11 @@ if not TYPE_CHECKING:
     __getattr__ = _attributes(__name__)
 
 __all__ = [
-    "LinAlgError", "cholesky", "cholesky_ex", "cross", "det", "eigh", "eigvalsh", "inv",
-    "inv_ex", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp",
-    "matrix_norm", "matrix_power", "multi_dot", "norm", "qr", "slogdet", "solve", "solve_ex",
-    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
-    "vector_norm",
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
+    "eigvals", "eigvalsh", "inv", "inv_ex", "lu", "lu_factor", "lu_factor_ex", "lu_solve",
+    "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm",
+    "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals",
+    "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 _show_in(__name__, [(name, globals()[name]) for name in __all__])

@@ -11,12 +11,20 @@ def cholesky(input: Tensor, *, upper: bool = False, out: Tensor | None = None) -
     """The lower triangular L with ``L @ L.mH`` = *input*, for Hermitian positive definite matrices."""
 def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
     """``linalg.cholesky`` and an int32 *info* for each matrix, without waiting for the device."""
+def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """The condition numbers of matrices: a norm of each times the same norm of its inverse."""
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """The vector product along a dimension of size 3; the operands broadcast."""
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinants of square matrices: (..., n, n) -> (...)."""
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """``diagonal`` of the last two dimensions, where no others are given: a view."""
+def eig(input: Tensor, *, out: Any = None) -> return_types.linalg_eig:
+    """(eigenvalues, eigenvectors) of square matrices: complex, in no order, and columns."""
 def eigh(input: Tensor, UPLO: str = 'L', *, out: Any = None) -> return_types.linalg_eigh:
     """(eigenvalues, eigenvectors) of Hermitian matrices: real and ascending, and columns."""
+def eigvals(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The eigenvalues of square matrices: (..., n, n) -> (..., n), complex, in no order."""
 def eigvalsh(input: Tensor, UPLO: str = 'L', *, out: Tensor | None = None) -> Tensor:
     """The ascending eigenvalues of Hermitian matrices: (..., n, n) -> (..., n), real."""
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -36,13 +44,17 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
 def matrix_exp(input: Tensor) -> Tensor:
     """e to the power of each square matrix: the sum of ``input ** k / k!``."""
 def matrix_norm(input: Tensor, ord: Any = 'fro', dim: Sequence[int] = ..., keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """The norm of the matrices in two dimensions: ``'fro'``, 1, -1, inf or -inf."""
+    """The norm of the matrices in two dimensions."""
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied with itself *n* times; its inverse *-n* times where n < 0."""
+def matrix_rank(input: Tensor, tol: Tensor | float | None = None, hermitian: bool = False, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, out: Tensor | None = None) -> Tensor:
+    """How many singular values are not 0: (..., m, n) -> (...), int64."""
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of several matrices, in the order that costs least; the ends may be vectors."""
 def norm(input: Tensor, ord: Any = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """A vector's norm; a matrix's where *ord* is given and two dimensions are meant."""
+def pinv(input: Tensor, rcond: Tensor | float | None = None, hermitian: bool = False, *, atol: Tensor | float | None = None, rtol: Tensor | float | None = None, out: Tensor | None = None) -> Tensor:
+    """The pseudo-inverses of matrices (Moore-Penrose): (..., m, n) -> (..., n, m)."""
 def qr(A: Tensor, mode: str = 'reduced', *, out: Any = None) -> return_types.linalg_qr:
     """(Q, R) with ``A = Q @ R``: Q has orthonormal columns, R is upper triangular."""
 def slogdet(A: Tensor, *, out: Any = None) -> tuple[Tensor, Tensor]:
@@ -68,4 +80,4 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 def vector_norm(x: Tensor, ord: complex = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The norm of the vectors along some dimensions, or of all elements."""
 
-__all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cross', 'det', 'eigh', 'eigvalsh', 'inv', 'inv_ex', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'multi_dot', 'norm', 'qr', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'svd', 'svdvals', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']
+__all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cond', 'cross', 'det', 'diagonal', 'eig', 'eigh', 'eigvals', 'eigvalsh', 'inv', 'inv_ex', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'matrix_rank', 'multi_dot', 'norm', 'pinv', 'qr', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'svd', 'svdvals', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']

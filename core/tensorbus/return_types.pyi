@@ -27,6 +27,9 @@ class kthvalue(NamedTuple):
 class linalg_cholesky_ex(NamedTuple):
     L: Tensor
     info: Tensor
+class linalg_eig(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 class linalg_eigh(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor

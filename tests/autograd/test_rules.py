@@ -284,6 +284,8 @@ def factored(name: str, *others: Any) -> Callable[..., Any]:
     def f(x: Any, *operands: Any) -> Any:
         if name == "linalg_cholesky":
             return core(name)(x @ x.mH + tb.eye(3, dtype=tb.float64))[0]
+        if name == "pseudo_inverse":
+            return core(name)(x, tb.linalg.pinv(x.detach()))
         a = x + 2 * tb.eye(3, dtype=tb.float64)
         lu, pivots = tb.linalg.lu_factor(a.detach())
         return core(name)(a, lu, pivots.long() - 1, *operands, *others)
@@ -298,6 +300,8 @@ FACTORED: list[tuple[str, list[tuple[int, ...]], tuple[Any, ...]]] = [
     ("inverted", [(3, 3)], ()),
     ("determinant", [(2, 3, 3)], ()),
     ("log_determinant", [(3, 3)], ()),
+    ("pseudo_inverse", [(2, 3, 2)], ()),
+    ("pseudo_inverse", [(2, 3)], ()),
 ]
 """Rows over what a kernel has made beforehand, the shapes of their operands, and the rest."""
 
@@ -321,6 +325,17 @@ def test_rule_of_eigh(parts: tuple[int, ...]) -> None:
     assert tb.autograd.gradgradcheck(f, (x,))
 
 
+@pytest.mark.parametrize("turned", [False, True], ids=["real", "complex"])
+def test_rule_of_eig(turned: bool) -> None:
+    def f(x: Any) -> Any:  # the vectors' phases are free, what is made of both is not
+        values, vectors, _ = core("linalg_eig")(x)
+        return values, vectors.abs(), (vectors * values.exp().unsqueeze(-2)) @ vectors.mH
+
+    x = Draw(2, 3, 3, of=COMPLEX if turned else REAL).make(np.random.default_rng(5))
+    assert tb.autograd.gradcheck(f, (x,))
+    assert tb.autograd.gradgradcheck(f, (x,))
+
+
 @pytest.mark.parametrize("parts", [(0,), (1,), (2,), (0, 1, 2)], ids=["u", "s", "vh", "all"])
 @pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4)], ids=str)
 def test_rule_of_svd(shape: tuple[int, ...], parts: tuple[int, ...]) -> None:
@@ -339,7 +354,7 @@ def test_rule_of_valued(name: str) -> None:
     assert tb.autograd.gradcheck(getattr(tb, name), (x,))
 
 
-SPECTRAL = ["linalg_eigh", "linalg_svd"]
+SPECTRAL = ["linalg_eig", "linalg_eigh", "linalg_svd"]
 """Rows whose results are free in their signs or phases."""
 
 

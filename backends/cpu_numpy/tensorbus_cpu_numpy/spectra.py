@@ -57,6 +57,19 @@ def _eig(xp: Any, dtype: dtype) -> Kernel | None:
     return eig
 
 
+@TABLE.row("linalg_eigvals", FLOAT, COMPLEX)
+def _eigvals(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.name == "float16":
+        return None
+    wide = np.dtype(dtype.to_complex().name)
+
+    def eigvals(a: Array) -> tuple[Array, ...]:
+        values, info = _converged(lambda x: (np.linalg.eigvals(x),), a)
+        return values.astype(wide, copy=False), info
+
+    return eigvals
+
+
 def _converged(
     function: Callable[[Array], Any], a: Array, read: Callable[[Array], Array] = np.asarray
 ) -> tuple[Array, ...]:

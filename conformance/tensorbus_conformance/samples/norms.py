@@ -10,6 +10,8 @@ import numpy as np
 import tensorbus
 from tensorbus_conformance.formats import FLOAT16, FLOAT32, INT64
 from tensorbus_conformance.op import COMPLEX, FLOATING, E, Op, S, T
+from tensorbus_conformance.samples.factorizations import PRECISE
+from tensorbus_conformance.samples.orthogonal import apart
 
 _INF = float("inf")
 _FAR = (4.0, 4.01)
@@ -39,6 +41,11 @@ def _matrix_norm(
     if ord == "fro":
         return _vector_norm(x, 2, dim, keepdim)
     rows, columns = (d % x.ndim for d in dim)
+    if ord in ("nuc", 2, -2):
+        values = np.linalg.svd(np.moveaxis(x, (rows, columns), (-2, -1)), compute_uv=False)
+        several: Any = {"nuc": np.sum, 2: np.max, -2: np.min}[ord]
+        found = several(values, axis=-1) if values.shape[-1] else np.zeros(values.shape[:-1])
+        return np.expand_dims(found, tuple(sorted((rows, columns)))) if keepdim else found
     summed, ranked = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = np.abs(x).sum(summed, keepdims=True)
     if ord > 0:  # 0 where there are no sums
@@ -60,7 +67,15 @@ def _norm(
 def _older_norm(
     x: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None
 ) -> Any:
+    if p == "nuc":
+        return _matrix_norm(x, p, (-2, -1) if dim is None else dim, keepdim)
     return _vector_norm(x, 2 if p in ("fro", None) else p, dim, keepdim)
+
+
+def _nuclear_norm(x: Any, dim: Any = (-2, -1), keepdim: bool = False) -> Any:
+    if isinstance(dim, bool):
+        dim, keepdim = (-2, -1), dim
+    return _matrix_norm(x, "nuc", dim, keepdim)
 
 
 def _op(name: str, reference: Callable[..., Any], samples: list[Any], **settings: Any) -> Op:
@@ -74,6 +89,21 @@ _VECTOR = r"linalg\.vector_norm"
 _MATRIX = r"linalg\.matrix_norm: "
 _TWO = _MATRIX + r"The input tensor A must have at least 2 dimensions\."
 _EMPTY = " because the operation does not have an identity"
+
+_SPECTRAL = [
+    S(name, *args).only(*PRECISE)
+    for name, *args in [
+        ("two", T(data=apart(3, 4)), 2),
+        ("minus-two", T(data=apart(4, 2)), -2),
+        ("nuclear", T(data=apart(3, 3)), "nuc"),
+        ("two-batch", T(data=apart(2, 3, 2)), 2),
+        ("nuclear-dims", T(data=apart(3, 4, 2).transpose(2, 0, 1)), "nuc", (2, 0)),
+        ("two-keepdim", T(data=apart(2, 3, 2)), 2, (1, 2), True),
+        ("nuclear-no-rows", T(2, 0, 3), "nuc"),
+        ("two-no-rows", T(2, 0, 3), 2),
+        ("minus-two-no-matrix", T(0, 2, 3), -2),
+    ]
+]
 
 OPS = [
     _op(
@@ -129,9 +159,15 @@ OPS = [
             S("empty-batch", T(0, 2, 3)),
             S("no-columns", T(2, 3, 0), 1, (1, 2), True),
             S("no-rows", T(0, 3), _INF),
+            *_SPECTRAL,
         ],
+        ulp=16.0, grad_ulp=128.0,
         errors=[
             E("vector", RuntimeError, _TWO, T(3)),
+            E("half", RuntimeError, _MATRIX + r"Low precision dtypes not supported\. Got Half",
+              T(2, 2), 2, dtype=FLOAT16),
+            E("smallest-of-none", IndexError, r"amin\(\): Expected reduction dim \d to have "
+              r"non-zero size\.", T(2, 0), -2),
             E("order", RuntimeError, _MATRIX + r"Order 3 not supported\.", T(2, 2), 3),
             E("name", RuntimeError, _MATRIX + r"Order x not supported\.", T(2, 2), "x"),
             E("one-dim", RuntimeError, _MATRIX + r"dim must be a 2-tuple\. Got 0",
@@ -151,9 +187,12 @@ OPS = [
             S("dim", T(3, 4), None, 1),
             S("dim-order", T(3, 4), _INF, 1, True),
             S("dims", T(2, 3, 2), -_INF, (0, 2)),
+            S("spectral", T(data=apart(3, 4)), 2).only(*PRECISE),
+            S("nuclear-dims", T(data=apart(2, 3, 4)), "nuc", (2, 1), True).only(*PRECISE),
             S("scalar", T()),
             S("empty", T(0)),
         ],
+        ulp=16.0, grad_ulp=128.0,
         errors=[
             E("batch", RuntimeError, r"linalg\.norm: If dim is not specified but ord is, the input "
               r"must be 1D or 2D\. Got 3D\.", T(2, 2, 2), 2),
@@ -172,15 +211,36 @@ OPS = [
             S("negative", T(3, 4), -2.5, 1, True),
             S("frobenius", T(2, 3, 2), "fro", (0, 1)),
             S("none", T(3, 4), None, 1),
+            S("nuclear", T(data=apart(3, 2)), "nuc").only(*PRECISE),
             S("scalar", T()),
             S("empty", T(0, 2)),
         ],
+        ulp=16.0, grad_ulp=128.0,
         errors=[
             E("integers", RuntimeError, _VECTOR + ": " + _WANTED, T(2), dtype=INT64),
             E("range", IndexError, _RANGE.format("-1, 0", 3), T(2), 2, 3),
             E("name", RuntimeError, _MATRIX + r"Order x not supported\.", T(2), "x"),
             E("nuclear-vector", RuntimeError, _TWO, T(2), "nuc"),
         ],
+    ),
+    _op(
+        "nuclear_norm", _nuclear_norm,
+        [
+            S("plain", T(data=apart(3, 4))),
+            S("keepdim", T(data=apart(2, 3, 2)), True),
+            S("dims", T(data=apart(2, 3, 2)), (2, 1)),
+        ],
+        dtypes=PRECISE, ulp=16.0, grad_ulp=128.0,
+        errors=[E("vector", RuntimeError, _TWO, T(2))],
+    ),
+    _op(
+        "frobenius_norm", lambda x, dim, keepdim=False: _vector_norm(x, 2, dim, keepdim),
+        [
+            S("one", T(3, 4), 0),
+            S("two", T(2, 3, 2), (0, 2), True),
+        ],
+        errors=[E("three", RuntimeError, r"Expected at most 2 dimensions, but got 3 dimensions "
+                  r"instead\.", T(2, 2, 2), (0, 1, 2))],
     ),
     _op(
         "dist", lambda a, b, p=2: _vector_norm(a - b, p),

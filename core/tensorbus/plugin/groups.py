@@ -20,6 +20,7 @@ KERNEL_GROUPS: dict[str, dict[str, str]] = {
         "linalg_svd": "(a, complete)",
         "linalg_svdvals": "(a)",
         "linalg_eig": "(a)",
+        "linalg_eigvals": "(a)",
     },
     "fft": {
         "fft_c2c": "(x, dims, inverse, scale)",
@@ -89,6 +90,7 @@ GROUP_RESULTS: dict[str, Callable[..., Results]] = {
     "linalg_svd": _svd,
     "linalg_svdvals": lambda a: _svd(a, False)[1::2],
     "linalg_eig": _eig,
+    "linalg_eigvals": lambda a: _eig(a)[::2],
     "fft_c2c": lambda x, dims, inverse, scale: ((tuple(x.shape), "same"),),
     "fft_r2c": lambda x, dim, scale: ((_resized(x, dim, x.shape[dim] // 2 + 1), "complex"),),
     "fft_c2r": lambda x, dim, size, scale: ((_resized(x, dim, size), "real"),),

@@ -15,6 +15,7 @@ from tensorbus.ops.linalg.matrices import (
     diagonal,
     first_failure,
     identity,
+    magnitude,
     rows,
 )
 from tensorbus.ops.linalg.triangular import solve_triangular
@@ -102,7 +103,7 @@ def factor(F: Any, a: Any) -> tuple[Any, Any, Any]:
             for j in range(start, stop):
                 column = block(F, x, j, m, j, j + 1)
                 if m - j > 1:
-                    found = F.argmax(F.abs(column), last)
+                    found = F.real.argmax(magnitude(F, column), last)
                     _exchange_first(F, rows(F, x, j, m), found)
                     at = counts.slice(pivots, last, j, j + 1, 1)
                     counts.add(found, counts.number(j), out=at)

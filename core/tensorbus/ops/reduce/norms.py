@@ -18,8 +18,8 @@ from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.dims import kept, wrap_dim, wrap_dims
-from tensorbus.op_engine.out import SAME, write_out
+from tensorbus.op_engine.dims import kept, wrap_dims
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.views.reinterpretation import view_as_real
 from tensorbus.rows.registry import row
@@ -89,7 +89,8 @@ def _vector_norm_backward(
 
 
 # -- public ----------------------------------------------------------------------------------
-def _prepared(name: str, x: Tensor, dtype: Any) -> Tensor:
+def prepared(name: str, x: Tensor, dtype: Any) -> Tensor:
+    """The operand of a norm in the dtype that is wanted; RuntimeError where that does not fit."""
     if x._k.dtype.category < dtypes.FLOAT:
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got "
@@ -143,7 +144,7 @@ def vector_norm(
             "linalg.vector_norm: Expected a non-complex scalar as the order of norm."
         )
     ord = order
-    x = _prepared("linalg.vector_norm", x, dtype)
+    x = prepared("linalg.vector_norm", x, dtype)
     rank, size = len(x._s), tuple(x._s)
     given = dims = wrap_dims(dim, rank)
     if x._k.is_complex:
@@ -176,135 +177,6 @@ def _refuse_empty(x: Tensor, order: float, dim: Any, dims: tuple[int, ...]) -> N
                 f"linalg.vector_norm cannot compute the {shown} norm on the dimension {d}because "
                 "this dimension is empty and the operation does not have an identity"
             )
-
-
-def _order(name: str, order: Any) -> Any:
-    """A name or a number; TypeError for anything else."""
-    found = order if isinstance(order, str) else as_number(order)
-    if found is None:
-        raise type_error(name, "ord", 2, "str or Number", order)
-    return found
-
-
-@public(name="linalg_matrix_norm", function=False, method=False, out=SAME)
-def matrix_norm(
-    input: Tensor,
-    ord: Any = "fro",
-    dim: Sequence[int] = (-2, -1),
-    keepdim: bool = False,
-    *,
-    dtype: dtypes.dtype | None = None,
-) -> Tensor:
-    """The norm of the matrices in two dimensions: ``"fro"``, 1, -1, inf or -inf.
-
-    NotImplementedError for the orders that need singular values ("nuc", 2, -2).
-    """
-    ord = _order("linalg_matrix_norm", ord)
-    x = _prepared("linalg.matrix_norm", input, dtype)
-    if isinstance(ord, str) and ord not in ("fro", "nuc"):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    if len(x._s) < 2:
-        raise RuntimeError(
-            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
-        )
-    dims = dim if isinstance(dim, (tuple, list)) else (dim,)
-    if len(dims) != 2:
-        shown = " ".join(map(str, dims))
-        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {shown}")
-    rows, columns = (wrap_dim(d, len(x._s)) for d in dims)
-    if rows == columns:
-        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({rows}, {columns})")
-    if ord == "fro":
-        return vector_norm(x, 2, (rows, columns), keepdim)
-    if ord in ("nuc", 2, -2):
-        raise NotImplementedError(
-            f"linalg.matrix_norm: order {ord} needs singular values, which are not available. "
-            "'fro', 1, -1, inf and -inf are."
-        )
-    if ord not in (1, -1, math.inf, -math.inf):
-        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    x = x.abs() if x._k.is_complex else x
-    summed, ranked = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = vector_norm(x, 1, summed, True)
-    if not x._s[ranked]:
-        if ord < 0:
-            raise IndexError(
-                f"linalg.matrix_norm: no smallest sum of none: dimension {ranked} has size 0"
-            )
-        r = core("sum")(sums, (ranked,))
-    else:
-        r = (core("amax") if ord > 0 else core("amin"))(sums, (ranked,))
-    if keepdim:
-        return core("view")(r, kept(tuple(x._s), tuple(sorted((rows, columns)))))
-    left = tuple(n for d, n in enumerate(x._s) if d not in (rows, columns))
-    return core("view")(r, left)
-
-
-@public(name="linalg_norm", function=False, method=False, out=SAME)
-def linalg_norm(
-    input: Tensor,
-    ord: Any = None,
-    dim: int | Sequence[int] | None = None,
-    keepdim: bool = False,
-    *,
-    dtype: dtypes.dtype | None = None,
-) -> Tensor:
-    """A vector's norm; a matrix's where *ord* is given and two dimensions are meant."""
-    ord = None if ord is None else _order("linalg_norm", ord)
-    if dim is None:
-        if ord is None:
-            return vector_norm(input, 2, None, keepdim, dtype=dtype)
-        if len(input._s) not in (1, 2):
-            raise RuntimeError(
-                "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
-                f"Got {len(input._s)}D."
-            )
-        dim = tuple(range(len(input._s)))
-    dims = dim if isinstance(dim, (tuple, list)) else (dim,)
-    if isinstance(ord, str) or (len(dims) == 2 and ord is not None):
-        return matrix_norm(input, ord, dims, keepdim, dtype=dtype)
-    if len(dims) > 2 or (not dims and ord is not None):
-        raise RuntimeError(
-            "linalg.norm: If dim is specified, it must be of length 1 or 2. "
-            f"Got [{', '.join(map(str, dims))}]"
-        )
-    return vector_norm(input, 2 if ord is None else ord, dims, keepdim, dtype=dtype)
-
-
-@public(method=False)
-def norm(
-    input: Any,
-    p: Any = "fro",
-    dim: int | Sequence[int] | None = None,
-    keepdim: bool = False,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-) -> Tensor:
-    """The *p*-norm of all elements, or along some dimensions.
-
-    >>> import tensorbus
-    >>> tensorbus.norm(tensorbus.tensor([[3.0], [4.0]]))
-    tensor(5.)
-    """
-    if not isinstance(input, Tensor):
-        raise AttributeError(f"'{type(input).__name__}' object has no attribute 'layout'")
-    found = _norm(input, p, dim, keepdim, dtype)
-    return found if out is None else write_out(found, out, "norm", SAME)
-
-
-@public(function=False, name="norm")
-def _norm(
-    input: Tensor,
-    p: Any = "fro",
-    dim: int | Sequence[int] | None = None,
-    keepdim: bool = False,
-    dtype: dtypes.dtype | None = None,
-) -> Tensor:
-    """The *p*-norm of all elements, or along some dimensions."""
-    if isinstance(p, str) and p != "fro":
-        return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-    order = 2 if p is None or isinstance(p, str) else p
-    return vector_norm(input, order, dim, keepdim, dtype=dtype)
 
 
 @public()

@@ -119,6 +119,12 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     return core("diagonal")(input, int(offset), a, b)
 
 
+@public(name="linalg_diagonal", function=False, method=False)
+def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """``diagonal`` of the last two dimensions, where no others are given: a view."""
+    return diagonal(A, offset, dim1, dim2)
+
+
 @public(function=False)
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of one dimension as a new last one, without a copy."""
