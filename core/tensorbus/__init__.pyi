@@ -510,6 +510,8 @@ def frac_(input: Tensor) -> Tensor:
     """In-place version of ``frac``: the method as a function."""
 def frexp(input: Tensor, *, out: Any = None) -> return_types.frexp:
     """(mantissa, exponent) with ``input = mantissa * 2**exponent``; exponents are int32."""
+def frobenius_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """``linalg.vector_norm`` along at most two dimensions."""
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: _bool | None = None) -> Tensor:
     """A tensor over the memory of another library's array, or of a DLPack capsule."""
 def from_numpy(ndarray: np.ndarray) -> Tensor:
@@ -802,6 +804,8 @@ def normal(mean: Any = None, std: Any = None, size: Any = None, *, generator: Ge
     """Normal random numbers with means and standard deviations given as tensors or numbers."""
 def not_equal(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input != other``; the operands broadcast."""
+def nuclear_norm(input: Tensor, dim: _int | Sequence[_int] | _bool = ..., keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """``linalg.matrix_norm`` with the order ``'nuc'``; a bool *dim* is *keepdim*."""
 def numel(input: Tensor) -> _int:
     """The number of elements."""
 def ones(*size: Any, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
@@ -812,6 +816,8 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All products of the elements of two vectors."""
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """The dimensions in another order, without a copy."""
+def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
+    """``linalg.pinv`` under its older name: *rcond* is relative to the largest singular value."""
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers of the given absolute values and angles, which broadcast."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:

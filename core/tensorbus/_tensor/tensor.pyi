@@ -979,6 +979,8 @@ class Tensor:
         """The dimensions in another order, without a copy."""
     def pin_memory(self, device: Any = None) -> Tensor:
         """The tensor in memory that a device can read while the program runs on."""
+    def pinverse(self, rcond: _float = 1e-15) -> Tensor:
+        """``linalg.pinv`` under its older name: *rcond* is relative to the largest singular value."""
     def polygamma(self, n: _int) -> Tensor:
         """The *n*-th derivative of ``digamma``."""
     def polygamma_(self, n: _int) -> Self:
