@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 import threading
 from collections import deque
-from typing import Any
 
 import numpy as np
 from mpi4py import MPI
@@ -18,6 +17,7 @@ from mpi4py import MPI
 from tensorbus.plugin import Array, CommContext, CommError, CommTimeout
 from tensorbus.plugin.wire import Deadline
 from tensorbus_comm_mpi import device
+from tensorbus_comm_mpi.backlog import Backlog
 from tensorbus_comm_mpi.progress import Progress, spread, test
 from tensorbus_comm_mpi.runtime import guard
 
@@ -49,7 +49,7 @@ class Messages:
         self._order = threading.Lock()
         self._arrived: dict[int, deque[_Message]] = {}
         self._bodiless: dict[int, deque[_Message]] = {}
-        self._sent: list[tuple[MPI.Request, Any]] = []
+        self.backlog = Backlog(f"{context.name} sends", progress)
 
     # -- sending -----------------------------------------------------------------------------
     def send(self, array: Array, dst: int, tag: int, timeout: float) -> None:
@@ -62,25 +62,15 @@ class Messages:
             head += array.tobytes()
         data = np.frombuffer(head, np.uint8)
         with self._order, self._progress.calling("send"):
-            self._sent.append((self._comm.Isend(data, dst, _HEAD), data))
+            self.backlog.add(self._comm.Isend(data, dst, _HEAD), data)
             if array.nbytes > SMALL or (on_device and array.nbytes):
                 body = self._comm.Isend([array, *spread(array.nbytes)], dst, _BODY)
-        self._forget_sent()
         if body is not None:
             self._progress.wait([body], "send", deadline, array.nbytes, [dst])
 
-    def _forget_sent(self) -> None:
-        with self._order:
-            self._sent = [s for s in self._sent if not test([s[0]])]
-
     def flush(self, deadline: Deadline) -> bool:
         """Whether everything that was sent is on its way."""
-
-        def done() -> bool:
-            self._forget_sent()
-            return not self._sent
-
-        return self._progress.until(done, deadline)
+        return self._progress.until(self.backlog.done, deadline)
 
     # -- receiving ---------------------------------------------------------------------------
     def recv(self, array: Array, src: int | None, tag: int, timeout: float) -> int:

@@ -29,6 +29,7 @@ def cases() -> Iterator[CommCase]:
         ("send", "crossing", _crossing),
         ("send", "in-order", _in_order),
         ("send", "many-small", _many_small),
+        ("send", "sender-away", _sender_away),
         ("send", "array-is-free-after", _free_after),
         ("recv", "tags-apart", _tags_apart),
         ("recv", "tags-of-64-bits", _wide_tags),
@@ -97,6 +98,21 @@ def _many_small(rank: Rank) -> None:
     got = [_recv(rank, 2, rank.rank - 1, i % 3)[0] for i in range(300)]
     before = (rank.rank - 1) % rank.size
     rank.expect(got == [[before, i] for i in range(300)], f"got {got[:4]} and so on")
+
+
+def _sender_away(rank: Rank) -> None:
+    """What was sent arrives while its sender computes, and makes no call of the comm."""
+    label = f"{rank.setting.label}/{rank.case}"
+    if rank.rank == 0:
+        for i in range(300):
+            _send(rank, [i], 1)
+        rank.store.set(f"{label}/sent", "1")
+        rank.store.wait([f"{label}/got"], 2 * rank.timeout)
+    elif rank.rank == 1:
+        rank.store.wait([f"{label}/sent"], rank.timeout)
+        got = [_recv(rank, 1, 0)[0] for _ in range(300)]
+        rank.store.set(f"{label}/got", "1")
+        rank.expect(got == [[i] for i in range(300)], f"got {got[:4]} and so on")
 
 
 def _free_after(rank: Rank) -> None:
