@@ -6,6 +6,8 @@ import pytest
 
 SIDES = {
     "a small and a large one": ("torch.zeros(2)", "torch.zeros(3000)", "all_reduce"),
+    "a middling and a large one": ("torch.zeros(300)", "torch.zeros(3000)", "all_reduce"),
+    "a small and a middling one": ("torch.zeros(2)", "torch.zeros(300)", "all_reduce"),
     "two small ones": ("torch.zeros(2)", "torch.zeros(3)", "all_reduce"),
     "two dtypes of one size": ("torch.zeros(2)", "torch.zeros(2, dtype=torch.int32)", "all_reduce"),
     "two calls": ("None", "torch.zeros(2)", "barrier"),

@@ -10,6 +10,7 @@ import struct
 import threading
 import time
 from collections import deque
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
@@ -27,37 +28,80 @@ _HEAD = struct.Struct("<qq")
 _TAG = 4
 """Of what two ranks say, beside the tags of messages and of ``all_to_all``."""
 _SIZE = 64
-"""Bytes that each rank says of any call: more would cost time, and ranks that differ must say
-equally many."""
-ROOM = _SIZE - _HEAD.size
-"""Bytes of values that fit."""
+"""Bytes that each of many ranks says of any call: more would cost time, and ranks that differ must
+say equally many."""
+_MOST = 4096
+"""Bytes that one of two ranks says at most: as many as libraries send without asking."""
 
 
 class _Words:
-    """What one call is to this rank and to all."""
+    """What one call is to this rank and to all; used for another one when it is done."""
 
-    __slots__ = ("all", "call", "mine", "requests")
+    __slots__ = ("_at", "_comm", "_head", "_kept", "_others", "_step", "_views", "all", "call",
+                 "requests")  # fmt: skip
 
-    def __init__(self, call: Call, values: bytes, comm: MPI.Intracomm, size: int):
-        self.call = call
-        self.mine = (_HEAD.pack(call.code, call.nbytes) + values).ljust(_SIZE, b"\0")
-        self.all = bytearray(_SIZE * size)
-        mine = [self.mine, _SIZE, MPI.BYTE]
-        if size == 2:  # a message each way costs less than a collective, and all do the same
-            rank = comm.rank
-            self.all[rank * _SIZE : (rank + 1) * _SIZE] = self.mine
-            theirs = [memoryview(self.all)[(1 - rank) * _SIZE :], _SIZE, MPI.BYTE]
-            self.requests = [comm.Irecv(theirs, 1 - rank, _TAG), comm.Isend(mine, 1 - rank, _TAG)]
+    def __init__(self, comm: MPI.Intracomm):
+        size, self._comm = comm.size, comm
+        self._step = _MOST if size == 2 else _SIZE
+        self._at = comm.rank * self._step
+        self.all = bytearray(self._step * size)
+        self._others = [rank for rank in range(size) if rank != comm.rank]
+        self._views: dict[np.dtype, list[np.ndarray]] = {}
+        self.call: Call
+        self.requests: list[MPI.Request] = []
+        self._kept: tuple[MPI.Prequest, MPI.Prequest] | None = None
+        if size == 2:
+            # A message each way costs less than a collective, and one that is kept the least.
+            (other,) = self._others
+            theirs = [memoryview(self.all)[other * _MOST :], _MOST, MPI.BYTE]
+            receive = comm.Recv_init(theirs, other, _TAG)
+            self._kept = receive, comm.Send_init(self._mine(_SIZE), other, _TAG)
+
+    def _mine(self, nbytes: int) -> list[Any]:
+        return [memoryview(self.all)[self._at :], nbytes, MPI.BYTE]
+
+    def start(self, call: Call, values: bytes) -> None:
+        """Say it to all."""
+        self.call, at, size = call, self._at, _HEAD.size + len(values)
+        self._head = head = _HEAD.pack(call.code, call.nbytes)
+        self.all[at : at + size] = head + values
+        if self._kept is None:
+            mine = self.all[at : at + _SIZE]
+            self.requests = [
+                self._comm.Iallgather([mine, _SIZE, MPI.BYTE], [self.all, _SIZE, MPI.BYTE])
+            ]
+            return
+        receive, send = self._kept
+        receive.Start()
+        if size <= _SIZE:
+            send.Start()
+            self.requests = [receive, send]
         else:
-            self.requests = [comm.Iallgather(mine, [self.all, _SIZE, MPI.BYTE])]
+            large = self._comm.Isend(self._mine(size), self._others[0], _TAG)
+            self.requests = [receive, large]
 
     def other(self) -> tuple[int, Call] | None:
         """The first rank that calls something else, and what."""
-        head = self.mine[: _HEAD.size]
-        for rank, at in enumerate(range(0, len(self.all), _SIZE)):
-            if not self.all.startswith(head, at):
-                return rank, Call(*_HEAD.unpack_from(self.all, at))
+        for rank in self._others:
+            if not self.all.startswith(self._head, rank * self._step):
+                return rank, Call(*_HEAD.unpack_from(self.all, rank * self._step))
         return None
+
+    def values(self, dtype: np.dtype, count: int) -> list[np.ndarray]:
+        """Each rank's values, in memory that the next call will use."""
+        views = self._views.get(dtype)
+        if views is None:
+            most = (self._step - _HEAD.size) // dtype.itemsize
+            views = self._views[dtype] = [
+                np.frombuffer(self.all, dtype, most, at)
+                for at in range(_HEAD.size, len(self.all), self._step)
+            ]
+        return [view[:count] for view in views]
+
+    def free(self) -> None:
+        """MPI keeps nothing of it."""
+        for request in self._kept or ():
+            request.Free()
 
 
 class Agreement:
@@ -65,7 +109,13 @@ class Agreement:
 
     def __init__(self, context: CommContext, comm: MPI.Intracomm, progress: Progress):
         self._context, self._comm, self._progress = context, comm, progress
+        self.room = (_MOST if context.size == 2 else _SIZE) - _HEAD.size
+        """Bytes of values that travel with the words."""
+        self.rooted_room = self.room if context.size == 2 else -1
+        """The same where one rank gives or gets: many ranks hear a root's words from all at once,
+        and would wait for each other."""
         self._open: deque[_Words] = deque()
+        self._done: list[_Words] = []
         self._lock = threading.Lock()
         """Held by the thread that compares: one that waits for a message does so too."""
         self._difference: CommError | None = None
@@ -80,21 +130,25 @@ class Agreement:
         if self._context.size > 1:
             self._say(call, b"")
 
+    def give(self, call: Call, values: bytes, deadline: Deadline) -> None:
+        """Make a call that gives these values and gets none, where there are two ranks."""
+        words = self._say(call, values)
+        self._progress.wait(words.requests[1:], call.kind, deadline, kept=self._open)
+        self.check()
+
     def exchange(
-        self, call: Call, values: bytes, deadline: Deadline, dtype: np.dtype
+        self, call: Call, values: bytes, deadline: Deadline, dtype: np.dtype, count: int
     ) -> list[np.ndarray]:
-        """Make a call whose values are at most ``ROOM`` bytes: those of all ranks."""
+        """Make a call whose *count* values are at most ``room`` bytes: those of all ranks, to be
+        read before this rank makes its next call."""
         words = self._say(call, values)
         self._progress.wait_until(self.check, call.kind, deadline, len(words.all), kept=self._open)
-        count = len(values) // dtype.itemsize
-        return [
-            np.frombuffer(words.all, dtype, count, at)
-            for at in range(_HEAD.size, len(words.all), _SIZE)
-        ]
+        return words.values(dtype, count)
 
     def _say(self, call: Call, values: bytes) -> _Words:
         with self._progress.calling(call.kind):
-            words = _Words(call, values, self._comm, self._context.size)
+            words = self._done.pop() if self._done else _Words(self._comm)
+            words.start(call, values)
         self._open.append(words)
         return words
 
@@ -107,9 +161,15 @@ class Agreement:
                 if other is not None:
                     self._difference = disagreement(self._context, *other, words.call)
                     self._progress.fail(self._difference)
+                self._done.append(words)
             if self._difference is not None:  # another thread may have found it
                 raise self._difference
             return not self._open
+
+    def free(self) -> None:
+        """The words of all have come, and no call follows."""
+        while self._done:
+            self._done.pop().free()
 
     def settle(self, deadline: Deadline) -> bool:
         """Wait for the words of all; whether they came in time."""

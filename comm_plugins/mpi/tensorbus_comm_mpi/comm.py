@@ -13,7 +13,7 @@ from tensorbus.plugin import HOST, Array, Comm, CommContext, CommError, bfloat16
 from tensorbus.plugin.calls import Call
 from tensorbus.plugin.wire import Deadline
 from tensorbus_comm_mpi import device, groups, runtime
-from tensorbus_comm_mpi.agreement import ROOM, Agreement
+from tensorbus_comm_mpi.agreement import Agreement
 from tensorbus_comm_mpi.messages import Messages
 from tensorbus_comm_mpi.progress import Progress, spread
 from tensorbus_comm_mpi.reductions import SEGMENT, Reductions, combined
@@ -23,6 +23,7 @@ from tensorbus_comm_mpi.tables import DTYPES
 _PARTS = 3
 """The tag of the parts of ``all_to_all``, beside those of messages."""
 _FLUSH = 1.0
+_BYTES = np.dtype(np.uint8)
 
 
 class MpiComm(Comm):
@@ -57,17 +58,26 @@ class MpiComm(Comm):
 
     # -- collectives -------------------------------------------------------------------------
     def broadcast(self, array: Array, dtype: dtype, src: int, timeout: float) -> None:
-        deadline, step = Deadline(timeout), max(SEGMENT // dtype.itemsize, 1)
-        with self._calling(Call.of("broadcast", array.nbytes, dtype, root=src), array):
+        deadline, parts = Deadline(timeout), [array]
+        call = Call.of("broadcast", array.nbytes, dtype, root=src)
+        if array.nbytes <= self._agreement.rooted_room:
+            if self.context.rank == src:
+                self._give(call, array, deadline)
+            else:
+                device.fill(array, self._exchange(call, array, deadline, b"")[src])
+            return
+        if array.nbytes > SEGMENT:
+            step = SEGMENT // dtype.itemsize
+            parts = [array[at : at + step] for at in range(0, array.size, step)]
+        with self._calling(call, array):
             with self._progress.calling("broadcast"):
-                parts = [array[at : at + step] for at in range(0, array.size, step)]
                 requests = [self._comm.Ibcast([p, p.nbytes, MPI.BYTE], src) for p in parts]
             for number, request in enumerate(requests):
                 self._wait(request, "broadcast", deadline, SEGMENT, requests[number:])
 
     def all_reduce(self, array: Array, dtype: dtype, op: str, timeout: float) -> None:
         deadline, call = Deadline(timeout), Call.of("all_reduce", array.nbytes, dtype, op)
-        if array.nbytes <= ROOM and self._reductions.by_rank(dtype, op):
+        if array.nbytes <= self._agreement.room and self._reductions.by_rank(dtype, op):
             parts = self._exchange(call, array, deadline)
             device.fill(array, combined(parts, dtype, op))
             return
@@ -76,9 +86,16 @@ class MpiComm(Comm):
                 self._reductions.all_reduce(array, dtype, op, deadline)
 
     def reduce(self, array: Array, dtype: dtype, op: str, dst: int, timeout: float) -> None:
-        with self._calling(Call.of("reduce", array.nbytes, dtype, op, dst), array):
+        deadline, call = Deadline(timeout), Call.of("reduce", array.nbytes, dtype, op, dst)
+        if array.nbytes <= self._agreement.rooted_room:
+            if self.context.rank == dst:
+                device.fill(array, combined(self._exchange(call, array, deadline), dtype, op))
+            else:
+                self._give(call, array, deadline)
+            return
+        with self._calling(call, array):
             if self.context.size > 1:
-                self._reductions.reduce(array, dtype, op, dst, Deadline(timeout))
+                self._reductions.reduce(array, dtype, op, dst, deadline)
 
     def reduce_scatter(
         self, out: Array, array: Array, dtype: dtype, op: str, timeout: float
@@ -90,7 +107,7 @@ class MpiComm(Comm):
     def all_gather(self, out: Array, array: Array, dtype: dtype, timeout: float) -> None:
         deadline, part = Deadline(timeout), spread(array.nbytes)
         call = Call.of("all_gather", array.nbytes, dtype)
-        if array.nbytes <= ROOM:
+        if array.nbytes <= self._agreement.room:
             parts = self._exchange(call, array, deadline)
             device.fill(out, np.concatenate(parts))
             return
@@ -137,15 +154,21 @@ class MpiComm(Comm):
     def barrier(self, timeout: float) -> None:
         self._progress.check()
         if self.context.size > 1:
-            self._agreement.exchange(Call.of("barrier"), b"", Deadline(timeout), np.dtype(np.uint8))
+            self._agreement.exchange(Call.of("barrier"), b"", Deadline(timeout), _BYTES, 0)
 
-    def _exchange(self, call: Call, array: Array, deadline: Deadline) -> list[np.ndarray]:
-        """The values of all ranks, on the host."""
+    def _exchange(
+        self, call: Call, array: Array, deadline: Deadline, given: bytes | None = None
+    ) -> list[np.ndarray]:
+        """The values of all ranks, on the host; *given*: what this one gives, else the array."""
         self._progress.check()
-        values = device.values(array)
+        values = device.values(array) if given is None else given
         if self.context.size == 1:
             return [np.frombuffer(values, array.dtype)]
-        return self._agreement.exchange(call, values, deadline, array.dtype)
+        return self._agreement.exchange(call, values, deadline, array.dtype, array.size)
+
+    def _give(self, call: Call, array: Array, deadline: Deadline) -> None:
+        self._progress.check()
+        self._agreement.give(call, device.values(array), deadline)
 
     def _calling(
         self, call: Call, array: Array, together: Deadline | None = None
@@ -178,9 +201,11 @@ class MpiComm(Comm):
         with contextlib.suppress(CommError, MPI.Exception):
             self._messages.flush(Deadline(_FLUSH))
             healthy = self._agreement.settle(Deadline(_FLUSH)) and self._progress.error is None
+        self._messages.backlog.close()
         self._progress.fail(CommError("the group was destroyed while an operation was running"))
         runtime.unwatch(self)
         if healthy:
             # Where a transfer is open the library would wait for its end.
             with guard:
+                self._agreement.free()
                 self._comm.Free()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -19,7 +20,10 @@ _SLOWEST = 1e8
 """Bytes a second that any link moves: for so long waiting costs speed, so cores are only lent."""
 _LONGEST = 0.001
 _BURST = 16
+_AT_ONCE = 4
+"""Small calls end so soon that lending the core would delay them."""
 
+_test = MPI.Request.Test
 _lend: Callable[[], object] = getattr(os, "sched_yield", None) or (lambda: time.sleep(0))
 
 
@@ -51,6 +55,9 @@ class Progress:
             return True
         start = time.monotonic()
         eager = start + _SPIN + nbytes / _SLOWEST
+        for _ in range(_AT_ONCE):
+            if done():
+                return True
         while True:
             for _ in range(_BURST):
                 _lend()
@@ -74,7 +81,8 @@ class Progress:
         What is not done by then can't be taken back: the comm is over, and the requests, their
         memory and *kept* stay.
         """
-        self.wait_until(lambda: test(requests), call, deadline, nbytes, ranks, (requests, kept))
+        done = functools.partial(test, requests)
+        self.wait_until(done, call, deadline, nbytes, ranks, (requests, kept))
 
     def wait_until(
         self, done: Callable[[], bool], call: str, deadline: Deadline, nbytes: int,
@@ -132,12 +140,11 @@ def _failure(call: str, e: MPI.Exception) -> CommError:
     return Failed(f"{call} failed in MPI: {e}; do all ranks give tensors of one size and dtype?")
 
 
-def test(requests: list[MPI.Request]) -> bool:
+def test(requests: Sequence[MPI.Request]) -> bool:
     """Whether all are done."""
     with guard:
-        if len(requests) == 1:
-            return requests[0].Test()
-        return MPI.Request.Testall(requests)
+        # One by one: for few it costs less than to ask for all, and most calls have one or two.
+        return all(map(_test, requests))
 
 
 def spread(nbytes: int) -> Any:

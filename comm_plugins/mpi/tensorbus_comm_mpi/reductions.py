@@ -17,6 +17,8 @@ from tensorbus_comm_mpi.tables import native
 SEGMENT = 2 << 20
 """Bytes that are combined at once: what MPI keeps beside them stays in the cache, and their
 number fits the int that MPI counts in."""
+_FEW = 16 << 10
+"""Bytes of all ranks that each rank combines by itself: two calls would cost more."""
 
 
 class Reductions:
@@ -95,20 +97,31 @@ class Reductions:
 
     # -- by an exchange ----------------------------------------------------------------------
     def _exchange_all(self, array: Array, dtype: dtype, op: str, deadline: Deadline) -> None:
-        """Each rank combines one part, by rank, and sends it to all: so all get the same bits."""
+        """Each rank combines one part, by rank, and sends it to all: so all get the same bits.
+
+        Of a few bytes each combines all, by rank: one call of MPI then.
+        """
         n, count = self._size, -(-array.size // self._size)
+        if array.nbytes * n <= _FEW:
+            rows = device.like(array, n * array.size).reshape(n, array.size)
+            self._gather(array, rows, deadline)
+            array[...] = combined(rows, dtype, op)
+            return
         packed = device.like(array, n * count)
         packed[: array.size] = array
         packed[array.size :] = 0
         part = device.like(array, count)
         self._own_part(part, packed.reshape(n, count), dtype, op, deadline)
-        device.settle(array)
+        self._gather(part, packed, deadline)
+        array[...] = packed[: array.size]
+
+    def _gather(self, part: Array, out: Array, deadline: Deadline) -> None:
+        device.settle(part)
         with self._progress.calling("all_reduce"):
             request = self._comm.Iallgather(
-                [part, part.nbytes, MPI.BYTE], [packed, part.nbytes, MPI.BYTE]
+                [part, part.nbytes, MPI.BYTE], [out, part.nbytes, MPI.BYTE]
             )
-        self._wait([request], "all_reduce", deadline, packed.nbytes)
-        array[...] = packed[: array.size]
+        self._wait([request], "all_reduce", deadline, out.nbytes)
 
     def _own_part(self, out: Array, rows: Array, dtype: dtype, op: str, deadline: Deadline) -> None:
         theirs = device.like(out, rows.size).reshape(rows.shape)

@@ -5,7 +5,8 @@ A comm sends it ahead of the bytes of a collective, where that costs nothing, an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+from dataclasses import dataclass, field
 
 from tensorbus._base.dtypes import dtype
 from tensorbus.plugin.comm import REDUCE_OPS, CommContext, CommError
@@ -33,22 +34,25 @@ class Call:
     code: int
     """Kind, dtype, operation and root, in at most 56 bits."""
     nbytes: int
+    kind: str = field(init=False, compare=False)
+    """Its name."""
 
-    @classmethod
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", _name(KINDS, self.code & 255))
+
+    @staticmethod
+    @functools.lru_cache(
+        maxsize=256
+    )  # programs repeat few calls, and each is on a small call's way
     def of(
-        cls, kind: str, nbytes: int = 0, dtype: dtype | None = None, op: str = "", root: int = -1
+        kind: str, nbytes: int = 0, dtype: dtype | None = None, op: str = "", root: int = -1
     ) -> Call:
         """The call of that kind; the bytes are those that are equally many on all ranks."""
         code = _KIND_CODES[kind] | _OP_CODES[op] << 16 | root + 1 << 24
         if dtype is not None:
             # A dtype of another package's making is told from ours and from none.
             code |= _DTYPE_CODES.get(dtype.name, 255) << 8
-        return cls(code, nbytes)
-
-    @property
-    def kind(self) -> str:
-        """Its name."""
-        return _name(KINDS, self.code & 255)
+        return Call(code, nbytes)
 
     def __str__(self) -> str:
         op, dtype = self.code >> 16 & 255, self.code >> 8 & 255

@@ -255,13 +255,20 @@ def reduce_into(op: str, dtype: dtype, out: np.ndarray, other: np.ndarray) -> No
     """
     ufunc = _UFUNCS[op]
     if dtype.name == "bfloat16":
-        with np.errstate(all="ignore"):
-            out[...] = _to_bits(ufunc(_from_bits(out), _from_bits(other)))
+        out[...] = _quietly(_bits_combined, ufunc, out, other)
     elif dtype.is_floating_point or dtype.is_complex:
-        with np.errstate(all="ignore"):
-            ufunc(out, other, out=out)
+        _quietly(ufunc, out, other, out=out)
     else:
         ufunc(out, other, out=out)
+
+
+@np.errstate(all="ignore")  # as a decorator it costs half of what a block does
+def _quietly(f: Any, *operands: Any, **options: Any) -> Any:
+    return f(*operands, **options)
+
+
+def _bits_combined(ufunc: Any, bits: np.ndarray, others: np.ndarray) -> np.ndarray:
+    return _to_bits(ufunc(_from_bits(bits), _from_bits(others)))
 
 
 def _from_bits(bits: np.ndarray) -> np.ndarray:
