@@ -31,6 +31,7 @@ SPACES = (
     "linalg",
     "special",
     "signal.windows",
+    "utils.backcompat",
     "utils.checkpoint",
     "utils.data",
     "distributed",

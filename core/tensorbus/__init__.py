@@ -43,6 +43,7 @@ from tensorbus.autograd.grad_mode import (
 from tensorbus.op_engine import public as _public
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.ops import families as _families
+from tensorbus.ops.creation.typed_constructors import device_namespace as _device_namespace
 from tensorbus.ops.joining.grids import broadcast_shapes
 from tensorbus.version import __version__
 
@@ -104,7 +105,7 @@ _LATER = {
 }
 
 
-__getattr__ = _attributes(__name__, _LATER)
+__getattr__ = _attributes(__name__, _LATER, _device_namespace)
 __dir__ = _listing(__name__, _LATER)
 
 

@@ -8,6 +8,7 @@ from tensorbus import accelerator
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.errors import OutOfMemoryError as OutOfMemoryError
 from tensorbus._base.page import show_pages as _show_pages
+from tensorbus.ops.creation.typed_constructors import DeviceNamespace as _DeviceNamespace
 
 _TYPE = "cuda"
 
@@ -74,4 +75,5 @@ def manual_seed_all(seed: int) -> None:
 _show_pages(__name__, [*globals().items()])
 
 if not TYPE_CHECKING:
-    __getattr__ = _attributes(__name__)
+    _types = _DeviceNamespace(_TYPE)
+    __getattr__ = _attributes(__name__, None, lambda name: getattr(_types, name, None))

@@ -2,7 +2,9 @@
 
 The tables are text files beside this one. A program runs with ``torch`` bound to tensorbus and
 tells by ``out(...)``; lines after ``#>`` are what it must tell. One that ends with ``...`` is the
-beginning of an error's text. The last test runs all of them with PyTorch itself, where it is.
+beginning of an error's text. The last test runs all of them with PyTorch itself, where it is, but
+for the folder ``older``: there stands what older versions answered, or what ours adds. A program
+that begins with ``#! warnings`` tells the warnings, too, with the line that they point at.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ import pytest
 
 import tensorbus
 
-TABLES = sorted(Path(__file__).parent.glob("*.txt"))
+HERE = Path(__file__).parent
+TABLES = sorted(HERE.glob("*.txt"))
+OLDER = sorted(HERE.glob("older/*.txt"))
 
 
 def read(table: Path) -> list[tuple[str, list[str]]]:
@@ -30,9 +34,12 @@ def read(table: Path) -> list[tuple[str, list[str]]]:
     return found
 
 
-PROGRAMS = {
-    f"{table.stem}-{n}": program for table in TABLES for n, program in enumerate(read(table), 1)
-}
+def programs(tables: list[Path]) -> dict[str, tuple[str, list[str]]]:
+    return {f"{table.stem}-{n}": p for table in tables for n, p in enumerate(read(table), 1)}
+
+
+PROGRAMS = programs(TABLES)
+OLDER_PROGRAMS = programs(OLDER)
 
 
 def shown(value: Any) -> str:
@@ -52,10 +59,16 @@ def told(program: str, library: Any) -> list[str]:
     def out(*values: Any) -> None:
         lines.append(" ".join(map(shown, values)))
 
+    def warned(message: Any, category: Any, filename: str, line: int, *_: Any) -> None:
+        where = f"line {line}" if filename == "<program>" else filename
+        lines.append(f"{category.__name__} at {where}: {' '.join(str(message).split())}")
+
+    given = {"__name__": "__main__", "torch": library, "np": np, "copy": copy, "out": out}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("always" if program.startswith("#! warnings") else "ignore")
+        warnings.showwarning = warned
         try:
-            exec(program, {"torch": library, "np": np, "copy": copy, "out": out})
+            exec(compile(program, "<program>", "exec"), given)
         except Exception as error:
             lines.append(f"{type(error).__name__}: {error}".splitlines()[0])
     return lines
@@ -73,6 +86,12 @@ def differences(program: str, expected: list[str], library: Any) -> str:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name: str) -> None:
     wrong = differences(*PROGRAMS[name], tensorbus)
+    assert not wrong, wrong
+
+
+@pytest.mark.parametrize("name", OLDER_PROGRAMS)
+def test_program_of_older_times(name: str) -> None:
+    wrong = differences(*OLDER_PROGRAMS[name], tensorbus)
     assert not wrong, wrong
 
 

@@ -39,11 +39,16 @@ def why(space: str, name: str) -> str:
     )
 
 
-def attributes(module: str, later: Mapping[str, str] | None = None) -> Callable[[str], Any]:
+def attributes(
+    module: str,
+    later: Mapping[str, str] | None = None,
+    others: Callable[[str], Any] | None = None,
+) -> Callable[[str], Any]:
     """The ``__getattr__`` of a public module, for what is not there when it is imported.
 
     *later* maps names to the submodules that define them. Submodules themselves are found as well:
-    what a program never touches is never imported.
+    what a program never touches is never imported. At last *others* is asked, which gives None for
+    names that it does not know.
     """
     space = module.removeprefix("tensorbus").removeprefix(".") or "torch"
     later = later or {}
@@ -61,6 +66,9 @@ def attributes(module: str, later: Mapping[str, str] | None = None) -> Callable[
             except ModuleNotFoundError as error:
                 if error.name != f"{module}.{name}":
                     raise
+            if others is not None and (found := others(name)) is not None:
+                setattr(importlib.import_module(module), name, found)
+                return found
         raise AttributeError(
             f"module {module!r} has no attribute {name!r}{why(space, name)}",
             name=name,

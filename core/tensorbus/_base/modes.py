@@ -16,12 +16,14 @@ from tensorbus._base.leaving import block
 class _Rare:
     """``on`` while any mode is active in any thread."""
 
-    __slots__ = ("active", "on")
+    __slots__ = ("active", "broadcasts", "on")
 
     def __init__(self) -> None:
         self.on = False
         self.active = 0
         """How many modes are active, each counted in each thread."""
+        self.broadcasts = False
+        """Whether all threads warn where tensors with as many elements broadcast."""
 
 
 RARE = _Rare()
@@ -78,6 +80,15 @@ def switched(mode: str, value: Any) -> Generator[None, None, None]:
         except BaseException:
             switch(mode, before)
             raise
+
+
+def switch_broadcast_warning(on: bool) -> None:
+    """Look at the shapes of all operands, in all threads, or at none."""
+    change = (1 if on else 0) - (1 if RARE.broadcasts else 0)
+    with _lock:  # no call inside: an interrupt comes before all of it or after
+        RARE.active += change
+        RARE.broadcasts = on
+        RARE.on = RARE.active > 0
 
 
 class InferenceCell:

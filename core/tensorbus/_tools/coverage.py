@@ -26,6 +26,9 @@ DIFFERENCES = {
     "`torch.compile`": "returns what it is given, and warns once that nothing is compiled",
     "`torch.backends`, `set_float32_matmul_precision`": "flags are kept and change no result; the "
     "libraries are not used, so `is_available()` is False",
+    "`torch.sparse.FloatTensor` and the like": "types that no tensor is an instance of, as there "
+    "are no sparse tensors yet: to construct one is a NotImplementedError",
+    "`Tensor`, `FloatTensor` and `x.new`": "take `requires_grad`, too, which PyTorch's refuse",
     "`torch.version`": "`cuda` and `hip` are None on every machine: plugins bring their libraries",
     "`random.fork_rng`": "keeps the one stream of all devices, whatever devices it is given",
     "overlapping writes": "`x[1:] = x[:-1]` reads its source first; PyTorch leaves it undefined",

@@ -61,7 +61,7 @@ _OWN = {
     "np": ("numpy", ""),
     "return_types": ("tensorbus", "return_types"),
     "overload": ("typing", "overload"),
-    "tensortype": ("tensorbus.ops.creation.legacy", "tensortype"),
+    "tensortype": ("tensorbus.ops.creation.typed_constructors", "tensortype"),
 }
 """The names that this module, overloads and factories write, and where they come from."""
 

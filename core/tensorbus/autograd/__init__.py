@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.absent import listing as _listing
 from tensorbus._base.page import show_pages as _show_pages
-from tensorbus._tensor.tensor import Tensor as Variable
 from tensorbus.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -14,6 +13,7 @@ from tensorbus.autograd.grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from tensorbus.autograd.variable import Variable
 
 if TYPE_CHECKING:
     from tensorbus.autograd.anomaly_mode import detect_anomaly as detect_anomaly

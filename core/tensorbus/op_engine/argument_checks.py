@@ -237,10 +237,11 @@ def _unfactored(
         return []
     tensors = [p.name for p in parameters if p.name not in factors]
     given, values = ", ".join(tensors), ", ".join(factors)
+    named = ", ".join(f"{factor}={factor}" for factor in factors)
     return [
         "    if more:",
-        f"        {given}, {values} = without_factors(",
-        f"            {function!r}, {len(tensors)}, ({given}, *more), ({values},), {method})",
+        f"        {given}, {values} = without_factors({function!r}, {tuple(tensors)},",
+        f"            ({given}, *more), dict({named}), {method})",
     ]
 
 

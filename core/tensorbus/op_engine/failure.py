@@ -18,6 +18,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.mixed_operands import common_kind
+from tensorbus.op_engine.older_broadcasting import FALLBACK, as_one_dimensional
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import Row
@@ -72,6 +73,8 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
     if row.otherwise is not None:
         return row.otherwise(*arguments)
     if row.form == "binary":
+        if FALLBACK.on and (flat := as_one_dimensional(*arguments)):
+            return core(row.name)(*flat)
         broadcast_shapes(*(x._s for x in arguments if isinstance(x, Tensor)))
     if row.form == "view":
         _check_shapes(row, arguments, error)

@@ -6,10 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tensorbus._base.modes import InferenceCell, in_inference, this_thread
+from tensorbus._base.modes import RARE, InferenceCell, in_inference, this_thread
 from tensorbus._base.registered import make_core
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import Node
+from tensorbus.op_engine.older_broadcasting import warn_broadcast
 from tensorbus.op_engine.row_handlers import handled
 from tensorbus.rows.recipes import Cut
 from tensorbus.rows.registry import Row
@@ -59,8 +60,10 @@ def _run(row: Row, arguments: tuple[Any, ...]) -> Any:
     """The op itself.
 
     In inference mode results are inference tensors; where hooks for saved tensors are set, the
-    nodes hold what the hooks packed.
+    nodes hold what the hooks packed. Where broadcasting is to be warned of, shapes are looked at.
     """
+    if RARE.broadcasts and row.form == "binary":
+        warn_broadcast(*arguments)
     inference = in_inference()
     hooked = bool(this_thread.hooks) and not inference
     function = _variant(row, inference, hooked)

@@ -1,28 +1,48 @@
-"""Constructors of the older style: ``Tensor(2, 3)``, ``LongTensor([1, 2])``, ``x.new(3)``."""
+"""Constructors of the older style: ``Tensor(2, 3)``, ``Tensor([1, 2])``, ``x.new(3)``."""
 
 from __future__ import annotations
 
-import copyreg
-import importlib
 from typing import Any
 
-from tensorbus._base import dtypes, registered
+from tensorbus._base import registered
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.size import Size
-from tensorbus._device import defaults
-from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import as_int
-from tensorbus.op_engine.names import FUNCTIONS
 from tensorbus.op_engine.options import Options, checked_device
 from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.factories import empty
 from tensorbus.ops.creation.from_data import tensor
-from tensorbus.storage import TypedStorage, tensor_from_storage
+from tensorbus.storage import TypedStorage, UntypedStorage, tensor_from_storage
+
+_NAMES = ("data", "size", "other", "storage")
+"""What the one argument may be called by."""
+
+
+def construct(kind: Kind, args: tuple[Any, ...], named: dict[str, Any], name: str) -> Tensor:
+    """A tensor of a kind: uninitialised of a shape given as ints or a Size, or of values.
+
+    A tensor or a storage shares its memory. One argument may be *named*, and ``requires_grad``
+    besides. TypeError for others.
+    """
+    wants = named.pop("requires_grad", False)
+    if named:
+        (key, value), *more = named.items()
+        if args or more or key not in _NAMES:
+            shown = [type(x).__name__ for x in args]
+            shown += [f"{n}={type(x).__name__}" for n, x in named.items()]
+            raise TypeError(
+                "new() received an invalid combination of arguments - got "
+                f"({', '.join(shown)}), but expected sizes, or one of data, size, other and "
+                "storage; and the keywords device and requires_grad"
+            )
+        args = (Size(value),) if key == "size" else (value,)
+    made = _construct(kind, args, name)
+    return made.requires_grad_() if wants else made
 
 
 def _construct(kind: Kind, args: tuple[Any, ...], name: str) -> Tensor:
-    """A shape given as ints or a Size: uninitialised of it; a sequence: its values."""
     d, where = kind.dtype, kind.device
     if len(args) == 1:
         data = args[0]
@@ -35,9 +55,8 @@ def _construct(kind: Kind, args: tuple[Any, ...], name: str) -> Tensor:
             return data.detach()
         if isinstance(data, Size):
             return empty(*data, dtype=d, device=where) if data else empty((), dtype=d, device=where)
-        if isinstance(data, TypedStorage):
-            n = data.size()
-            return tensor_from_storage(data.untyped(), data.dtype, 0, (n,), (1,))
+        if isinstance(data, (TypedStorage, UntypedStorage)):
+            return _over(data, kind)
         if as_int(data) is None:
             if not hasattr(data, "__len__") or isinstance(data, (str, bytes)):
                 raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
@@ -45,84 +64,36 @@ def _construct(kind: Kind, args: tuple[Any, ...], name: str) -> Tensor:
     return empty(*(args or (0,)), dtype=d, device=where)
 
 
+def _over(storage: TypedStorage | UntypedStorage, kind: Kind) -> Tensor:
+    """A vector over a storage, which must be of the same dtype where it has one."""
+    if isinstance(storage, TypedStorage) and storage.dtype is not kind.dtype:
+        raise RuntimeError(
+            f"Expected a Storage of type {scalar_name(kind.dtype)} or an UntypedStorage, but got "
+            f"type {scalar_name(storage.dtype)} for argument 1 'storage'"
+        )
+    n = storage.nbytes() // kind.dtype.itemsize
+    return tensor_from_storage(storage.untyped(), kind.dtype, 0, (n,), (1,))
+
+
 @registered.construct_tensor.provide
-def legacy_tensor(cls: type, *args: Any, device: Any = None) -> Tensor:
-    """``Tensor(2, 3)``: uninitialised of that shape; ``Tensor([1, 2])``: of those values."""
-    if len(args) == 1 and isinstance(args[0], Tensor) and cls is not Tensor:
+def legacy_tensor(cls: type, *args: Any, device: Any = None, **named: Any) -> Tensor:
+    """``Tensor(2, 3)``: uninitialised of that shape; ``Tensor([1, 2])``: of those values.
+
+    The keywords ``data``, ``size`` and ``other`` name the one argument; ``requires_grad=True`` lets
+    operations on the tensor be recorded.
+    """
+    if len(args) == 1 and not named and isinstance(args[0], Tensor) and cls is not Tensor:
         return args[0].as_subclass(cls)
     kind = Options("Tensor", {"device": device}, ("device",)).kind()
-    if len(args) == 1 and isinstance(args[0], Tensor):
+    if len(args) == 1 and not named and isinstance(args[0], Tensor):
         t = args[0].detach()
     else:
-        t = _construct(kind, args, "Tensor()")
+        t = construct(kind, args, named, "Tensor()")
     return t if cls is Tensor else t.as_subclass(cls)
 
 
-class tensortype(type):
-    """The type of the typed constructors: a tensor is an instance if it has their dtype."""
-
-    dtype: dtypes.dtype
-    device_type: str
-
-    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
-        where = checked_device(cls.__name__, device) or Device(cls.device_type)
-        return _construct(kind_of(where, cls.dtype), args, f"{cls.__name__}()")
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return (
-            isinstance(instance, Tensor)
-            and instance._k.dtype is cls.dtype
-            and instance._k.device.type == cls.device_type
-        )
-
-
-def _reduce(constructor: tensortype) -> Any:
-    return _constructor, (constructor.__name__, constructor.device_type)
-
-
-def _constructor(name: str, device_type: str) -> Any:
-    module = "tensorbus" if device_type == "cpu" else f"tensorbus.{device_type}"
-    return getattr(importlib.import_module(module), name)
-
-
-copyreg.pickle(tensortype, _reduce)
-
-
-def typed_constructor(dtype: dtypes.dtype, device_type: str = "cpu") -> tensortype:
-    """The legacy constructor of a dtype on a type of device."""
-    where = "torch" if device_type == "cpu" else f"torch.{device_type}"
-    doc = (
-        f"``{dtype.legacy}(2, 3)``: an uninitialised {dtype.name} tensor; "
-        f"``{dtype.legacy}([1, 2])``: one of these values."
-    )
-    made = tensortype(dtype.legacy, (), {"__module__": where, "__doc__": doc})
-    made.dtype = dtype
-    made.device_type = device_type
-    return made
-
-
-for _dtype in dtypes.ALL:
-    FUNCTIONS[_dtype.legacy] = typed_constructor(_dtype)
-
-
 @public(function=False)
-def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+def new(self: Tensor, *args: Any, device: Any = None, **named: Any) -> Tensor:
     """A tensor of this one's dtype: uninitialised of a shape given as ints, or of values."""
     where = checked_device("new", device) or self._k.device
-    return _construct(kind_of(where, self._k.dtype), args, "new()")
-
-
-@public(method=False)
-def set_default_tensor_type(t: Any) -> None:
-    """Set dtype and device of new tensors by a typed constructor or its name.
-
-    TypeError for a dtype that is not floating point.
-    """
-    if isinstance(t, str):
-        t = FUNCTIONS.get(t.removeprefix("torch."), t)
-    if not isinstance(t, tensortype):
-        raise TypeError(
-            "invalid type object: only floating-point types are supported as the default type"
-        )
-    dtypes.set_default_dtype(t.dtype)
-    defaults.set_default_device(t.device_type)
+    return construct(kind_of(where, self._k.dtype), args, named, "new()")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from tensorbus._base import dtypes
@@ -11,6 +10,7 @@ from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.errors import type_error
 from tensorbus._base.size import check_storage
+from tensorbus._base.warning import warn_user
 from tensorbus._dispatch.kinds import Kind, wrap_number
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import as_number
@@ -120,12 +120,10 @@ def range(
     options: Options,
 ) -> Any:
     """Deprecated: ``start``, ``start + step``... up to and including ``end``; use ``arange``."""
-    warnings.warn(
+    warn_user(
         "torch.range is deprecated and will be removed in a future release because its behavior is "
         "inconsistent with Python's range builtin. Instead, use torch.arange, which produces "
-        "values in [start, end).",
-        UserWarning,
-        stacklevel=2,
+        "values in [start, end)."
     )
     start = _real("range", "start", 1, start)
     end = _real("range", "end", 2, end)

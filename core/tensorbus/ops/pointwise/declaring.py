@@ -243,7 +243,9 @@ def _with_factor(
 ) -> tuple[Any, Any]:
     """The two operands of a sum or difference, the second one scaled."""
     if len(given) > 2:
-        first, second, alpha = without_factors(function, 2, given, (alpha,), method)
+        first, second, alpha = without_factors(
+            function, ("input", "other"), given, {"alpha": alpha}, method
+        )
         given = (first, second)
     factor = as_number(alpha)
     if factor is None:

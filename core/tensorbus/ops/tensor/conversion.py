@@ -16,6 +16,11 @@ from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.options import check_flag, checked_device, checked_dtype, refuse_pinning
 from tensorbus.op_engine.public import public
+from tensorbus.ops.creation.typed_constructors import (
+    constructor_of,
+    tensortype,
+    typed_constructor,
+)
 from tensorbus.rows.layouts import suggested_format
 
 
@@ -149,19 +154,19 @@ def type(
     if dtype is None:
         where = self._k.device.type
         return f"torch.{'' if where == 'cpu' else where + '.'}{self._k.dtype.legacy}"
-    if isinstance(dtype, str):
-        given, wanted = dtype, dtype.rsplit(".", 1)[-1]
-        dtype = next((d for d in dtypes.ALL if d.legacy == wanted), None)
-        if dtype is None:
+    if isinstance(dtype, Dtype):
+        return _converted(self, self._k.of(dtype), memory_format)
+    found = constructor_of(dtype) if isinstance(dtype, str) else dtype
+    if dtype is Tensor or dtype == "torch.Tensor":
+        found = typed_constructor(dtypes.get_default_dtype(), "cpu", False)
+    if not isinstance(found, tensortype):
+        if isinstance(dtype, (str, class_of)):
+            given = dtype if isinstance(dtype, str) else dtype.__name__
             raise ValueError(f"invalid type: '{given}'")
-    elif not isinstance(dtype, Dtype):
-        from tensorbus.ops.creation.legacy import tensortype
-
-        if not isinstance(dtype, tensortype):
-            raise TypeError(f"dtype must be a type, str, or dtype object, not {dtype!r}")
-        target = kind_of(Device(dtype.device_type), dtype.dtype)
-        return _converted(self, target, memory_format)
-    return _converted(self, self._k.of(dtype), memory_format)
+        raise TypeError("dtype must be a type, str, or dtype object")
+    target = found.kind()
+    here = target.device.type == self._k.device.type
+    return _converted(self, self._k.of(found.dtype) if here else target, memory_format)
 
 
 @public(function=False)

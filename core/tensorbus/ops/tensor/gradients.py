@@ -21,6 +21,7 @@ from tensorbus.autograd.node import (
     refuse_inference,
     shown,
 )
+from tensorbus.autograd.variable import set_volatile, volatile
 from tensorbus.op_engine.history import edge_of, requires_grad
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.public import public
@@ -199,3 +200,4 @@ METHODS["is_leaf"] = property(_is_leaf)
 METHODS["grad"] = property(_grad, _set_grad, lambda self: _set_grad(self, None))
 METHODS["grad_fn"] = property(_grad_fn)
 METHODS["retains_grad"] = property(_retains_grad)
+METHODS["volatile"] = property(volatile, set_volatile)
