@@ -32,6 +32,7 @@ from tensorbus import return_types as return_types
 from tensorbus import rows as rows
 from tensorbus import serialization as serialization
 from tensorbus import signal as signal
+from tensorbus import sparse as sparse
 from tensorbus import special as special
 from tensorbus import storage as storage
 from tensorbus import testing as testing
@@ -89,7 +90,7 @@ from tensorbus.autograd.grad_mode import no_grad as no_grad
 from tensorbus.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from tensorbus.compiler import compile as compile
 from tensorbus.op_engine.promotion import result_type as result_type
-from tensorbus.ops.creation.legacy import tensortype
+from tensorbus.ops.creation.typed_constructors import tensortype
 from tensorbus.ops.joining.grids import broadcast_shapes as broadcast_shapes
 from tensorbus.ops.tensor.printing import get_printoptions as get_printoptions
 from tensorbus.ops.tensor.printing import set_printoptions as set_printoptions
@@ -909,7 +910,7 @@ def select(input: Tensor, dim: _int, index: _int) -> Tensor:
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
     """A copy of *input* with *src* at an index of a dimension."""
 def set_default_tensor_type(t: Any) -> None:
-    """Set dtype and device of new tensors by a typed constructor or its name."""
+    """Set dtype and device of new tensors by a typed constructor or its name; deprecated."""
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``input / abs(input)``, 0 where it is 0: for real numbers the sign."""
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -935,7 +935,7 @@ class Tensor:
         """In-place version of ``neg``."""
     def nelement(self) -> _int:
         """The number of elements."""
-    def new(self, *args: Any, device: Any = None) -> Tensor:
+    def new(self, *args: Any, device: Any = None, **named: Any) -> Tensor:
         """A tensor of this one's dtype: uninitialised of a shape given as ints, or of values."""
     def new_empty(self, *size: Any, dtype: _dtype | _type | None = None, layout: _layout | None = None, device: _device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
         """A tensor of any values of the given shape, with this tensor's dtype and device if not given."""
@@ -1296,6 +1296,11 @@ class Tensor:
         """The same elements in another shape, sharing memory; one size may be -1."""
     def view_as(self, other: Tensor) -> Tensor:
         """``view`` in the shape of another tensor."""
+    @property
+    def volatile(self) -> _bool:
+        """False, with a warning: ``torch.no_grad()`` says it of a block now."""
+    @volatile.setter
+    def volatile(self, value: _bool) -> None: ...
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
     @overload
