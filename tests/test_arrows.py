@@ -88,7 +88,7 @@ def test_what_plugins_import_knows_nothing_of_the_frontend():
 @pytest.mark.parametrize("package", PLUGINS, ids=lambda p: p.name)
 def test_a_plugin_imports_tensorbus_plugin_numpy_and_its_own_library(package):
     vendor = {
-        "cpu_numpy": "scipy",  # where it is installed
+        "cpu_numpy": "(ml_dtypes|scipy)",  # SciPy where it is installed
         "cuda_cupy": "cupy",
         "mpi": "(mpi4py|cupy)",
         "nccl": "cupy",
@@ -191,6 +191,12 @@ def test_tensors_compute_without_what_stands_on_them():
     assert "tensorbus.autograd.engine" in with_gradient
 
 
+def test_bfloat16_brings_its_library_when_it_is_touched():
+    program = "import tensorbus as t; x = t.ones(2) + 1; x.half()"
+    assert "ml_dtypes" not in loaded_after(program)
+    assert "ml_dtypes" in loaded_after(f"{program}; x.bfloat16()")
+
+
 def test_reading_specs_imports_no_vendor_library():
     program = f"""
 from tensorbus import discovery
@@ -202,7 +208,7 @@ for package in {[p.name for p in PLUGINS]}:
 """
     loaded = loaded_after(program)
     assert {p.name for p in PLUGINS} <= loaded
-    assert not loaded & {"cupy", "pyopencl", "mpi4py", "torch", "scipy", "matplotlib"}
+    assert not loaded & {"cupy", "pyopencl", "mpi4py", "torch", "scipy", "matplotlib", "ml_dtypes"}
 
 
 @pytest.mark.parametrize("plugins", ["nothing-of-that-name", "kom:tcp"])

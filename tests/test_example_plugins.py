@@ -152,7 +152,6 @@ def test_it_conforms(backend: Any) -> None:
         assert report.counts()["pass"] > 600
 
 
-# No backend of ours has bfloat16, so that it is here that the suite's cases of it are tested.
 def _cut(x: Any) -> Any:
     """float32 cut, not rounded, to bfloat16."""
     torch = sys.modules["torch"]

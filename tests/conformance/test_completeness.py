@@ -42,7 +42,7 @@ def _one_dtype_each() -> list[Case]:
         if dtype == "complex64" and variant[-1] == "grad2":
             chosen.setdefault((level, op, "complex"), case)
         laid_out = re.search("-(transposed|strided|expanded)", key[2])
-        if dtype != "bfloat16" and not laid_out and (key not in chosen or dtype == "float32"):
+        if not laid_out and (key not in chosen or dtype == "float32"):
             chosen[key] = case
     return list(chosen.values())
 

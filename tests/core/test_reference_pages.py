@@ -78,7 +78,6 @@ def public() -> Iterator[tuple[str, Any]]:
 
 WITHOUT_EXAMPLE = {
     "Tensor.__delitem__": "it always raises",
-    "Tensor.bfloat16": "no device of tensorbus' own has the dtype",
     "Tensor.pin_memory": "no backend allocates pinned memory",
 }
 STANDARD = "multiprocessing."

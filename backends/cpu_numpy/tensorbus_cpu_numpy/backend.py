@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tensorbus.plugin import Array, ArrayLibraryBackend, Capabilities, Traits, dtype
+from tensorbus.plugin import Array, ArrayLibraryBackend, Capabilities, Traits, bfloat16, dtype
+from tensorbus.plugin.array_library.narrow import narrow_dtype
 from tensorbus.plugin.array_library.table import Table, silence
 from tensorbus_cpu_numpy import (
     convolution,
@@ -26,6 +28,7 @@ from tensorbus_cpu_numpy import (
     threads,
     views,
 )
+from tensorbus_cpu_numpy.bfloat16 import HostBFloat16
 
 silence("tensorbus_cpu_numpy")
 
@@ -52,6 +55,7 @@ class CpuBackend(ArrayLibraryBackend):
         deterministic_scatter=True,
     )
 
+    narrow = MappingProxyType({bfloat16: HostBFloat16})
     tables: ClassVar[tuple[Table, ...]] = (
         sums.TABLE,
         selection.TABLE,
@@ -86,7 +90,12 @@ class CpuBackend(ArrayLibraryBackend):
     def share_host(self, array: np.ndarray, dtype: dtype) -> Array | None:
         """The array itself, or None where its offset in the storage is no whole element."""
         size = array.itemsize
-        if array.dtype != self.dtype(dtype) or not array.dtype.isnative or not array.flags.aligned:
+        if (
+            narrow_dtype(dtype)
+            or array.dtype != self.dtype(dtype)
+            or not array.dtype.isnative
+            or not array.flags.aligned
+        ):
             return None
         if any(stride % size for stride in array.strides):
             return None
@@ -98,7 +107,7 @@ class CpuBackend(ArrayLibraryBackend):
         return array
 
     def view_host(self, array: Array, dtype: dtype) -> np.ndarray:
-        return array.view()
+        return array.view(f"u{array.itemsize}") if narrow_dtype(dtype) else array.view()
 
     def dlpack_device(self, index: int) -> tuple[int, int]:
         """The host's."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table, into
+from tensorbus.plugin.array_library.narrow import product as converting
 from tensorbus.plugin.array_library.table import BOOL, FLOAT, INTEGER
 from tensorbus_cpu_numpy import blas
 
@@ -30,7 +31,7 @@ def _few_rows() -> Kernel:
 
     def matmul(a: Array, b: Array, dtype: np.dtype, out: Array | None = None) -> Array:
         if dtype is not own:
-            return product(a.astype(dtype, copy=False), b.astype(dtype, copy=False), out=out)
+            return converting(np, a, b, dtype, out)
         if out is None and a.ndim == 2:
             m, k = a.shape
             if 8 < m <= _FEW_ROWS and m * k * b.shape[1] > _SMALL_PRODUCT:
@@ -55,11 +56,10 @@ def _matmul(xp: Any, dtype: dtype) -> Kernel | None:
     multiply = _of_bytes if dtype.name == "int8" else _of_integers
 
     def matmul(a: Array, b: Array, dtype: np.dtype, out: Array | None = None) -> Array:
-        if a.dtype.kind == "b" or a.shape[-2] * a.shape[-1] * b.shape[-1] < _SMALL:
-            product = np.matmul(a.astype(dtype, copy=False), b.astype(dtype, copy=False))
-        else:
-            product = multiply(a, b, dtype)
-        return into(out, product)
+        small = a.shape[-2] * a.shape[-1] * b.shape[-1] < _SMALL
+        if small or a.dtype.kind == "b" or dtype.kind not in "iu":
+            return converting(np, a, b, dtype, out)
+        return into(out, multiply(a, b, dtype))
 
     return matmul
 

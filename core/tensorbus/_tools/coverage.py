@@ -16,7 +16,6 @@ PAGE = Path(__file__).parents[3] / "docs" / "coverage.md"
 
 DIFFERENCES = {
     "`conj`": "computes at once: no view, `is_conj` is False, a write to it leaves its source",
-    "`torch.bfloat16`": "a dtype that none of the backends here offers yet; a plugin's may",
     "integer division by zero": "raises on `cpu`; asynchronous devices give any value",
     "derivatives at kinks": "PyTorch's, but second derivatives of norms at zero are finite zeros",
     "`use_deterministic_algorithms`": "refuses no op: all have a deterministic way on each device",

@@ -23,7 +23,7 @@ from tensorbus._tools import rank_examples
 _DTYPES = {
     "bool": ("bool",),
     "integer": ("uint8", "int8", "int16", "int32", "int64"),
-    "float": ("float16", "float32", "float64"),
+    "float": ("float16", "bfloat16", "float32", "float64"),
     "complex": ("complex64", "complex128"),
 }
 

@@ -70,7 +70,7 @@ def _versions() -> dict[str, str]:
             "the distribution tensorbus holds all that tensorbus-core and the other components "
             "hold: uninstall it and them, then install the one or the others"
         )
-    return versions | {name: of(name) for name in ("numpy", "pluggy", "rich")}
+    return versions | {name: of(name) for name in ("numpy", "ml_dtypes", "pluggy", "rich")}
 
 
 def _platform() -> dict[str, str]:

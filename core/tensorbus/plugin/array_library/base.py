@@ -15,6 +15,7 @@ from tensorbus.plugin.array_library import (
     scalar_table,
     views,
 )
+from tensorbus.plugin.array_library.narrow import narrow_kernel
 from tensorbus.plugin.array_library.runtime import ArrayRuntime
 from tensorbus.plugin.array_library.table import Table, silence
 from tensorbus.plugin.backend import Kernel, Traits
@@ -56,6 +57,8 @@ class ArrayLibraryBackend(ArrayRuntime):
 
     def kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:
         """The first kernel for *op* and *dtype* in the tables, or None."""
+        if dtype in self.narrow:
+            return narrow_kernel(self, self.dtype(dtype), op, index)
         for table in self.tables:
             maker = table.get(op)
             if maker is not None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base.dtypes import dtype
+from tensorbus.plugin.array_library.narrow import converted
 from tensorbus.plugin.array_library.table import INTEGER, ORDERED, REAL, Table
 from tensorbus.plugin.backend import Array, Kernel
 
@@ -46,7 +47,7 @@ def _arange(xp: Any, dtype: dtype) -> Kernel:
             i += start
             if dtype.kind in "iu":
                 i = i.astype(np.int64)
-        return i.astype(dtype, copy=False)
+        return converted(i, dtype)
 
     return arange
 

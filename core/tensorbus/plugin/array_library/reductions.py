@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base.dtypes import dtype
+from tensorbus.plugin.array_library.narrow import converted, narrow
 from tensorbus.plugin.array_library.table import ALL, ORDERED, Table, into, quiet
 from tensorbus.plugin.backend import Array, Kernel
 
 TABLE = Table()
 
-_HALF = np.dtype(np.float16)
-
 
 def accumulating(reduce: Kernel) -> Kernel:
-    """*reduce* with float16 accumulated in float32; ``reduce(x, dims, dtype, out=None)``."""
+    """*reduce* with half precision accumulated in float32; ``reduce(x, dims, dtype, out=None)``."""
 
     @quiet
     def accumulate(x: Array, dims: Any, dtype: np.dtype, out: Array | None = None) -> Array:
-        if dtype != _HALF:
+        way = narrow(dtype)
+        if way is None:
             return reduce(x, dims, dtype, out)
-        halves = x.astype(_HALF, copy=False)  # each element is converted as it is loaded
-        return into(out, reduce(halves, dims, np.float32, None).astype(_HALF))
+        # Each element is converted as it is loaded.
+        return into(out, way.narrowed(reduce(way.rounded(x), dims, np.float32, None)))
 
     return accumulate
 
@@ -89,7 +89,7 @@ def _scan(name: str, xp: Any, dtype: dtype) -> Kernel:
 
     def scan(x: Array, dim: int, dtype: np.dtype, out: Array | None = None) -> Array:
         if x.ndim == 0:
-            return into(out, x.astype(dtype))
+            return into(out, converted(x, dtype))
         return accumulate(x, dim, dtype, out)
 
     return scan

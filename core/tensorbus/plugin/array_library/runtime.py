@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import functools
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,9 +11,12 @@ import numpy as np
 from tensorbus._base.dlpack import Exporter
 from tensorbus._base.dtypes import ALL, dtype
 from tensorbus._base.rounding import as_float
+from tensorbus.plugin.array_library.narrow import Narrow, converted, narrow_dtype
 from tensorbus.plugin.backend import Array, Backend, Capabilities, DType, Imported
 
-NUMPY_DTYPES: dict[dtype, np.dtype] = {d: np.dtype(d.name) for d in ALL if d.name != "bfloat16"}
+NUMPY_DTYPES: dict[dtype, np.dtype] = {d: np.dtype(d.name) for d in ALL if not narrow_dtype(d)}
+_IN_MEMORY = NUMPY_DTYPES | {d: np.dtype(f"i{d.itemsize}") for d in ALL if narrow_dtype(d)}
+"""Of what NumPy lacks, arrays hold the bits."""
 _SMALL_INTEGERS = {"uint8", "int8", "int16"}
 
 
@@ -35,23 +39,29 @@ class ArrayRuntime(Backend):
 
     xp: ClassVar[Any] = np
     """The array module."""
+    narrow: ClassVar[Mapping[dtype, type[Narrow]]] = {}
+    """The dtypes that NumPy lacks and the device has."""
 
     # -- devices -----------------------------------------------------------------------------
     def device_count(self) -> int:
         return 1
 
     def capabilities(self, index: int) -> Capabilities:
-        return Capabilities(name=self.name, dtypes=frozenset(NUMPY_DTYPES))
+        return Capabilities(name=self.name, dtypes=frozenset(NUMPY_DTYPES) | frozenset(self.narrow))
 
     # -- memory ------------------------------------------------------------------------------
     def empty(self, shape: Sequence[int], dtype: dtype, index: int) -> Array:
-        return self.xp.empty(shape, NUMPY_DTYPES[dtype])
+        return self.xp.empty(shape, _IN_MEMORY[dtype])
 
     def from_host(self, array: np.ndarray, dtype: dtype, index: int) -> Array:
-        return self.xp.array(array, dtype=NUMPY_DTYPES[dtype], order="C")
+        memory = _IN_MEMORY[dtype]
+        if narrow_dtype(dtype):
+            array = array.view(memory)
+        return self.xp.array(array, dtype=memory, order="C")
 
     def to_host(self, array: Array, dtype: dtype) -> np.ndarray:
-        return np.array(array, order="C")
+        host = np.array(array, order="C")
+        return host.view(f"u{host.itemsize}") if narrow_dtype(dtype) else host
 
     def copy_(self, dst: Array, dst_dtype: dtype, src: Array, src_dtype: dtype | None) -> None:
         if src_dtype is dst_dtype:
@@ -63,13 +73,15 @@ class ArrayRuntime(Backend):
 
     def cast(self, src: Array, src_dtype: dtype, dst_dtype: dtype) -> Array:
         """A new array with *src*'s values in *dst_dtype*, by the rules of ``copy_``."""
+        if src_dtype in self.narrow:
+            src = self.dtype(src_dtype).widened(src)
         if src_dtype.is_complex and not dst_dtype.is_complex and dst_dtype.name != "bool":
             src = src.real
         with np.errstate(all="ignore"):
             # C leaves negative floats to unsigned, and small integers out of range, undefined.
             if dst_dtype.name in _SMALL_INTEGERS and src.dtype.kind == "f":
                 src = src.astype(np.int64)
-            return src.astype(NUMPY_DTYPES[dst_dtype])
+            return converted(src, self.dtype(dst_dtype))
 
     # -- views -------------------------------------------------------------------------------
     def root(self, array: Array) -> Array:
@@ -106,7 +118,7 @@ class ArrayRuntime(Backend):
         return self.strided_view(
             array,
             tuple(shape),
-            NUMPY_DTYPES[new_dtype],
+            _IN_MEMORY[new_dtype],
             offset * size,
             tuple([s * size for s in strides]),
         )
@@ -126,6 +138,8 @@ class ArrayRuntime(Backend):
             root = self.xp.asarray(_Span(root, *self.extent(root)))
         elif not flags.c_contiguous:
             root = root.T
+        if 0 in shape:  # of nothing, which may begin beyond the end
+            offset, strides = min(offset, root.nbytes), (0,) * len(shape)
         view = self.xp.ndarray(shape, dtype, root, offset, strides)
         if not array.flags.writeable:
             view.flags.writeable = False
@@ -180,12 +194,25 @@ class ArrayRuntime(Backend):
         return Imported(array, found.dtype, found.writable)
 
     # -- kernels -----------------------------------------------------------------------------
-    def dtype(self, dtype: DType) -> np.dtype:
-        return NUMPY_DTYPES[dtype]
+    def dtype(self, dtype: DType) -> Any:
+        """NumPy's dtype, or how elements of one that it lacks are computed with."""
+        if dtype not in self.narrow:
+            return NUMPY_DTYPES[dtype]
+        found = self._ways.get(dtype)
+        return found or self._ways.setdefault(dtype, self.narrow[dtype](self.xp))
+
+    @functools.cached_property
+    def _ways(self) -> dict[DType, Narrow]:
+        return {}
 
     def scalar(self, value: bool | int | float | complex, dtype: DType) -> Array:
         """A 0-d array: an array module's own promotion would otherwise have a say."""
-        made = self.xp.array(host_scalar(value, dtype))
+        if dtype in self.narrow:
+            real = value.real if isinstance(value, complex) else value
+            with np.errstate(all="ignore"):
+                made = self.dtype(dtype).narrowed(self.xp.array(as_float(real, dtype)))
+        else:
+            made = self.xp.array(host_scalar(value, dtype))
         if isinstance(made, np.ndarray):
             made.setflags(write=False)  # it is kept: a write would change every later operation
         return made
