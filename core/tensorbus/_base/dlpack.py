@@ -137,6 +137,12 @@ def describe(capsule: Any) -> Described:
     return Described((held.device_type, held.device_id), found, shape, strides, writable)
 
 
+def relabel(capsule: Any, dtype: dtype) -> None:
+    """Say that a capsule's elements, which keep their bits, are of *dtype*."""
+    held, _ = _structure(capsule)
+    held.code, held.bits = next(key for key, name in _CODES.items() if name == dtype.name)
+
+
 class Exporter:
     """An array of another library, or a capsule, whose memory a backend is to take over.
 

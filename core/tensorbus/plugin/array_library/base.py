@@ -58,7 +58,7 @@ class ArrayLibraryBackend(ArrayRuntime):
     def kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:
         """The first kernel for *op* and *dtype* in the tables, or None."""
         if dtype in self.narrow:
-            return narrow_kernel(self, self.dtype(dtype), op, index)
+            return narrow_kernel(self, op, dtype, index)
         for table in self.tables:
             maker = table.get(op)
             if maker is not None:

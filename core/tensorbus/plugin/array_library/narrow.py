@@ -127,12 +127,12 @@ MOVING = frozenset(
 )
 """Ops that look at no value: kernels of an integer as wide do."""
 _UPDATING = ("put", "scatter")
-_RAW = {1: dtypes.uint8, 2: dtypes.int16}
 
 
-def narrow_kernel(backend: Any, way: Narrow, op: str, index: int) -> Kernel | None:
-    """The kernel of *op* for a dtype of a backend whose arrays hold bits, or None."""
-    raw = _RAW[way.itemsize]
+def narrow_kernel(backend: Any, op: str, dtype: dtype, index: int) -> Kernel | None:
+    """The kernel of *op* for a dtype of which the backend's arrays hold the bits, or None."""
+    way: Narrow = backend.dtype(dtype)
+    raw = integer_of(dtype)
     if op in MOVING:
         return backend.kernel(op, raw, index)
     if backend.kernel(op, dtypes.float16, index) is None:
@@ -193,3 +193,8 @@ def _updating(moving: Kernel, joining: Kernel, way: Narrow) -> Kernel:
 def narrow_dtype(d: dtype) -> bool:
     """Whether NumPy lacks the dtype, so that arrays hold its bits and hosts see them in uint16."""
     return d is dtypes.bfloat16
+
+
+def integer_of(d: dtype) -> dtype:
+    """The integer dtype that arrays of such a dtype's bits have."""
+    return {1: dtypes.uint8, 2: dtypes.int16}[d.itemsize]

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tensorbus._base.dlpack import Exporter
+from tensorbus._base.dlpack import Exporter, relabel
 from tensorbus._base.dtypes import ALL, dtype
 from tensorbus._base.rounding import as_float
-from tensorbus.plugin.array_library.narrow import Narrow, converted, narrow_dtype
+from tensorbus.plugin.array_library.narrow import Narrow, converted, integer_of, narrow_dtype
 from tensorbus.plugin.backend import Array, Backend, Capabilities, DType, Imported
 
 NUMPY_DTYPES: dict[dtype, np.dtype] = {d: np.dtype(d.name) for d in ALL if not narrow_dtype(d)}
-_IN_MEMORY = NUMPY_DTYPES | {d: np.dtype(f"i{d.itemsize}") for d in ALL if narrow_dtype(d)}
+_IN_MEMORY = NUMPY_DTYPES | {d: NUMPY_DTYPES[integer_of(d)] for d in ALL if narrow_dtype(d)}
 """Of what NumPy lacks, arrays hold the bits."""
 _SMALL_INTEGERS = {"uint8", "int8", "int16"}
 
@@ -32,6 +32,23 @@ class _Span:
             "shape": (size,),
             "data": (low, not writable),
         }
+
+
+class _Bits:
+    """What another library exports, dtypes that NumPy lacks as integers of the same bits."""
+
+    def __init__(self, exporter: Exporter):
+        self.exporter = exporter
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.exporter.__dlpack_device__()
+
+    def __dlpack__(self, **options: Any) -> Any:
+        capsule = self.exporter.__dlpack__(**options)
+        found = self.exporter.found.dtype
+        if narrow_dtype(found):
+            relabel(capsule, integer_of(found))
+        return capsule
 
 
 class ArrayRuntime(Backend):
@@ -178,12 +195,15 @@ class ArrayRuntime(Backend):
         options: dict[str, Any] = {} if stream == -1 else {"stream": stream}
         if max_version is not None:
             options["max_version"] = max_version
-        return (array.copy() if copy else array).__dlpack__(**options)
+        capsule = (array.copy() if copy else array).__dlpack__(**options)
+        if narrow_dtype(dtype):
+            relabel(capsule, dtype)
+        return capsule
 
     def from_dlpack(self, exporter: Exporter, index: int, copy: bool | None) -> Imported:
         """The module's own array over the memory."""
         options = {} if copy is None else {"copy": copy}
-        array = self.xp.from_dlpack(exporter, **options)
+        array = self.xp.from_dlpack(_Bits(exporter), **options)
         found = exporter.found
         # NumPy takes all memory for read-only of which nobody could say that it is not.
         if found.writable and array.size and not getattr(array.flags, "writeable", True):
