@@ -10,6 +10,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.dtypes import dtype_by_name
 from tensorbus._base.size import check_rank
+from tensorbus._base.warning import warn_user
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
@@ -197,9 +198,34 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     tensor([1., 1.], dtype=torch.float64)
     >>> a
     array([1., 1.])
+
+    A read-only array gives one UserWarning in a program: a write to such a tensor is an error.
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if not ndarray.flags.writeable:
+        warn_of_read_only("NumPy array")
+    return over_numpy(ndarray)
+
+
+_warned = False
+
+
+def warn_of_read_only(what: str) -> None:
+    """The UserWarning of the first tensor over memory that must not be written."""
+    global _warned
+    if not _warned:
+        _warned = True
+        warn_user(
+            f"The given {what} is not writable: a write to this tensor is an error (in PyTorch it "
+            "is undefined behavior). You may want to copy the data, or to make it writable before "
+            "converting it to a tensor. This type of warning will be suppressed for the rest of "
+            "this program."
+        )
+
+
+def over_numpy(ndarray: np.ndarray) -> Tensor:
+    """A CPU tensor over a NumPy array's memory, writable or not."""
     if any(s < 0 for s in ndarray.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative "
@@ -220,16 +246,3 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     # Its memory is shared with others, so it counts as what may overlap.
     t._b = PERMUTED
     return t
-
-
-@public(method=False)
-def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """The data as a tensor, sharing memory where nothing has to change."""
-    if dtype is None and device is None and isinstance(data, Tensor):
-        return data
-    options = Options("as_tensor", {"dtype": dtype, "device": device}, ("dtype", "device"))
-    if isinstance(data, np.ndarray):
-        data = from_numpy(data)
-    if isinstance(data, Tensor):
-        return to_kind(data, options.kind(like=data))
-    return tensor(data, dtype=dtype, device=device)

@@ -95,7 +95,7 @@ def to_dlpack(tensor: Tensor) -> Any:
     >>> x
     tensor([1., 0.])
     """
-    return _dlpack(tensor)
+    return _dlpack(detach(tensor) if tensor.requires_grad else tensor)
 
 
 # -- in --------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.public import public
+from tensorbus.ops.creation.from_data import over_numpy
 from tensorbus.ops.views.splitting import unbind
 
 
@@ -78,9 +79,7 @@ def _array_wrap(
     self: Tensor, array: np.ndarray, context: Any = None, return_scalar: bool = False
 ) -> Tensor:
     """What a NumPy function of a tensor returns: a tensor."""
-    from tensorbus.ops.creation.from_data import from_numpy
-
-    return from_numpy(np.asarray(array))
+    return over_numpy(np.asarray(array))
 
 
 METHODS["__array__"] = _array
