@@ -249,6 +249,8 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[_int], stride:
     """A copy of *input* with *src* at the elements that size, strides and offset select."""
 def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The data as a tensor, sharing memory where nothing has to change."""
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: _bool | None = None, requires_grad: _bool | None = None) -> Tensor:
+    """Anything that has numbers as a tensor, sharing memory where that is possible."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The arc sine, element by element; *out* receives the result where given."""
 def asin_(input: Tensor) -> Tensor:
@@ -517,6 +519,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: _bool | None = Non
     """A tensor over the memory of another library's array, or of a DLPack capsule."""
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A CPU tensor over a NumPy array's own memory: changes to one show in the other."""
+def frombuffer(buffer: Any, *, dtype: Any, count: _int = -1, offset: _int = 0, requires_grad: _bool = False) -> Tensor:
+    """A 1-dim tensor over the memory of an object with Python's buffer protocol."""
 def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor with one value everywhere, whose dtype the value decides."""
 def full_like(input: Tensor, fill_value: Any, *, memory_format: memory_format | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:

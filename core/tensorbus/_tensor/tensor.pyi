@@ -69,6 +69,9 @@ class Tensor:
         """Whether an element is equal to a number or to a tensor that broadcasts."""
     def __copy__(self) -> Tensor:
         """``copy.copy``: another tensor over the same storage; a leaf stays a leaf."""
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        """What libraries for such GPUs read an array by: address, shape, strides, type."""
     def __deepcopy__(self, memo: dict[_int, Any]) -> Tensor:
         """A leaf's copy on a storage of its own; views that were copied with it share that."""
     def __delitem__(self, index: Any) -> None:
