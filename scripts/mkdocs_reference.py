@@ -26,6 +26,7 @@ SPACES = (
     "optim.lr_scheduler",
     "autograd",
     "autograd.graph",
+    "autograd.forward_ad",
     "autograd.functional",
     "fft",
     "linalg",

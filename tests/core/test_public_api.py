@@ -22,6 +22,7 @@ from tensorbus.op_engine.public import Lazy
 MODULES = (
     "tensorbus",
     "tensorbus.autograd",
+    "tensorbus.autograd.forward_ad",
     "tensorbus.autograd.functional",
     "tensorbus.autograd.graph",
     "tensorbus.backends.cpu",

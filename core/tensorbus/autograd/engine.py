@@ -1,8 +1,9 @@
 """The backward pass: an iterative walk over the recorded graph, newest node first.
 
-Gradients travel as arrays and the rules run on kernels; only under ``create_graph`` do they travel
-as tensors. Contributions to a node are summed as they meet; a leaf's gradient is stored when all
-have come: at the end, or earlier where a hook waits for it.
+Gradients travel as arrays and the rules run on kernels; only under ``create_graph``, or where a
+handler of rows follows them, do they travel as tensors. Contributions to a node are summed as they
+meet; a leaf's gradient is stored when all have come: at the end, or earlier where a hook waits for
+it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from sys import getrefcount
 from typing import Any
 
 from tensorbus._base.float_warnings import silence
+from tensorbus._base.modes import RARE, this_thread
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, from_array
 from tensorbus.autograd.anomaly_mode import ANOMALY, run_watched
 from tensorbus.autograd.early import EARLY, count
@@ -44,6 +46,17 @@ PASSES, NUMBERED = _Passes(), _Numbered()
 _next_pass = itertools.count(1).__next__
 
 
+def as_tensors(create_graph: bool) -> bool:
+    """Whether the gradients of a pass travel as tensors.
+
+    They do, too, where one of the thread's handlers of rows has ``follows_gradients``: what does
+    not record is else done with arrays, which handlers do not see.
+    """
+    if create_graph or not RARE.on:
+        return create_graph
+    return any(getattr(h, "follows_gradients", False) for h in this_thread.handlers)
+
+
 def run(
     roots: Roots, keep_graph: bool, create_graph: bool, wanted: set[Any] | None
 ) -> dict[Any, Any]:
@@ -68,12 +81,13 @@ def _run(
     before = THREAD.on
     try:
         switch_grad(create_graph)
-        if wanted is None and not create_graph:
+        tensors = as_tensors(create_graph)
+        if wanted is None and not tensors:
             pending = count(node for node, _ in roots) if EARLY else None
             if pending or ANOMALY.on:
                 return _run_general(roots, keep_graph, False, None, pending)
             return _run_arrays(roots, keep_graph)
-        return _run_general(roots, keep_graph, create_graph, wanted)
+        return _run_general(roots, keep_graph, tensors, wanted)
     finally:
         try:
             switch_grad(before)
@@ -139,11 +153,14 @@ def _meet(edge: Any, g: Any, waiting: dict[Any, Any], leaves: dict[Any, Any], he
 def _run_general(
     roots: Roots,
     keep_graph: bool,
-    create_graph: bool,
+    tensors: bool,
     wanted: set[Any] | None,
     pending: dict[AccumulateGrad, int] | None = None,
 ) -> dict[Any, Any]:
-    """Every case; leaves in *pending* are stored when as many edges have been passed."""
+    """Every case; leaves in *pending* are stored when as many edges have been passed.
+
+    *tensors* says that the gradients are tensors, not arrays.
+    """
     useful = None if wanted is None else leading_to(wanted, [node for node, _ in roots])
     heap: list[tuple[int, Node]] = []
     waiting: dict[Any, Any] = {}
@@ -157,7 +174,7 @@ def _run_general(
         into = found if leaf else waiting
         if edge in into:
             before = into[edge]
-            into[edge] = before + g if create_graph else edge.k.add(before, g)
+            into[edge] = before + g if tensors else edge.k.add(before, g)
         else:
             into[edge] = g
             if not leaf:
@@ -172,14 +189,14 @@ def _run_general(
             if any(edge in useful for edge in node.edges()):  # type: ignore[operator]
                 found[node] = g
             else:
-                found[node] = g if node.h is None else tensor_hooks(node, g, create_graph)
+                found[node] = g if node.h is None else tensor_hooks(node, g, tensors)
                 continue
         if watched:
-            pairs = run_watched(node, g, create_graph)
+            pairs = run_watched(node, g, tensors)
         elif node.h is not None:
-            pairs = run_hooked(node, tensor_hooks(node, g, create_graph), create_graph)
+            pairs = run_hooked(node, tensor_hooks(node, g, tensors), tensors)
         else:
-            pairs = node.run_t(g) if create_graph else node.run(g)
+            pairs = node.run_t(g) if tensors else node.run(g)
         if not keep_graph:
             node.release()
         for i in range(0, len(pairs), 2):
