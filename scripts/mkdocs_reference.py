@@ -46,6 +46,7 @@ SPACES = (
     "backends.mkldnn",
     "backends.mps",
     "backends.openmp",
+    "overrides",
     "random",
     "serialization",
     "testing",

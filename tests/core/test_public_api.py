@@ -47,6 +47,7 @@ MODULES = (
     "tensorbus.nn.utils",
     "tensorbus.optim",
     "tensorbus.optim.lr_scheduler",
+    "tensorbus.overrides",
     "tensorbus.plugin",
     "tensorbus.serialization",
     "tensorbus.signal",

@@ -120,6 +120,21 @@ def _passed(row: Any, arguments: Any, proceed: Any) -> Any:
 
 
 @program
+def function_modes() -> None:
+    x = torch.ones(2)
+    with torch.overrides.BaseTorchFunctionMode(), Nested():
+        torch.exp(x + 1)
+        with torch._C.DisableTorchFunction():
+            x + 1
+
+
+class Nested(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with torch.overrides.BaseTorchFunctionMode():
+            return func(*args, **(kwargs or {}))
+
+
+@program
 def saved_tensors() -> None:
     x = torch.ones(2, requires_grad=True)
     with torch.autograd.graph.save_on_cpu():

@@ -28,7 +28,9 @@ def state() -> dict[str, Any]:
         "checkpoints": (checkpoint._settings.early_stop, checkpoint._settings.debug),
         "listener": modes.this_thread.hear,
         "anomalies": (ANOMALY.on, ANOMALY.check_nan, "__init__" in vars(Node)),
-        "subclasses": (override.SUBCLASSES.on, override._local.off),
+        "subclasses": (
+            modes.OVERRIDES.on, modes.OVERRIDES.modes, override._local.off, override._local.modes
+        ),
         "default dtype": torch.get_default_dtype(),
         "default device": (str(torch.get_default_device()), entered.local.leave.__name__),
         "current devices": dict(kinds._current),

@@ -43,6 +43,19 @@ from tensorbus.op_engine.override import publish as _publish
 _publish(globals())
 _show_in(__name__, [(n, f) for n, f in globals().items() if not n.startswith("_")])
 
+from tensorbus.overrides import (  # noqa: E402 -- behind what is published here
+    handle_torch_function as handle_torch_function,
+)
+from tensorbus.overrides import (  # noqa: E402
+    has_torch_function as has_torch_function,
+)
+from tensorbus.overrides import (  # noqa: E402
+    has_torch_function_unary as has_torch_function_unary,
+)
+from tensorbus.overrides import (  # noqa: E402
+    has_torch_function_variadic as has_torch_function_variadic,
+)
+
 if not TYPE_CHECKING:
     __getattr__ = _attributes(__name__)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
-from tensorbus._base.errors import device_error, no_such_dim
+from tensorbus._base.errors import device_error, no_such_dim, type_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
@@ -75,10 +75,7 @@ def _linear_weight(F: Any, g: Any, x: Any) -> Any:
 def check_operands(name: str, a: Any, b: Any) -> None:
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         wrong, position = (b, 2) if isinstance(a, Tensor) else (a, 1)
-        raise TypeError(
-            f"{name}(): argument '{'input' if position == 1 else 'other'}' (position {position}) "
-            f"must be Tensor, not {type(wrong).__name__}"
-        )
+        raise type_error(name, "input" if position == 1 else "other", position, "Tensor", wrong)
     if a._k is not b._k:
         if a._k.device is not b._k.device:
             raise device_error(a._k.device, b._k.device)
