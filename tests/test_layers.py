@@ -26,7 +26,7 @@ LAYERS = (
         "autograd.grad_mode",
         "autograd.early",
     ),
-    ("op_engine", "storage", "autograd.packing"),
+    ("op_engine", "_C", "storage", "autograd.packing"),
     ("autograd",),
     ("ops.families", "ops", "random"),
     ("",),  # the package itself: the ops' public names
