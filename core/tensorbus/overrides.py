@@ -72,15 +72,14 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
 
 
 def handle_torch_function(
-    public_api: Callable[_P, _T], relevant_args: Iterable[Any], *args: _P.args, **kwargs: _P.kwargs
-) -> _T:
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
     """What those among the arguments that override make of a call of the function *public_api*.
 
     TypeError where all of them return NotImplemented.
     """
     asked = _override.overriding(tuple(relevant_args))
-    result: _T = _override.dispatch(public_api, asked, args, kwargs)
-    return result
+    return _override.dispatch(public_api, asked, args, kwargs)
 
 
 def wrap_torch_function(
@@ -101,7 +100,8 @@ def wrap_torch_function(
         def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
             relevant_args = dispatcher(*args, **kwargs)
             if has_torch_function(relevant_args):
-                return handle_torch_function(call, relevant_args, *args, **kwargs)
+                made: _T = handle_torch_function(call, relevant_args, *args, **kwargs)
+                return made
             return f(*args, **kwargs)
 
         return call

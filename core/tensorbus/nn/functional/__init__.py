@@ -44,16 +44,10 @@ _publish(globals())
 _show_in(__name__, [(n, f) for n, f in globals().items() if not n.startswith("_")])
 
 from tensorbus.overrides import (  # noqa: E402 -- behind what is published here
-    handle_torch_function as handle_torch_function,
-)
-from tensorbus.overrides import (  # noqa: E402
-    has_torch_function as has_torch_function,
-)
-from tensorbus.overrides import (  # noqa: E402
-    has_torch_function_unary as has_torch_function_unary,
-)
-from tensorbus.overrides import (  # noqa: E402
-    has_torch_function_variadic as has_torch_function_variadic,
+    handle_torch_function,
+    has_torch_function,
+    has_torch_function_unary,
+    has_torch_function_variadic,
 )
 
 if not TYPE_CHECKING:
@@ -75,6 +69,10 @@ __all__ = [
     "cross_entropy",
     "embedding",
     "group_norm",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
     "instance_norm",
     "layer_norm",
     "linear",
