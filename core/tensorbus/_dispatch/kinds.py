@@ -23,6 +23,7 @@ from tensorbus._base.float_warnings import silence
 from tensorbus._base.rounding import as_float
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.memory import check_memory, check_sizes
+from tensorbus._dispatch.watched_entries import WATCH
 from tensorbus.plugin.backend import Array, Backend
 from tensorbus.rows.layouts import contiguous_strides
 from tensorbus.rows.registry import ROWS, TABLES
@@ -57,11 +58,18 @@ class Kind:
         for row in ROWS.values():
             self.add_row(row)
         TABLES.append(self)
+        if WATCH.adopt is not None:
+            WATCH.adopt(self)
 
     def add_row(self, row: Any) -> None:
         """Give an op its entry in the table: a stub that resolves it at the first call."""
         for name in _names(row):
             self.__dict__[name] = functools.partial(_first_call, self, name)
+
+    def resolved(self) -> list[str]:
+        """The names in the table that have been resolved."""
+        entries = [(name, self.__dict__[name]) for row in ROWS.values() for name in _names(row)]
+        return [name for name, entry in entries if getattr(entry, "func", None) is not _first_call]
 
     def kill(self, dead: _DeadBackend) -> None:
         """Make every op an error: the process was forked."""
@@ -263,6 +271,8 @@ def _first_call(kind: Kind, name: str, *args: Any, **kwargs: Any) -> Any:
 
     silence()
     entry = resolve(kind, name)
+    if WATCH.put is not None:
+        entry = WATCH.put(kind, name, entry)
     kind.__dict__[name] = entry
     return entry(*args, **kwargs)
 

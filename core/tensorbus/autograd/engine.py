@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from heapq import heappop, heappush
 from sys import getrefcount
 from typing import Any
@@ -21,8 +22,15 @@ from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, fr
 from tensorbus.autograd.anomaly_mode import ANOMALY, run_watched
 from tensorbus.autograd.early import EARLY, count
 from tensorbus.autograd.grad_mode import THREAD, switch_grad
-from tensorbus.autograd.hook_calls import after_accumulation, leaf_hooks, run_hooked, tensor_hooks
+from tensorbus.autograd.hook_calls import (
+    after_accumulation,
+    leaf_hooks,
+    run_hooked,
+    run_node,
+    tensor_hooks,
+)
 from tensorbus.autograd.node import AccumulateGrad, Node
+from tensorbus.autograd.watched_nodes import WATCHED_NODES
 from tensorbus.rows.layouts import empty_in_layout, is_dense
 
 Roots = list[tuple[Node, Any]]
@@ -84,7 +92,7 @@ def _run(
         tensors = as_tensors(create_graph)
         if wanted is None and not tensors:
             pending = count(node for node, _ in roots) if EARLY else None
-            if pending or ANOMALY.on:
+            if pending or ANOMALY.on or WATCHED_NODES.around is not None:
                 return _run_general(roots, keep_graph, False, None, pending)
             return _run_arrays(roots, keep_graph)
         return _run_general(roots, keep_graph, tensors, wanted)
@@ -165,7 +173,7 @@ def _run_general(
     heap: list[tuple[int, Node]] = []
     waiting: dict[Any, Any] = {}
     found: dict[Any, Any] = {}
-    watched = ANOMALY.on
+    run_one = _running()
 
     def meet(edge: Any, g: Any) -> None:
         leaf = type(edge) is AccumulateGrad
@@ -191,12 +199,7 @@ def _run_general(
             else:
                 found[node] = g if node.h is None else tensor_hooks(node, g, tensors)
                 continue
-        if watched:
-            pairs = run_watched(node, g, tensors)
-        elif node.h is not None:
-            pairs = run_hooked(node, tensor_hooks(node, g, tensors), tensors)
-        else:
-            pairs = node.run_t(g) if tensors else node.run(g)
+        pairs = run_one(node, g, tensors)
         if not keep_graph:
             node.release()
         for i in range(0, len(pairs), 2):
@@ -206,6 +209,17 @@ def _run_general(
             g, pairs = None, ()  # so that nobody but the leaf holds its gradient
             _store_complete(node, found, pending)
     return found
+
+
+def _running() -> Callable[[Node, Any, bool], Any]:
+    """What runs a node in the general walk, as the modes have it that are on."""
+    run = run_watched if ANOMALY.on else run_node
+    around = WATCHED_NODES.around
+    if around is None:
+        return run
+    return lambda node, g, create_graph: around(
+        node.name(), lambda: run(node, g, create_graph), True
+    )
 
 
 def _store_complete(node: Node, found: dict[Any, Any], pending: dict[AccumulateGrad, int]) -> None:
@@ -250,7 +264,12 @@ def store(gradients: dict[Any, Any], create_graph: bool) -> None:
         alone = getrefcount(g) <= _ALONE
         leaf = edge.leaf()
         if leaf is not None and g is not None:
-            _accumulate(edge, leaf, g, create_graph, alone)
+            around = WATCHED_NODES.around
+            if around is None:
+                _accumulate(edge, leaf, g, create_graph, alone)
+            else:
+                accumulate = partial(_accumulate, edge, leaf, g, create_graph, alone)
+                around(edge.name(), accumulate, False)
 
 
 def _count_alone() -> int:
