@@ -47,6 +47,8 @@ SPACES = (
     "backends.mps",
     "backends.openmp",
     "overrides",
+    "profiler",
+    "autograd.profiler",
     "random",
     "serialization",
     "testing",

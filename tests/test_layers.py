@@ -33,6 +33,7 @@ LAYERS = (
     (
         "*",
         "autograd.functional",
+        "autograd.profiler",
         "autograd.strict_mode",
     ),  # nn, optim, distributed and the rest, which use the public names
 )

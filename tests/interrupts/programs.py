@@ -52,6 +52,13 @@ def perceptron() -> None:
 
 
 @program
+def profiled() -> None:
+    w = torch.ones(3, requires_grad=True)
+    with torch.profiler.profile(), torch.profiler.record_function("block"):
+        (w * w).sum().backward()
+
+
+@program
 def adam() -> None:
     w = torch.ones(3, requires_grad=True)
     optimizer = torch.optim.Adam([w])

@@ -168,7 +168,7 @@ class Kind:
     def full(self, shape: tuple[int, ...], value: Any) -> Array:
         """A new array filled with a Python number."""
         out = self.empty(shape)
-        self.backend.copy_(out, self.dtype, value, None)
+        self.write(out, value, None)
         return out
 
     def number(self, value: Any) -> Any:
@@ -182,16 +182,17 @@ class Kind:
     def cast(self, x: Array, source: Kind) -> Array:
         """A new array of this kind's dtype with the values of an array of *source*'s."""
         out = self.empty(x.shape)
-        self._copy(out, x, source.dtype)
+        self.write(out, x, source.dtype)
         return out
 
     def copy_(self, dst: Array, src: Array) -> Array:
         """Write *src* (an array of this kind, or a Python number) into *dst*."""
         number = isinstance(src, (bool, int, float, complex))
-        self._copy(dst, src, None if number else self.dtype)
+        self.write(dst, src, None if number else self.dtype)
         return dst
 
-    def _copy(self, dst: Array, src: Array, source: dtypes.dtype | None) -> None:
+    def write(self, dst: Array, src: Array, source: dtypes.dtype | None) -> None:
+        """Write an array of the dtype *source* into *dst*, or a Python number where it is None."""
         try:
             self.backend.copy_(dst, self.dtype, src, source)
         except (MemoryError, OutOfMemoryError) as error:  # of a copy that overlaps

@@ -19,7 +19,7 @@ Entry = Callable[..., Any]
 Wrap = Callable[["Kind", str, Entry], Entry]
 """Gives what is called in place of a kind's entry of a name."""
 
-MOVES = ("_copy", "to_host", "from_host")
+MOVES = ("write", "to_host", "from_host")
 """The methods of kinds that move values and are ops of no row: fills, conversions, transfers."""
 
 

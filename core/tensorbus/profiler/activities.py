@@ -6,7 +6,12 @@ import enum
 
 
 class ProfilerActivity(enum.Enum):
-    """What a profile watches: what runs on the host, and what is launched on devices."""
+    """What a profile watches: what runs on the host, and what is launched on devices.
+
+    >>> from tensorbus.profiler import ProfilerActivity, profile
+    >>> profile(activities=[ProfilerActivity.CPU]).activities
+    {<ProfilerActivity.CPU: 0>}
+    """
 
     CPU = 0
     XPU = 1
@@ -17,7 +22,12 @@ class ProfilerActivity(enum.Enum):
 
 
 class DeviceType(enum.Enum):
-    """The types of devices, with the numbers that PyTorch's traces give them."""
+    """The types of devices, with the numbers that PyTorch's traces give them.
+
+    >>> from tensorbus.profiler import DeviceType
+    >>> DeviceType(4)
+    <DeviceType.OPENCL: 4>
+    """
 
     CPU = 0
     CUDA = 1

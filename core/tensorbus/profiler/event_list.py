@@ -104,7 +104,7 @@ class EventList(list[Any]):
         """
         groups: dict[tuple[Any, ...], FunctionEventAvg] = {}
         for event in self:
-            key = (event.key, event.is_user_annotation)
+            key: tuple[Any, ...] = (event.key, event.is_user_annotation)
             if group_by_input_shapes:
                 key += (str(event.input_shapes),)
             if group_by_stack_n > 0:

@@ -75,7 +75,6 @@ class Times:
         """``self_device_time_total`` with its unit."""
         return time_text(self.self_device_time_total)
 
-
     usage: dict[str, tuple[int, int]]
 
     @property
@@ -101,6 +100,11 @@ class FunctionEvent(Times):
 
     ``usage`` says for each device how many kernels it launched there itself, and how many bytes
     they wrote; the events inside have their own.
+
+    >>> from tensorbus.autograd.profiler import FunctionEvent
+    >>> event = FunctionEvent(1, "block", thread=1, start_us=0.0, end_us=1500.0)
+    >>> event.cpu_time_str
+    '1.500ms'
     """
 
     count = 1
@@ -241,5 +245,3 @@ class FunctionEventAvg(Times):
             f"cpu_time={self.cpu_time_str} input_shapes={self.input_shapes} "
             f"cpu_memory_usage={self.cpu_memory_usage} usage={self.usage}>"
         )
-
-

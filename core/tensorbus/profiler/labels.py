@@ -34,7 +34,7 @@ class record_function(Leaving):
                 raise TypeError(
                     f"record_function takes its name and args as str, not {type(given).__name__}"
                 )
-        self.name = name  # type: ignore[misc]
+        self.name = name
         self.args = args
 
     def within(self, outer: Callable[[], None]) -> Generator[record_function, None, None]:

@@ -98,12 +98,19 @@ class profile(Leaving):
 
     # -- the block ---------------------------------------------------------------------------
     def within(self, outer: Callable[[], None]) -> Generator[profile, None, None]:
+        begun = False
         try:
             self.start()
+            begun = True
             yield self
         finally:
             self.close = outer
-            self.stop()
+            try:
+                if begun:
+                    self.stop()
+            finally:
+                if self._session is not None:
+                    self._session.abandon()
 
     def start(self) -> None:
         """Begin, with what the schedule says of the first step."""
@@ -255,6 +262,14 @@ def tensorboard_trace_handler(
 
     The file's name begins with *worker_name*, of the machine and the process where it is None.
     RuntimeError where the folder can't be made.
+
+    >>> import os, tempfile
+    >>> from tensorbus.profiler import profile, tensorboard_trace_handler
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with profile(on_trace_ready=tensorboard_trace_handler(folder, "me")):
+    ...         pass
+    ...     [name.split(".", 2)[0] for name in os.listdir(folder)]
+    ['me']
     """
 
     def write(p: profile) -> None:

@@ -12,9 +12,12 @@ from typing import Any
 from tensorbus._base.warning import is_ours
 from tensorbus._dispatch.kinds import Kind
 from tensorbus._dispatch.watched_entries import MOVES, unwatch, watch
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.node import is_leaf_edge
 from tensorbus.autograd.watched_nodes import unwatch_nodes, watch_nodes
+from tensorbus.op_engine.row_handlers import Proceed, add, remove
 from tensorbus.profiler.flops import FLOPS
-from tensorbus.rows.registry import ROWS
+from tensorbus.rows.registry import ROWS, Row
 
 
 class Record:
@@ -49,9 +52,7 @@ class Options:
 
     __slots__ = ("flops", "memory", "modules", "shapes", "stack")
 
-    def __init__(
-        self, shapes: bool, memory: bool, stack: bool, flops: bool, modules: bool
-    ) -> None:
+    def __init__(self, shapes: bool, memory: bool, stack: bool, flops: bool, modules: bool) -> None:
         self.shapes = shapes or flops
         self.memory = memory
         self.stack = stack
@@ -100,27 +101,55 @@ class Recorder:
         self.ended = perf_counter_ns()
 
     def _drop(self, record: Record) -> None:
-        """Forget an attempt that failed: the op is tried in another way, or is an error."""
+        """Close and forget an attempt that failed: it is made in another way, or is an error."""
+        self.end(record)
         if not record.children and self.records and self.records[-1] is record:
             self.records.pop()
             if record.parent is not None:
                 record.parent.children.remove(record)
 
     # -- what is called ----------------------------------------------------------------------
+    def row(self, row: Row, arguments: tuple[Any, ...], proceed: Proceed) -> Any:
+        """Call an op on tensors."""
+        record = self.begin(f"aten::{row.name}")
+        record.row = "write" if row.name == "copy_" else row.name
+        if self.options.shapes:
+            record.shapes = [_shape(x) for x in arguments]
+        try:
+            result = proceed(row, arguments)
+        except Exception:
+            self._drop(record)
+            raise
+        finally:
+            self.end(record)
+        made = [
+            t for t in (result if isinstance(result, tuple) else (result,)) if isinstance(t, Tensor)
+        ]
+        if made and not is_leaf_edge(made[0]._e):
+            record.sequence = -made[0]._e.operation().q
+        if self.options.memory:
+            new = [
+                t
+                for t in made
+                if not isinstance(t._b, Tensor) and all(t is not x for x in arguments)
+            ]
+            record.memory = sum(_bytes(t._k, t._a) for t in new)
+        return result
+
     def entry(self, kind: Kind, name: str, call: Callable[..., Any], args: Any, out: Any) -> Any:
         """Call an entry of a kind's table: a kernel, or a composition of others."""
         top = self._open[-1] if self._open else None
         own = top if top is not None and top.row == name else None
         record = own or self.begin(_shown_name(kind, name))
-        if own is not None:
-            own.row = None
+        record.row = None
         inside = len(record.children)
         try:
             result = call(*args, **out)
         except Exception:
             if own is None:
-                self.end(record)
                 self._drop(record)
+            else:
+                record.row = name  # the op goes on another way
             raise
         finally:
             if own is None:
@@ -133,7 +162,7 @@ class Recorder:
     ) -> None:
         row = ROWS.get(name)
         moves = row is None
-        given = args[:1] if name == "_copy" else result
+        given = args[:1] if name == "write" else result
         results = given if isinstance(given, tuple) else (given,)
         kinds = (kind,) if moves or row is None else row.result_kinds(kind)
         if self.options.shapes and not record.shapes:
@@ -142,7 +171,7 @@ class Recorder:
             record.device = kind.device
             record.launches += 1
             record.written += sum(map(_bytes, kinds, results))
-        if name in ("_copy", "to_host") or out:
+        if name in ("write", "to_host") or out:
             record.memory = 0
         elif self.options.memory:
             seen = [_key(kind, x) for x in args]
@@ -202,7 +231,8 @@ def _user_stack() -> list[str]:
     """The user's frames, the innermost first."""
     frame, lines = sys._getframe(1), []
     while frame is not None:
-        if not is_ours(frame.f_globals.get("__name__")):
+        name = frame.f_globals.get("__name__")
+        if name != "functools" and not is_ours(name):
             code = frame.f_code
             lines.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
         frame = frame.f_back  # type: ignore[assignment]
@@ -216,8 +246,8 @@ class _Here(threading.local):
 
 _here = _Here()
 _lock = threading.Lock()
-_threads = 0
-"""How many threads are recorded."""
+_recorders: set[Recorder] = set()
+"""Those of all threads that are recorded."""
 
 
 def current() -> Recorder | None:
@@ -225,28 +255,28 @@ def current() -> Recorder | None:
     return _here.recorder
 
 
-def start(options: Options) -> Recorder:
-    """Record this thread; RuntimeError if it is recorded already."""
-    global _threads
+def start(recorder: Recorder) -> None:
+    """Let it record this thread; RuntimeError if that is recorded already."""
     if _here.recorder is not None:
         raise RuntimeError("Profiler is already enabled on this thread.")
     with _lock:
-        _threads += 1
-        if _threads == 1:
+        _recorders.add(recorder)
+        if len(_recorders) == 1:
             watch(_watched)
             watch_nodes(_watched_node)
-    _here.recorder = Recorder(options)
-    return _here.recorder
+    add(_handler)
+    _here.recorder = recorder
 
 
 def stop(recorder: Recorder) -> None:
-    """End what ``start`` began, in the same thread."""
-    global _threads
+    """End what ``start`` began, in the same thread, however far that came."""
     recorder.finish()
-    _here.recorder = None
+    if _here.recorder in (recorder, None):
+        remove(_handler)
+        _here.recorder = None
     with _lock:
-        _threads -= 1
-        if _threads == 0:
+        _recorders.discard(recorder)
+        if not _recorders:
             unwatch()
             unwatch_nodes()
 
@@ -259,6 +289,13 @@ def _watched(kind: Kind, name: str, call: Callable[..., Any]) -> Callable[..., A
         return recorder.entry(kind, name.removeprefix("fast_"), call, args, out)
 
     return watched
+
+
+def _handler(row: Row, arguments: tuple[Any, ...], proceed: Proceed) -> Any:
+    recorder = _here.recorder
+    if recorder is None:
+        return proceed(row, arguments)
+    return recorder.row(row, arguments, proceed)
 
 
 def _watched_node(name: str, run: Callable[[], Any], inner: bool) -> Any:

@@ -9,7 +9,12 @@ from tensorbus._base.warning import warn_user
 
 
 class ProfilerAction(enum.Enum):
-    """What a profile does in one step."""
+    """What a profile does in one step.
+
+    >>> from tensorbus.profiler import profile
+    >>> profile().current_action
+    <ProfilerAction.RECORD: 2>
+    """
 
     NONE = 0
     WARMUP = 1

@@ -29,7 +29,12 @@ class Session:
         """Record this thread from now on; what a warm-up recorded is dropped."""
         if self._recorder is not None:
             self._end()
-        self._recorder = start(self.options)
+        self._recorder = Recorder(self.options)
+        try:
+            start(self._recorder)
+        except RuntimeError:
+            self._recorder = None
+            raise
         if self.options.modules:
             self._hooks = watch_modules()
         if self._base == 0 or not self._keep:
@@ -46,14 +51,19 @@ class Session:
         )
 
     def _end(self) -> Recorder:
-        recorder, self._recorder = self._recorder, None
+        recorder = self._recorder
         if recorder is None:
             raise RuntimeError("Can't disable the profiler when it's not running")
-        for hook in self._hooks:
-            hook.remove()
-        self._hooks = []
-        stop(recorder)
+        self.abandon()
         return recorder
+
+    def abandon(self) -> None:
+        """Record no longer, whatever was begun or ended before."""
+        if self._recorder is not None:
+            for hook in self._hooks:
+                hook.remove()
+            stop(self._recorder)
+            self._hooks, self._recorder = [], None
 
     @property
     def running(self) -> bool:

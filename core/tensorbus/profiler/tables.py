@@ -93,7 +93,7 @@ def table(
         if shapes:
             values.append(str(e.input_shapes)[: widths[2]])
         if stacks:
-            values.append(_end(e.stack[0], widths[0]) if e.stack else "--")
+            values.append(_end(e.stack[0], widths[0]) if e.stack else "")
         if with_flops:
             values.append(f"{e.flops * scale:.3f}" if e.flops else "--")
         lines.append("".join(c.cell(v) for c, v in zip(columns, values, strict=True)))
