@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-SOURCES = ["/home/me/program.py(12): forward", "/home/me/" + "x" * 90 + ".py(3): <module>"]
+SOURCES = ["/some/folder/program.py(12): forward", "/some/folder/" + "x" * 90 + ".py(3): <module>"]
 
 
 def events(profiler: Any, *, stacks: bool) -> list[Any]:
