@@ -26,14 +26,13 @@ LAYERS = (
         "autograd.grad_mode",
         "autograd.early",
     ),
-    ("op_engine", "_C", "storage", "autograd.packing"),
+    ("op_engine", "storage", "autograd.packing"),
     ("autograd",),
     ("ops.families", "ops", "random"),
     ("",),  # the package itself: the ops' public names
     (
         "*",
         "autograd.functional",
-        "autograd.profiler",
         "autograd.strict_mode",
     ),  # nn, optim, distributed and the rest, which use the public names
 )

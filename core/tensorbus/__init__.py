@@ -9,7 +9,6 @@ tensor([2., 4.])
 
 import math as _math
 
-from tensorbus import _C as _C
 from tensorbus._base import dtypes as _dtypes
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.absent import listing as _listing
@@ -80,6 +79,7 @@ _LATER = {
     "set_num_threads": "_device.threads",
     "get_num_threads": "_device.threads",
     "compile": "compiler",
+    "vmap": "func",
     "set_num_interop_threads": "_device.threads",
     "get_num_interop_threads": "_device.threads",
     "set_float32_matmul_precision": "_base.matmul_precision",

@@ -17,6 +17,7 @@ import numpy as np
 
 from tensorbus._base import dtypes
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.modes import this_thread
 from tensorbus._base.page import show_pages
 from tensorbus._base.public_place import show_in
 from tensorbus._device.device import device as Device
@@ -127,7 +128,12 @@ def taken(kind: Kind, generator: Generator | None, words: int) -> tuple[tuple[in
     """
     if not kind.has_values:
         return (0, 0), 0
-    return (generator or default_generator).take(words)
+    source = generator or default_generator
+    if this_thread.randomness:
+        from tensorbus._dispatch.batch_rules import taken_in_batch  # here: most are in none
+
+        return taken_in_batch(kind, source.take, words)
+    return source.take(words)
 
 
 def manual_seed(seed: int) -> Generator:

@@ -39,6 +39,10 @@ class _Thread(threading.local):
     """The innermost last, which alone counts."""
     hooks_refused: str | None = None
     """The error text for hooks where they are disabled."""
+    batches: tuple[int, ...] = ()
+    """The sizes of the batches of ``vmap`` that it computes in, the innermost last."""
+    randomness: tuple[str, ...] = ()
+    """What random numbers are in each of them: ``error``, ``same`` or ``different``."""
     hear: Callable[[str, Any], None] | None = None
     """Told each op's name and result, while there are hooks."""
     handlers: tuple[Callable[..., Any], ...] = ()
@@ -89,28 +93,6 @@ def switch_broadcast_warning(on: bool) -> None:
         RARE.active += change
         RARE.broadcasts = on
         RARE.on = RARE.active > 0
-
-
-class _Overrides:
-    """``on`` where operations are overridden: by classes of the program, or by modes."""
-
-    __slots__ = ("classes", "modes", "on")
-
-    def __init__(self) -> None:
-        self.on = False
-        self.classes = False
-        """Whether the program has classes that override, of which nobody knows when they go."""
-        self.modes = 0
-        """How many blocks of function modes are entered."""
-
-    def meet(self) -> bool:
-        """The program has a class that overrides; whether that is news."""
-        before = self.classes
-        self.classes = self.on = True
-        return not before
-
-
-OVERRIDES = _Overrides()
 
 
 class InferenceCell:

@@ -23,7 +23,6 @@ from tensorbus._base.float_warnings import silence
 from tensorbus._base.rounding import as_float
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.memory import check_memory, check_sizes
-from tensorbus._dispatch.watched_entries import WATCH
 from tensorbus.plugin.backend import Array, Backend
 from tensorbus.rows.layouts import contiguous_strides
 from tensorbus.rows.registry import ROWS, TABLES
@@ -37,6 +36,8 @@ class Kind:
 
     records = False
     """Whether calls through this namespace record: what rules ask that know a shorter way."""
+    inner: Any = None
+    """Of a batched kind (``batching.py``) the one of the arrays with their batch dimension."""
 
     def __init__(self, device: Device, dtype: dtypes.dtype, backend: Backend):
         self.device = device
@@ -55,21 +56,22 @@ class Kind:
         self.consts: dict[Any, Any] = {}
         self.numbers: dict[int, tuple[Any, Any]] = {}
         self.token = backend.dtype(dtype)
+        self.fill()
+
+    def fill(self) -> None:
+        """Give every op its entry."""
         for row in ROWS.values():
             self.add_row(row)
         TABLES.append(self)
-        if WATCH.adopt is not None:
-            WATCH.adopt(self)
 
     def add_row(self, row: Any) -> None:
         """Give an op its entry in the table: a stub that resolves it at the first call."""
         for name in _names(row):
             self.__dict__[name] = functools.partial(_first_call, self, name)
 
-    def resolved(self) -> list[str]:
-        """The names in the table that have been resolved."""
-        entries = [(name, self.__dict__[name]) for row in ROWS.values() for name in _names(row)]
-        return [name for name, entry in entries if getattr(entry, "func", None) is not _first_call]
+    def rule_for(self, row: Any) -> Callable[..., Any] | None:
+        """The entry that a kind has of its own for a row, whatever its backend brings."""
+        return None
 
     def kill(self, dead: _DeadBackend) -> None:
         """Make every op an error: the process was forked."""
@@ -165,10 +167,15 @@ class Kind:
             check_memory(error, Device("cpu"))
             raise
 
+    def every_value(self, x: Array) -> np.ndarray:
+        """``to_host``, where a check or a bound hangs on all values: of a batch on those of all
+        its elements."""
+        return self.to_host(x)
+
     def full(self, shape: tuple[int, ...], value: Any) -> Array:
         """A new array filled with a Python number."""
         out = self.empty(shape)
-        self.write(out, value, None)
+        self.backend.copy_(out, self.dtype, value, None)
         return out
 
     def number(self, value: Any) -> Any:
@@ -182,17 +189,16 @@ class Kind:
     def cast(self, x: Array, source: Kind) -> Array:
         """A new array of this kind's dtype with the values of an array of *source*'s."""
         out = self.empty(x.shape)
-        self.write(out, x, source.dtype)
+        self._copy(out, x, source.dtype)
         return out
 
     def copy_(self, dst: Array, src: Array) -> Array:
         """Write *src* (an array of this kind, or a Python number) into *dst*."""
         number = isinstance(src, (bool, int, float, complex))
-        self.write(dst, src, None if number else self.dtype)
+        self._copy(dst, src, None if number else self.dtype)
         return dst
 
-    def write(self, dst: Array, src: Array, source: dtypes.dtype | None) -> None:
-        """Write an array of the dtype *source* into *dst*, or a Python number where it is None."""
+    def _copy(self, dst: Array, src: Array, source: dtypes.dtype | None) -> None:
         try:
             self.backend.copy_(dst, self.dtype, src, source)
         except (MemoryError, OutOfMemoryError) as error:  # of a copy that overlaps
@@ -272,8 +278,6 @@ def _first_call(kind: Kind, name: str, *args: Any, **kwargs: Any) -> Any:
 
     silence()
     entry = resolve(kind, name)
-    if WATCH.put is not None:
-        entry = WATCH.put(kind, name, entry)
     kind.__dict__[name] = entry
     return entry(*args, **kwargs)
 
@@ -283,6 +287,9 @@ def kind_of(device: Device, dtype: dtypes.dtype) -> Kind:
     found = _kinds.get((device, dtype))
     if found is None:
         dtype = dtypes.checked(dtype)
+        if type(device) is not Device:
+            of_batch: Any = device
+            return of_batch.kind(dtype)
         found = _kinds.get((canonical(device), dtype))
         if found is None:
             found = _make(canonical(device), dtype)

@@ -92,6 +92,9 @@ def _guarded(kind: Kind, row: Row, entry: Entry) -> Entry:
 
 
 def _own(kind: Kind, row: Row) -> Entry | None:
+    rule = kind.rule_for(row)
+    if rule is not None:
+        return rule
     if row.kernel is not None:
         kernel = kind.backend.kernel(row.kernel, kind.dtype, kind.index)
         if kernel is not None:

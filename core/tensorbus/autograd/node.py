@@ -10,9 +10,8 @@ from typing import Any
 
 from tensorbus._base import registered
 from tensorbus._base.errors import freed_error, interrupted_error, stale_error
-from tensorbus._base.modes import RARE, InferenceCell, in_inference
+from tensorbus._base.modes import InferenceCell, in_inference
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
-from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.utils.hooks import HookTable, RemovableHandle
 
 next_sequence = itertools.count(-1, -1).__next__
@@ -189,7 +188,7 @@ class FlatBackward0(Node):
 
 def flat(g: Tensor, edge: Any) -> Tensor:
     """The gradient for *edge*, recorded as a function of its operand whose derivative is zero."""
-    if edge is None or not (GRAD.on or THREAD.on):
+    if edge is None:
         return g
     if g._b is not None and g._b is not PERMUTED:
         g = g.clone()
@@ -199,8 +198,6 @@ def flat(g: Tensor, edge: Any) -> Tensor:
     n.e0, n.e1 = g._e, edge
     made = from_array(g._a, g._k)
     made._b, made._e = g._b, n
-    if RARE.on:
-        registered.tensor_replaced(made, g)
     return made
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base import dtypes
-from tensorbus._base.errors import type_error, wrong_type
+from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
 
 
@@ -85,6 +85,11 @@ def read_number(x: Tensor) -> Any:
     NotImplementedError where the device has no values.
     """
     return x._k.to_host(x._a).item()
+
+
+def every_value(x: Tensor) -> np.ndarray:
+    """The values that a check or a bound hangs on; inside ``vmap`` those of the whole batch."""
+    return x._k.every_value(x._a)
 
 
 def operand(value: Any) -> Any:
@@ -189,10 +194,9 @@ def tensors_of(value: Any, function: str, argument: str, position: int | None) -
         raise type_error(function, argument, position, "tuple of Tensors", value)
     for i, element in enumerate(value):
         if not isinstance(element, Tensor):
-            raise wrong_type(
+            raise TypeError(
                 f"expected Tensor as element {i} in argument {(position or 1) - 1}, "
-                f"but got {type(element).__name__}",
-                element,
+                f"but got {type(element).__name__}"
             )
     return value
 
@@ -203,9 +207,8 @@ def check_many(tensors: Any) -> None:
         tensors = tensors[0]
     for i, element in enumerate(tensors):
         if not isinstance(element, Tensor):
-            raise wrong_type(
-                f"expected Tensor as element {i} in argument 0, but got {type(element).__name__}",
-                element,
+            raise TypeError(
+                f"expected Tensor as element {i} in argument 0, but got {type(element).__name__}"
             )
 
 

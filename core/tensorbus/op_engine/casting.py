@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base.modes import RARE, fresh_cell, this_thread
-from tensorbus._dispatch.kinds import Kind
+from tensorbus._dispatch.batching import BatchedArray, plain_device
+from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._dispatch.memory import check_memory
 from tensorbus._tensor.tensor import Tensor, new, order_mark
 from tensorbus.autograd.grad_mode import GRAD, THREAD
@@ -17,6 +18,9 @@ from tensorbus.rows.layouts import empty_in_layout, strides_in_format
 
 def move(array: Any, source: Kind, target: Kind, format: Any = None) -> Any:
     """A new array of the target kind, in a memory format or else in the order of the array."""
+    if source.inner is not None and source.device is not target.device:
+        assert target.inner is not None
+        return BatchedArray(move(array.array, source.inner, target.inner))
     shape = tuple(array.shape)
     if format is None and 1 not in shape and source.is_contiguous(array):
         out = target.empty(shape)
@@ -27,11 +31,11 @@ def move(array: Any, source: Kind, target: Kind, format: Any = None) -> Any:
         if not target.has_values and source.device is not target.device:
             pass  # nothing is to be read, and nothing to be written to
         elif source.backend is target.backend:
-            target.write(out, array, source.dtype)
+            target.backend.copy_(out, target.dtype, array, source.dtype)
         else:
             host = source.to_host(array)
             there = target.backend.from_host(host, source.dtype, target.index)
-            target.write(out, there, source.dtype)
+            target.backend.copy_(out, target.dtype, there, source.dtype)
     except Exception as error:
         check_memory(error, target.device)
         raise
@@ -72,7 +76,19 @@ def to_kind(x: Tensor, kind: Kind, copy: bool = False, format: Any = None) -> Te
     """The tensor on another device or with another dtype; itself where nothing changes."""
     if x._k is kind and not copy:
         return x
+    if x._k.inner is not None or kind.inner is not None:
+        return _between_batches(x, kind, copy, format)
     return _copied(x, kind, format, ToCopyBackward0)
+
+
+def _between_batches(x: Tensor, kind: Kind, copy: bool, format: Any) -> Tensor:
+    """``to_kind`` of a tensor of a batch, which stays in it, or into one."""
+    from tensorbus.op_engine.batches import kind_in_batch, lift  # here: most programs have none
+
+    if x._k.inner is None:
+        return lift(to_kind(x, kind_of(plain_device(kind.device), kind.dtype), copy), kind.device)
+    kind = kind_in_batch(x._k, kind)
+    return x if x._k is kind and not copy else _copied(x, kind, format, ToCopyBackward0)
 
 
 def clone_in_format(x: Tensor, format: Any) -> Tensor:

@@ -10,6 +10,7 @@ from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.dtypes import can_cast, dtype
 from tensorbus._base.errors import is_interrupt, leaf_inplace_error
 from tensorbus._base.modes import RARE, this_thread
+from tensorbus._dispatch.batching import UNWRITABLE
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import (
@@ -138,6 +139,7 @@ def assign(x: Tensor, y: Tensor) -> Tensor:
     if y._s is not x._s and y._s != x._s:
         raise _other_shape(x, y._s)
     if y._k is not k:
+        check_batch(x, y)
         _check_cast(y._k.dtype, x)
         y = to_kind(y, k)
     n = y._e
@@ -154,6 +156,13 @@ def assign(x: Tensor, y: Tensor) -> Tensor:
         stopped(x, error, n)
         raise
     return x
+
+
+def check_batch(x: Tensor, y: Tensor) -> None:
+    """RuntimeError for a write of *y*, which differs among the elements of a batch, into one for
+    all of them."""
+    if y._k.inner is not None and y._k.device is not x._k.device:
+        raise RuntimeError(UNWRITABLE)
 
 
 def stopped(x: Tensor, error: BaseException, *edges: Any) -> None:

@@ -14,6 +14,7 @@ from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.errors import type_error
 from tensorbus._base.float_warnings import silence
 from tensorbus._base.formats import check_format, check_layout
+from tensorbus._base.modes import this_thread
 from tensorbus._device import defaults
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
@@ -62,7 +63,7 @@ def checked_dtype(function: str, value: Any) -> Dtype | None:
 
 def checked_device(function: str, value: Any) -> Device | None:
     """A device for one, its name, or an index; TypeError for anything else."""
-    if value is None or type(value) is Device:
+    if value is None or isinstance(value, Device):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         of_64_bits(value)
@@ -135,8 +136,22 @@ class Options:
             where = source._k.device if where is None else where
         if d is None:
             d = dtypes.get_default_dtype() if default is None else default
-        self._kind = kind_of(defaults.get_default_device() if where is None else where, d)
-        return self._kind
+        kind = kind_of(defaults.get_default_device() if where is None else where, d)
+        if source is not None and source._k.inner is not None:
+            from tensorbus.op_engine.batches import kind_in_batch  # here: most are in no batch
+
+            kind = kind_in_batch(source._k, kind)
+        self._kind = kind
+        return kind
+
+    def drawn_kind(self, default: Dtype | None = None, like: Tensor | None = None) -> Kind:
+        """``kind`` for random numbers, of which each element of a batch may have its own."""
+        kind = self.kind(default, like)
+        if "different" in this_thread.randomness:
+            from tensorbus.op_engine.batches import current_device  # here: most are in no batch
+
+            kind = self._kind = kind_of(current_device(kind.device), kind.dtype)
+        return kind
 
     def empty(self, shape: tuple[int, ...], like: Tensor | None = None) -> Any:
         """A new array of ``kind``, in the memory format asked for; else in the order of *like*."""

@@ -79,8 +79,8 @@ def _averaged(x: Tensor, n: int, size: int, dim: int) -> Tensor:
     starts, ends = bins = _bins(n, size)
     lengths = ends - starts
     most = int(lengths.max())
-    counts = tensor(lengths, dtype=x.dtype, device=x.device)
-    beyond = tensor(lengths[:, None] <= np.arange(most), device=x.device)
+    counts = tensor(lengths, dtype=x.dtype, device=x._k.device)
+    beyond = tensor(lengths[:, None] <= np.arange(most), device=x._k.device)
     shape = (size, most) if dim == -1 else (size, most, 1)
     windows = _windows(x, bins, dim).masked_fill(beyond.view(shape), 0)
     return windows.sum(-1 if dim == -1 else -2) / (counts if dim == -1 else counts.view(size, 1))
@@ -91,7 +91,7 @@ def _windows(x: Tensor, bins: tuple[np.ndarray, np.ndarray], dim: int) -> Tensor
     starts, ends = bins
     most = int((ends - starts).max())
     indices = np.minimum(starts[:, None] + np.arange(most), ends[:, None] - 1)
-    index = tensor(indices.reshape(-1), device=x.device)
+    index = tensor(indices.reshape(-1), device=x._k.device)
     return core("picked_along")(x, x.dim() + dim, index).unflatten(dim, (len(starts), most))
 
 
@@ -124,7 +124,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     y, index = windows.max(-1)
     if not return_indices:
         return y
-    top, left = (tensor(starts, device=y.device) for starts, _ in (rows, columns))
+    top, left = (tensor(starts, device=y._k.device) for starts, _ in (rows, columns))
     return y, (index // across + top.view(oh, 1)) * w + index % across + left
 
 

@@ -7,6 +7,7 @@ from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.argument_checks import also_named
+from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -188,13 +189,13 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         num_classes = int(tensor.max().item()) + 1
     if tensor.numel() and tensor._k.has_values:
-        if int(tensor.max().item()) >= num_classes:
+        if every_value(tensor.max()).max() >= num_classes:
             raise RuntimeError("Class values must be smaller than num_classes.")
-        if int(tensor.min().item()) < 0:
+        if every_value(tensor.min()).min() < 0:
             raise RuntimeError("Class values must be non-negative.")
     from tensorbus import arange
 
-    return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()
+    return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor._k.device)).long()
 
 
 @composed(node="PixelShuffleBackward0", layout="channels_last")

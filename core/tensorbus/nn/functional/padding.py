@@ -121,4 +121,4 @@ def _indices(input: Tensor, d: int, a: int, b: int, mode: str) -> Tensor:
                 f"but got: padding ({a}, {b}) at dimension {d} of input {list(input.shape)}"
             )
         indices = [-i if i < 0 else 2 * (n - 1) - i if i >= n else i for i in indices]
-    return tensor(indices, dtype=dtypes.int64, device=input.device)
+    return tensor(indices, dtype=dtypes.int64, device=input._k.device)

@@ -8,7 +8,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
-from tensorbus.op_engine.argument_values import number_of
+from tensorbus.op_engine.argument_values import every_value, number_of
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -71,7 +71,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 def _filled(x: Tensor, dim: int, i: Tensor) -> None:
     """IndexError for an index into nothing, which no kernel sees."""
     if not x._s[dim] and i._s.numel() and i._k.has_values:
-        value = int(i.reshape(-1)[0].item())
+        value = int(every_value(i).flat[0])
         raise IndexFault(value, dim, 0)
 
 

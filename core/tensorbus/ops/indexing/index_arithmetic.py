@@ -47,7 +47,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     check_tensors("nonzero_static", input=input)
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    options: dict[str, Any] = {"dtype": dtypes.int64, "device": input.device}
+    options: dict[str, Any] = {"dtype": dtypes.int64, "device": input._k.device}
     if not input._s or not input._s.numel():
         return FUNCTIONS["full"]((size, len(input._s)), fill_value, **options)
     # Everything has a size known beforehand, so that nothing waits for the device.

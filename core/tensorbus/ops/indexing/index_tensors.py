@@ -11,6 +11,7 @@ from tensorbus._base.warning import warn_user
 from tensorbus._dispatch.memory import check_memory
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.node import name_node
+from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import lay_out
 from tensorbus.op_engine.cores import core
@@ -161,7 +162,7 @@ class Indexed:
         for dim, own, item in self.index:
             nothing = not view._s[dim] and 0 not in self.shape and item._s.numel()
             if nothing and item._k.has_values:
-                value = int(item.reshape(-1)[0].item())
+                value = int(every_value(item).flat[0])
                 raise IndexFault(value, own, 0)
         k = view._k.i64
         later = not k.backend.traits.host_sync
@@ -247,7 +248,8 @@ def assign_at(at: Indexed, value: Any, op: str = "set") -> None:
         if at.mask is not None and op == "set" and value._s.numel() == 1:
             value = value.reshape(())
         value = _same_kind(x, value, converts=at.mask is not None)
-        if not value._s and edge_of(value) is None and op == "set" and x._k.device.type == "cpu":
+        number = not value._s and edge_of(value) is None and x._k.inner is None
+        if number and op == "set" and x._k.device.type == "cpu":
             value = value.item()
     if x._b is not None and (repeated := repeated_dims(x)):
         at, value = _once(at, value, repeated)

@@ -12,7 +12,7 @@ from tensorbus._base.modes import RARE
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import Tensor, bump, from_array, wrap_like
 from tensorbus.op_engine.argument_checks import also_named
-from tensorbus.op_engine.argument_values import number_of, tensor_or_number
+from tensorbus.op_engine.argument_values import every_value, number_of, tensor_or_number
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -180,7 +180,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     x = input.expand(shape)
     mask = _on(mask, input).expand(shape)
     count = core("cumsum")(mask.reshape(-1).to(dtypes.int64), 0)
-    needed = int(count[-1].item()) if shape.numel() and count._k.has_values else 0
+    known = shape.numel() and count._k.has_values
+    needed = int(every_value(count[-1]).max()) if known else 0
     if needed > source._s.numel():
         raise RuntimeError(
             f"Number of elements of source < number of ones in mask: {source._s.numel()} < {needed}"

@@ -14,7 +14,14 @@ from tensorbus.op_engine.argument_values import number_of, tensor_or_number
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.in_place import check_history, check_write, rebase, record_as, stopped
+from tensorbus.op_engine.in_place import (
+    check_batch,
+    check_history,
+    check_write,
+    rebase,
+    record_as,
+    stopped,
+)
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.row_handlers import WRITE, handled
@@ -53,6 +60,7 @@ def write_values(self: Tensor, src: Any, name: str = "CopyBackwards") -> Tensor:
         check_bits(src)
         src = from_array(self._k.full((), src), self._k)
     y = to_kind(src, self._k)
+    check_batch(self, y)
     if y._s != self._s:
         y = y.expand(self._s)
     recording = check_write(self, y)

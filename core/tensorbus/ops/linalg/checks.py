@@ -11,6 +11,7 @@ from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import LinAlgError
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import not_implemented
 
 
@@ -58,7 +59,7 @@ def raise_for(info: Tensor, text: Any, error: type[Exception] = LinAlgError) -> 
     """
     if not info._k.has_values:
         return
-    found = info._k.to_host(info._a)
+    found = every_value(info)
     if not found.any():
         return
     index = int(np.flatnonzero(found)[0])

@@ -150,6 +150,8 @@ def permutation(F: Any, pivots: Any, n: int, back: bool) -> Any:
     """
     if not F.has_values:
         return F.i64.empty((*pivots.shape[:-1], n))
+    if F.inner is not None:
+        return F.batch_of(permutation(F.inner, pivots.array, n, back))
     given = F.i64.to_host(pivots)
     if given.ndim == 1:
         order = list(range(n))

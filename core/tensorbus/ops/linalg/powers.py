@@ -11,6 +11,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.batches import enter, leave
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.out import SAME
@@ -73,6 +74,8 @@ def matrix_exp(input: Tensor) -> Tensor:
         return to_kind(matrix_exp(to_kind(input, k.of(dtypes.float32))), k)
     if not input._s.numel() or not k.has_values:
         return input.clone()
+    if k.inner is not None:
+        return enter(matrix_exp(leave(input)), input._k.device.size)
     sizes = input.detach().abs().sum(-2).amax(-1)
     found = sizes._k.to_host(sizes._a).astype(np.float64)
     reach = _REACH[k.dtype.to_real()]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -148,7 +149,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     check_square("cholesky_inverse", input)
     check_factored("cholesky_inverse", input)
     failed = input.detach().diagonal(0, -2, -1).eq(0)
-    if failed._k.has_values and failed.any():
+    if failed._k.has_values and every_value(failed).any():
         first = failed.long().argmax(-1) + failed.any(-1)
         _refuse_no_inverse("cholesky_inverse", first)
     one = eye(input._s[-1], dtype=input._k.dtype, device=input._k.device)

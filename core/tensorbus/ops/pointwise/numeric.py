@@ -11,7 +11,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.argument_values import tensor_or_number
+from tensorbus.op_engine.argument_values import every_value, tensor_or_number
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
@@ -331,7 +331,7 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
     kind = input._k.of(result_type(input, other))
     a, b = FUNCTIONS["broadcast_tensors"](to_kind(input, kind).abs(), to_kind(other, kind).abs())
     where = FUNCTIONS["where"]
-    while a._k.has_values and bool((b != 0).any()):
+    while a._k.has_values and every_value(b != 0).any():
         rest = core("fmod")(a, where(b == 0, 1, b))
         a, b = where(b != 0, b, a), where(b == 0, 0, rest)
     return a.clone()

@@ -18,7 +18,6 @@ from tensorbus.op_engine.operands import EITHER
 from tensorbus.op_engine.pointwise_in_place import fast_binary
 from tensorbus.op_engine.public import Lazy, public
 from tensorbus.ops.creation.from_data import tensor
-from tensorbus.ops.matmul.matmul import matmul
 
 _plain_pow = FUNCTIONS["pow"]
 
@@ -117,7 +116,7 @@ METHODS["__invert__"] = _invert
 
 def _matmul_reversed(self: Tensor, other: Any) -> Any:
     """``other @ input`` where the other operand is a tensor too."""
-    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
+    return other @ self if isinstance(other, Tensor) else NotImplemented
 
 
 def _reversed(self: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import no_grad
+from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import FUNCTIONS
@@ -44,7 +45,7 @@ def _operands(name: str, input: Any, n: Any) -> tuple[Tensor, Any, dtypes.dtype]
     if isinstance(input, Tensor):
         x = to_kind(input, wide)
     else:
-        x = FUNCTIONS["full"]((), float(input), dtype=wide.dtype, device=n.device)
+        x = FUNCTIONS["full"]((), float(input), dtype=wide.dtype, device=n._k.device)
     if isinstance(n, Tensor):
         return *FUNCTIONS["broadcast_tensors"](x, to_kind(n, wide).trunc()), d
     return x, int(n), d
@@ -55,7 +56,7 @@ def _highest(n: Any) -> int:
     if not isinstance(n, Tensor):
         return int(n)
     known = n._s.numel() and n._k.has_values
-    return int(n.nan_to_num(-1.0, -1.0, -1.0).max()) if known else 0
+    return int(every_value(n.nan_to_num(-1.0, -1.0, -1.0)).max()) if known else 0
 
 
 def _by_recurrence(x: Tensor, n: Any, first: Tensor, step: Step, highest: int) -> Tensor:

@@ -11,6 +11,7 @@ from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.op_engine.argument_checks import Given
+from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.out import SAME
@@ -42,7 +43,7 @@ def bernoulli_pieces(kind: Kind, shape: tuple[int, ...], p: Any, generator: Any)
     """1 with probability *p*, a number or a tensor that broadcasts, else 0."""
     if isinstance(p, Tensor):
         p = p.detach().expand(shape)
-        if p._s.numel() and p._k.has_values and not bool(((p >= 0) & (p <= 1)).all()):
+        if p._s.numel() and p._k.has_values and not every_value((p >= 0) & (p <= 1)).all():
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
@@ -59,9 +60,9 @@ def _hits(kind: Kind, draws: Kind, p: Any, drawn: Pieces) -> Pieces:
 
 def _check_weights(weights: Tensor) -> None:
     """RuntimeError where a row of weights is no distribution."""
-    if bool((~(weights >= 0)).any()) or bool((weights == math.inf).any()):
+    if every_value((~(weights >= 0)) | (weights == math.inf)).any():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if bool((weights.sum(1) <= 0).any()):
+    if every_value(weights.sum(1) <= 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
 
 

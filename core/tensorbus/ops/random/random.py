@@ -12,7 +12,7 @@ from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.op_engine.argument_checks import Given, takes
-from tensorbus.op_engine.argument_values import is_number
+from tensorbus.op_engine.argument_values import every_value, is_number
 from tensorbus.op_engine.arguments import check_tensors, whole_number
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.options import Options, factory
@@ -225,7 +225,7 @@ def rand(
 ) -> Any:
     """Uniform random numbers in [0, 1); equal seeds give equal bits on every device."""
     shape = factory_shape("rand", size)
-    kind = checked(options.kind(), UNIFORM, shape)
+    kind = checked(options.drawn_kind(), UNIFORM, shape)
     return draw_uniform(kind, shape, generator)
 
 
@@ -237,7 +237,7 @@ def randn(
 ) -> Any:
     """Random numbers of the standard normal distribution."""
     shape = factory_shape("randn", size)
-    kind = checked(options.kind(), NORMAL, shape)
+    kind = checked(options.drawn_kind(), NORMAL, shape)
     return draw_normal(kind, shape, generator)
 
 
@@ -260,7 +260,7 @@ def randint(
         raise type_error("randint", "size", 2, "tuple of ints", size)
     low, high = _bounds("randint", low, high)
     shape = factory_shape("randint", (size,))
-    return draw_integers(options.kind(dtypes.int64), shape, low, high, generator)
+    return draw_integers(options.drawn_kind(dtypes.int64), shape, low, high, generator)
 
 
 def _bounds(name: str, low: Any, high: Any) -> tuple[int, int]:
@@ -276,7 +276,7 @@ def randperm(
     options: Options,
 ) -> Any:
     """A random order of 0..n-1: the order of *n* random words."""
-    kind = options.kind(dtypes.int64)
+    kind = options.drawn_kind(dtypes.int64)
     n = whole_number("randperm", "n", 1, n)
     _check_permutation(kind.dtype, n)
     index = kind.i64
@@ -305,7 +305,8 @@ def _check_permutation(d: dtypes.dtype, n: int) -> None:
 def _like(name: str, draw: Any, kernel: str) -> Any:
     def make(input: Tensor, *, generator: Generator | None = None, options: Options) -> Any:
         check_tensors(name, input=input)
-        kind = checked(options.kind(like=input), kernel, () if draw is draw_uniform else input._s)
+        shape = () if draw is draw_uniform else input._s
+        kind = checked(options.drawn_kind(like=input), kernel, shape)
         return _laid_out(draw(kind, tuple(input._s), generator), kind, input, options)
 
     make.__name__ = make.__qualname__ = name
@@ -346,7 +347,7 @@ def randint_like(
         low, high = 0, low
     low, high = (_bound(n) if isinstance(n, Tensor) else n for n in (low or 0, high))
     low, high = _bounds("randint_like", low, high)
-    kind = options.kind(like=input)
+    kind = options.drawn_kind(like=input)
     drawn = draw_integers(kind, tuple(input._s), low, high, generator)
     return _laid_out(drawn, kind, input, options)
 
@@ -373,7 +374,7 @@ def normal(
     if isinstance(std, Tensor):
         if std._k.dtype.is_complex:
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std._s.numel() and std._k.has_values and bool((std < 0).any()):
+        if std._s.numel() and std._k.has_values and every_value(std < 0).any():
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
@@ -383,7 +384,7 @@ def normal(
                 "normal() received an invalid combination of arguments: where mean or std is a "
                 "tensor it says size, dtype and device, and requires_grad is not taken"
             )
-        k = options.kind(like=given[0])
+        k = options.drawn_kind(like=given[0])
         shape = tuple(broadcast_shapes(*(tuple(t._s) for t in given)))
     elif not isinstance(size, (tuple, list)):
         raise TypeError(
@@ -391,7 +392,7 @@ def normal(
             f"size must be a tuple of ints, not {type(size).__name__}"
         )
     else:
-        k, shape = options.kind(), factory_shape("normal", (size,))
+        k, shape = options.drawn_kind(), factory_shape("normal", (size,))
     checked(k, NORMAL, shape)
     with no_grad():
         drawn = from_array(draw_normal(k, shape, generator), k)

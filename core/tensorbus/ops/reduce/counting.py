@@ -13,7 +13,7 @@ from tensorbus._base.size import check_storage
 from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.argument_checks import also_named
-from tensorbus.op_engine.argument_values import read_number
+from tensorbus.op_engine.argument_values import every_value, read_number
 from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
@@ -139,7 +139,10 @@ def searchsorted(
         if (
             sorter._s.numel()
             and sorter._k.has_values
-            and not (sorter.amin().item() >= 0 and sorter.amax().item() < x._s[-1])
+            and not (
+                every_value(sorter.amin()).min() >= 0
+                and every_value(sorter.amax()).max() < x._s[-1]
+            )
         ):
             raise RuntimeError("torch.searchsorted(): sorter index out of range")
         x = core("gather")(x, len(x._s) - 1, sorter)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
@@ -31,7 +32,7 @@ def _ranks(name: str, x: Tensor, q: Any) -> Tensor:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     if q._k.device != x._k.device:
         raise RuntimeError(f"{name}() q tensor must be on the same device as the input tensor")
-    if q._s.numel() and q._k.has_values and not bool(((q >= 0) & (q <= 1)).all()):
+    if q._s.numel() and q._k.has_values and not every_value((q >= 0) & (q <= 1)).all():
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     return q
 

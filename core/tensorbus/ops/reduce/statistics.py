@@ -10,6 +10,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import Given, either
+from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_tensors, floating, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
@@ -264,7 +265,7 @@ def cov(
         norm: Any = max(n - correction, 0)
     else:
         total = weights.sum()
-        if n and total._k.has_values and not total.item():
+        if n and total._k.has_values and not every_value(total).all():
             raise RuntimeError("cov(): weights sum to zero, can't be normalized")
         center = (x * weights).sum(1, keepdim=True) / total
         less = correction
@@ -291,7 +292,7 @@ def _weights(name: str, w: Tensor, n: int, category: int, kind: str) -> Tensor:
             f"{expected} the same numel as there are observations in the input but got "
             f"{w._s.numel()} != {n}"
         )
-    if n and w._k.has_values and w.detach().amin().item() < 0:
+    if n and w._k.has_values and every_value(w.detach().amin()).min() < 0:
         raise RuntimeError(f"cov(): {name} cannot be negative")
     return w.reshape(-1)
 

@@ -10,6 +10,7 @@ from tensorbus._base.formats import channels_last_rank, check_format
 from tensorbus._base.modes import InferenceCell
 from tensorbus._base.size import Size
 from tensorbus._device.device import device as Device
+from tensorbus._dispatch.batching import plain_device
 from tensorbus._tensor.tensor import PERMUTED, Tensor, version_of
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.names import METHODS
@@ -37,7 +38,7 @@ def dtype(self: Tensor) -> dtypes.dtype:
 @attribute
 def device(self: Tensor) -> Device:
     """Where the elements are."""
-    return self._k.device
+    return plain_device(self._k.device)
 
 
 @attribute

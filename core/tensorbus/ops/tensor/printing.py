@@ -12,6 +12,7 @@ import numpy as np
 
 from tensorbus._base import dtypes
 from tensorbus._base.leaving import block
+from tensorbus._dispatch.batching import levels_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.parameter import Parameter
 
@@ -235,6 +236,8 @@ def tensor_str(t: Any) -> str:
     of an empty tensor that is not 1-d, or of one without values, the dtype when the values do not
     say it, and ``grad_fn`` or ``requires_grad``.
     """
+    if t._k.inner is not None:
+        return _batch_str(t)
     default = dtypes.get_default_dtype()
     kind = type(t)
     prefix = "tensor(" if kind in (Tensor, Parameter) else f"{kind.__name__}("
@@ -269,6 +272,16 @@ def tensor_str(t: Any) -> str:
             suffixes.append("requires_grad=True")
     text = _with_suffixes(prefix + contents, suffixes, len(prefix))
     return f"Parameter containing:\n{text}" if isinstance(t, Parameter) else text
+
+
+def _batch_str(t: Any) -> str:
+    """The text of a tensor inside ``vmap``: all elements of the batch."""
+    from tensorbus._tensor.tensor import from_array
+
+    inner = from_array(t._k.inner.clone(t._a.array), t._k.inner)
+    values = tensor_str(inner).replace("\n", "\n    ")
+    level = len(levels_of(t._k.device))
+    return f"BatchedTensor(lvl={level}, bdim=0, value=\n    {values}\n)"
 
 
 def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:

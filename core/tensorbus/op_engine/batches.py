@@ -1,0 +1,261 @@
+"""How tensors enter a batch and leave it, and how those outside of it meet those inside.
+
+``vmap`` enters its inputs, runs the function once, and lets the results leave. Both are operations
+with a gradient, so gradients pass through. A tensor from outside is lifted where it meets one of a
+batch: it is then the same for all elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tensorbus._base.modes import RARE, fresh_cell, this_thread
+from tensorbus._base.size import Size, size_of
+from tensorbus._device.device import device as Device
+from tensorbus._dispatch.batching import (
+    UNWRITABLE,
+    BatchedArray,
+    BatchedDevice,
+    batched_device,
+    levels_of,
+    moved_device,
+    plain_device,
+)
+from tensorbus._dispatch.kinds import Kind, kind_of
+from tensorbus._tensor.tensor import PERMUTED, Tensor, new, order_mark
+from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.autograd.node import Node, next_sequence
+from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.history import edge_of
+from tensorbus.rows.recipes import Cut
+
+_ENTERED = Cut(
+    "A view was made of an input of vmap",
+    "A write to it cannot be recorded: write to a copy, x.clone(), or write out of place.",
+)
+
+
+def enter(x: Tensor, size: int) -> Tensor:
+    """The elements of *x* along its first dimension, which has *size*, as one tensor of a batch."""
+    kind = kind_of(batched_device(x._k.device, size), x._k.dtype)
+    o = _moved(x, BatchedArray(x._a, False), kind, EnterBackward0)
+    if x._c is None:
+        x._c = [0]
+    o._c = x._c
+    o._b = x if x._b is None or x._b is PERMUTED else x._b
+    o._r = _ENTERED
+    o._v = x._c[0] if type(x._c) is list else 0
+    return o
+
+
+def leave(x: Tensor) -> Tensor:
+    """The elements of a tensor of a batch as one tensor, along a new first dimension."""
+    array, inner = x._a.array, x._k.inner
+    assert inner is not None and isinstance(x._k.device, BatchedDevice)
+    size = x._k.device.size
+    shared = array.shape[0] == size and (x._b is None or x._b is PERMUTED)
+    if not shared:
+        array = inner.clone(inner.expand(array, (size, *array.shape[1:])))
+    o = _moved(x, array, inner, LeaveBackward0)
+    if shared:
+        if x._c is None:
+            x._c = fresh_cell() or [0]
+        o._c = x._c
+        x._a.alone = False
+    return o
+
+
+def lift(x: Tensor, device: Device) -> Tensor:
+    """A tensor of an inner device on that of a batch: the same for all its elements."""
+    own = levels_of(x._k.device)
+    levels = levels_of(device)
+    if levels[: len(own)] != own:
+        raise RuntimeError(
+            "a tensor from inside of a vmap met one of another vmap: it has escaped from the "
+            "function that vmap called. Return it from there"
+        )
+    for level in levels[len(own) :]:
+        x = _lifted(x, level)
+    return x
+
+
+def _lifted(x: Tensor, level: BatchedDevice) -> Tensor:
+    if x._k.device is not level.inner:  # a number on another device
+        from tensorbus.op_engine.casting import to_kind
+
+        x = to_kind(x, kind_of(level.inner, x._k.dtype))
+    return _moved(
+        x, BatchedArray(x._k.unsqueeze(x._a, 0), False), kind_of(level, x._k.dtype), LiftBackward0
+    )
+
+
+def _moved(x: Tensor, array: Any, kind: Kind, node: Any) -> Tensor:
+    """A tensor with *x*'s history across the border of a batch."""
+    o = new(Tensor)
+    o._a, o._k, o._s = array, kind, size_of(array.shape)
+    o._c = fresh_cell() if RARE.on else None
+    o._e = None
+    o._b = None if type(array) is type(x._a) and x._b is None else order_mark(kind, array)
+    edge = edge_of(x)
+    if edge is not None and kind.differentiable and (GRAD.on or THREAD.on):
+        n = node()
+        n.q, n.k, n.h, n.e0 = next_sequence(), kind, None, edge
+        n.source = x._k
+        o._e = n
+    return o
+
+
+# -- gradients -------------------------------------------------------------------------------
+class _Crossing(Node):
+    """A node between the kind of a batch and its inner kind."""
+
+    __slots__ = ("e0", "source")
+    arity = 1
+    op = "vmap"
+    e0: Any
+    source: Kind
+
+
+class EnterBackward0(_Crossing):
+    """The gradient of what entered a batch leaves it."""
+
+    __slots__ = ()
+
+    def run(self, g: Any) -> tuple[Any, ...]:
+        return self.e0, _whole(self.k, g)
+
+    def run_t(self, g: Any) -> tuple[Any, ...]:
+        return self.e0, leave(g)
+
+
+class LeaveBackward0(_Crossing):
+    """The gradient of what left a batch enters it."""
+
+    __slots__ = ()
+
+    def run(self, g: Any) -> tuple[Any, ...]:
+        return self.e0, BatchedArray(g, False)
+
+    def run_t(self, g: Any) -> tuple[Any, ...]:
+        return self.e0, enter(g, g._s[0])
+
+
+class LiftBackward0(_Crossing):
+    """The gradient of what is the same for all elements is the sum of theirs."""
+
+    __slots__ = ()
+
+    def run(self, g: Any) -> tuple[Any, ...]:
+        return self.e0, self.source.as_array(self.source.sum(_whole(self.k, g), (0,)))
+
+    def run_t(self, g: Any) -> tuple[Any, ...]:
+        return self.e0, core("sum")(leave(g), (0,))
+
+
+def _whole(kind: Any, g: BatchedArray) -> Any:
+    """The inner array with one gradient for each element."""
+    size = kind.device.size
+    if g.array.shape[0] == size:
+        return g.array
+    return kind.inner.contiguous(kind.inner.expand(g.array, (size, *g.array.shape[1:])))
+
+
+# -- tensors of several kinds ----------------------------------------------------------------
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)) and not isinstance(value, Size):
+        for item in value:
+            yield from _tensors(item)
+
+
+def deepest(tensors: Any) -> Device | None:
+    """The device of the innermost batch among tensors; None where none is in a batch."""
+    found, depth = None, 0
+    for t in tensors:
+        device = t._k.device
+        if type(device) is BatchedDevice and device is not found:
+            levels = len(levels_of(device))
+            if levels > depth:
+                found, depth = device, levels
+    return found
+
+
+def lifted(value: Any, device: Device) -> Any:
+    """An argument with the tensors in it lifted into a batch."""
+    if isinstance(value, Tensor):
+        return value if value._k.device is device else _joining(value, device)
+    if isinstance(value, (tuple, list)) and not isinstance(value, Size):
+        made = [lifted(item, device) for item in value]
+        if all(new is old for new, old in zip(made, value, strict=True)):
+            return value
+        return getattr(type(value), "_make", type(value))(made)
+    return value
+
+
+def _joining(x: Tensor, device: Device) -> Tensor:
+    if x._s and plain_device(x._k.device) is not plain_device(device):
+        return x  # the op has the error
+    return lift(x, device)
+
+
+class Lifting:
+    """Stands among the classes that override operations for arguments of several batches.
+
+    Its ``__torch_function__`` lifts what comes from outside into the innermost batch, and runs the
+    function.
+    """
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        device = deepest(_tensors((*args, *kwargs.values())))
+        assert device is not None
+        if _writes(func, args, kwargs, device):
+            raise RuntimeError(UNWRITABLE)
+        args = tuple(lifted(value, device) for value in args)
+        return func(*args, **{name: lifted(value, device) for name, value in kwargs.items()})
+
+
+def _writes(func: Any, args: Any, kwargs: Any, device: Device) -> bool:
+    """Whether a call writes into a tensor that is not of this batch."""
+    out = kwargs.get("out")
+    if any(t._k.device is not device for t in _tensors(out)):
+        return True
+    name = getattr(func, "__name__", "")
+    in_place = name == "__setitem__" or (name.endswith("_") and not name.endswith("__"))
+    first = args[0] if args else None
+    return in_place and isinstance(first, Tensor) and first._k.device is not device
+
+
+def in_current_batches(x: Tensor) -> Tensor:
+    """*x* as a tensor of all batches that this thread is in: what differentiates inside ``vmap``
+    takes such, so that each element of the batch has a gradient of its own."""
+    device = current_device(x._k.device)
+    return x if device is x._k.device else lift(x, device)
+
+
+def current_device(device: Device) -> Device:
+    """Where a tensor of all batches that this thread is in lies, by a device without batches."""
+    device = plain_device(device)
+    for size in this_thread.batches:
+        device = batched_device(device, size)
+    return device
+
+
+def kind_in_batch(source: Kind, target: Kind) -> Kind:
+    """The kind that a tensor of a batch gets where *target* names a device without one."""
+    if type(target.device) is BatchedDevice:
+        return target
+    return kind_of(moved_device(source.device, target.device), target.dtype)
+
+
+def depth_of(x: Tensor) -> int:
+    """In how many batches a tensor is, each inside of the one before."""
+    return len(levels_of(x._k.device))
+
+
+def differs(x: Tensor) -> bool:
+    """Whether a tensor of a batch has a value for each of its elements, not one for all."""
+    return bool(x._a.array.shape[0] != 1)
