@@ -19,6 +19,7 @@ from tensorbus import demo as demo
 from tensorbus import discovery as discovery
 from tensorbus import distributed as distributed
 from tensorbus import fft as fft
+from tensorbus import func as func
 from tensorbus import futures as futures
 from tensorbus import linalg as linalg
 from tensorbus import multiprocessing as multiprocessing
@@ -89,6 +90,7 @@ from tensorbus.autograd.grad_mode import is_inference_mode_enabled as is_inferen
 from tensorbus.autograd.grad_mode import no_grad as no_grad
 from tensorbus.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from tensorbus.compiler import compile as compile
+from tensorbus.func import vmap as vmap
 from tensorbus.op_engine.promotion import result_type as result_type
 from tensorbus.ops.creation.typed_constructors import tensortype
 from tensorbus.ops.joining.grids import broadcast_shapes as broadcast_shapes
