@@ -84,6 +84,12 @@ _LATER = {
     "get_num_interop_threads": "_device.threads",
     "set_float32_matmul_precision": "_base.matmul_precision",
     "get_float32_matmul_precision": "_base.matmul_precision",
+    **dict.fromkeys(
+        "adaptive_avg_pool1d avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d conv_tbc "
+        "conv_transpose1d conv_transpose2d cosine_similarity hardshrink pairwise_distance pdist "
+        "pixel_shuffle pixel_unshuffle prelu rrelu rrelu_ selu selu_ threshold threshold_".split(),
+        "nn.functional",
+    ),
     "is_anomaly_enabled": "autograd.anomaly_mode",
     "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     **dict.fromkeys(

@@ -102,6 +102,12 @@ def transposed(
     return out if b is None else out + b.reshape(-1, *(1,) * n)
 
 
+def _time_first(x: np.ndarray, w: np.ndarray, b: np.ndarray, pad: int = 0) -> np.ndarray:
+    """``convolution`` of (time, batch, channels) with (time, channels in, channels out)."""
+    y = convolution(x.transpose(1, 2, 0), w.transpose(2, 1, 0), b, padding=pad)
+    return y.transpose(2, 0, 1)
+
+
 def _terms(reference: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """The sum of absolute terms."""
 
@@ -113,7 +119,8 @@ def _terms(reference: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
 
 def _conv(name: str, samples: list[Any], errors: list[Any]) -> Op:
-    reference = transposed if "transpose" in name else convolution
+    reference = _time_first if name == "conv_tbc" else convolution
+    reference = transposed if "transpose" in name else reference
     scale = _terms(reference)
     return Op(
         _F + name,
@@ -291,5 +298,22 @@ OPS = [
             S("unbatched", T(2, 3), T(2, 1, 2), T(1)),
         ],
         [],
+    ),
+    _conv(
+        "conv_tbc",
+        [
+            S("plain", T(4, 2, 2), T(2, 2, 3), T(3)),
+            S("pad", T(3, 1, 2), T(3, 2, 1), T(1), 2),
+        ],
+        [
+            E(
+                "channels",
+                RuntimeError,
+                r"Input dim 2 \(input channels\) is not == dim 1 in the weight tensor",
+                T(4, 2, 3),
+                T(2, 2, 3),
+                T(3),
+            ),
+        ],
     ),
 ]

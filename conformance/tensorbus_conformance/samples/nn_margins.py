@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus_conformance.op import Op, S, T
+from tensorbus_conformance.op import E, Op, S, T
 from tensorbus_conformance.samples.nn_losses import apart, loss_op, signs
 
 _F = "nn.functional."
@@ -115,6 +115,13 @@ MARGINS = [
     ),
 ]
 
+
+def _pairs(x: np.ndarray, p: float = 2.0) -> np.ndarray:
+    return np.array(
+        [np.linalg.norm(a - b, p) for i, a in enumerate(x) for b in x[i + 1 :]], x.dtype
+    )
+
+
 DISTANCES = [
     Op(
         _F + "cosine_similarity",
@@ -149,6 +156,24 @@ DISTANCES = [
         scale=lambda a, b, p=2.0, eps=1e-6, keepdim=False: distance(
             np.abs(a), -np.abs(b), p, eps, keepdim
         ),
+        family="nn",
+    ),
+    Op(
+        _F + "pdist",
+        _pairs,
+        [
+            S("plain", T(4, 3)),
+            S("p1", T(data=[[0.5, -1.0], [1.25, 2.0], [-0.75, 0.25]]), 1.0),
+            S("p3", T(3, 4), 3.0),
+            S("infinity", T(data=[[0.5, -1.0], [1.25, 2.0], [-0.75, 0.25]]), np.inf),
+            S("one", T(1, 3)),
+            S("none", T(0, 3)),
+        ],
+        ulp=4,
+        errors=[
+            E("rank", RuntimeError, "pdist only supports 2D tensors, got: 1D", T(3)),
+            E("p", RuntimeError, "pdist only supports non-negative p values", T(3, 2), -1.0),
+        ],
         family="nn",
     ),
 ]

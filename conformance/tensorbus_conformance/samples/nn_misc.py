@@ -92,6 +92,12 @@ def pixel_unshuffle(x: np.ndarray, r: int) -> np.ndarray:
     return out
 
 
+def channel_shuffle(x: np.ndarray, groups: int) -> np.ndarray:
+    """Channel c is the one that stands at c // groups of the group c % groups."""
+    n = x.shape[1] // groups
+    return x[:, [c % groups * n + c // groups for c in range(x.shape[1])]]
+
+
 def pad(
     x: np.ndarray, widths: tuple[int, ...], mode: str = "constant", value: float | None = None
 ) -> np.ndarray:
@@ -258,6 +264,41 @@ REARRANGED = [
                 T(3, 2, 2),
                 2,
             )
+        ],
+        family="nn",
+    ),
+    Op(
+        _F + "channel_shuffle",
+        channel_shuffle,
+        [
+            S("plain", T(2, 6, 2, 3), 2),
+            S("line", T(1, 6, 4), 3),
+            S("empty", T(0, 4, 2, 3), 2),
+        ],
+        dtypes=ANY,
+        ulp=0,
+        errors=[
+            E(
+                "channels",
+                RuntimeError,
+                r"Number of channels must be divisible by groups\. Got 4 channels and 3 groups\.",
+                T(2, 4, 2),
+                3,
+            ),
+            E(
+                "groups",
+                RuntimeError,
+                "Number of groups to divide channels in must be positive. Value of groups:0",
+                T(2, 4, 2),
+                0,
+            ),
+            E(
+                "dimensions",
+                RuntimeError,
+                r"channel_shuffle expects input with > 2 dims, but got input with sizes \[2, 4\]",
+                T(2, 4),
+                2,
+            ),
         ],
         family="nn",
     ),

@@ -4,8 +4,17 @@ from typing import TYPE_CHECKING
 
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.public_place import show_in as _show_in
-from tensorbus.nn.functional import activations, losses, probabilities
+from tensorbus.nn.functional import (
+    activations,
+    activations_in_place,
+    losses,
+    probabilities,
+)
+from tensorbus.nn.functional import (
+    dropout as _dropouts,
+)
 from tensorbus.nn.functional.activations import *  # noqa: F403
+from tensorbus.nn.functional.activations_in_place import *  # noqa: F403
 from tensorbus.nn.functional.adaptive import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -13,9 +22,17 @@ from tensorbus.nn.functional.adaptive import (
     adaptive_max_pool2d,
 )
 from tensorbus.nn.functional.classification import cross_entropy, nll_loss
-from tensorbus.nn.functional.convolution import conv1d, conv2d, conv_transpose1d, conv_transpose2d
+from tensorbus.nn.functional.convolution import (
+    conv1d,
+    conv2d,
+    conv_tbc,
+    conv_transpose1d,
+    conv_transpose2d,
+)
+from tensorbus.nn.functional.dropout import *  # noqa: F403
 from tensorbus.nn.functional.linear import (
     bilinear,
+    channel_shuffle,
     embedding,
     linear,
     one_hot,
@@ -55,8 +72,10 @@ __all__ = [
     "avg_pool2d",
     "batch_norm",
     "bilinear",
+    "channel_shuffle",
     "conv1d",
     "conv2d",
+    "conv_tbc",
     "conv_transpose1d",
     "conv_transpose2d",
     "cross_entropy",
@@ -75,5 +94,7 @@ __all__ = [
     "rms_norm",
 ]
 __all__ += activations.__all__
+__all__ += activations_in_place.__all__
+__all__ += _dropouts.__all__
 __all__ += losses.__all__
 __all__ += probabilities.__all__

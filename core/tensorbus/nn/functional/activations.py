@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from tensorbus._base import dtypes
@@ -10,6 +9,7 @@ from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.warning import warn_user
 from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.nn.functional.domains import refuse_complex, refuse_integers
 from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.composed import composed
@@ -17,16 +17,15 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place, record_as
 from tensorbus.op_engine.names import FUNCTIONS
 from tensorbus.op_engine.scalars import fitted, widened
-from tensorbus.ops.nn.activation import dropout as _dropout
 from tensorbus.ops.nn.activation import log_softmax as _log_softmax
-from tensorbus.ops.nn.activation import masked
 from tensorbus.ops.nn.activation import softmax as _softmax
 
 sigmoid = FUNCTIONS["sigmoid"]
 tanh = FUNCTIONS["tanh"]
 
 
-def _either(input: Tensor, f: Any, inplace: bool, *args: Any) -> Tensor:
+def either(input: Tensor, f: Any, inplace: bool, *args: Any) -> Tensor:
+    """The function's result, or the tensor into which it was written."""
     return in_place(input, f, args) if inplace else f(input, *args)
 
 
@@ -53,27 +52,47 @@ def hardtanh(
         min_val, max_val = int(min_val), int(max_val)
         if min_val < 0 and not input.dtype.is_signed:
             raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    return _either(input, core("hardtanh"), inplace, min_val, max_val)
+    return either(input, core("hardtanh"), inplace, min_val, max_val)
 
 
 def leaky_relu(input: Tensor, negative_slope: complex = 0.01, inplace: bool = False) -> Tensor:
     """The values, those below 0 times *negative_slope*."""
     refuse_integers("leaky_relu_cpu", input)
-    return _either(
+    return either(
         input, core("leaky_relu"), inplace, fitted(negative_slope, widened(input._k.dtype))
     )
+
+
+@composed(node="RreluWithNoiseBackward0", layout="order", operands=1)
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
+    inplace: bool = False,
+) -> Tensor:  # fmt: skip
+    """``leaky_relu`` whose slopes are drawn between *lower* and *upper* while training, and
+    halfway between them else (arXiv:1505.00853)."""
+    if not lower <= upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    refuse_integers("leaky_relu_cpu", input)
+    refuse_complex("leaky_relu_cpu", input)
+    if not training:
+        return either(input, core("leaky_relu"), inplace, (float(lower) + float(upper)) / 2)
+    with no_grad():
+        drawn = FUNCTIONS["empty_like"](input).uniform_(lower, upper)
+        slopes = drawn.masked_fill_(input > 0, 1.0)
+    made = either(input, lambda x: x * slopes, inplace)
+    return record_as(made, "RreluWithNoiseBackward1") if inplace else made
 
 
 def elu(input: Tensor, alpha: complex = 1.0, inplace: bool = False) -> Tensor:
     """The values, those below 0 as ``alpha * (exp(x) - 1)``."""
     refuse_integers("elu_cpu", input)
-    return _either(input, core("elu"), inplace, fitted(alpha, widened(input._k.dtype)), 1.0, 1.0)
+    return either(input, core("elu"), inplace, fitted(alpha, widened(input._k.dtype)), 1.0, 1.0)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """``elu`` with the scale and alpha that keep mean and variance (arXiv:1706.02515)."""
     refuse_integers("elu_cpu", input)
-    return _either(
+    return either(
         input, core("elu"), inplace, 1.6732632423543772848170429916717,
         1.0507009873554804934193349852946, 1.0,
     )  # fmt: skip
@@ -86,7 +105,7 @@ def celu(input: Tensor, alpha: complex = 1.0, inplace: bool = False) -> Tensor:
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     alpha = fitted(alpha, widened(input._k.dtype))
-    made = _either(input, core("elu"), inplace, alpha, 1.0, 1.0 / alpha)
+    made = either(input, core("elu"), inplace, alpha, 1.0, 1.0 / alpha)
     return record_as(made, "CeluBackward1") if inplace else made
 
 
@@ -103,14 +122,14 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``."""
     refuse_integers("silu_cpu", input)
-    return _either(input, core("silu"), inplace)
+    return either(input, core("silu"), inplace)
 
 
 @composed(node="MishBackward0")
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * tanh(softplus(x))``."""
     refuse_integers("mish_cpu", input)
-    made = _either(input, lambda x: x * softplus(x).tanh(), inplace)
+    made = either(input, lambda x: x * softplus(x).tanh(), inplace)
     return record_as(made, "MishBackward0") if inplace else made
 
 
@@ -159,19 +178,19 @@ def threshold(input: Tensor, threshold: complex, value: complex, inplace: bool =
     if d.category == dtypes.BOOL:
         raise not_implemented("threshold_cpu", input)
     threshold, value = (wrap_number(fitted(n, d), d) for n in (threshold, value))
-    return _either(input, core("threshold"), inplace, threshold, value)
+    return either(input, core("threshold"), inplace, threshold, value)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``clamp(x / 6 + 1 / 2, 0, 1)``."""
     refuse_integers("hardsigmoid_cpu", input)
-    return _either(input, core("hardsigmoid"), inplace)
+    return either(input, core("hardsigmoid"), inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * hardsigmoid(x)``."""
     refuse_integers("hardswish_cpu", input)
-    return _either(input, core("hardswish"), inplace)
+    return either(input, core("hardswish"), inplace)
 
 
 @composed(node="LogSigmoidBackward0", layout="row_major")
@@ -268,108 +287,9 @@ def normalize(
     return FUNCTIONS["div"](input, input.norm(p, dim, keepdim=True).clamp(min=eps), out=out)
 
 
-def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero elements with probability *p* while training, and scale the others."""
-    if 0.0 <= p <= 1.0 and (p == 0.0 or not training):
-        return input
-    _check_probability(p)
-    return _dropped(input, p, training, inplace)
-
-
-@composed(node="MulBackward0", layout="order", operands=1)
-def _dropped(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
-    return _either(input, _dropout, inplace, p, training)
-
-
-def _check_probability(p: float) -> None:
-    if p < 0.0 or p > 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if p != p:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
-
-
-def _channels(input: Tensor, p: float, training: bool, inplace: bool, lead: int) -> Tensor:
-    """Dropout with one draw for each index into the *lead* first dimensions."""
-    _check_probability(p)
-    if not training or p == 0.0:
-        return input
-    rank = len(input._s)
-    if rank < lead:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    shape = (*input._s[:lead], *(1,) * (rank - lead))
-    return _either(input, lambda x: masked(x, tuple(shape), p), inplace)
-
-
-def _warn_of_rank(name: str, rank: int, ranks: tuple[int, int]) -> None:
-    if rank not in ranks:
-        warn_user(
-            f"{name}: Received a {rank}-D input to {name}, which is deprecated and will result in "
-            f"an error in a future release. Please provide a {ranks[0]}-D or {ranks[1]}-D input.",
-        )
-
-
-@composed(node="MulBackward0", layout="order", operands=1)
-def dropout1d(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
-    """Dropout of whole channels of (N, C, L) or (C, L)."""
-    if len(input._s) not in (2, 3):
-        raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {len(input._s)}D input. It drops "
-            "channels of one spatial dimension, with or without a batch"
-        )
-    return _channels(input, p, training, inplace, 2 if len(input._s) == 3 else 1)
-
-
-@composed(node="MulBackward0", layout="order", operands=1)
-def dropout2d(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
-    """Dropout of whole channels of (N, C, H, W)."""
-    rank = len(input._s)
-    if rank == 3:
-        warn_user(
-            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
-            "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
-            "dim. Please use dropout1d instead.",
-        )
-    _warn_of_rank("dropout2d", rank, (3, 4))
-    return _channels(input, p, training, inplace, 2)
-
-
-@composed(node="MulBackward0", layout="order", operands=1)
-def dropout3d(
-    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Tensor:
-    """Dropout of whole channels of (N, C, D, H, W)."""
-    _warn_of_rank("dropout3d", len(input._s), (4, 5))
-    return _channels(input, p, training, inplace, 2 if len(input._s) == 5 else 1)
-
-
-def alpha_dropout(
-    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
-) -> Tensor:
-    """Dropout that keeps the mean and the variance of SELU's outputs (arXiv:1706.02515)."""
-    _check_probability(p)
-    if not training or p == 0.0:
-        return input
-    if p == 1.0:
-        return input * 0
-    low = -1.7580993408473766
-    a = 1.0 / math.sqrt((1 - p) * (1 + p * low**2))
-
-    def drop(x: Tensor) -> Tensor:
-        from tensorbus import ones_like
-
-        kept = masked(ones_like(x), tuple(x.shape), p) * (1 - p)
-        return (x * kept + low * (1 - kept)) * a - a * p * low
-
-    return _either(input, drop, inplace)
-
-
 __all__ = [
-    "alpha_dropout", "celu", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "gelu",
-    "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log_softmax",
-    "logsigmoid", "mish", "normalize", "prelu", "relu", "relu6", "selu", "sigmoid", "silu",
+    "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
+    "leaky_relu", "log_softmax", "logsigmoid", "mish", "normalize", "prelu", "relu", "relu6",
+    "rrelu", "selu", "sigmoid", "silu",
     "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold",
 ]  # fmt: skip

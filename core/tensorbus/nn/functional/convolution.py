@@ -46,6 +46,25 @@ def conv1d(
     return _convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
+@composed(node="ConvTbcBackward0")
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """``conv1d`` of (L, N, C) with (k, C, O)."""
+    if len(input._s) != 3:
+        raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    if len(weight._s) != 3:
+        raise RuntimeError(
+            "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels."
+        )
+    if len(bias._s) != 1:
+        raise RuntimeError("Bias must be 1-D")
+    if input.shape[2] != weight.shape[1]:
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
+    if weight.shape[2] != bias.shape[0]:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    y = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return y.permute(2, 0, 1)
+
+
 @composed(node="ConvolutionBackward0", layout="channels_last")
 def conv_transpose2d(
     input: Tensor,

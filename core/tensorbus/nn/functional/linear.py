@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
+from tensorbus._base.formats import contiguous_format
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.argument_checks import also_named
@@ -213,6 +214,28 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     x = input.reshape(*lead, c // (r * r), r, r, h, w)
     x = x.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
     return x.reshape(*lead, c // (r * r), h * r, w * r)
+
+
+@composed(node="ChannelShuffleBackward0", layout="channels_last")
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """(N, C, ...) with the channels of the *groups* taken in turn (arXiv:1707.01083)."""
+    if len(input._s) < 3:
+        raise RuntimeError(
+            f"channel_shuffle expects input with > 2 dims, but got input with sizes "
+            f"{list(input._s)}"
+        )
+    if groups < 1:
+        raise RuntimeError(
+            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        )
+    n, c, *rest = input.shape
+    if c % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
+        )
+    apart = input.reshape(n, groups, c // groups, *rest)
+    shuffled = apart.transpose(1, 2).clone(memory_format=contiguous_format)
+    return shuffled.view(n, c, *rest)
 
 
 def _check_planes(name: str, argument: str, input: Tensor, factor: int) -> None:

@@ -20,6 +20,7 @@ from tensorbus.nn.functional.reduction import check_weight, chosen, reduced, wei
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.names import FUNCTIONS
 from tensorbus.rows.layouts import broadcast_shapes
 
 
@@ -222,6 +223,20 @@ def pairwise_distance(
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
+@composed(node="PdistBackward0")
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norms of the differences of all pairs of rows: (N, M) to N * (N - 1) / 2 values."""
+    if len(input._s) != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {len(input._s)}D")
+    if input._k.dtype.category != dtypes.FLOAT:
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if not p >= 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    n = input.shape[0]
+    first, second = FUNCTIONS["triu_indices"](n, n, 1, device=input.device)
+    return (input[first] - input[second]).norm(p, 1)
+
+
 @composed(node="SumBackward1")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along a dimension."""
@@ -273,6 +288,6 @@ def triplet_margin_loss(
 __all__ = [
     "cosine_embedding_loss",
     "cosine_similarity", "hinge_embedding_loss", "huber_loss",
-    "l1_loss", "margin_ranking_loss", "mse_loss", "pairwise_distance",
+    "l1_loss", "margin_ranking_loss", "mse_loss", "pairwise_distance", "pdist",
     "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
 ]  # fmt: skip
