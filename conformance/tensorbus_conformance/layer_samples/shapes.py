@@ -10,7 +10,7 @@ from tensorbus_conformance.layer import Layer, plain
 from tensorbus_conformance.op import S, T
 from tensorbus_conformance.samples import nn_pooling
 from tensorbus_conformance.samples.nn_margins import cosine, distance
-from tensorbus_conformance.samples.nn_misc import pad, pixel_shuffle, pixel_unshuffle
+from tensorbus_conformance.samples.nn_rearranged import pad, pixel_shuffle, pixel_unshuffle
 
 _POOLS = {op.name.removeprefix("nn.functional."): op.reference for op in nn_pooling.OPS}
 

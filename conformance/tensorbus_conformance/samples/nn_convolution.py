@@ -119,8 +119,9 @@ def _terms(reference: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
 
 def _conv(name: str, samples: list[Any], errors: list[Any]) -> Op:
-    reference = _time_first if name == "conv_tbc" else convolution
-    reference = transposed if "transpose" in name else reference
+    reference: Callable[..., np.ndarray] = transposed if "transpose" in name else convolution
+    if name == "conv_tbc":
+        reference = _time_first
     scale = _terms(reference)
     return Op(
         _F + name,
