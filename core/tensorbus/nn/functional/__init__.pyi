@@ -19,10 +19,14 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     """Channels (dimension 1) with mean 0 and variance 1 over all other dimensions, then scaled."""
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``x1 A x2 + b`` for each output: weight is (out, in1, in2)."""
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """(N, C, ...) with the channels of the *groups* taken in turn (arXiv:1707.01083)."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
     """Cross-correlation of (N, C, L) or (C, L) with (O, C / groups, k)."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
     """Cross-correlation of (N, C, H, W) or (C, H, W) with (O, C / groups, kh, kw)."""
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """``conv1d`` of (L, N, C) with (k, C, O)."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:
     """The transpose of ``conv1d``."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:
@@ -55,18 +59,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(..., C, H * r, W * r) to (..., C * r * r, H, W)."""
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """The last dimensions divided by their root mean square, then scaled."""
-def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps the mean and the variance of SELU's outputs (arXiv:1706.02515)."""
 def celu(input: Tensor, alpha: complex = 1.0, inplace: bool = False) -> Tensor:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
-def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero elements with probability *p* while training, and scale the others."""
-def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, L) or (C, L)."""
-def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, H, W)."""
-def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, D, H, W)."""
 def elu(input: Tensor, alpha: complex = 1.0, inplace: bool = False) -> Tensor:
     """The values, those below 0 as ``alpha * (exp(x) - 1)``."""
 def gelu(input: Tensor, *, approximate: str = 'none') -> Tensor:
@@ -97,6 +91,8 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """``max(input, 0)``."""
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """The values cut to [0, 6]."""
+def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False, inplace: bool = False) -> Tensor:
+    """``leaky_relu`` whose slopes are drawn between *lower* and *upper* while training, and halfway between them else (arXiv:1505.00853)."""
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """``elu`` with the scale and alpha that keep mean and variance (arXiv:1706.02515)."""
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -119,6 +115,32 @@ def tanhshrink(input: Tensor) -> Tensor:
     """``x - tanh(x)``."""
 def threshold(input: Tensor, threshold: complex, value: complex, inplace: bool = False) -> Tensor:
     """The values above *threshold*, else *value*."""
+def celu_(input: Tensor, alpha: complex = 1.0) -> Tensor:
+    """``celu`` in place."""
+def elu_(input: Tensor, alpha: complex = 1.0) -> Tensor:
+    """``elu`` in place."""
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """``hardtanh`` in place."""
+def leaky_relu_(input: Tensor, negative_slope: complex = 0.01) -> Tensor:
+    """``leaky_relu`` in place."""
+def relu_(input: Tensor) -> Tensor:
+    """``relu`` in place."""
+def rrelu_(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False) -> Tensor:
+    """``rrelu`` in place."""
+def selu_(input: Tensor) -> Tensor:
+    """``selu`` in place."""
+def threshold_(input: Tensor, threshold: complex, value: complex) -> Tensor:
+    """``threshold`` in place."""
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps the mean and the variance of SELU's outputs (arXiv:1706.02515)."""
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero elements with probability *p* while training, and scale the others."""
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of (N, C, L) or (C, L)."""
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of (N, C, H, W)."""
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of (N, C, D, H, W)."""
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: str = 'mean') -> Tensor:
     """``1 - cos`` for target 1, what the cosine exceeds the margin by for -1."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
@@ -135,6 +157,8 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
     """The mean of squared differences."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
     """The p-norm of the differences along the last dimension."""
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norms of the differences of all pairs of rows: (N, M) to N * (N - 1) / 2 values."""
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = 'mean', beta: float = 1.0) -> Tensor:
     """Squares of differences below *beta*, absolute values beyond."""
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = 'mean') -> Tensor:
@@ -150,4 +174,4 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-08, reduce: Any = None, reduction: str = 'mean') -> Tensor:
     """The negated log-likelihood of Poisson counts."""
 
-__all__ = ['adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'avg_pool1d', 'avg_pool2d', 'batch_norm', 'bilinear', 'conv1d', 'conv2d', 'conv_transpose1d', 'conv_transpose2d', 'cross_entropy', 'embedding', 'group_norm', 'instance_norm', 'layer_norm', 'linear', 'max_pool1d', 'max_pool2d', 'nll_loss', 'one_hot', 'pad', 'pixel_shuffle', 'pixel_unshuffle', 'rms_norm', 'alpha_dropout', 'celu', 'dropout', 'dropout1d', 'dropout2d', 'dropout3d', 'elu', 'gelu', 'glu', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'leaky_relu', 'log_softmax', 'logsigmoid', 'mish', 'normalize', 'prelu', 'relu', 'relu6', 'selu', 'sigmoid', 'silu', 'softmax', 'softmin', 'softplus', 'softshrink', 'softsign', 'tanh', 'tanhshrink', 'threshold', 'cosine_embedding_loss', 'cosine_similarity', 'hinge_embedding_loss', 'huber_loss', 'l1_loss', 'margin_ranking_loss', 'mse_loss', 'pairwise_distance', 'smooth_l1_loss', 'soft_margin_loss', 'triplet_margin_loss', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'kl_div', 'poisson_nll_loss']
+__all__ = ['adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'avg_pool1d', 'avg_pool2d', 'batch_norm', 'bilinear', 'channel_shuffle', 'conv1d', 'conv2d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'cross_entropy', 'embedding', 'group_norm', 'instance_norm', 'layer_norm', 'linear', 'max_pool1d', 'max_pool2d', 'nll_loss', 'one_hot', 'pad', 'pixel_shuffle', 'pixel_unshuffle', 'rms_norm', 'celu', 'elu', 'gelu', 'glu', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'leaky_relu', 'log_softmax', 'logsigmoid', 'mish', 'normalize', 'prelu', 'relu', 'relu6', 'rrelu', 'selu', 'sigmoid', 'silu', 'softmax', 'softmin', 'softplus', 'softshrink', 'softsign', 'tanh', 'tanhshrink', 'threshold', 'celu_', 'elu_', 'hardtanh_', 'leaky_relu_', 'relu_', 'rrelu_', 'selu_', 'threshold_', 'alpha_dropout', 'dropout', 'dropout1d', 'dropout2d', 'dropout3d', 'cosine_embedding_loss', 'cosine_similarity', 'hinge_embedding_loss', 'huber_loss', 'l1_loss', 'margin_ranking_loss', 'mse_loss', 'pairwise_distance', 'pdist', 'smooth_l1_loss', 'soft_margin_loss', 'triplet_margin_loss', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'kl_div', 'poisson_nll_loss']
