@@ -19,11 +19,13 @@ from tensorbus.ops.linalg import cholesky as _cholesky
 from tensorbus.ops.linalg import determinants as _determinants
 from tensorbus.ops.linalg import eigenvalues as _eigenvalues
 from tensorbus.ops.linalg import general_eigenvalues as _general_eigenvalues
+from tensorbus.ops.linalg import least_squares as _least_squares
 from tensorbus.ops.linalg import lu_functions as _lu
 from tensorbus.ops.linalg import matrix_norms as _matrix_norms
 from tensorbus.ops.linalg import powers as _powers
 from tensorbus.ops.linalg import pseudo_inverse as _pseudo_inverse
 from tensorbus.ops.linalg import qr as _qr
+from tensorbus.ops.linalg import reflections as _reflections
 from tensorbus.ops.linalg import singular_values as _singular_values
 from tensorbus.ops.linalg import solving as _solving
 from tensorbus.ops.linalg import triangular as _triangular
@@ -41,8 +43,12 @@ eig = _with_out(_general_eigenvalues.linalg_eig, "linalg_eig", _SAME)
 eigh = _with_out(_eigenvalues.linalg_eigh, "linalg_eigh", _SAME)
 eigvals = _with_out(_general_eigenvalues.eigvals, "linalg_eigvals", _SAME)
 eigvalsh = _with_out(_eigenvalues.eigvalsh, "linalg_eigvalsh", _SAME)
+householder_product = _with_out(
+    _reflections.householder_product, "linalg_householder_product", _SAME
+)
 inv = _with_out(_solving.linalg_inv, "linalg_inv", _SAME)
 inv_ex = _with_out(_solving.inv_ex, "linalg_inv_ex", _SAME)
+lstsq = _with_out(_least_squares.lstsq, "linalg_lstsq", _SAME)
 lu = _with_out(_lu.linalg_lu, "linalg_lu", _SAME)
 lu_factor = _with_out(_lu.lu_factor, "linalg_lu_factor", _SAME)
 lu_factor_ex = _with_out(_lu.lu_factor_ex, "linalg_lu_factor_ex", _SAME)
@@ -76,10 +82,11 @@ if not TYPE_CHECKING:
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
-    "eigvals", "eigvalsh", "inv", "inv_ex", "lu", "lu_factor", "lu_factor_ex", "lu_solve",
-    "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm",
-    "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals",
-    "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
+    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor",
+    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
+    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
+    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
+    "vector_norm",
 ]  # fmt: skip
 
 _show_in(__name__, [(name, globals()[name]) for name in __all__])

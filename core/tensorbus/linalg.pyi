@@ -27,10 +27,14 @@ def eigvals(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of square matrices: (..., n, n) -> (..., n), complex, in no order."""
 def eigvalsh(input: Tensor, UPLO: str = 'L', *, out: Tensor | None = None) -> Tensor:
     """The ascending eigenvalues of Hermitian matrices: (..., n, n) -> (..., n), real."""
+def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The first columns of a product of Householder's reflections, as ``geqrf`` gives them."""
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverses of square matrices (..., n, n); LinAlgError for one that has none."""
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """``linalg.inv`` and an int32 *info* for each matrix: 0, or the place of a zero pivot."""
+def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Any = None) -> return_types.linalg_lstsq:
+    """The solutions X of least squares: those for which the norm of ``input @ X - b`` is least."""
 def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     """The factors P, L, U with ``A = P @ L @ U``: exchanges, lower and upper triangular."""
 def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
@@ -80,4 +84,4 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 def vector_norm(x: Tensor, ord: complex = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The norm of the vectors along some dimensions, or of all elements."""
 
-__all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cond', 'cross', 'det', 'diagonal', 'eig', 'eigh', 'eigvals', 'eigvalsh', 'inv', 'inv_ex', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'matrix_rank', 'multi_dot', 'norm', 'pinv', 'qr', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'svd', 'svdvals', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']
+__all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cond', 'cross', 'det', 'diagonal', 'eig', 'eigh', 'eigvals', 'eigvalsh', 'householder_product', 'inv', 'inv_ex', 'lstsq', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'matrix_rank', 'multi_dot', 'norm', 'pinv', 'qr', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'svd', 'svdvals', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']

@@ -15,6 +15,9 @@ class cummin(NamedTuple):
 class frexp(NamedTuple):
     mantissa: Tensor
     exponent: Tensor
+class geqrf(NamedTuple):
+    a: Tensor
+    tau: Tensor
 class histogram(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
@@ -36,6 +39,11 @@ class linalg_eigh(NamedTuple):
 class linalg_inv_ex(NamedTuple):
     inverse: Tensor
     info: Tensor
+class linalg_lstsq(NamedTuple):
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
 class linalg_lu(NamedTuple):
     P: Tensor
     L: Tensor

@@ -286,6 +286,9 @@ def factored(name: str, *others: Any) -> Callable[..., Any]:
             return core(name)(x @ x.mH + tb.eye(3, dtype=tb.float64))[0]
         if name == "pseudo_inverse":
             return core(name)(x, tb.linalg.pinv(x.detach()))
+        if name == "least_squares":
+            inverse = tb.linalg.pinv(x.detach())
+            return core(name)(x, *operands, inverse @ operands[0].detach(), inverse)
         a = x + 2 * tb.eye(3, dtype=tb.float64)
         lu, pivots = tb.linalg.lu_factor(a.detach())
         return core(name)(a, lu, pivots.long() - 1, *operands, *others)
@@ -302,6 +305,8 @@ FACTORED: list[tuple[str, list[tuple[int, ...]], tuple[Any, ...]]] = [
     ("log_determinant", [(3, 3)], ()),
     ("pseudo_inverse", [(2, 3, 2)], ()),
     ("pseudo_inverse", [(2, 3)], ()),
+    ("least_squares", [(2, 3, 2), (2, 3, 2)], ()),
+    ("least_squares", [(2, 3), (2, 2)], ()),
 ]
 """Rows over what a kernel has made beforehand, the shapes of their operands, and the rest."""
 

@@ -121,6 +121,20 @@ def test_a_matrix_that_does_not_converge_leaves_its_neighbours_alone(
     assert sorted(results[at][0].real) == [1, 2] and np.isnan(results[at][1]).all()
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_least_squares_of_what_is_not_finite(bad: float) -> None:
+    a = np.stack([np.diag([1.0, 2.0]), np.full((2, 2), bad), np.diag([4.0, 0.0])])
+    b = np.stack([np.array([[1.0, bad], [4.0, 1.0]])] * 3)
+    x, s, rank, info = kernel("linalg_lstsq")(a, b, 1e-10)
+    assert info.tolist() == [0, 1, 0] and rank[[0, 2]].tolist() == [2, 1]
+    assert x[0, :, 0].tolist() == [1, 2] and x[2, :, 0].tolist() == [0.25, 0]
+    assert not np.isfinite(x[0, :, 1]).any() and s[2].tolist() == [4, 0]
+    x, s, rank, info = kernel("linalg_lstsq")(a[2], b[2, :, :1], 1e-10)  # by NumPy's own
+    assert x[:, 0].tolist() == [0.25, 0] and (rank, info) == (1, 0) and info.dtype == np.int32
+    x, s, rank, info = kernel("linalg_lstsq")(a[0], b[0], 1e-10)
+    assert x[:, 0].tolist() == [1, 2] and (rank, info) == (2, 0)
+
+
 @pytest.mark.parametrize("function", ["eigvals", "eigvalsh", "svdvals"])
 def test_vectors_are_computed_for_gradients_alone(
     function: str, monkeypatch: pytest.MonkeyPatch

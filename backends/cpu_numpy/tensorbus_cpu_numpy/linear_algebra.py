@@ -153,3 +153,15 @@ def _qr(xp: Any, dtype: dtype) -> Kernel | None:
         return q, r
 
     return qr
+
+
+@TABLE.row("linalg_geqrf", FLOAT, COMPLEX)
+def _geqrf(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.name not in _LETTERS:
+        return None
+
+    def geqrf(a: Array) -> tuple[Array, Array]:
+        packed, tau = np.linalg.qr(a, "raw")
+        return np.swapaxes(packed, -1, -2), tau
+
+    return geqrf

@@ -70,6 +70,33 @@ def _eigvals(xp: Any, dtype: dtype) -> Kernel | None:
     return eigvals
 
 
+@TABLE.row("linalg_lstsq", FLOAT, COMPLEX)
+def _lstsq(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.name == "float16":
+        return None
+
+    def lstsq(a: Array, b: Array, rcond: float) -> tuple[Array, ...]:
+        if a.ndim > 2 or not (np.isfinite(a).all() and np.isfinite(b).all()):
+            return _by_svd(a, b, rcond)
+        try:
+            x, _, rank, s = np.linalg.lstsq(a, b, rcond)
+        except np.linalg.LinAlgError:
+            return _by_svd(a, b, rcond)
+        return x, s, np.asarray(rank, np.int32), np.zeros((), np.int32)
+
+    return lstsq
+
+
+def _by_svd(a: Array, b: Array, rcond: float) -> tuple[Array, ...]:
+    """Of a batch at once, and where b's columns or matrices that are not finite stand apart."""
+    u, s, vh, info = _converged(lambda x: np.linalg.svd(x, full_matrices=False), a)
+    kept = s > rcond * s[..., :1]
+    with np.errstate(all="ignore"):
+        inverses = np.where(kept, 1 / s, 0)
+        x = vh.conj().swapaxes(-1, -2) @ (inverses[..., None] * (u.conj().swapaxes(-1, -2) @ b))
+    return x, s, kept.sum(-1).astype(np.int32), info
+
+
 def _converged(
     function: Callable[[Array], Any], a: Array, read: Callable[[Array], Array] = np.asarray
 ) -> tuple[Array, ...]:

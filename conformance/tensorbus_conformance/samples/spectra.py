@@ -29,6 +29,8 @@ def turning() -> np.ndarray:
 
 def _ordered(values: Any, vectors: Any = None) -> Any:
     """The values by a number that differs, and their vectors with positive weighted sums."""
+    order: Any
+    weights: Any
     key = values.real + 0.1 * values.imag
     if isinstance(values, tensorbus.Tensor):
         order = key.detach().argsort(-1)

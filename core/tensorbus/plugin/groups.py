@@ -15,6 +15,8 @@ KERNEL_GROUPS: dict[str, dict[str, str]] = {
         "linalg_lu": "(a)",
         "linalg_solve_triangular": "(a, b, upper, unit)",
         "linalg_qr": "(a, complete)",
+        "linalg_geqrf": "(a)",
+        "linalg_lstsq": "(a, b, rcond)",
         "linalg_eigh": "(a)",
         "linalg_eigvalsh": "(a)",
         "linalg_svd": "(a, complete)",
@@ -54,6 +56,21 @@ def _qr(a: Any, complete: bool) -> Results:
     return ((*batch, m, inner), "same"), ((*batch, inner, n), "same")
 
 
+def _geqrf(a: Any) -> Results:
+    *batch, m, n = a.shape
+    return (tuple(a.shape), "same"), ((*batch, min(m, n)), "same")
+
+
+def _lstsq(a: Any, b: Any, rcond: float) -> Results:
+    *batch, m, n = a.shape
+    return (
+        ((*batch, n, b.shape[-1]), "same"),
+        ((*batch, min(m, n)), "real"),
+        (tuple(batch), "int32"),
+        (tuple(batch), "int32"),
+    )
+
+
 def _eigh(a: Any) -> Results:
     batch = tuple(a.shape[:-1])
     return (batch, "real"), (tuple(a.shape), "same"), (batch[:-1], "int32")
@@ -85,6 +102,8 @@ GROUP_RESULTS: dict[str, Callable[..., Results]] = {
     "linalg_lu": _lu,
     "linalg_solve_triangular": _solved,
     "linalg_qr": _qr,
+    "linalg_geqrf": _geqrf,
+    "linalg_lstsq": _lstsq,
     "linalg_eigh": _eigh,
     "linalg_eigvalsh": lambda a: _eigh(a)[::2],
     "linalg_svd": _svd,

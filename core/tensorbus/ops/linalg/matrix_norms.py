@@ -171,8 +171,8 @@ def nuclear_norm(
     """``linalg.matrix_norm`` with the order ``"nuc"``; a bool *dim* is *keepdim*."""
     check_tensors("nuclear_norm", input=input)
     if isinstance(dim, bool):
-        dim, keepdim = (-2, -1), dim
-    return matrix_norm(input, "nuc", dim, keepdim)  # type: ignore[arg-type]
+        return matrix_norm(input, "nuc", keepdim=dim)
+    return matrix_norm(input, "nuc", (dim,) if isinstance(dim, int) else dim, keepdim)
 
 
 @public(method=False, out=SAME)

@@ -25,11 +25,11 @@ row("pseudo_inverse", "a:T, inverse:T",
     doc="The pseudo-inverse of *a*, which *inverse* is.",
     domain="float", kernel=None, node_name="LinalgPinvBackward0",
     composite=lambda F, a, inverse: inverse,
-    a=lambda F, g, a, out: _backward(F, g, a, out))
+    a=lambda F, g, a, out: backward(F, g, a, out))
 # fmt: on
 
 
-def _backward(F: Any, g: Any, a: Any, out: Any) -> Any:
+def backward(F: Any, g: Any, a: Any, out: Any) -> Any:
     """-P^H g P^H + (I - A P) g^H P P^H + P^H P g^H (I - P A), P being the pseudo-inverse.
 
     That is the derivative where the rank stays what it is.
