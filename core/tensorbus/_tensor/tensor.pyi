@@ -569,6 +569,8 @@ class Tensor:
         """In-place version of ``ge``: 1 where it holds, else 0."""
     def geometric_(self, p: _float, *, generator: Generator | None = None) -> Self:
         """Overwrite with how many trials, each with probability *p*, it takes to succeed once."""
+    def geqrf(self) -> return_types.geqrf:
+        """(a, tau): the QR factorization with Q as a product of reflections."""
     def ger(self, vec2: Tensor) -> Tensor:
         """``outer`` under its older name."""
     def get_device(self) -> _int:
@@ -976,6 +978,10 @@ class Tensor:
         """The number of elements."""
     def numpy(self, *, force: _bool = False) -> np.ndarray:
         """A NumPy array over the tensor's memory; *force* copies where that needs a way out."""
+    def orgqr(self, input2: Tensor) -> Tensor:
+        """``linalg.householder_product`` under its older name."""
+    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False) -> Tensor:
+        """``Q @ input3``, Q being the square product of the reflections of *input* and tau, *input2*."""
     def outer(self, vec2: Tensor) -> Tensor:
         """All products of the elements of two vectors."""
     def permute(self, *args: Any, dims: Any = None) -> Tensor:
