@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.autograd.test_rules import FACTORED, SAMPLES, SPECTRAL, Draw, each, factored
+from tests.autograd.test_matrix_rules import FACTORED, SPECTRAL, factored
+from tests.autograd.test_rules import SAMPLES, Draw, each
 
 import tensorbus as tb
 from tensorbus._base.dtypes import COMPLEX
