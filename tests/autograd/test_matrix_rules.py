@@ -1,4 +1,4 @@
-"""Derivative rules of decompositions, and of rows over what they give, against finite differences."""
+"""Derivative rules of decompositions, and of rows over what they give."""
 
 from __future__ import annotations
 
