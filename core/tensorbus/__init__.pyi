@@ -559,6 +559,8 @@ def gcd_(input: Tensor, other: Tensor) -> Tensor:
     """In-place version of ``gcd``: the method as a function."""
 def ge(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input >= other``; the operands broadcast."""
+def geqrf(input: Tensor, *, out: Any = None) -> return_types.geqrf:
+    """(a, tau): the QR factorization with Q as a product of reflections."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``outer`` under its older name."""
 def gradient(input: Tensor, *, spacing: Any = None, dim: _int | Sequence[_int] | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]:
@@ -843,6 +845,10 @@ def ones(*size: Any, out: Tensor | None = None, dtype: dtype | type | None = Non
     """A tensor of ones, in the shape given as numbers, a tuple, or ``size=``."""
 def ones_like(input: Tensor, *, memory_format: memory_format | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of ones in the shape of another tensor, with its dtype and device if not given."""
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """``linalg.householder_product`` under its older name."""
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """``Q @ input3``, Q being the square product of the reflections of *input* and tau, *input2*."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All products of the elements of two vectors."""
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
