@@ -13,8 +13,9 @@ _interned: dict[tuple[str, int | None], device] = {}
 class device:
     """Where a tensor lives: ``device("cpu")``, ``device("cuda:1")``, ``device("cuda", 1)``.
 
-    Without an index, the current device of that type is meant. RuntimeError for a malformed name or
-    a type that no installed plugin offers. As a context manager it is the default device of the
+    Without an index, the current device of that type is meant. ``device("auto")`` is an accelerator
+    that can be used here, or else the CPU. RuntimeError for a malformed name or a type that no
+    installed plugin offers. As a context manager it is the default device of the
     tensors created inside.
 
     >>> import tensorbus
@@ -51,6 +52,8 @@ class device:
             index = int(digits)
         found = _interned.get((text, index))
         if found is None:
+            if text == "auto" and index is None:
+                return _accelerator_or_cpu()
             own = discovery.check_name(text)
             if own != text:
                 return device(own, index)
@@ -79,6 +82,13 @@ class device:
         # Not called by methods of this class: an interrupt between the two would leave it entered.
         __enter__ = enter
         __exit__ = leave
+
+
+def _accelerator_or_cpu() -> device:
+    """The device that ``auto`` means: the accelerator that can be used here, else the CPU."""
+    from tensorbus._device import defaults
+
+    return device(defaults.accelerator_type() or "cpu")
 
 
 def _accelerator(index: int) -> device:

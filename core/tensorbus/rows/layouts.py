@@ -37,21 +37,27 @@ def pointwise_strides(shape: Shape, *operands: tuple[Shape, Shape]) -> Shape:
         )
     if all(s == expanded[0] for s in expanded) and is_dense(shape, tuple(expanded[0])):
         return tuple(expanded[0])
-    order = list(reversed(range(rank)))  # fastest first
+    result, step = [0] * rank, 1
+    for dim in fastest_first(shape, expanded):
+        result[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(result)
+
+
+def fastest_first(shape: Shape, operands: list[list[int]]) -> list[int]:
+    """The dimensions from the innermost on, by the first operand's strides that order two."""
+    rank = len(shape)
+    order = list(reversed(range(rank)))
     for i in range(1, rank):
         moving = i
         for other in reversed(range(i)):
-            verdict = _compare(order[other], order[moving], shape, expanded)
+            verdict = _compare(order[other], order[moving], shape, operands)
             if verdict > 0:
                 order[other], order[moving] = order[moving], order[other]
                 moving = other
             elif verdict < 0:
                 break
-    result, step = [0] * rank, 1
-    for dim in order:
-        result[dim] = step
-        step *= max(shape[dim], 1)
-    return tuple(result)
+    return order
 
 
 def _compare(inner: int, outer: int, shape: Shape, operands: list[list[int]]) -> int:

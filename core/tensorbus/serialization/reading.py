@@ -187,7 +187,7 @@ class _Storages:
             storage = self._at(widened(data), location)
             dtype = tensorbus.float32
             self.widened = storage.device
-        return TypedStorage(dtype=dtype, wrap_storage=storage)
+        return TypedStorage.over(storage, dtype)
 
 
 def _placement(map_location: MapLocation) -> Callable[[np.ndarray, str], Any]:

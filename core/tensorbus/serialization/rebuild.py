@@ -82,7 +82,9 @@ def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires
     reach = 0
     if len(size) == len(stride) and 0 not in size:
         reach = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    storage = TypedStorage(reach, dtype=dtype, device="meta") if addressable((reach,), dtype) else 0
+    storage: Any = 0
+    if addressable((reach,), dtype):
+        storage = UntypedStorage(reach * dtype.itemsize, device="meta")
     return _view(storage, dtype, 0, size, stride, requires_grad)
 
 

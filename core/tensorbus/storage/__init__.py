@@ -3,9 +3,11 @@
 from typing import Any
 
 from tensorbus._base.public_place import show_in
+from tensorbus.storage.legacy_types import LEGACY, storage_class_in
 from tensorbus.storage.resizing import resize_
-from tensorbus.storage.typed import LEGACY, TypedStorage
-from tensorbus.storage.untyped import UntypedStorage, storage_of, tensor_from_storage
+from tensorbus.storage.typed import TypedStorage, warn_typed
+from tensorbus.storage.untyped import UntypedStorage, storage_of
+from tensorbus.storage.views import tensor_from_storage
 
 BFloat16Storage = LEGACY["BFloat16Storage"]
 BoolStorage = LEGACY["BoolStorage"]
@@ -28,6 +30,7 @@ def is_storage(obj: Any) -> bool:
 
 
 __all__ = [
+    "LEGACY",
     "BFloat16Storage",
     "BoolStorage",
     "ByteStorage",
@@ -44,6 +47,8 @@ __all__ = [
     "UntypedStorage",
     "is_storage",
     "resize_",
+    "storage_class_in",
     "storage_of",
     "tensor_from_storage",
+    "warn_typed",
 ]

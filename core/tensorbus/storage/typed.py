@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
 import operator
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base import dtypes
+from tensorbus._base.warning import warn_user
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
@@ -18,9 +18,23 @@ from tensorbus.storage.untyped import (
     check_values,
     index_of,
     shown,
+    size_of_storage,
     storage_of,
-    tensor_from_storage,
 )
+from tensorbus.storage.views import view_of
+
+_warned = False
+
+
+def warn_typed() -> None:
+    """Say once that storages with a dtype are deprecated."""
+    global _warned
+    if not _warned:
+        _warned = True
+        warn_user(
+            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will "
+            "be the only storage class. Use tensor.untyped_storage() instead of tensor.storage()"
+        )
 
 
 class TypedStorage:
@@ -42,23 +56,65 @@ class TypedStorage:
     def __init__(
         self, size: Any = 0, *, dtype: Any = None, device: Any = "cpu", wrap_storage: Any = None
     ):
+        warn_typed()
         self.dtype = dtypes.checked(dtype or dtypes.get_default_dtype(), "TypedStorage")
         if wrap_storage is None:
             kind = kind_of(Device(device), self.dtype)
             if isinstance(size, (list, tuple)):
                 array = _placed(size, kind)
             else:
-                array = kind.empty((operator.index(size),))
+                array = kind.empty((size_of_storage(type(self).__name__, size),))
             nbytes = self.dtype.itemsize * int(array.shape[0])
             wrap_storage = UntypedStorage.over(array, kind, 0, nbytes)
+            wrap_storage.alone = True
         self._untyped: UntypedStorage = wrap_storage
+
+    @classmethod
+    def over(cls, untyped: UntypedStorage, dtype: dtypes.dtype) -> TypedStorage:
+        """The elements of a dtype that lie in a storage."""
+        made = object.__new__(TypedStorage)
+        made.dtype, made._untyped = dtype, untyped
+        return made
+
+    @classmethod
+    def from_buffer(
+        cls,
+        buffer: Any,
+        byte_order: str | None = None,
+        count: int = -1,
+        offset: int = 0,
+        *,
+        dtype: Any = None,
+        device: Any = "cpu",
+    ) -> TypedStorage:
+        """A storage with a copy of *count* elements of a buffer, from byte *offset* on.
+
+        The *byte_order* is ``little``, ``big`` or ``native``, and is given for elements of more
+        than one byte. ValueError for others, and where the buffer does not hold whole elements.
+        """
+        d = _dtype_for(cls, dtype)
+        untyped = UntypedStorage.from_buffer(
+            buffer, byte_order, count, offset, dtype=d, device=device
+        )
+        return cls.over(untyped, d)
+
+    @classmethod
+    def from_file(
+        cls, filename: Any, shared: bool, size: int = 0, *, dtype: Any = None
+    ) -> TypedStorage:
+        """The first *size* elements of a file: changes go there if *shared*, else nowhere.
+
+        A shared file is made or made larger as needed; RuntimeError for another one too small.
+        """
+        d = _dtype_for(cls, dtype)
+        return cls.over(UntypedStorage.from_file(filename, shared, size * d.itemsize), d)
 
     def untyped(self) -> UntypedStorage:
         """The bytes."""
         return self._untyped
 
     def _tensor(self) -> Tensor:
-        return tensor_from_storage(self._untyped, self.dtype, 0, (len(self),), (1,))
+        return view_of(self._untyped, self.dtype, 0, (len(self),), (1,))
 
     @property
     def device(self) -> Device:
@@ -121,45 +177,68 @@ class TypedStorage:
         return self
 
     def resize_(self, size: int) -> TypedStorage:
-        """Refused unless nothing changes: the memory is as large as it was made."""
+        """Give it room for so many elements; refused where tensors may share the memory."""
         self._untyped.resize_(operator.index(size) * self.dtype.itemsize)
         return self
 
     def clone(self) -> TypedStorage:
         """A copy of the elements."""
-        return TypedStorage(dtype=self.dtype, wrap_storage=self._untyped.clone())
+        return self.over(self._untyped.clone(), self.dtype)
 
     def cpu(self) -> TypedStorage:
         """The storage itself if it is on the CPU, else a copy that is."""
         here = self.device.type == "cpu"
-        return self if here else TypedStorage(dtype=self.dtype, wrap_storage=self._untyped.cpu())
+        return self if here else self.over(self._untyped.cpu(), self.dtype)
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> TypedStorage:
+        """The storage itself if it is there, else a copy on a device of type ``cuda``."""
+        return self.over(self._untyped.cuda(device, non_blocking), self.dtype)
+
+    def get_device(self) -> int:
+        """The index of the device, -1 for the CPU."""
+        return self._untyped.get_device()
+
+    @property
+    def filename(self) -> str | None:
+        """The file that the elements lie in; None where they lie in none."""
+        return self._untyped.filename
+
+    def pickle_storage_type(self) -> str:
+        """The name of the legacy class: ``FloatStorage``."""
+        return legacy_name(self.dtype)
 
     def is_pinned(self, device: Any = None) -> bool:
         """Whether it is in pinned memory, which no storage is."""
         return False
 
     def is_shared(self) -> bool:
-        """Whether other processes can use it, which they never can."""
-        return False
+        """Whether other processes can use it: if it lies in a file that was opened so."""
+        return self._untyped.is_shared()
 
     def type(self, dtype: Any = None) -> Any:
         """The name of the legacy class; or a copy with another dtype."""
         if dtype is None:
             home = "torch" if self.device.type == "cpu" else f"torch.{self.device.type}"
-            return f"{home}.{_legacy(self.dtype)}"
+            return f"{home}.{legacy_name(self.dtype)}"
+        if isinstance(dtype, str):
+            named = (d for d in dtypes.ALL if legacy_name(d) == dtype.removeprefix("torch."))
+            if (found := next(named, None)) is None:
+                raise ValueError(f"invalid type: '{dtype}'")
+            return self._as(found)
+        dtype = getattr(dtype, "dtype", dtype)
         return self._as(dtypes.checked(dtype, "type"))
 
     def _as(self, dtype: dtypes.dtype) -> TypedStorage:
         if dtype is self.dtype:
             return self
         made = self._tensor().to(dtype)
-        return TypedStorage(dtype=dtype, wrap_storage=storage_of(made))
+        return self.over(storage_of(made), dtype)
 
     def __repr__(self) -> str:
         return shown(self, f"TypedStorage(dtype={self.dtype}, device={self.device})")
 
     def __reduce__(self) -> Any:
-        return _typed, (self._untyped, self.dtype)
+        return TypedStorage.over, (self._untyped, self.dtype)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TypedStorage:
         return memo.setdefault(id(self), self.clone())
@@ -176,8 +255,16 @@ def _placed(values: Any, kind: Kind) -> Any:
     return array if source is kind else kind.cast(array, source)
 
 
-def _typed(untyped: UntypedStorage, dtype: dtypes.dtype) -> TypedStorage:
-    return TypedStorage(dtype=dtype, wrap_storage=untyped)
+def _dtype_for(cls: type[TypedStorage], dtype: Any) -> dtypes.dtype:
+    """The dtype of a storage class, or the one given, or the default."""
+    own = getattr(cls, "dtype", None)
+    given = own if isinstance(own, dtypes.dtype) else dtype or dtypes.get_default_dtype()
+    return dtypes.checked(given, cls.__name__)
+
+
+def legacy_name(dtype: dtypes.dtype) -> str:
+    """The name of the storage class of a dtype: ``FloatStorage``."""
+    return dtype.legacy.replace("Tensor", "Storage")
 
 
 def _converter(dtype: dtypes.dtype) -> Any:
@@ -192,37 +279,3 @@ for _name in "float double half bfloat16 int long short bool".split():
     setattr(TypedStorage, _name, _converter(getattr(dtypes, _name)))
 for _name, _dtype in (("byte", dtypes.uint8), ("char", dtypes.int8)):
     setattr(TypedStorage, _name, _converter(_dtype))
-
-
-class storagetype(type):
-    """The type of ``FloatStorage`` and the like: a storage is an instance if it has their dtype."""
-
-    dtype: dtypes.dtype
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return TypedStorage(*args, dtype=cls.dtype, **kwargs)
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
-
-
-def _legacy(dtype: dtypes.dtype) -> str:
-    return dtype.legacy.replace("Tensor", "Storage")
-
-
-def _legacy_class(dtype: dtypes.dtype) -> storagetype:
-    made = storagetype(_legacy(dtype), (), {"__module__": "torch"})
-    made.dtype = dtype
-    made.__doc__ = f"A storage of {dtype.name}: of so many elements, or of those in a list."
-    return made
-
-
-LEGACY: dict[str, storagetype] = {_legacy(d): _legacy_class(d) for d in dtypes.ALL}
-"""``FloatStorage`` and the like, by name."""
-
-
-def _legacy_named(name: str) -> Any:
-    return LEGACY[name]
-
-
-copyreg.pickle(storagetype, lambda cls: (_legacy_named, (cls.__name__,)))

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base import dtypes
-from tensorbus._base.modes import fresh_cell
-from tensorbus._base.size import size_of
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
-from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, new
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.storage.buffers import elements_of_buffer, mapped_file
+from tensorbus.storage.views import view_of
 
 
 class UntypedStorage:
@@ -28,21 +28,28 @@ class UntypedStorage:
     ([0, 0], [1, 0, 0])
     """
 
-    __slots__ = ("_array", "_key", "_kind", "_size", "_start")
+    __slots__ = ("_array", "_key", "_kind", "_size", "_start", "alone", "filename")
     is_sparse = False
+    is_sparse_csr = False
+
+    alone: bool
+    """Whether no tensor and no other storage can share the memory."""
+    filename: str | None
+    """The file that the bytes lie in; None where they lie in none."""
 
     def __init__(self, size: Any = 0, *, device: Any = "cpu"):
         kind = kind_of(Device(device), dtypes.uint8)
         if isinstance(size, (list, tuple)):
-            host = np.asarray(size, dtype=np.int64).astype(np.uint8)
-            array = kind.from_host(host)
+            self._set(kind.from_host(_bytes_of(size)), kind)
+            self._size = len(size)
         else:
-            array = kind.empty((operator.index(size),))
-        self._set(array, kind)
-        self._size = len(size) if isinstance(size, (list, tuple)) else operator.index(size)
+            n = size_of_storage("UntypedStorage", size)
+            self._set(kind.empty((n,)), kind)
+            self._size = n
+        self.alone = True
 
     def _set(self, array: Any, kind: Kind, start: int = 0, size: int | None = None) -> None:
-        self._array, self._kind = array, kind
+        self._array, self._kind, self.alone, self.filename = array, kind, False, None
         whole = kind.backend.storage_size(array, kind.dtype)
         self._start, self._size = start, whole if size is None else size
         key = kind.device, kind.layout(array)[0]
@@ -63,6 +70,40 @@ class UntypedStorage:
         kind = kind_of(Device(device), dtypes.uint8)
         bytes_ = np.ascontiguousarray(host).reshape(-1).view(np.uint8)
         return cls.over(kind.from_host(bytes_), kind)
+
+    @classmethod
+    def from_buffer(
+        cls,
+        buffer: Any,
+        byte_order: str | None = None,
+        count: int = -1,
+        offset: int = 0,
+        *,
+        dtype: Any,
+        device: Any = "cpu",
+    ) -> UntypedStorage:
+        """A storage with a copy of *count* elements of a buffer, from byte *offset* on.
+
+        The *byte_order* is ``little``, ``big`` or ``native``, and is given for elements of more
+        than one byte. ValueError for others, and where the buffer does not hold whole elements.
+        """
+        d = dtypes.checked(dtype, "from_buffer")
+        made = cls.from_host(elements_of_buffer(buffer, byte_order, count, offset, d), device)
+        made.alone = True
+        return made
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, size: int = 0) -> UntypedStorage:
+        """The first *size* bytes of a file: changes go there if *shared*, else nowhere.
+
+        A shared file is made or made larger as needed; RuntimeError for another one too small.
+        """
+        host = mapped_file(filename, shared, size)
+        kind = kind_of(Device("cpu"), dtypes.uint8)
+        array = kind.backend.share_host(host, dtypes.uint8) if size else None
+        made = cls.over(kind.from_host(host) if array is None else array, kind, 0, size)
+        made.filename = str(filename) if shared else None
+        return made
 
     @property
     def device(self) -> Device:
@@ -90,8 +131,12 @@ class UntypedStorage:
         return False
 
     def is_shared(self) -> bool:
-        """Whether other processes can use it, which they never can."""
-        return False
+        """Whether other processes can use it: if it lies in a file that was opened so."""
+        return self.filename is not None
+
+    def get_device(self) -> int:
+        """The index of the device, -1 for the CPU."""
+        return -1 if self.device.type == "cpu" else self.device.index or 0
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
@@ -103,12 +148,33 @@ class UntypedStorage:
         )
 
     def _tensor(self) -> Tensor:
-        return tensor_from_storage(self, dtypes.uint8, 0, (self._size,), (1,))
+        return view_of(self, dtypes.uint8, 0, (self._size,), (1,))
 
     def clone(self) -> UntypedStorage:
         """A copy of the bytes."""
         kind = self._kind.of(dtypes.uint8)
-        return UntypedStorage.over(kind.clone(self._bytes()), kind)
+        made = UntypedStorage.over(kind.clone(self._bytes()), kind)
+        made.alone = True
+        return made
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        """The storage itself if it is there, else a copy on a device of type ``cuda``."""
+        where = Device("cuda", device) if isinstance(device, int) else Device(device or "cuda")
+        kind = kind_of(where, dtypes.uint8)
+        if kind.device is self.device:
+            return self
+        return UntypedStorage.from_host(self.to_host(), kind.device)
+
+    def new(self) -> UntypedStorage:
+        """An empty storage on the same device."""
+        return UntypedStorage(0, device=self.device)
+
+    def byteswap(self, dtype: Any) -> None:
+        """Turn the byte order of the elements of a dtype round, in place."""
+        d = dtypes.checked(dtype, "byteswap")
+        width = d.itemsize // 2 if d.is_complex else d.itemsize
+        turned = np.ascontiguousarray(self.to_host().reshape(-1, width)[:, ::-1]).reshape(-1)
+        self.copy_(UntypedStorage.from_host(turned, self.device))
 
     def cpu(self) -> UntypedStorage:
         """The storage itself if it is on the CPU, else a copy that is."""
@@ -129,6 +195,7 @@ class UntypedStorage:
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             start, size = _window(index, self._size)
+            self.alone = False
             return UntypedStorage.over(self._array, self._kind, self._start + start, size)
         _check_index(self, index)
         check_values(self)
@@ -161,13 +228,31 @@ class UntypedStorage:
         self._tensor().copy_(source._tensor())
         return self
 
+    def resizable(self) -> bool:
+        """Whether ``resize_`` may change the size: if no tensor can share the memory."""
+        return self.alone
+
     def resize_(self, size: int) -> UntypedStorage:
-        """Refused unless nothing changes: the memory is as large as it was made."""
-        if operator.index(size) != self._size:
+        """Give it room for so many bytes; the first ones are kept.
+
+        RuntimeError where tensors may share the memory, as those of ``x.untyped_storage()``.
+        """
+        n = size_of_storage("resize_", size)
+        if n == self._size:
+            return self
+        if not self.alone:
             raise RuntimeError(
                 f"Trying to resize storage that is not resizable: it has {self._size} bytes, not "
                 f"{size}. Resize a tensor instead, with resize_(), or make a new one"
             )
+        made = UntypedStorage(n, device=self.device)
+        kept = min(n, self._size)
+        if kept:
+            view_of(made, dtypes.uint8, 0, (kept,), (1,)).copy_(
+                view_of(self, dtypes.uint8, 0, (kept,), (1,))
+            )
+        for slot in ("_array", "_key", "_kind", "_size", "_start"):
+            setattr(self, slot, getattr(made, slot))
         return self
 
     def untyped(self) -> UntypedStorage:
@@ -195,6 +280,30 @@ class UntypedStorage:
         return memo.setdefault(id(self), self.clone())
 
     __copy__ = clone
+
+
+def _bytes_of(values: Any) -> np.ndarray:
+    """The last 8 bits of each int; RuntimeError for anything else."""
+    for value in values:
+        if type(value) is not int:
+            raise RuntimeError(
+                "torch.UntypedStorage(): tried to construct a storage from a sequence "
+                f"({type(values).__name__}), but one of the items was of type "
+                f"{type(value).__name__} instead of int"
+            )
+    return np.asarray([value & 255 for value in values], dtype=np.uint8)
+
+
+def size_of_storage(name: str, size: Any) -> int:
+    """The size that was given; TypeError for what is no int, RuntimeError below 0."""
+    if isinstance(size, (str, bytes, float, np.ndarray, Tensor)):
+        raise TypeError(
+            f"{name}(): expected a size or a list of elements, but got {type(size).__name__}"
+        )
+    n = operator.index(size)
+    if n < 0:
+        raise RuntimeError(f"{name}(): a storage cannot have the negative size {n}")
+    return n
 
 
 def _window(index: slice, size: int) -> tuple[int, int]:
@@ -243,59 +352,3 @@ def check_values(storage: Any) -> None:
 def storage_of(t: Tensor) -> UntypedStorage:
     """The storage that a tensor is a view of."""
     return UntypedStorage.over(t._a, t._k)
-
-
-def tensor_from_storage(
-    storage: UntypedStorage,
-    dtype: dtypes.dtype,
-    storage_offset: int,
-    size: tuple[int, ...],
-    stride: tuple[int, ...],
-    requires_grad: bool = False,
-) -> Tensor:
-    """A tensor over a storage; RuntimeError where it would reach beyond the end."""
-    shape, strides = tuple(size), tuple(stride)
-    check_bounds(storage.nbytes(), dtype, storage_offset, shape, strides)
-    kind = kind_of(storage.device, dtype)
-    if storage._start % dtype.itemsize:
-        raise RuntimeError(
-            f"a slice of a storage from byte {storage._start} on cannot hold {dtype}, whose "
-            f"elements begin at multiples of {dtype.itemsize}"
-        )
-    if 0 in shape:
-        t = from_array(kind.empty(shape), kind)
-    else:
-        offset = storage_offset + storage._start // dtype.itemsize
-        array = kind.backend.as_strided(
-            storage._array, shape, strides, offset, storage._kind.dtype, dtype
-        )
-        t = new(Tensor)
-        t._a, t._k, t._s, t._c, t._e = array, kind, size_of(shape), fresh_cell(), None
-        whole = storage.nbytes() == dtype.itemsize * t._s.numel()
-        t._b = None if whole and kind.is_contiguous(array) else PERMUTED
-    return t.requires_grad_() if requires_grad else t
-
-
-def check_bounds(
-    nbytes: int, dtype: dtypes.dtype, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
-) -> None:
-    """Refuse a view that does not lie within its storage."""
-    if len(shape) != len(strides):
-        raise RuntimeError(
-            f"mismatch in length of strides and shape: {len(strides)} strides, {len(shape)} sizes"
-        )
-    if offset < 0 or any(n < 0 for n in shape) or any(s < 0 for s in strides):
-        raise RuntimeError(
-            f"a view needs an offset, sizes and strides of 0 or more, got offset {offset}, "
-            f"sizes {list(shape)}, strides {list(strides)}"
-        )
-    if 0 in shape:
-        return
-    last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    needed = (last + 1) * dtype.itemsize
-    if needed > nbytes:
-        raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, "
-            f"and itemsize {dtype.itemsize} requiring a storage size of {needed} are out of bounds "
-            f"for storage of size {nbytes}"
-        )

@@ -23,6 +23,7 @@ from tensorbus.op_engine.names import FUNCTIONS
 from tensorbus.op_engine.options import checked_device
 from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.legacy import construct
+from tensorbus.storage import storage_class_in
 
 
 class tensortype(type):
@@ -128,7 +129,7 @@ def constructor_of(text: str) -> tensortype | None:
 
 
 class DeviceNamespace(ModuleType):
-    """``torch.opencl`` and the like: the typed constructors of a device type."""
+    """``torch.opencl`` and the like: the types of tensors and storages there."""
 
     def __init__(self, device_type: str, sparse: bool = False):
         super().__init__(f"tensorbus.{device_type}{'.sparse' * sparse}")
@@ -138,7 +139,9 @@ class DeviceNamespace(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name == "sparse" and not self._sparse:
             return DeviceNamespace(self._device_type, True)
-        found = constructor_in(self._device_type, self._sparse, name)
+        found: Any = constructor_in(self._device_type, self._sparse, name)
+        if found is None and not self._sparse:
+            found = storage_class_in(self._device_type, name)
         if found is None:
             raise AttributeError(
                 f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self

@@ -15,7 +15,7 @@ from tensorbus._tensor.tensor import PERMUTED, Tensor, version_of
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.public import public
-from tensorbus.rows.layouts import in_format
+from tensorbus.rows.layouts import fastest_first, in_format, suggested_format
 
 
 def attribute(get: Callable[[Tensor], Any]) -> None:
@@ -219,3 +219,33 @@ def get_device(self: Tensor) -> int:
 def is_tensor(obj: Any) -> bool:
     """Whether it is a Tensor."""
     return isinstance(obj, Tensor)
+
+
+@public(function=False)
+def dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tuple[int, ...]:
+    """The dimensions from the outermost in memory to the innermost.
+
+    With *ambiguity_check*, RuntimeError where sizes or strides leave several orders: for True any,
+    for a list of memory formats where not exactly one of them is the tensor's.
+
+    >>> import tensorbus
+    >>> tensorbus.ones(2, 3, 4, 5).to(memory_format=tensorbus.channels_last).dim_order()
+    (0, 2, 3, 1)
+    """
+    several = ambiguity_check if isinstance(ambiguity_check, list) else []
+    if several is not ambiguity_check and not isinstance(ambiguity_check, bool):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    if not all(isinstance(format, formats.memory_format) for format in several):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    shape, strides = tuple(self._s), tuple(self._k.layout(self._a)[2])
+    unclear = len(set(strides)) < len(shape) or 0 in strides or (1 in shape and len(shape) > 1)
+    if ambiguity_check and unclear and sum(in_format(f, shape, strides) for f in several) != 1:
+        raise RuntimeError(
+            "The tensor does not have unique dim order, or cannot map to exact one of the given "
+            "memory formats."
+        )
+    if suggested_format(shape, strides) is not formats.contiguous_format:
+        return (0, *range(2, len(shape)), 1)
+    if in_format(formats.contiguous_format, shape, strides):
+        return tuple(range(len(shape)))
+    return tuple(reversed(fastest_first(shape, [list(strides)])))

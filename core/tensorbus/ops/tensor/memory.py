@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tensorbus import storage as storages
@@ -21,22 +20,18 @@ def untyped_storage(self: Tensor) -> storages.UntypedStorage:
     return storages.storage_of(self)
 
 
-_warned = False
-
-
 @public(function=False)
 def storage(self: Tensor) -> storages.TypedStorage:
     """The elements that the tensor and all views of it share; a UserWarning at the first call."""
-    global _warned
-    if not _warned:
-        _warned = True
-        warnings.warn(
-            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will "
-            "be the only storage class. Use tensor.untyped_storage() instead of tensor.storage()",
-            UserWarning,
-            stacklevel=2,
-        )
-    return storages.TypedStorage(dtype=self._k.dtype, wrap_storage=untyped_storage(self))
+    storages.warn_typed()
+    return storages.TypedStorage.over(untyped_storage(self), self._k.dtype)
+
+
+@public(function=False)
+def storage_type(self: Tensor) -> Any:
+    """The class of the storages of this tensor's dtype: ``torch.FloatStorage``."""
+    storages.warn_typed()
+    return storages.LEGACY[self._k.dtype.legacy.replace("Tensor", "Storage")]
 
 
 @public(function=False)
