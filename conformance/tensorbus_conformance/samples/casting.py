@@ -66,6 +66,13 @@ def _same(x: np.ndarray, *_: Any, **__: Any) -> np.ndarray:
     return x
 
 
+def _type(x: Any, to: Any) -> Any:
+    """``type``, where a name is one of the tensor's own device."""
+    if to == "torch.LongTensor":
+        to = x.type().rpartition(".")[0] + ".LongTensor"
+    return x.type(to)
+
+
 def _by_the_cpu(x: Any, device: Any) -> Any:
     needs_of_cpu(x.dtype)
     return x.cpu().to(device)
@@ -120,7 +127,7 @@ OPS = [
             S("name", _plain(of=(0, 100), grad=False), "torch.LongTensor"),
         ],
         [E("name", ValueError, "invalid type: 'torch.NoTensor'", _plain(), "torch.NoTensor")],
-        result=formats.INT64),
+        result=formats.INT64, call=_type),
     _op("type-name", lambda x: "LongTensor", [S("plain", _plain())], dtypes=(formats.INT64,),
         call=lambda x: x.type().rpartition(".")[2], gradient=False, layouts=()),
 ]  # fmt: skip
