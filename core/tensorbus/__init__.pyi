@@ -619,6 +619,8 @@ def is_complex(input: Tensor) -> _bool:
     """Whether its dtype is complex."""
 def is_conj(input: Tensor) -> _bool:
     """False: conjugates are always computed at once here."""
+def is_distributed(input: Tensor) -> _bool:
+    """False: no tensor is spread over several machines."""
 def is_floating_point(input: Tensor) -> _bool:
     """Whether its dtype is float16, bfloat16, float32 or float64."""
 def is_inference(input: Tensor) -> _bool:
@@ -911,6 +913,8 @@ def repeat_interleave(input: Tensor, repeats: _int | Tensor = ..., dim: _int | N
     """Each slice several times: a count for all, or one for each; flat without *dim*."""
 def reshape(input: Tensor, shape: Sequence[_int]) -> Tensor:
     """The same elements in another shape: a view where the layout allows it, else a copy."""
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """Give the tensor another's shape, in place; memory is kept as ``resize_`` does it."""
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor itself: conjugates are always computed at once here."""
 def resolve_neg(input: Tensor) -> Tensor:
@@ -1061,6 +1065,8 @@ def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The integer part, element by element; *out* receives the result where given."""
 def trunc_(input: Tensor) -> Tensor:
     """In-place version of ``trunc``: the method as a function."""
+def typename(obj: Any, /) -> str:
+    """The full name of an object's type: ``torch.FloatTensor`` for such a tensor."""
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
     """Views of all slices of a dimension, which disappears."""
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:

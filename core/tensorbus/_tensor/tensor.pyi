@@ -76,6 +76,8 @@ class Tensor:
         """A leaf's copy on a storage of its own; views that were copied with it share that."""
     def __delitem__(self, index: Any) -> None:
         """Refused: tensors do not change their size by index."""
+    def __div__(self, y: Any) -> Any:
+        """``x / y``, true division; the operands broadcast."""
     def __dlpack__(self, *, stream: Any = -1, max_version: tuple[_int, _int] | None = None, dl_device: tuple[_int, _int] | None = None, copy: _bool | None = None) -> Any:
         """A DLPack capsule over the tensor's memory, for the ``from_dlpack`` of another library."""
     def __dlpack_device__(self) -> tuple[_int, _int]:
@@ -94,6 +96,8 @@ class Tensor:
         """Return hash(self)."""
     def __iadd__(self, other: _Operand, /) -> Self: ...
     def __iand__(self, other: _Operand, /) -> Self: ...
+    def __idiv__(self, other: _Operand) -> Any:
+        """In-place version of ``div``."""
     def __ifloordiv__(self, other: _Operand, /) -> Self: ...
     def __ilshift__(self, other: _Operand, /) -> Self: ...
     def __imod__(self, other: _Operand, /) -> Self: ...
@@ -115,6 +119,8 @@ class Tensor:
     def __le__(self, other: _Operand, /) -> Tensor: ...
     def __len__(self) -> _int:
         """The size of the first dimension; TypeError where there is none."""
+    def __long__(self) -> Any:
+        """The one element as an int."""
     def __lshift__(self, other: _Operand, /) -> Tensor: ...
     def __lt__(self, other: _Operand, /) -> Tensor: ...
     def __matmul__(self, other: Tensor, /) -> Tensor: ...
@@ -131,6 +137,8 @@ class Tensor:
     def __pow__(self, other: _Operand, /) -> Tensor: ...
     def __radd__(self, other: _Operand, /) -> Tensor: ...
     def __rand__(self, other: _Operand, /) -> Tensor: ...
+    def __rdiv__(self, other: Any) -> Tensor:
+        """``input / other``, true division; the operands broadcast, where this tensor is the right operand."""
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Helper for pickle."""
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
@@ -222,6 +230,8 @@ class Tensor:
         """The angle of a complex number; of a real one pi where it is negative, else 0."""
     def any(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether any element is true."""
+    def apply_(self, callable: Any) -> Self:
+        """Replace each element by a Python function of it; for tensors on the CPU alone, and slow."""
     def arccos(self) -> Tensor:
         """The arc cosine, element by element; *out* receives the result where given."""
     def arccos_(self) -> Self:
@@ -456,6 +466,8 @@ class Tensor:
         """In-place version of ``digamma``."""
     def dim(self) -> _int:
         """The number of dimensions."""
+    def dim_order(self, *, ambiguity_check: _bool | list[Any] = False) -> tuple[_int, ...]:
+        """The dimensions from the outermost in memory to the innermost."""
     def dist(self, other: Tensor, p: complex = 2) -> Tensor:
         """The *p*-norm of ``input - other``; the operands broadcast."""
     def div(self, other: _Operand, *, rounding_mode: str | None = None) -> Tensor:
@@ -670,6 +682,8 @@ class Tensor:
     @property
     def is_cuda(self) -> _bool:
         """Whether it is on a device of type ``cuda``."""
+    def is_distributed(self) -> _bool:
+        """False: no tensor is spread over several machines."""
     def is_floating_point(self) -> _bool:
         """Whether its dtype is float16, bfloat16, float32 or float64."""
     def is_inference(self) -> _bool:
@@ -825,6 +839,12 @@ class Tensor:
     @property
     def mT(self) -> Tensor:
         """``x.mT``: the last two dimensions exchanged."""
+    def map2_(self, x: Tensor, y: Tensor, callable: Any) -> Self:
+        """Replace each element by a Python function of it and those of two other tensors."""
+    def map_(self, other: Tensor, callable: Any) -> Self:
+        """Replace each element by a Python function of it and *other*'s, which is expanded."""
+    def masked_copy_(self, mask: Tensor, source: Tensor) -> Self:
+        """Deprecated: the older name of ``masked_scatter_``."""
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
         """*value*, a number or a 0-dim tensor, where the mask is true; the mask broadcasts."""
     def masked_fill_(self, mask: Tensor, value: Any) -> Self:
@@ -875,6 +895,8 @@ class Tensor:
         """The product of two matrices."""
     def mode(self, dim: _int = -1, keepdim: _bool = False) -> return_types.mode:
         """(values, indices) of the most frequent value, the smallest of several; its last place."""
+    def module_load(self, other: Tensor, assign: _bool = False) -> Tensor:
+        """What ``load_state_dict`` puts in this tensor's place for *other*, without history."""
     def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """Dimensions moved to other positions, the rest in their order."""
     def movedim(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
@@ -1031,6 +1053,8 @@ class Tensor:
         """Call *hook* with the gradient when it is known; what it returns replaces the gradient."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
         """Call ``hook(tensor)`` as soon as this leaf's ``.grad`` was updated in a backward pass."""
+    def reinforce(self, reward: Any = None) -> None:
+        """Removed: a loss of ``-log_prob(action) * reward`` does what it did; RuntimeError."""
     def relu(self) -> Tensor:
         """``max(input, 0)``, NaN kept, element by element."""
     def relu_(self) -> Self:
@@ -1058,8 +1082,14 @@ class Tensor:
         """The same elements in another shape: a view where the layout allows it, else a copy."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """``reshape`` in the shape of another tensor."""
+    def resize(self, *sizes: Any) -> Tensor:
+        """Deprecated: ``reshape`` without a -1."""
     def resize_(self, *sizes: Any, memory_format: Any = None) -> Self:
         """Give the tensor another shape; the first values in memory are kept as far as they fit."""
+    def resize_as(self, tensor: Tensor) -> Tensor:
+        """Deprecated: ``reshape`` to another tensor's shape."""
+    def resize_as_(self, the_template: Tensor, *, memory_format: Any = None) -> Self:
+        """Give the tensor another's shape, in place; memory is kept as ``resize_`` does it."""
     def resolve_conj(self) -> Tensor:
         """The tensor itself: conjugates are always computed at once here."""
     def resolve_neg(self) -> Tensor:
@@ -1174,6 +1204,8 @@ class Tensor:
         """The elements that the tensor and all views of it share; a UserWarning at the first call."""
     def storage_offset(self) -> _int:
         """Where in its storage the first element lies, in elements."""
+    def storage_type(self) -> Any:
+        """The class of the storages of this tensor's dtype: ``torch.FloatStorage``."""
     @overload
     def stride(self, dim: None = None) -> tuple[_int, ...]:
         """The strides in elements, or one of them."""
