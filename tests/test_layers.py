@@ -26,13 +26,14 @@ LAYERS = (
         "autograd.grad_mode",
         "autograd.early",
     ),
-    ("op_engine", "storage", "autograd.packing"),
+    ("op_engine", "_C", "storage", "autograd.packing"),
     ("autograd",),
     ("ops.families", "ops", "random"),
     ("",),  # the package itself: the ops' public names
     (
         "*",
         "autograd.functional",
+        "autograd.profiler",
         "autograd.strict_mode",
     ),  # nn, optim, distributed and the rest, which use the public names
 )

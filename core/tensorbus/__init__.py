@@ -9,6 +9,7 @@ tensor([2., 4.])
 
 import math as _math
 
+from tensorbus import _C as _C
 from tensorbus._base import dtypes as _dtypes
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.absent import listing as _listing

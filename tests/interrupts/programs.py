@@ -52,6 +52,13 @@ def perceptron() -> None:
 
 
 @program
+def profiled() -> None:
+    w = torch.ones(3, requires_grad=True)
+    with torch.profiler.profile(), torch.profiler.record_function("block"):
+        (w * w).sum().backward()
+
+
+@program
 def adam() -> None:
     w = torch.ones(3, requires_grad=True)
     optimizer = torch.optim.Adam([w])
@@ -117,6 +124,21 @@ def row_handlers() -> None:
 
 def _passed(row: Any, arguments: Any, proceed: Any) -> Any:
     return proceed(row, arguments)
+
+
+@program
+def function_modes() -> None:
+    x = torch.ones(2)
+    with torch.overrides.BaseTorchFunctionMode(), Nested():
+        torch.exp(x + 1)
+        with torch._C.DisableTorchFunction():
+            x + 1
+
+
+class Nested(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with torch.overrides.BaseTorchFunctionMode():
+            return func(*args, **(kwargs or {}))
 
 
 @program

@@ -7,11 +7,13 @@ from typing import Any
 import tensorbus as torch
 from tensorbus._base import modes
 from tensorbus._device import entered
-from tensorbus._dispatch import fallback, kinds
+from tensorbus._dispatch import fallback, kinds, watched_entries
 from tensorbus.autograd import early, engine, grad_mode, multi_grad_hook
 from tensorbus.autograd.anomaly_mode import ANOMALY
 from tensorbus.autograd.node import Node
+from tensorbus.autograd.watched_nodes import WATCHED_NODES
 from tensorbus.op_engine import override
+from tensorbus.profiler import recording
 from tensorbus.utils import checkpoint
 from tensorbus.utils.data import worker
 
@@ -27,8 +29,12 @@ def state() -> dict[str, Any]:
         "passes": (len(multi_grad_hook._thread.passes), engine.PASSES.current),
         "checkpoints": (checkpoint._settings.early_stop, checkpoint._settings.debug),
         "listener": modes.this_thread.hear,
+        "profiles": (len(recording._recorders), recording.current(), WATCHED_NODES.around),
+        "watched entries": (len(watched_entries._replaced), kinds.WATCH.put, kinds.WATCH.adopt),
         "anomalies": (ANOMALY.on, ANOMALY.check_nan, "__init__" in vars(Node)),
-        "subclasses": (override.SUBCLASSES.on, override._local.off),
+        "subclasses": (
+            modes.OVERRIDES.on, modes.OVERRIDES.modes, override._local.off, override._local.modes
+        ),
         "default dtype": torch.get_default_dtype(),
         "default device": (str(torch.get_default_device()), entered.local.leave.__name__),
         "current devices": dict(kinds._current),

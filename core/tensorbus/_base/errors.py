@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorbus._base.modes import OVERRIDES
+
 
 class OutOfMemoryError(RuntimeError):
     """A device has not the memory that was asked for.
@@ -48,6 +50,17 @@ def no_such_dim(dim: int, rank: int) -> IndexError:
     return dim_error(dim, rank)
 
 
+class DuckError(TypeError):
+    """An argument is no tensor, but says itself what functions make of it."""
+
+
+def wrong_type(text: str, got: Any) -> TypeError:
+    """The error for an argument *got*, where a tensor is wanted."""
+    if hasattr(type(got), "__torch_function__") and OVERRIDES.meet():
+        return DuckError(text)
+    return TypeError(text)
+
+
 def type_error(
     function: str, argument: str, position: int | None, expected: str, got: Any
 ) -> TypeError:
@@ -55,15 +68,17 @@ def type_error(
     kind = type(got)
     name = kind.__name__ if kind.__module__ != "numpy" else f"numpy.{kind.__name__}"
     where = "" if position is None else f" (position {position})"
-    return TypeError(f"{function}(): argument '{argument}'{where} must be {expected}, not {name}")
+    text = f"{function}(): argument '{argument}'{where} must be {expected}, not {name}"
+    return wrong_type(text, got)
 
 
 def no_tensor(method: str, value: Any) -> TypeError:
     """A method of tensors was called on something else: ``Tensor.abs(3)``."""
-    return TypeError(
+    text = (
         f"Tensor.{method}() is a method of tensors and doesn't apply to a "
         f"'{type(value).__name__}' object"
     )
+    return wrong_type(text, value)
 
 
 def device_error(a: Any, b: Any) -> RuntimeError:

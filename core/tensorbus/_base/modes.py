@@ -95,6 +95,28 @@ def switch_broadcast_warning(on: bool) -> None:
         RARE.on = RARE.active > 0
 
 
+class _Overrides:
+    """``on`` where operations are overridden: by classes of the program, or by modes."""
+
+    __slots__ = ("classes", "modes", "on")
+
+    def __init__(self) -> None:
+        self.on = False
+        self.classes = False
+        """Whether the program has classes that override, of which nobody knows when they go."""
+        self.modes = 0
+        """How many blocks of function modes are entered."""
+
+    def meet(self) -> bool:
+        """The program has a class that overrides; whether that is news."""
+        before = self.classes
+        self.classes = self.on = True
+        return not before
+
+
+OVERRIDES = _Overrides()
+
+
 class InferenceCell:
     """The version cell of a tensor made in inference mode, and of its views: it counts nothing.
 

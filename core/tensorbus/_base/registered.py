@@ -57,6 +57,12 @@ class Event:
 device_forgotten = Event()
 """(device type): a plugged backend is gone, and what is kept for it with it."""
 
+result_restored = Event()
+"""(tensor, node, position): a result that a node kept is a tensor again, while a mode is active."""
+
+tensor_replaced = Event()
+"""(new, old): a tensor stands for another of the same value, while a mode is active."""
+
 adopt_subclass = Upcall("tensorbus.op_engine.override")
 """(class): a subclass of Tensor was defined."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tensorbus._base.dtypes import dtype
 
 _EXACT = 53
@@ -25,3 +27,17 @@ def as_float(value: float, d: dtype) -> float:
             sticky = high | (abs(value) != high << lost)
             value = (sticky if value > 0 else -sticky) << lost
     return float(value)
+
+
+def to_bfloat16(value: float) -> float:
+    """The bfloat16 number nearest to a float, of two that are as near the even one.
+
+    >>> to_bfloat16(1.005), to_bfloat16(3.4e38)
+    (1.0078125, inf)
+    """
+    if value == 0 or not math.isfinite(value):
+        return value
+    step = math.ldexp(1.0, max(math.frexp(value)[1], -125) - 8)
+    rounded = round(value / step) * step
+    # A product of zero has lost the sign.
+    return math.copysign(math.inf if abs(rounded) >= 2.0**128 else abs(rounded), value)

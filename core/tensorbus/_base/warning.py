@@ -10,7 +10,7 @@ from types import FrameType
 def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the nearest frame outside of the package."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and _ours(frame.f_back.f_globals.get("__name__")):
+    while frame.f_back is not None and is_ours(frame.f_back.f_globals.get("__name__")):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level + 1)
 
@@ -18,11 +18,11 @@ def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
 def user_frame() -> FrameType:
     """The nearest frame outside of the package; where there is none, the outermost."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and _ours(frame.f_globals.get("__name__")):
+    while frame.f_back is not None and is_ours(frame.f_globals.get("__name__")):
         frame = frame.f_back
     return frame
 
 
-def _ours(module: str | None) -> bool:
+def is_ours(module: str | None) -> bool:
     """Whether a frame is the package's: generated functions belong to no module."""
     return module is None or module == "tensorbus" or module.startswith("tensorbus.")

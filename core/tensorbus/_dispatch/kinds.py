@@ -23,6 +23,7 @@ from tensorbus._base.float_warnings import silence
 from tensorbus._base.rounding import as_float
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.memory import check_memory, check_sizes
+from tensorbus._dispatch.watched_entries import WATCH
 from tensorbus.plugin.backend import Array, Backend
 from tensorbus.rows.layouts import contiguous_strides
 from tensorbus.rows.registry import ROWS, TABLES
@@ -63,11 +64,18 @@ class Kind:
         for row in ROWS.values():
             self.add_row(row)
         TABLES.append(self)
+        if WATCH.adopt is not None:
+            WATCH.adopt(self)
 
     def add_row(self, row: Any) -> None:
         """Give an op its entry in the table: a stub that resolves it at the first call."""
         for name in _names(row):
             self.__dict__[name] = functools.partial(_first_call, self, name)
+
+    def resolved(self) -> list[str]:
+        """The names in the table that have been resolved."""
+        entries = [(name, self.__dict__[name]) for row in ROWS.values() for name in _names(row)]
+        return [name for name, entry in entries if getattr(entry, "func", None) is not _first_call]
 
     def rule_for(self, row: Any) -> Callable[..., Any] | None:
         """The entry that a kind has of its own for a row, whatever its backend brings."""
@@ -175,7 +183,7 @@ class Kind:
     def full(self, shape: tuple[int, ...], value: Any) -> Array:
         """A new array filled with a Python number."""
         out = self.empty(shape)
-        self.backend.copy_(out, self.dtype, value, None)
+        self.write(out, value, None)
         return out
 
     def number(self, value: Any) -> Any:
@@ -189,16 +197,17 @@ class Kind:
     def cast(self, x: Array, source: Kind) -> Array:
         """A new array of this kind's dtype with the values of an array of *source*'s."""
         out = self.empty(x.shape)
-        self._copy(out, x, source.dtype)
+        self.write(out, x, source.dtype)
         return out
 
     def copy_(self, dst: Array, src: Array) -> Array:
         """Write *src* (an array of this kind, or a Python number) into *dst*."""
         number = isinstance(src, (bool, int, float, complex))
-        self._copy(dst, src, None if number else self.dtype)
+        self.write(dst, src, None if number else self.dtype)
         return dst
 
-    def _copy(self, dst: Array, src: Array, source: dtypes.dtype | None) -> None:
+    def write(self, dst: Array, src: Array, source: dtypes.dtype | None) -> None:
+        """Write an array of the dtype *source* into *dst*, or a Python number where it is None."""
         try:
             self.backend.copy_(dst, self.dtype, src, source)
         except (MemoryError, OutOfMemoryError) as error:  # of a copy that overlaps
@@ -278,6 +287,8 @@ def _first_call(kind: Kind, name: str, *args: Any, **kwargs: Any) -> Any:
 
     silence()
     entry = resolve(kind, name)
+    if WATCH.put is not None:
+        entry = WATCH.put(kind, name, entry)
     kind.__dict__[name] = entry
     return entry(*args, **kwargs)
 

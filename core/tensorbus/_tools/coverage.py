@@ -29,6 +29,10 @@ DIFFERENCES = {
     "are no sparse tensors yet: to construct one is a NotImplementedError",
     "`Tensor`, `FloatTensor` and `x.new`": "take `requires_grad`, too, which PyTorch's refuse",
     "`torch.version`": "`cuda` and `hip` are None on every machine: plugins bring their libraries",
+    "`profiler`, `autograd.profiler`": "what devices take is not measured: launches are timed on "
+    "the host; ops have the names of the rows here behind `aten::`, mostly PyTorch's; memory is "
+    "what results hold, for nothing tells when it is freed",
+    "`emit_nvtx`, `emit_itt`, `load_nvprof`": "always an error: no such profiler listens here",
     "`random.fork_rng`": "keeps the one stream of all devices, whatever devices it is given",
     "overlapping writes": "`x[1:] = x[:-1]` reads its source first; PyTorch leaves it undefined",
     "`fft.*` of some dimensions but the last": "the result is row-major, where PyTorch's strides "

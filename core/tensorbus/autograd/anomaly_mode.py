@@ -15,7 +15,7 @@ from tensorbus._base.leaving import Leaving
 from tensorbus._base.public_place import show_in
 from tensorbus._base.warning import user_frame, warn_user
 from tensorbus._tensor.tensor import wrap_like
-from tensorbus.autograd.hook_calls import run_hooked, tensor_hooks
+from tensorbus.autograd.hook_calls import run_node
 from tensorbus.autograd.node import Node
 from tensorbus.op_engine.cores import core
 
@@ -63,10 +63,7 @@ def run_watched(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]:
     before = _running.node
     try:
         _running.node = node
-        if node.h is not None:
-            pairs = run_hooked(node, tensor_hooks(node, g, create_graph), create_graph)
-        else:
-            pairs = node.run_t(g) if create_graph else node.run(g)
+        pairs = run_node(node, g, create_graph)
         if ANOMALY.check_nan:
             for i, (edge, value) in enumerate(zip(pairs[::2], pairs[1::2], strict=True)):
                 if edge is not None and _has_nan(edge, value, create_graph):

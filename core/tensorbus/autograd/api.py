@@ -10,10 +10,12 @@ from tensorbus._dispatch.memory import check_memory
 from tensorbus._tensor.tensor import Tensor, from_array, wrap_like
 from tensorbus.autograd import early, engine, multi_grad_hook
 from tensorbus.autograd.batched import by_rows
+from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.autograd.gradient_edge import GradientEdge, node_of, shape_of
 from tensorbus.autograd.hook_calls import tensor_hooks
 from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.op_engine.argument_values import flag
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
@@ -92,10 +94,10 @@ def _pass(
             g = found.pop(edge)
             if isinstance(t, GradientEdge):  # has no .grad
                 continue
-            g = (g if create_graph else wrap_like(g, edge.k, None)).clone()
+            g = g.clone() if create_graph else _own(edge, g)
             before = getattr(t, "_g", None)  # .grad itself warns
             t._g = g if before is None else before + g
-    engine.store(found, create_graph)
+    engine.store(found, engine.as_tensors(create_graph))
 
 
 def grad(
@@ -191,12 +193,20 @@ def _picked(
             gradients.append(None)
             continue
         if type(edge) is AccumulateGrad and edge.h is not None:
-            g = tensor_hooks(edge, g, create_graph)
+            g = tensor_hooks(edge, g, engine.as_tensors(create_graph))
         if not create_graph:
-            k = edge.k
-            g = wrap_like(k.clone(k.as_array(g) if not g.shape else g), k, None)
+            g = _own(edge, g)
         gradients.append(g)
     return tuple(gradients)
+
+
+def _own(edge: Any, g: Any) -> Tensor:
+    """A tensor of the caller's own, without history, for a gradient that came to an edge."""
+    if isinstance(g, Tensor):
+        with no_grad():
+            return core("clone")(g)
+    k = edge.k
+    return wrap_like(k.clone(k.as_array(g) if not g.shape else g), k, None)
 
 
 def _kind(t: Any) -> Any:
@@ -245,6 +255,7 @@ def _roots(outputs: list[Any], grads: Any, create_graph: bool) -> list[tuple[Any
             f"got {len(outputs)} tensors and {len(given)} gradients: give one for each tensor"
         )
     roots = []
+    tensors = engine.as_tensors(create_graph)
     size: Any
     for i, (t, g) in enumerate(zip(outputs, given, strict=True)):
         if isinstance(t, Tensor):
@@ -263,7 +274,7 @@ def _roots(outputs: list[Any], grads: Any, create_graph: bool) -> list[tuple[Any
                 raise RuntimeError(
                     f"grad can be implicitly created only for real scalar outputs but got {k.dtype}"
                 )
-            if not create_graph and not size:
+            if not tensors and not size:
                 roots.append((edge, k.seed()))
                 continue
             g = from_array(k.full(tuple(size), 1), k)
@@ -280,5 +291,8 @@ def _roots(outputs: list[Any], grads: Any, create_graph: bool) -> list[tuple[Any
             )
         elif g._k is not k:
             g = g.to(k.device, k.dtype)
-        roots.append((edge, g if create_graph else g._a))
+        if tensors and not create_graph and g._e is not None:
+            with no_grad():
+                g = core("clone")(g)
+        roots.append((edge, g if tensors else g._a))
     return roots

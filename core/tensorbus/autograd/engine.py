@@ -1,26 +1,36 @@
 """The backward pass: an iterative walk over the recorded graph, newest node first.
 
-Gradients travel as arrays and the rules run on kernels; only under ``create_graph`` do they travel
-as tensors. Contributions to a node are summed as they meet; a leaf's gradient is stored when all
-have come: at the end, or earlier where a hook waits for it.
+Gradients travel as arrays and the rules run on kernels; only under ``create_graph``, or where a
+handler of rows follows them, do they travel as tensors. Contributions to a node are summed as they
+meet; a leaf's gradient is stored when all have come: at the end, or earlier where a hook waits for
+it.
 """
 
 from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from heapq import heappop, heappush
 from sys import getrefcount
 from typing import Any
 
 from tensorbus._base.float_warnings import silence
+from tensorbus._base.modes import RARE, this_thread
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, from_array
 from tensorbus.autograd.anomaly_mode import ANOMALY, run_watched
 from tensorbus.autograd.early import EARLY, count
 from tensorbus.autograd.grad_mode import THREAD, switch_grad
-from tensorbus.autograd.hook_calls import after_accumulation, leaf_hooks, run_hooked, tensor_hooks
+from tensorbus.autograd.hook_calls import (
+    after_accumulation,
+    leaf_hooks,
+    run_hooked,
+    run_node,
+    tensor_hooks,
+)
 from tensorbus.autograd.node import AccumulateGrad, Node
+from tensorbus.autograd.watched_nodes import WATCHED_NODES
 from tensorbus.rows.layouts import empty_in_layout, is_dense
 
 Roots = list[tuple[Node, Any]]
@@ -42,6 +52,17 @@ class _Numbered:
 
 PASSES, NUMBERED = _Passes(), _Numbered()
 _next_pass = itertools.count(1).__next__
+
+
+def as_tensors(create_graph: bool) -> bool:
+    """Whether the gradients of a pass travel as tensors.
+
+    They do, too, where one of the thread's handlers of rows has ``follows_gradients``: what does
+    not record is else done with arrays, which handlers do not see.
+    """
+    if create_graph or not RARE.on:
+        return create_graph
+    return any(getattr(h, "follows_gradients", False) for h in this_thread.handlers)
 
 
 def run(
@@ -68,12 +89,13 @@ def _run(
     before = THREAD.on
     try:
         switch_grad(create_graph)
-        if wanted is None and not create_graph:
+        tensors = as_tensors(create_graph)
+        if wanted is None and not tensors:
             pending = count(node for node, _ in roots) if EARLY else None
-            if pending or ANOMALY.on:
+            if pending or ANOMALY.on or WATCHED_NODES.around is not None:
                 return _run_general(roots, keep_graph, False, None, pending)
             return _run_arrays(roots, keep_graph)
-        return _run_general(roots, keep_graph, create_graph, wanted)
+        return _run_general(roots, keep_graph, tensors, wanted)
     finally:
         try:
             switch_grad(before)
@@ -139,16 +161,19 @@ def _meet(edge: Any, g: Any, waiting: dict[Any, Any], leaves: dict[Any, Any], he
 def _run_general(
     roots: Roots,
     keep_graph: bool,
-    create_graph: bool,
+    tensors: bool,
     wanted: set[Any] | None,
     pending: dict[AccumulateGrad, int] | None = None,
 ) -> dict[Any, Any]:
-    """Every case; leaves in *pending* are stored when as many edges have been passed."""
+    """Every case; leaves in *pending* are stored when as many edges have been passed.
+
+    *tensors* says that the gradients are tensors, not arrays.
+    """
     useful = None if wanted is None else leading_to(wanted, [node for node, _ in roots])
     heap: list[tuple[int, Node]] = []
     waiting: dict[Any, Any] = {}
     found: dict[Any, Any] = {}
-    watched = ANOMALY.on
+    run_one = _running()
 
     def meet(edge: Any, g: Any) -> None:
         leaf = type(edge) is AccumulateGrad
@@ -157,7 +182,7 @@ def _run_general(
         into = found if leaf else waiting
         if edge in into:
             before = into[edge]
-            into[edge] = before + g if create_graph else edge.k.add(before, g)
+            into[edge] = before + g if tensors else edge.k.add(before, g)
         else:
             into[edge] = g
             if not leaf:
@@ -172,14 +197,9 @@ def _run_general(
             if any(edge in useful for edge in node.edges()):  # type: ignore[operator]
                 found[node] = g
             else:
-                found[node] = g if node.h is None else tensor_hooks(node, g, create_graph)
+                found[node] = g if node.h is None else tensor_hooks(node, g, tensors)
                 continue
-        if watched:
-            pairs = run_watched(node, g, create_graph)
-        elif node.h is not None:
-            pairs = run_hooked(node, tensor_hooks(node, g, create_graph), create_graph)
-        else:
-            pairs = node.run_t(g) if create_graph else node.run(g)
+        pairs = run_one(node, g, tensors)
         if not keep_graph:
             node.release()
         for i in range(0, len(pairs), 2):
@@ -189,6 +209,17 @@ def _run_general(
             g, pairs = None, ()  # so that nobody but the leaf holds its gradient
             _store_complete(node, found, pending)
     return found
+
+
+def _running() -> Callable[[Node, Any, bool], Any]:
+    """What runs a node in the general walk, as the modes have it that are on."""
+    run = run_watched if ANOMALY.on else run_node
+    around = WATCHED_NODES.around
+    if around is None:
+        return run
+    return lambda node, g, create_graph: around(
+        node.name(), lambda: run(node, g, create_graph), True
+    )
 
 
 def _store_complete(node: Node, found: dict[Any, Any], pending: dict[AccumulateGrad, int]) -> None:
@@ -233,7 +264,12 @@ def store(gradients: dict[Any, Any], create_graph: bool) -> None:
         alone = getrefcount(g) <= _ALONE
         leaf = edge.leaf()
         if leaf is not None and g is not None:
-            _accumulate(edge, leaf, g, create_graph, alone)
+            around = WATCHED_NODES.around
+            if around is None:
+                _accumulate(edge, leaf, g, create_graph, alone)
+            else:
+                accumulate = partial(_accumulate, edge, leaf, g, create_graph, alone)
+                around(edge.name(), accumulate, False)
 
 
 def _count_alone() -> int:

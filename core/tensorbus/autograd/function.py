@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base.errors import freed_error
+from tensorbus._base.modes import RARE, this_thread
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.function_node import finish
 from tensorbus.autograd.grad_mode import is_grad_enabled, no_grad
@@ -18,6 +19,7 @@ class FunctionCtx:
 
     def __init__(self) -> None:
         self.to_save: tuple[Any, ...] = ()
+        self.saved_for_forward: tuple[Tensor | None, ...] | None = None
         self.needs_input_grad: tuple[bool, ...] = ()
         self.materialize_grads = True
         self.dirty_tensors: tuple[Tensor, ...] = ()
@@ -33,6 +35,16 @@ class FunctionCtx:
                     f"{type(t).__name__}"
                 )
         self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep inputs or outputs for ``jvp``, which finds them in ``saved_tensors``."""
+        for t in tensors:
+            if t is not None and not isinstance(t, Tensor):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save "
+                    "non-tensors as attributes on ctx."
+                )
+        self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Tensor) -> None:
         """Tell which inputs ``forward`` changed in place."""
@@ -51,6 +63,8 @@ class FunctionCtx:
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What was saved; RuntimeError after the graph was freed or a value was changed."""
+        if self.saved_for_forward is not None:
+            return self.saved_for_forward
         if self._saved is None:
             raise freed_error()
         return tuple(entry() for entry in self._saved)
@@ -116,10 +130,28 @@ class Function:
             "autograd.Function to use it with backward mode AD."
         )
 
+    generate_vmap_rule = False
+    """Whether ``vmap`` may run the static methods on batches: taken from PyTorch's programs."""
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The tangents of the results, from those of the arguments."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
+        )
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run ``forward`` and record it."""
-        ctx = FunctionCtx()
+        if RARE.on:
+            for handler in reversed(this_thread.handlers):
+                if hasattr(handler, "apply_function"):
+                    return handler.apply_function(cls, args, kwargs)
+        return cls._applied(FunctionCtx(), args, kwargs)
+
+    @classmethod
+    def _applied(cls, ctx: FunctionCtx, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tensors = [x if isinstance(x, Tensor) else None for x in args]
         ctx.needs_input_grad = tuple(t is not None and t.requires_grad for t in tensors)
         recording = is_grad_enabled() and any(ctx.needs_input_grad)

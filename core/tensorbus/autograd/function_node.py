@@ -7,7 +7,8 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tensorbus._base.modes import this_thread
+from tensorbus._base.modes import RARE, this_thread
+from tensorbus._base.registered import result_restored
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, from_array, new, version_of, wrap_like
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.autograd.node import Node, follow, next_sequence, stale
@@ -59,10 +60,12 @@ def _keep_output(t: Tensor, node: Any) -> Callable[[], Tensor]:
     def read() -> Tensor:
         made = new(Tensor)
         made._a, made._k, made._s, made._c = array, kind, size, cell
-        made._e = node()
+        edge = made._e = node()
         made._b = None if plain else PERMUTED
         if cell[0] != then:
             raise stale(made, then)
+        if RARE.on and edge is not None:
+            result_restored(made, edge.operation(), edge.position)
         return made
 
     return read

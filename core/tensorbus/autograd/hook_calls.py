@@ -10,6 +10,13 @@ from tensorbus.autograd.node import AccumulateGrad, Node
 from tensorbus.autograd.several_results import Gradients
 
 
+def run_node(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]:
+    """Edges and gradients, in turn, of any node, with the hooks that it has."""
+    if node.h is not None:
+        return run_hooked(node, tensor_hooks(node, g, create_graph), create_graph)
+    return node.run_t(g) if create_graph else node.run(g)
+
+
 def run_hooked(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]:
     """Edges and gradients, in turn, of a node with hooks: those before it, the node, those after.
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from tensorbus._base import registered
 from tensorbus._base.errors import freed_error, interrupted_error, stale_error
-from tensorbus._base.modes import InferenceCell, in_inference
+from tensorbus._base.modes import RARE, InferenceCell, in_inference
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
+from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.utils.hooks import HookTable, RemovableHandle
 
 next_sequence = itertools.count(-1, -1).__next__
@@ -188,7 +189,7 @@ class FlatBackward0(Node):
 
 def flat(g: Tensor, edge: Any) -> Tensor:
     """The gradient for *edge*, recorded as a function of its operand whose derivative is zero."""
-    if edge is None:
+    if edge is None or not (GRAD.on or THREAD.on):
         return g
     if g._b is not None and g._b is not PERMUTED:
         g = g.clone()
@@ -198,6 +199,8 @@ def flat(g: Tensor, edge: Any) -> Tensor:
     n.e0, n.e1 = g._e, edge
     made = from_array(g._a, g._k)
     made._b, made._e = g._b, n
+    if RARE.on:
+        registered.tensor_replaced(made, g)
     return made
 
 

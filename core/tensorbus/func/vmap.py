@@ -7,10 +7,9 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from tensorbus._base.leaving import block
-from tensorbus._base.modes import this_thread
+from tensorbus._base.modes import OVERRIDES, this_thread
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.batches import depth_of, differs, enter, in_current_batches, leave
-from tensorbus.op_engine.override import SUBCLASSES
 from tensorbus.ops.joining.joining import cat
 from tensorbus.ops.views.dimension_order import movedim
 from tensorbus.ops.views.shape import expand
@@ -248,7 +247,7 @@ def _run(
     outputs: _Outputs,
 ) -> list[Any]:
     """The leaves of the results for (a part of) the batch."""
-    SUBCLASSES.on = True
+    OVERRIDES.meet()
     mapped = zip(values, inputs.dims, strict=True)
     size = next(value.shape[dim] for value, dim in mapped if dim is not None)
     depth = len(this_thread.batches) + 1

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base import dtypes
-from tensorbus._base.errors import type_error
+from tensorbus._base.errors import type_error, wrong_type
 from tensorbus._tensor.tensor import Tensor
 
 
@@ -194,9 +194,10 @@ def tensors_of(value: Any, function: str, argument: str, position: int | None) -
         raise type_error(function, argument, position, "tuple of Tensors", value)
     for i, element in enumerate(value):
         if not isinstance(element, Tensor):
-            raise TypeError(
+            raise wrong_type(
                 f"expected Tensor as element {i} in argument {(position or 1) - 1}, "
-                f"but got {type(element).__name__}"
+                f"but got {type(element).__name__}",
+                element,
             )
     return value
 
@@ -207,8 +208,9 @@ def check_many(tensors: Any) -> None:
         tensors = tensors[0]
     for i, element in enumerate(tensors):
         if not isinstance(element, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {i} in argument 0, but got {type(element).__name__}"
+            raise wrong_type(
+                f"expected Tensor as element {i} in argument 0, but got {type(element).__name__}",
+                element,
             )
 
 

@@ -200,15 +200,14 @@ def _joining(x: Tensor, device: Device) -> Tensor:
     return lift(x, device)
 
 
-class Lifting:
-    """Stands among the classes that override operations for arguments of several batches.
+class _Lifting:
+    """Stands among those that override operations for arguments of several batches.
 
     Its ``__torch_function__`` lifts what comes from outside into the innermost batch, and runs the
     function.
     """
 
-    @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         device = deepest(_tensors((*args, *kwargs.values())))
         assert device is not None
@@ -216,6 +215,9 @@ class Lifting:
             raise RuntimeError(UNWRITABLE)
         args = tuple(lifted(value, device) for value in args)
         return func(*args, **{name: lifted(value, device) for name, value in kwargs.items()})
+
+
+LIFTING = _Lifting()
 
 
 def _writes(func: Any, args: Any, kwargs: Any, device: Device) -> bool:

@@ -31,11 +31,11 @@ def move(array: Any, source: Kind, target: Kind, format: Any = None) -> Any:
         if not target.has_values and source.device is not target.device:
             pass  # nothing is to be read, and nothing to be written to
         elif source.backend is target.backend:
-            target.backend.copy_(out, target.dtype, array, source.dtype)
+            target.write(out, array, source.dtype)
         else:
             host = source.to_host(array)
             there = target.backend.from_host(host, source.dtype, target.index)
-            target.backend.copy_(out, target.dtype, there, source.dtype)
+            target.write(out, there, source.dtype)
     except Exception as error:
         check_memory(error, target.device)
         raise

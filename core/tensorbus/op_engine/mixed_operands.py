@@ -9,7 +9,7 @@ import numpy as np
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import device_error
-from tensorbus._base.modes import RARE
+from tensorbus._base.modes import OVERRIDES, RARE
 from tensorbus._device import defaults
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor, from_array
@@ -17,7 +17,7 @@ from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import METHODS
-from tensorbus.op_engine.override import SUBCLASSES, ask, overriding, plain
+from tensorbus.op_engine.override import ask, is_duck, overriding, plain
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.rare import rare
 from tensorbus.rows.layouts import broadcast_shapes
@@ -36,12 +36,14 @@ def promoted(row: Row, a: Any, b: Any) -> Any:
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         other = b if isinstance(a, Tensor) else a
         if not isinstance(other, _NUMBERS):
+            if is_duck(other) and row.name in METHODS:
+                return ask(METHODS[row.name], overriding((a, b)), (a, b), {})
             other = _host_number(other)
             if other is None:
                 return NotImplemented
             a, b = (a, other) if isinstance(a, Tensor) else (other, b)
-    if SUBCLASSES.on and row.name in METHODS and (classes := overriding((a, b))):
-        return ask(getattr(Tensor, row.name), classes, (a, b), {})
+    if OVERRIDES.on and row.name in METHODS and (asked := overriding((a, b))):
+        return ask(getattr(Tensor, row.name), asked, (a, b), {})
     if row.check is not None:
         row.check(a, b)
     kind = common_kind(row, a, b)

@@ -15,7 +15,9 @@ from types import FunctionType
 from typing import Any
 
 from tensorbus._base import registered
-from tensorbus._base.leaving import Leaving
+from tensorbus._base.errors import DuckError
+from tensorbus._base.leaving import Leaving, block
+from tensorbus._base.modes import OVERRIDES
 from tensorbus._base.size import Size
 from tensorbus._device.device import device as Device
 from tensorbus._tensor.tensor import PERMUTED, Tensor, new
@@ -26,20 +28,12 @@ from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.signatures import public_signature, show_signature
 
 
-class _Seen:
-    """``on`` once the program has defined a class that overrides operations, or used ``vmap``."""
-
-    __slots__ = ("on",)
-
-    def __init__(self) -> None:
-        self.on = False
-
-
-SUBCLASSES = _Seen()
-
-
 class _Local(threading.local):
     off = False
+    skip = False
+    """Whether the next function to ask does not."""
+    modes: tuple[Any, ...] = ()
+    """The modes that functions ask, the innermost last (``function_modes.py``)."""
 
 
 _local = _Local()
@@ -67,62 +61,104 @@ def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any =
 # -- asking the classes ----------------------------------------------------------------------
 def overrides(cls: type) -> bool:
     """Whether operations on instances of a class go through its ``__torch_function__``."""
-    return issubclass(cls, Overriding) and (cls.__torch_function__ is not disabled_torch_function)
+    own = getattr(cls, "__torch_function__", disabled_torch_function)
+    return own is not disabled_torch_function and (
+        issubclass(cls, Overriding) or not issubclass(cls, Tensor)
+    )
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
+def is_duck(value: Any) -> bool:
+    """Whether a value that is no tensor says itself what functions make of it."""
+    return hasattr(type(value), "__torch_function__") and not isinstance(value, (Tensor, type))
+
+
+def _tensors(value: Any) -> Iterator[Any]:
+    if isinstance(value, Tensor) or is_duck(value):
         yield value
     elif isinstance(value, (tuple, list)) and not isinstance(value, Size):
         for item in value:
-            if isinstance(item, (Tensor, tuple, list)):
+            if isinstance(item, (Tensor, tuple, list)) or is_duck(item):
                 yield from _tensors(item)
 
 
-def overriding(args: Any, kwargs: Any = None) -> list[type]:
-    """The overriding classes among the arguments, subclasses first, else from left to right."""
-    found: list[type] = []
+def overriding(args: Any, kwargs: Any = None) -> list[Any]:
+    """Who is asked: this thread's innermost mode, then the objects among the arguments that
+    override, one of each class, those of subclasses first, else from left to right.
+
+    Where nobody is and there are tensors of a batch and others, it is what brings them together.
+    """
+    skip, _local.skip = _local.skip, False
+    found = [] if skip else list(_local.modes[-1:])
+    silent = skip or _local.off
+    first = len(found)
+    known: list[type] = []
     devices = set()
     for value in (*args, *kwargs.values()) if kwargs else args:
         for t in _tensors(value):
             cls = type(t)
-            if cls is not Tensor and not _local.off and cls not in found and overrides(cls):
-                index = next((i for i, c in enumerate(found) if issubclass(cls, c)), len(found))
-                found.insert(index, cls)
-            devices.add(t._k.device)
+            if cls is not Tensor and not silent and cls not in known and overrides(cls):
+                index = next((i for i, c in enumerate(known) if issubclass(cls, c)), len(known))
+                known.insert(index, cls)
+                found.insert(first + index, t)
+            if isinstance(t, Tensor):
+                devices.add(t._k.device)
     return found or _lifting(devices)
 
 
-def _lifting(devices: set[Any]) -> list[type]:
+def _lifting(devices: set[Any]) -> list[Any]:
     """What brings tensors of a batch and others together, where there are both."""
     if len(devices) < 2 or all(type(d) is Device for d in devices):
         return []
-    from tensorbus.op_engine.batches import Lifting  # here: most programs have no batches
+    from tensorbus.op_engine.batches import LIFTING  # here: most programs have no batches
 
-    return [Lifting]
+    return [LIFTING]
 
 
-def of_several_batches(args: Any, kwargs: Any = None) -> list[type]:
+def of_several_batches(args: Any, kwargs: Any = None) -> list[Any]:
     """As ``overriding``, of the tensors of batches alone."""
     values = (*args, *kwargs.values()) if kwargs else args
-    return _lifting({t._k.device for value in values for t in _tensors(value)})
+    return _lifting(
+        {t._k.device for value in values for t in _tensors(value) if isinstance(t, Tensor)}
+    )
 
 
-def ask(func: Any, classes: list[type], args: Any, kwargs: Any) -> Any:
-    """What the first class says that does not decline; NotImplemented where all do."""
-    types = tuple(classes)
-    for cls in classes:
-        result = cls.__torch_function__(func, types, args, kwargs)  # type: ignore[attr-defined]
+def ask(func: Any, asked: list[Any], args: Any, kwargs: Any) -> Any:
+    """What the first of *asked* says that does not decline; NotImplemented where all do.
+
+    A mode is off while it runs.
+    """
+    modes = _local.modes
+    first = 1 if modes and asked[0] is modes[-1] else 0
+    types = tuple(type(t) for t in asked[first:])
+    if first:
+        with mode_taken_off():
+            result = modes[-1].__torch_function__(func, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    for t in asked[first:]:
+        result = t.__torch_function__(func, types, args, kwargs)
         if result is not NotImplemented:
             return result
     return NotImplemented
 
 
-def dispatch(func: Any, classes: list[type], args: Any, kwargs: Any) -> Any:
-    """``ask``; TypeError where all classes decline."""
-    result = ask(func, classes, args, kwargs)
+@block
+def mode_taken_off() -> Generator[Any, None, None]:
+    """A block in which this thread's innermost mode is not asked; it gives that mode."""
+    before = _local.modes
+    try:
+        _local.modes = before[:-1]
+        yield before[-1]
+    finally:
+        _local.modes = before
+
+
+def dispatch(func: Any, asked: list[Any], args: Any, kwargs: Any) -> Any:
+    """``ask``; TypeError where all decline."""
+    result = ask(func, asked, args, kwargs)
     if result is NotImplemented:
         name = getattr(func, "__name__", func)
+        classes = [type(t) for t in asked]
         declined = ", ".join(f"{c.__module__}.{c.__qualname__}" for c in classes)
         raise TypeError(
             f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned "
@@ -140,9 +176,12 @@ def overridable(f: Callable[..., Any], late: Late) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if SUBCLASSES.on and (classes := overriding(args, kwargs)):
-            return dispatch(call, classes, args, kwargs)
-        return late.call(*args, **kwargs)
+        if OVERRIDES.on and (asked := overriding(args, kwargs)):
+            return dispatch(call, asked, args, kwargs)
+        try:
+            return late.call(*args, **kwargs)
+        except DuckError:
+            return call(*args, **kwargs)
 
     return call
 
@@ -229,7 +268,7 @@ def plain(x: Tensor) -> Tensor:
 
 
 # -- the class between Tensor and its subclasses ---------------------------------------------
-_OBJECT_PROTOCOL = {
+OBJECT_PROTOCOL = {
     "__hash__", "__reduce_ex__", "__iter__", "__array_priority__", "as_subclass", "_is_view",
 }  # fmt: skip
 
@@ -266,20 +305,21 @@ def adopt(cls: type) -> None:
     if Tensor in cls.__bases__ and (
         cls.__torch_function__ is not disabled_torch_function  # type: ignore[attr-defined]
     ):
-        if not hasattr(Overriding, "__add__") or Overriding.__add__ is Tensor.__add__:
+        if "add" not in vars(Overriding):
             _install()
-        SUBCLASSES.on = True
+        OVERRIDES.meet()
         cls.__bases__ = tuple(Overriding if b is Tensor else b for b in cls.__bases__)
 
 
 def _install() -> None:
-    for name, method in METHODS.items():
-        if name in _OBJECT_PROTOCOL:
-            continue
-        if isinstance(method, property):
-            setattr(Overriding, name, _property(name))
-        else:
-            setattr(Overriding, name, _method(name))
+    for name in METHODS:
+        if name not in OBJECT_PROTOCOL:
+            setattr(Overriding, name, asking(name))
+
+
+def asking(name: str) -> Any:
+    """A method or property of Tensor as one that asks who overrides it."""
+    return _property(name) if isinstance(METHODS[name], property) else _method(name)
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -288,14 +328,14 @@ def _method(name: str) -> Callable[..., Any]:
     reflected = "__" + name[3:] if name.startswith("__r") and name not in ("__repr__",) else ""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        classes = overriding((self, *args), kwargs)
-        if not classes:
+        asked = overriding((self, *args), kwargs)
+        if not asked:
             return getattr(Tensor, name)(self, *args, **kwargs)
         if reflected and isinstance(args[0], Tensor):
             func, operands = getattr(Tensor, _CALLED.get(reflected, reflected)), (args[0], self)
         else:
             func, operands = getattr(Tensor, called), (self, *args)
-        return (ask if operator else dispatch)(func, classes, operands, kwargs)
+        return (ask if operator else dispatch)(func, asked, operands, kwargs)
 
     method.__name__ = method.__qualname__ = name
     return method
@@ -304,14 +344,14 @@ def _method(name: str) -> Callable[..., Any]:
 def _property(name: str) -> property:
     def get(self: Any) -> Any:
         whole = getattr(Tensor, name)
-        classes = overriding((self,))
-        return dispatch(whole.__get__, classes, (self,), {}) if classes else whole.__get__(self)
+        asked = overriding((self,))
+        return dispatch(whole.__get__, asked, (self,), {}) if asked else whole.__get__(self)
 
     def set_(self: Any, value: Any) -> None:
         whole = getattr(Tensor, name)
-        classes = overriding((self, value))
-        if classes:
-            dispatch(whole.__set__, classes, (self, value), {})
+        asked = overriding((self, value))
+        if asked:
+            dispatch(whole.__set__, asked, (self, value), {})
         else:
             whole.__set__(self, value)
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from tensorbus._base.absent import Absent, documented
 from tensorbus._base.dtypes import as_dtype
-from tensorbus._base.errors import no_tensor
+from tensorbus._base.errors import DuckError, no_tensor
+from tensorbus._base.modes import OVERRIDES
 from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import asks, checked
@@ -17,7 +18,6 @@ from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.out import CAST, COMPUTED, SAME, write_out
 from tensorbus.op_engine.override import (
-    SUBCLASSES,
     dispatch,
     of_several_batches,
     overridable,
@@ -86,12 +86,15 @@ def with_out(
 
     @functools.wraps(f)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        if SUBCLASSES.on and (classes := overriding((*args, out), kwargs)):
+        if OVERRIDES.on and (asked := overriding((*args, out), kwargs)):
             if out is not None:
                 kwargs["out"] = out
-            return dispatch(call, classes, args, kwargs)
+            return dispatch(call, asked, args, kwargs)
         if out is None:
-            return late.call(*args, **kwargs)
+            try:
+                return late.call(*args, **kwargs)
+            except DuckError:
+                return call(*args, **kwargs)
         if rule == COMPUTED and kwargs.get("dtype") is None and isinstance(out, Tensor):
             kwargs["dtype"] = out._k.dtype
         wanted = SAME if kwargs.get("dtype") is not None else rule
@@ -114,8 +117,8 @@ def inplace_form(f: Callable[..., Any], name: str) -> Callable[..., Any]:
                 f"{name}(): the result of dtype {d} can't be written into a tensor of "
                 f"{self._k.dtype}: in place, dtype must be the tensor's own"
             )
-        if SUBCLASSES.on and (classes := of_several_batches((self, *args), kwargs)):
-            return dispatch(call, classes, (self, *args), kwargs)
+        if OVERRIDES.on and (asked := of_several_batches((self, *args), kwargs)):
+            return dispatch(call, asked, (self, *args), kwargs)
         try:
             return in_place(self, late.call, args, kwargs)
         except AttributeError:

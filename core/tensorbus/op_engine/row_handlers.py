@@ -9,11 +9,11 @@ is seen once, the parts of a composition and the conversions of its operands are
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator
 from typing import Any
 
-from tensorbus._base.modes import switch, switched, this_thread
+from tensorbus._base.leaving import block
+from tensorbus._base.modes import switch, this_thread
 from tensorbus.rows.registry import Row
 
 Proceed = Callable[[Row, tuple[Any, ...]], Any]
@@ -32,9 +32,37 @@ DETACHMENT = Row("detach", "x:T", "view", "The storage of *x* without its histor
 """What is no row of a table and yet is done to tensors: handlers see it as calls of these."""
 
 
-def handling(handler: Handler) -> AbstractContextManager[None]:
+@block
+def handling(handler: Handler) -> Generator[None, None, None]:
     """A block in which this thread's calls of rows go to *handler* first."""
-    return switched("handlers", (*this_thread.handlers, handler))
+    before = sum(h is handler for h in this_thread.handlers)
+    try:
+        add(handler)
+        yield
+    finally:
+        try:
+            remove(handler, before)
+        except BaseException:
+            remove(handler, before)
+            raise
+
+
+def add(handler: Handler) -> None:
+    """Let this thread's calls of rows go to *handler* first, until it is removed."""
+    switch("handlers", (*this_thread.handlers, handler))
+
+
+def remove(handler: Handler, keep: int = 0) -> None:
+    """Leave *handler* out wherever it is, but for the outermost *keep* times.
+
+    What was put in after it stays: blocks and profiles may end in any order.
+    """
+    kept: list[Handler] = []
+    for h in this_thread.handlers:
+        if h is not handler or keep > 0:
+            keep -= h is handler
+            kept.append(h)
+    switch("handlers", tuple(kept))
 
 
 def handled(row: Row, arguments: tuple[Any, ...], run: Proceed) -> Any:

@@ -60,6 +60,13 @@ from tensorbus.op_engine.override import publish as _publish
 _publish(globals())
 _show_in(__name__, [(n, f) for n, f in globals().items() if not n.startswith("_")])
 
+from tensorbus.overrides import (  # noqa: E402 -- behind what is published here
+    handle_torch_function,
+    has_torch_function,
+    has_torch_function_unary,
+    has_torch_function_variadic,
+)
+
 if not TYPE_CHECKING:
     __getattr__ = _attributes(__name__)
 
@@ -81,6 +88,10 @@ __all__ = [
     "cross_entropy",
     "embedding",
     "group_norm",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
     "instance_norm",
     "layer_norm",
     "linear",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base import dtypes
-from tensorbus._base.modes import RARE
+from tensorbus._base.modes import OVERRIDES, RARE
 from tensorbus._base.size import MAX_RANK, SIZES, size_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, make
 from tensorbus.autograd.grad_mode import GRAD, THREAD
@@ -21,7 +21,7 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.generate import shortcut
 from tensorbus.op_engine.in_place import check_history, refuse_overlap
 from tensorbus.op_engine.names import METHODS
-from tensorbus.op_engine.override import SUBCLASSES, dispatch, of_several_batches, overriding
+from tensorbus.op_engine.override import dispatch, of_several_batches, overriding
 from tensorbus.op_engine.public import Lazy
 from tensorbus.ops.creation.from_data import tensor
 from tensorbus.ops.indexing.index_tensors import Indexed, as_indexed, assign_at, take_at
@@ -168,8 +168,8 @@ def _walk(x: Tensor, index: tuple[Any, ...], how: Any) -> tuple[Any, Any] | None
 
 
 def _any_getitem(x: Tensor, index: Any) -> Tensor:
-    if SUBCLASSES.on and (classes := overriding((index,)) or of_several_batches((x, index))):
-        return dispatch(Tensor.__getitem__, classes, (x, index), {})
+    if OVERRIDES.on and (asked := overriding((index,)) or of_several_batches((x, index))):
+        return dispatch(Tensor.__getitem__, asked, (x, index), {})
     if isinstance(index, Tensor) and index._k is x._k.i64 and index._s and x._s and x._s[0]:
         try:
             if len(index._s) == 1:
@@ -188,8 +188,8 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write a number or a tensor that broadcasts into part of the tensor."""
     if index is False:
         return
-    if SUBCLASSES.on and (classes := of_several_batches((self, index, value))):
-        dispatch(Tensor.__setitem__, classes, (self, index, value), {})
+    if OVERRIDES.on and (asked := of_several_batches((self, index, value))):
+        dispatch(Tensor.__setitem__, asked, (self, index, value), {})
         return
     if not isinstance(value, Tensor):
         value = assigned(self, value)

@@ -7,7 +7,8 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
-from tensorbus._base.errors import device_error, no_such_dim
+from tensorbus._base.errors import device_error, no_such_dim, type_error
+from tensorbus._base.modes import OVERRIDES
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
@@ -16,7 +17,7 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.older_forms import older_form
 from tensorbus.op_engine.out import SAME
-from tensorbus.op_engine.override import SUBCLASSES, dispatch, of_several_batches
+from tensorbus.op_engine.override import dispatch, of_several_batches
 from tensorbus.op_engine.public import Lazy, public
 from tensorbus.op_engine.scalars import fitted, widened
 from tensorbus.rows.layouts import broadcast_shapes
@@ -76,10 +77,7 @@ def _linear_weight(F: Any, g: Any, x: Any) -> Any:
 def check_operands(name: str, a: Any, b: Any) -> None:
     if not isinstance(a, Tensor) or not isinstance(b, Tensor):
         wrong, position = (b, 2) if isinstance(a, Tensor) else (a, 1)
-        raise TypeError(
-            f"{name}(): argument '{'input' if position == 1 else 'other'}' (position {position}) "
-            f"must be Tensor, not {type(wrong).__name__}"
-        )
+        raise type_error(name, "input" if position == 1 else "other", position, "Tensor", wrong)
     if a._k is not b._k:
         if a._k.device is not b._k.device:
             raise device_error(a._k.device, b._k.device)
@@ -195,8 +193,8 @@ def _make_operator() -> Any:
                     return product(self, other)
         if not isinstance(other, Tensor):
             return NotImplemented
-        if SUBCLASSES.on and (classes := of_several_batches((self, other))):
-            return dispatch(FUNCTIONS["matmul"], classes, (self, other), {})
+        if OVERRIDES.on and (asked := of_several_batches((self, other))):
+            return dispatch(FUNCTIONS["matmul"], asked, (self, other), {})
         return matmul(self, other)
 
     return __matmul__

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base import dtypes
-from tensorbus._base.errors import no_tensor, type_error
+from tensorbus._base.errors import DuckError, no_tensor, type_error
+from tensorbus._base.modes import OVERRIDES
 from tensorbus._dispatch.kinds import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.argument_values import as_number
@@ -20,7 +21,7 @@ from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.older_forms import without_factors
 from tensorbus.op_engine.operands import BOTH, NUMBERS, check_operands
 from tensorbus.op_engine.out import CAST, SAME, write_out
-from tensorbus.op_engine.override import SUBCLASSES, dispatch, overriding
+from tensorbus.op_engine.override import dispatch, overriding
 from tensorbus.op_engine.pointwise_in_place import fast_binary
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import Lazy
@@ -30,10 +31,7 @@ from tensorbus.rows.registry import ROWS, row
 
 def _checked(name: str, value: Any, argument: str = "input") -> None:
     if not isinstance(value, Tensor):
-        raise TypeError(
-            f"{name}(): argument '{argument}' (position 1) must be Tensor, "
-            f"not {type(value).__name__}"
-        )
+        raise type_error(name, argument, 1, "Tensor", value)
 
 
 def _given(out: Any, **keywords: Any) -> dict[str, Any]:
@@ -81,10 +79,13 @@ def unary(
     row(name, "x:T", "unary", doc=f"{_of_row(doc)}.", **fields, **rules)
 
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+        if OVERRIDES.on and (asked := overriding((input, out))):
+            return dispatch(shown, asked, (input,), _given(out))
         if type(input) is not Tensor:
-            _checked(shown_name, input, argument)
-            if SUBCLASSES.on and (classes := overriding((input, out))):
-                return dispatch(shown, classes, (input,), _given(out))
+            try:
+                _checked(shown_name, input, argument)
+            except DuckError:
+                return shown(input, **_given(out))
         result = core(name)(input)
         return result if out is None else write_out(result, out, shown_name, rule)
 
@@ -149,20 +150,26 @@ def binary(
     shown_name = f"special_{name}" if special else name
 
     def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-        if SUBCLASSES.on and (classes := overriding((input, other, out))):
-            return dispatch(function, classes, (input, other), _given(out))
+        if OVERRIDES.on and (asked := overriding((input, other, out))):
+            return dispatch(function, asked, (input, other), _given(out))
         if type(other) is not Tensor or type(input) is not Tensor:
-            check_operands(shown_name, name, input, other)
+            try:
+                check_operands(shown_name, name, input, other)
+            except DuckError:
+                return function(input, other, out=out)
         result = (
             core(name)(input, other) if isinstance(input, Tensor) else _left(name, input, other)
         )
         return result if out is None else write_out(result, out, shown_name)
 
     def method(self: Tensor, other: Any) -> Tensor:
-        if SUBCLASSES.on and (classes := overriding((self, other))):
-            return dispatch(method, classes, (self, other), {})
+        if OVERRIDES.on and (asked := overriding((self, other))):
+            return dispatch(method, asked, (self, other), {})
         if type(other) is not Tensor or type(self) is not Tensor:
-            check_operands(name, name, self, other, method=True)
+            try:
+                check_operands(name, name, self, other, method=True)
+            except DuckError:
+                return method(self, other)
         return core(name)(self, other)
 
     if alpha:
@@ -272,8 +279,8 @@ def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Tensor:
         if alpha is not _ONE or more:
             operands = input, other, *more
-            if SUBCLASSES.on and (classes := overriding((*operands, out))):
-                return dispatch(function, classes, operands, _given(out, alpha=alpha))
+            if OVERRIDES.on and (asked := overriding((*operands, out))):
+                return dispatch(function, asked, operands, _given(out, alpha=alpha))
             input, other = _with_factor(name, name, operands, alpha)
         return plain(input, other, out=out)
 
@@ -285,8 +292,8 @@ def _scaled_method(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Tensor, other: Any, *more: Any, alpha: complex = 1) -> Tensor:
         if alpha is not _ONE or more:
             operands = self, other, *more
-            if SUBCLASSES.on and (classes := overriding(operands)):
-                return dispatch(method, classes, operands, {"alpha": alpha})
+            if OVERRIDES.on and (asked := overriding(operands)):
+                return dispatch(method, asked, operands, {"alpha": alpha})
             self, other = _with_factor(name, name, operands, alpha, method=True)
         return plain(self, other)
 

@@ -33,7 +33,7 @@ _NUMPY = {
         dtypes.float32,
         dtypes.float64,
     )
-}
+} | {dtypes.bfloat16: np.dtype(np.uint16)}
 
 
 class KernelLanguageBackend(Backend):

@@ -11,6 +11,7 @@ from tensorbus._base.dtypes import dtype
 from tensorbus._base.errors import OutOfMemoryError
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.plugin.kernel_language.array import Storage, StridedArray, row_major
+from tensorbus.plugin.kernel_language.types import definitions
 
 if TYPE_CHECKING:
     from tensorbus.plugin.kernel_language.backend import KernelLanguageBackend
@@ -71,7 +72,8 @@ class Device:
         """The launch of one kernel; *types* are C types of the arguments, None for a buffer."""
         backend = self.backend
         with backend.lock:
-            launch = backend.build(self.index, self.dialect.prelude + source, name, types)
+            prelude = self.dialect.prelude + definitions(source, self.dialect.float64)
+            launch = backend.build(self.index, prelude + source, name, types)
 
         def guarded(size: tuple[int, ...], *arguments: Any) -> None:
             with backend.lock:

@@ -11,7 +11,7 @@ from tensorbus.plugin.kernel_language.array import StridedArray, row_major
 from tensorbus.plugin.kernel_language.device import FAULT, Device
 from tensorbus.plugin.kernel_language.layout import Strides, expand_strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
-from tensorbus.plugin.kernel_language.types import compute_type, load, raw, store, unsigned
+from tensorbus.plugin.kernel_language.types import HALVES, compute_type, load, raw, store, unsigned
 
 _EXTRAS = [("GLOBAL i64 *", "fault"), ("i64", "size"), ("i64", "stride"), ("i64", "dim")]
 
@@ -168,7 +168,7 @@ class Scatter:
             return True
         if op == "set":
             return False
-        return d is dtypes.float16 or (d.itemsize == 8 and not dialect.atomics64)
+        return d in HALVES or (d.itemsize == 8 and not dialect.atomics64)
 
     def _nest(self, d: dtype, op: str, wrap: bool, is_array: bool, lines: bool) -> LoopNest:
         key = ("scatter", d, op, wrap, is_array, lines)

@@ -12,7 +12,7 @@ from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import expand_strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
 from tensorbus.plugin.kernel_language.move import as_halves, fill
-from tensorbus.plugin.kernel_language.types import cast, compute_type, load, store, unsigned
+from tensorbus.plugin.kernel_language.types import HALVES, cast, compute_type, load, store, unsigned
 
 # Rows and vectors of columns that one work item keeps in registers.
 ROWS, COLUMNS = 4, 4
@@ -41,7 +41,7 @@ def matmul_kernel(device: Device, source: dtype) -> Callable[..., StridedArray]:
         if k == 0:
             fill(device, out, 0)
             return out
-        if target is dtypes.float16 and source is not target:
+        if target in HALVES and source is not target:
             halves = matmul_kernel(device, target)
             return halves(as_halves(device, a, target), as_halves(device, b, target), target, out)
         floats = source is target is dtypes.float32

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype
-from tensorbus._base.rounding import as_float
+from tensorbus._base.rounding import as_float, to_bfloat16
 from tensorbus._base.size import is_row_major
 from tensorbus.plugin.kernel_language.array import StridedArray, row_major, view
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import expand_strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
-from tensorbus.plugin.kernel_language.types import cast_for_store, compute_type, load, raw, store
+from tensorbus.plugin.kernel_language.types import (
+    HALVES,
+    cast_for_store,
+    compute_type,
+    load,
+    raw,
+    store,
+)
 
 
 def copy(device: Device, dst: StridedArray, src: StridedArray) -> None:
@@ -55,8 +61,8 @@ def contiguous(device: Device, x: StridedArray) -> StridedArray:
 
 
 def as_halves(device: Device, x: StridedArray, target: dtype) -> StridedArray:
-    """What a kernel that adds up in float32 loads for a result in float16: each element rounded."""
-    if target is not dtypes.float16 or x.dtype is target:
+    """What a kernel that adds up in float32 loads for halves: each element rounded."""
+    if target not in HALVES or x.dtype is target:
         return x
     out = device.new(x.shape, target)
     copy(device, out, x)
@@ -72,6 +78,8 @@ def wrap(value: bool | int | float, d: dtype) -> bool | int | float:
     if d.is_floating_point:
         with np.errstate(over="ignore"):
             exact = as_float(value, d)
+            if d.name == "bfloat16":
+                return to_bfloat16(exact)
             return float(np.float16(exact)) if d.name == "float16" else exact
     n = int(value) & ((1 << d.bits) - 1)
     return n - (1 << d.bits) if d.is_signed and n >> (d.bits - 1) else n

@@ -10,7 +10,7 @@ from tensorbus.plugin.kernel_language.array import StridedArray, row_major
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import merge
 from tensorbus.plugin.kernel_language.loops import PLANS_KEPT, LoopNest, Operand, Plan
-from tensorbus.plugin.kernel_language.types import cast, compute_type, load, store, unsigned
+from tensorbus.plugin.kernel_language.types import HALVES, cast, compute_type, load, store, unsigned
 
 # A piece of a cut reduction has at least so many elements.
 PIECE = 512
@@ -76,7 +76,7 @@ class Reduction:
             return out
         chunk = -(-inner[0] // pieces)
         pieces = -(-inner[0] // chunk)
-        partial = dtypes.float32 if self.target is dtypes.float16 else self.target
+        partial = dtypes.float32 if self.target in HALVES else self.target
         parts = self.device.new((*kept, pieces), partial)
         stage = self._towards(partial)
         shape, strides = (*kept, pieces), (*keep, chunk * steps[0])

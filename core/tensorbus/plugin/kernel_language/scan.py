@@ -9,7 +9,7 @@ from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import Strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
 from tensorbus.plugin.kernel_language.reduce import Reduction
-from tensorbus.plugin.kernel_language.types import cast, compute_type, load, store, unsigned
+from tensorbus.plugin.kernel_language.types import HALVES, cast, compute_type, load, store, unsigned
 
 TOTALS = {"cumsum": "sum", "cumprod": "prod", "cummax": "amax", "cummin": "amin"}
 PIECE = 1024
@@ -23,7 +23,7 @@ class Scan:
         self.op = op
         self.source = source
         self.target = target
-        self.partial = dtypes.float32 if target is dtypes.float16 else target
+        self.partial = dtypes.float32 if target in HALVES else target
         self.nests: dict[bool, LoopNest] = {}
 
     @staticmethod

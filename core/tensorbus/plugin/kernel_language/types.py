@@ -13,14 +13,49 @@ STORAGE = {
     dtypes.int32: "i32",
     dtypes.int64: "i64",
     dtypes.float16: "f16",
+    dtypes.bfloat16: "i16",
     dtypes.float32: "f32",
     dtypes.float64: "f64",
 }
+HALVES = (dtypes.float16, dtypes.bfloat16)
+"""What is kept in memory alone: kernels compute in float32, and round once."""
+
+# Rounding again gives what rounding once does, where the last bit of a float that a bit was lost of
+# is one. Magnitudes of floats are ordered as their bits are.
+BFLOAT16 = """
+#define LOAD_BFLOAT(p, i) FLOAT32((u32)(p)[i] << 16)
+FUNCTION i16 bfloat(f32 x) {
+    u32 bits = BITS32(x);
+    return x != x ? (i16)0x7FC0 : (i16)((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
+}
+FUNCTION f32 odd_of_long(i64 x) {
+    u64 size = x < 0 ? (u64)0 - (u64)x : (u64)x;
+    f32 near = (f32)size;
+    u32 bits = BITS32(near);
+    if ((u64)near != size && !(bits & 1u)) bits += (u64)near > size ? -1 : 1;
+    return x < 0 ? -FLOAT32(bits) : FLOAT32(bits);
+}
+"""
+BFLOAT16_OF_DOUBLE = """
+FUNCTION f32 odd_of_double(f64 x) {
+    f32 near = (f32)x;
+    u32 bits = BITS32(near);
+    if (x == x && (f64)near != x && !(bits & 1u)) bits += fabs((f64)near) > fabs(x) ? -1 : 1;
+    return FLOAT32(bits);
+}
+"""
+
+
+def definitions(source: str, float64: bool) -> str:
+    """The functions that a kernel's text needs for bfloat16."""
+    if "bfloat(" not in source and "LOAD_BFLOAT" not in source:
+        return ""
+    return BFLOAT16 + BFLOAT16_OF_DOUBLE * float64
 
 
 def compute_type(d: dtype) -> str:
     """The C type that values of *d* have between a load and a store."""
-    return "f32" if d is dtypes.float16 else STORAGE[d]
+    return "f32" if d in HALVES else STORAGE[d]
 
 
 def raw(d: dtype) -> dtype:
@@ -35,13 +70,17 @@ def unsigned(ctype: str) -> str:
 
 def load(d: dtype, pointer: str, i: str) -> str:
     """The value at ``pointer[i]``."""
-    return f"LOAD_HALF({pointer}, {i})" if d is dtypes.float16 else f"{pointer}[{i}]"
+    if d in HALVES:
+        return f"LOAD_{'HALF' if d is dtypes.float16 else 'BFLOAT'}({pointer}, {i})"
+    return f"{pointer}[{i}]"
 
 
 def store(d: dtype, pointer: str, i: str, value: str) -> str:
     """A statement that writes *value* to ``pointer[i]``."""
     if d is dtypes.float16:
         return f"STORE_HALF({pointer}, {i}, {value});"
+    if d is dtypes.bfloat16:
+        value = f"bfloat({value})"
     return f"{pointer}[{i}] = {value};"
 
 
@@ -53,13 +92,15 @@ def cast(value: str, source: dtype, target: dtype) -> str:
         return f"(u8)(({value}) != 0)"
     if source.category == FLOAT and target.category == INTEGER and target.itemsize < 4:
         return f"({compute_type(target)})(i64)({value})"
-    if target is dtypes.float16:
-        return f"(f32)({value})"
     return f"({compute_type(target)})({value})"
 
 
 def cast_for_store(value: str, source: dtype, target: dtype) -> str:
-    """As ``cast``, but a double goes to ``STORE_HALF`` as it is, to be rounded once."""
+    """As ``cast``, for a value that is rounded once, by ``store``."""
     if target is dtypes.float16 and source is dtypes.float64:
         return value
+    if target is dtypes.bfloat16 and source is dtypes.float64:
+        return f"odd_of_double({value})"
+    if target is dtypes.bfloat16 and source in (dtypes.int32, dtypes.int64):
+        return f"odd_of_long({value})"
     return cast(value, source, target)
