@@ -27,7 +27,9 @@ from tensorbus import nn as nn
 from tensorbus import op_engine as op_engine
 from tensorbus import ops as ops
 from tensorbus import optim as optim
+from tensorbus import overrides as overrides
 from tensorbus import plugin as plugin
+from tensorbus import profiler as profiler
 from tensorbus import random as random
 from tensorbus import return_types as return_types
 from tensorbus import rows as rows
