@@ -77,10 +77,6 @@ class Kind:
         entries = [(name, self.__dict__[name]) for row in ROWS.values() for name in _names(row)]
         return [name for name, entry in entries if getattr(entry, "func", None) is not _first_call]
 
-    def rule_for(self, row: Any) -> Callable[..., Any] | None:
-        """The entry that a kind has of its own for a row, whatever its backend brings."""
-        return None
-
     def kill(self, dead: _DeadBackend) -> None:
         """Make every op an error: the process was forked."""
         self.backend = dead  # type: ignore[assignment]
@@ -176,8 +172,7 @@ class Kind:
             raise
 
     def every_value(self, x: Array) -> np.ndarray:
-        """``to_host``, where a check or a bound hangs on all values: of a batch on those of all
-        its elements."""
+        """The values that a check or a bound hangs on: of a batch those of all its elements."""
         return self.to_host(x)
 
     def full(self, shape: tuple[int, ...], value: Any) -> Array:
@@ -299,14 +294,12 @@ def kind_of(device: Device, dtype: dtypes.dtype) -> Kind:
     if found is None:
         dtype = dtypes.checked(dtype)
         if type(device) is not Device:
-            of_batch: Any = device
-            return of_batch.kind(dtype)
+            return device.kind(dtype)  # type: ignore[attr-defined]  # of a batch
         found = _kinds.get((canonical(device), dtype))
         if found is None:
             found = _make(canonical(device), dtype)
             found = _kinds.setdefault((found.device, dtype), found)  # another thread's, if sooner
-        # A name without an index follows the current device, so that key is kept only for types
-        # of which there is one device.
+        # A name without an index follows the current device: kept only where there is but one.
         if found.backend.device_count() == 1:
             _kinds[device, dtype] = found
     return found

@@ -92,9 +92,8 @@ def _guarded(kind: Kind, row: Row, entry: Entry) -> Entry:
 
 
 def _own(kind: Kind, row: Row) -> Entry | None:
-    rule = kind.rule_for(row)
-    if rule is not None:
-        return rule
+    if kind.inner is not None:
+        return kind.rule_for(row)
     if row.kernel is not None:
         kernel = kind.backend.kernel(row.kernel, kind.dtype, kind.index)
         if kernel is not None:
