@@ -45,6 +45,11 @@ def test_start(capsys):
     assert capsys.readouterr().out == "True\n"
 
 
+def test_exchange(capsys):
+    run("exchange.md")
+    assert capsys.readouterr().out.splitlines() == shown("exchange.md")
+
+
 def test_from_pytorch(capsys):
     names = run("from-pytorch.md")
     assert names["loss"].item() < 0.3

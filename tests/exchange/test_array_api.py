@@ -1,0 +1,166 @@
+"""The array API standard, function by function, beside array-api-strict."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+import array_api_programs as programs
+import array_api_strict
+import numpy as np
+import pytest
+
+import tensorbus
+from tensorbus import array_api
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -3.5, np.inf, -np.inf, np.nan, 1e-40, 3e38]
+ABSENT = {"uint16", "uint32", "uint64"} - set(array_api.__all__)
+"""Dtypes of the standard that no device of ours has."""
+
+
+def operands(xp: Any, floats: str, integers: str, device: Any = None) -> dict[str, Any]:
+    """The programs' arrays, of ordinary values."""
+    rng = np.random.default_rng(7)
+    parts = {"float32": "complex64", "float64": "complex128"}[floats]
+    made: dict[str, Any] = {}
+    for a, b, values in (
+        ("f", "g", lambda: rng.uniform(0.1, 0.9, (2, 3)).astype(floats)),
+        ("i", "j", lambda: rng.integers(1, 5, (2, 3)).astype(integers)),
+        ("b", "c", lambda: rng.random((2, 3)) < 0.5),
+        ("z", "w", lambda: (rng.random((2, 3)) + 1j * rng.random((2, 3))).astype(parts)),
+    ):
+        made[a], made[b] = (xp.asarray(values(), device=device) for _ in range(2))
+    half = rng.random((3, 3))
+    made["p"] = xp.asarray((half @ half.T + 3 * np.eye(3)).astype(floats), device=device)
+    return made
+
+
+def special(xp: Any, dtype: str) -> dict[str, Any]:
+    """Arrays of special values in which each meets each."""
+    values = np.array(SPECIAL).astype(dtype)
+    return {"f": xp.asarray(values.reshape(-1, 1)), "g": xp.asarray(values.reshape(1, -1))}
+
+
+def plain(value: Any) -> Any:
+    """A result as NumPy's arrays and Python's values, with the names of dtypes."""
+    if isinstance(value, (list, tuple)) and not isinstance(value, tensorbus.Size):
+        return tuple(plain(v) for v in value)
+    if hasattr(value, "__dlpack__"):
+        return np.from_dlpack(value)
+    if isinstance(value, tensorbus.Size):
+        return tuple(value)
+    return value
+
+
+def compare(ours: Any, theirs: Any, program: str) -> None:
+    if isinstance(theirs, tuple):
+        assert len(ours) == len(theirs), program
+        for a, b in zip(ours, theirs, strict=True):
+            compare(a, b, program)
+    elif isinstance(theirs, np.ndarray):
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape), program
+        tolerance = 0.0
+        if theirs.dtype.kind in "fc":
+            tolerance = (
+                2e-5 if theirs.dtype.itemsize // (1 + (theirs.dtype.kind == "c")) == 4 else 1e-12
+            )
+        np.testing.assert_allclose(ours, theirs, tolerance, tolerance, err_msg=program)
+        if theirs.dtype.kind == "f":
+            zero = (theirs == 0) & (ours == 0)
+            assert np.array_equal(np.signbit(ours[zero]), np.signbit(theirs[zero])), program
+    elif isinstance(theirs, float):
+        assert ours == pytest.approx(theirs, rel=1e-6, nan_ok=True), program
+    else:
+        assert ours == theirs, program
+
+
+def failures(chosen: Any, names: Any) -> list[str]:
+    """What is wrong with each program that gives another result than beside array-api-strict."""
+    found = []
+    for program in chosen:
+        theirs = plain(eval(program, {"xp": array_api_strict, **names(array_api_strict)}))
+        try:
+            compare(plain(eval(program, {"xp": array_api, **names(array_api)})), theirs, program)
+        except Exception as error:
+            found.append(f"{program}: {type(error).__name__}: {error}")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def defaults() -> Any:
+    """The reference's default dtype, and silence about NaN and infinity."""
+    before = tensorbus.get_default_dtype()
+    tensorbus.set_default_dtype(tensorbus.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+    tensorbus.set_default_dtype(before)
+
+
+@pytest.mark.parametrize(("floats", "integers"), [("float64", "int64"), ("float32", "int8")])
+def test_every_program_gives_what_the_reference_gives(floats: str, integers: str) -> None:
+    assert len(programs.PROGRAMS) > 600
+    names = functools.partial(operands, floats=floats, integers=integers)
+    assert failures(programs.PROGRAMS, names) == []
+
+
+def test_unsigned_integers_differ_in_the_dtype_of_sums_alone() -> None:
+    """The standard wants uint64, which no device has: PyTorch's int64 stands for it."""
+    names = functools.partial(operands, floats="float32", integers="uint8")
+    found = failures([p for p in programs.PROGRAMS if "-1, i" not in p], names)
+    summed = ("xp.sum(i", "xp.prod(i", "xp.cumulative_sum(i", "xp.cumulative_prod(i", "trace(i")
+    assert len(found) > 10 or "uint64" not in ABSENT
+    assert all(any(s in f for s in summed) for f in found), found
+
+
+def test_isin_inverted() -> None:
+    """array-api-strict 2.6 ignores ``invert``."""
+    x1, x2 = array_api.asarray([1, 2, 3]), array_api.asarray([2])
+    assert array_api.isin(x1, x2, invert=True).tolist() == [True, False, True]
+
+
+def test_other_devices_compute_where_the_arrays_are() -> None:
+    tensorbus.set_default_dtype(tensorbus.float32)
+    xp, x = array_api, array_api.asarray([[1.0, 2.0], [3.0, 4.0]], device="strict")
+    assert xp.sum(x, axis=0).device == x.device and xp.add(1, x).tolist() == [[2, 3], [4, 5]]
+    assert (
+        xp.eye(2, device="strict").device
+        == xp.take(x, xp.asarray([1], device="strict"), axis=0).device
+    )
+    info = xp.__array_namespace_info__()
+    assert x.device in info.devices() and tensorbus.device("cpu") in info.devices()
+    assert info.dtypes(device="strict", kind="integral").keys() >= {"int8", "uint8", "int64"}
+    with pytest.raises(RuntimeError, match="same device"):
+        xp.add(x, xp.ones((2, 2)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_special_values(dtype: str) -> None:
+    chosen = [p for p in programs.ELEMENTWISE if "(f" in p]
+    assert failures(chosen, functools.partial(special, dtype=dtype)) == []
+
+
+def test_every_name_of_the_standard_is_there() -> None:
+    own = {"set_array_api_strict_flags", "get_array_api_strict_flags", "__version__", "Device",
+           "reset_array_api_strict_flags", "ArrayAPIStrictFlags"}  # fmt: skip
+    for theirs, ours in (
+        (array_api_strict, array_api),
+        (array_api_strict.linalg, array_api.linalg),
+        (array_api_strict.fft, array_api.fft),
+    ):
+        names = set(theirs.__all__) - own
+        assert names - set(ours.__all__) <= ABSENT
+        for name in names - ABSENT:
+            assert getattr(ours, name).__doc__ is not None or not callable(getattr(ours, name))
+            assert (
+                f"{name}(" in str(programs.PROGRAMS)
+                or not callable(getattr(ours, name))
+                or (name in ("from_dlpack", "bool"))
+            ), f"no program calls {name}"
+
+
+@pytest.mark.parametrize(("program", "error"), programs.REFUSED)
+def test_refusals(program: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        eval(program, {"xp": array_api, **operands(array_api, "float64", "int64")})
