@@ -10,6 +10,7 @@ from typing import Any
 from typing import Literal
 from typing import overload
 from tensorbus import accelerator as accelerator
+from tensorbus import array_api as array_api
 from tensorbus import autograd as autograd
 from tensorbus import backends as backends
 from tensorbus import cli as cli

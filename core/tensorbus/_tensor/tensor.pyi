@@ -8,6 +8,7 @@ from builtins import type as _type
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 from typing import Literal
 from typing import Self
@@ -58,6 +59,8 @@ class Tensor:
     def __and__(self, other: _Operand, /) -> Tensor: ...
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         """The elements for NumPy: those of ``numpy.asarray(input)`` share the tensor's memory."""
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        """The module with the functions of the Python array API standard, ``tensorbus.array_api``."""
     __array_priority__: _int
     def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: _bool = False) -> Tensor:
         """What a NumPy function of a tensor returns: a tensor."""
@@ -1263,6 +1266,8 @@ class Tensor:
     @overload
     def to(self, other: Tensor, non_blocking: _bool = False, copy: _bool = False, *, memory_format: Any = None) -> Tensor:
         """The tensor with another dtype, on another device or in a memory format; itself if it is so."""
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
+        """The tensor on another device, by the array API standard's name for ``to``."""
     def tolist(self) -> Any:
         """The values as nested lists, or as a number."""
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> return_types.topk:
