@@ -17,6 +17,7 @@ from tensorbus._base import absent
 SPACES = (
     "torch",
     "Tensor",
+    "hub",
     "nn",
     "nn.functional",
     "nn.init",

@@ -21,6 +21,7 @@ from tensorbus.op_engine.public import Lazy
 
 MODULES = (
     "tensorbus",
+    "tensorbus.__config__",
     "tensorbus.autograd",
     "tensorbus.autograd.forward_ad",
     "tensorbus.autograd.functional",
@@ -41,6 +42,7 @@ MODULES = (
     "tensorbus.futures",
     "tensorbus.fft",
     "tensorbus.func",
+    "tensorbus.hub",
     "tensorbus.linalg",
     "tensorbus.nn",
     "tensorbus.nn.functional",

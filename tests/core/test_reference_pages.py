@@ -79,6 +79,10 @@ def public() -> Iterator[tuple[str, Any]]:
 WITHOUT_EXAMPLE = {
     "Tensor.__delitem__": "it always raises",
     "Tensor.pin_memory": "no backend allocates pinned memory",
+    **{
+        f"hub.{name}": "it reads folders and files, of which a reader has none at hand"
+        for name in "download_url_to_file help list load load_state_dict_from_url set_dir".split()
+    },
 }
 STANDARD = "multiprocessing."
 """Names of Python's own module that are handed on with their documentation."""

@@ -18,6 +18,9 @@ from tensorbus._base.page import show_pages
 PYTORCH = "2.13"
 """The version of PyTorch whose names these are."""
 
+_UNUSUAL = ("__config__",)
+"""Modules that users name, although they begin with an underscore."""
+
 NAMES = Path(__file__).with_name("pytorch_names.txt")
 
 
@@ -60,7 +63,7 @@ def attributes(
             setattr(importlib.import_module(module), name, found)
             show_pages(module, [(name, found)])
             return found
-        if not name.startswith("_"):
+        if not name.startswith("_") or name in _UNUSUAL:
             try:
                 return importlib.import_module(f"{module}.{name}")
             except ModuleNotFoundError as error:

@@ -6,6 +6,7 @@ import argparse
 import os
 import platform
 import sys
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distributions, version
 
 from tensorbus import discovery
@@ -25,33 +26,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print versions, platform, BLAS, environment, plugins and, for each that fails, why."""
-    _section("versions", _versions())
-    _section("platform", _platform())
-    _section("numpy", _numpy())
+    for line in report(args.timeout):
+        print(line)
+    return 0
+
+
+def report(timeout: float) -> Iterator[str]:
+    """The lines; each device has *timeout* seconds to answer."""
+    yield from _section("versions", _versions())
+    yield from _section("platform", _platform())
+    yield from _section("numpy", libraries())
     settings = {
         k: "(set, and not shown)" if k.endswith("_SECRET") else v
         for k, v in sorted(os.environ.items())
         if k.startswith("TENSORBUS_")
     }
-    _section("environment", {**settings, **{k: os.environ.get(k, "(unset)") for k in THREADS}})
-    found = devices.answers(args.timeout)
-    _section("devices and overlays", dict(_described(found)))
+    settings |= {k: os.environ.get(k, "(unset)") for k in THREADS}
+    yield from _section("environment", settings)
+    found = devices.answers(timeout)
+    yield from _section("devices and overlays", dict(_described(found)))
     others = discovery.records(COMMS) + discovery.records(COMMANDS)
-    _section(
-        "other plugins",
-        {f"{r.group} {r.name}": r.owner for r in others},
-    )
-    _section("where a report goes", places(r.distribution for r in discovery.records() if r.group))
+    yield from _section("other plugins", {f"{r.group} {r.name}": r.owner for r in others})
+    reports = places(r.distribution for r in discovery.records() if r.group)
+    yield from _section("where a report goes", reports)
     for answer in found:
         if answer.traceback:
-            print(f"\n{answer.label}: what was raised or printed\n{answer.traceback.rstrip()}")
-    return 0
+            yield f"\n{answer.label}: what was raised or printed\n{answer.traceback.rstrip()}"
 
 
-def _section(title: str, lines: dict[str, str]) -> None:
-    print(f"{title}:")
+def _section(title: str, lines: dict[str, str]) -> Iterator[str]:
+    yield f"{title}:"
     for name, value in lines.items() or {"(none)": ""}.items():
-        print(f"  {name}: {value}".rstrip(": "))
+        yield f"  {name}: {value}".rstrip(": ")
 
 
 def _versions() -> dict[str, str]:
@@ -85,7 +91,8 @@ def _platform() -> dict[str, str]:
     }
 
 
-def _numpy() -> dict[str, str]:
+def libraries() -> dict[str, str]:
+    """What NumPy computes with."""
     import numpy as np
 
     built = np.show_config(mode="dicts") or {}
