@@ -17,6 +17,7 @@ from tensorbus._base import absent
 SPACES = (
     "torch",
     "Tensor",
+    "func",
     "hub",
     "nn",
     "nn.functional",
