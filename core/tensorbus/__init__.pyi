@@ -22,6 +22,7 @@ from tensorbus import distributed as distributed
 from tensorbus import fft as fft
 from tensorbus import func as func
 from tensorbus import futures as futures
+from tensorbus import hub as hub
 from tensorbus import linalg as linalg
 from tensorbus import multiprocessing as multiprocessing
 from tensorbus import nn as nn
