@@ -93,7 +93,7 @@ class Hardtanh(Shown):
         for old, value in (("min_value", min_value), ("max_value", max_value)):
             if value is not None:
                 warnings.warn(
-                    f"keyword argument `{old}` is deprecated and rename to `{old[:-2]}`",
+                    f"keyword argument `{old}` is deprecated and renamed to `{old[:-2]}`",
                     FutureWarning,
                     stacklevel=2,
                 )

@@ -34,13 +34,24 @@ def tensor(data: Any, *, options: Options) -> Any:
 
     Source: https://pytorch.org/docs/stable/generated/torch.tensor.html
     """
+    _warn_of_tensor(data, "torch.tensor(sourceTensor)")
     return _copied(data, options)
 
 
 @factory(method=True, without=("layout", "pin_memory"))
 def new_tensor(self: Tensor, data: Any, *, options: Options) -> Any:
     """A copy of the data, with this tensor's dtype and device if not given."""
+    _warn_of_tensor(data, "tensor.new_tensor(sourceTensor)")
     return _copied(data, options, like=self)
+
+
+def _warn_of_tensor(data: Any, call: str) -> None:
+    if isinstance(data, Tensor):
+        warn_user(
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+            f"rather than {call}."
+        )
 
 
 def _copied(data: Any, options: Options, like: Tensor | None = None) -> Any:

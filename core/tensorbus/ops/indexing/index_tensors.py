@@ -99,6 +99,11 @@ class Indexed:
                 f"({k.device})"
             )
         if d in (dtypes.bool, dtypes.uint8):
+            if d is dtypes.uint8:
+                warn_user(
+                    "indexing with dtype torch.uint8 is now deprecated, please use a dtype "
+                    "torch.bool instead."
+                )
             rank = len(item._s)
             for d_mask in range(rank):
                 if item._s[d_mask] != view._s[dim + d_mask]:

@@ -9,6 +9,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name
 from tensorbus._base.errors import device_error
 from tensorbus._base.modes import RARE
+from tensorbus._base.warning import warn_user
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import Tensor, bump, from_array, wrap_like
 from tensorbus.op_engine.argument_checks import also_named
@@ -64,6 +65,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
                 "where expected condition to be a boolean tensor, but got a tensor with dtype "
                 f"{scalar_name_of(condition)}"
             )
+        warn_user(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be "
+            "removed in a future version of PyTorch. Use a boolean condition instead."
+        )
         condition = condition.to(dtypes.bool)
     input = tensor_or_number("where", "input", 2, input)
     other = tensor_or_number("where", "other", 3, other)

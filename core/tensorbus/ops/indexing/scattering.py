@@ -8,6 +8,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.errors import is_interrupt, type_error
 from tensorbus._base.modes import RARE
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor, bump, from_array, unbump
 from tensorbus.op_engine.arguments import check_device, not_implemented
 from tensorbus.op_engine.composed import composed
@@ -198,6 +199,12 @@ def _scatter_op(x: Tensor, src: Any, value: Any, reduce: str | None) -> tuple[An
     if reduce not in _REDUCE:
         raise RuntimeError("reduce argument must be either add or multiply.")
     chosen = value if src is None else src
+    if reduce is not None and isinstance(chosen, Tensor):
+        warn_user(
+            "The reduce argument of torch.scatter with Tensor src is deprecated and will be "
+            "removed in a future PyTorch release. Use torch.scatter_reduce instead for more "
+            "reduction options."
+        )
     if not isinstance(chosen, Tensor):
         if not isinstance(chosen, (bool, int, float, complex)):
             raise type_error("scatter", "src", 3, "Tensor", chosen)

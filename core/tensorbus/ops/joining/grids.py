@@ -7,6 +7,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.size import Size
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.composed import composed
@@ -99,6 +100,11 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         raise RuntimeError(
             f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         )
+    if indexing is None:
+        warn_user(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing "
+            'argument; it is "ij" now.'
+        )
     swapped = indexing == "xy" and len(given) > 1
     if swapped:
         given[:2] = given[1::-1]
@@ -123,7 +129,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
         return given[0]
     from tensorbus.ops.joining.joining import stack
 
-    return stack([g.reshape(-1) for g in meshgrid(*given)], 1)
+    return stack([g.reshape(-1) for g in meshgrid(*given, indexing="ij")], 1)
 
 
 @public(method=False)

@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import ints_of
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
@@ -217,6 +218,10 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     if dim is None:
         if 3 not in input._s:
             raise RuntimeError("no dimension of size 3 in input")
+        warn_user(
+            "Using torch.cross without specifying the dim arg is deprecated: it is the first "
+            "dimension of size 3, where torch.linalg.cross takes the last one. Name it."
+        )
         dim = tuple(input._s).index(3)
     return linalg_cross(input, other, dim=dim)
 
@@ -230,6 +235,10 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     for m in matrices:
         if len(m._s) != 2:
             raise RuntimeError(f"Tensor dimension is {len(m._s)}, expected 2 instead.")
+    warn_user(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+        "torch.linalg.multi_dot instead, which takes a list of matrices."
+    )
     return matrices[0] if len(matrices) == 1 else multi_dot(list(matrices))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base.errors import no_tensor
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -138,7 +139,15 @@ def _swapped_last(name: str, x: Tensor) -> Tensor:
 
 
 def _reversed(x: Tensor) -> Tensor:
-    """``x.T``: all dimensions in reverse order."""
+    """``x.T``: all dimensions in reverse order; deprecated but for matrices."""
+    if len(x._s) != 2:
+        warn_user(
+            "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases."
+            if not x._s
+            else "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+            "deprecated and it will throw an error in a future release. Write `x.mT` to transpose "
+            "batches of matrices, or x.permute() with all dimensions in reverse order."
+        )
     return core("permute")(x, tuple(reversed(range(len(x._s)))))
 
 
@@ -159,7 +168,10 @@ def _adjoint_matrix(x: Tensor) -> Tensor:
             f"tensor.H is only supported on matrices (2-D tensors). Got {len(x._s)}-D tensor."
             + (" For batches of matrices, consider using tensor.mH" if len(x._s) > 2 else "")
         )
-    return _matrix_adjoint(x) if x._s else x.conj()
+    if not x._s:
+        warn_user("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
+        return x.conj()
+    return _matrix_adjoint(x)
 
 
 for _name, _get in {
