@@ -52,7 +52,7 @@ class Tensor:
         """``x.H``: ``mH`` of a matrix."""
     @property
     def T(self) -> Tensor:
-        """``x.T``: all dimensions in reverse order."""
+        """``x.T``: all dimensions in reverse order; deprecated but for matrices."""
     def __abs__(self) -> Tensor:
         """The absolute value, element by element."""
     def __add__(self, other: _Operand, /) -> Tensor: ...
