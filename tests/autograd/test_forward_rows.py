@@ -10,16 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.autograd.test_rules import (
-    CASES,
-    FACTORED,
-    SAMPLES,
-    UNIT,
-    Draw,
-    _arranged,
-    _normalized,
-    factored,
-)
+from tests.autograd.test_matrix_rules import FACTORED, factored
+from tests.autograd.test_rules import CASES, SAMPLES, UNIT, Draw, _arranged, _normalized
 
 import tensorbus as tb
 import tensorbus.autograd.forward_ad as fw

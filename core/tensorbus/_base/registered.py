@@ -78,8 +78,5 @@ make_core = Upcall("tensorbus.op_engine.generate")
 construct_tensor = Upcall("tensorbus.ops.creation.legacy")
 """(class, *args, **kwargs): ``Tensor(2, 3)`` and the like."""
 
-stack_tensors = Upcall("tensorbus.ops.joining.joining")
-"""(tensors): ``stack``, for a batch of gradients."""
-
 show_saved = Upcall("tensorbus.autograd.saved_names")
 """(class of nodes): give it ``_saved_self`` and the like."""

@@ -15,6 +15,7 @@ from tensorbus.autograd.gradient_edge import GradientEdge, node_of, shape_of
 from tensorbus.autograd.hook_calls import tensor_hooks
 from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.op_engine.argument_values import flag
+from tensorbus.op_engine.batches import lifting_rows
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
 
@@ -115,7 +116,8 @@ def grad(
 
     RuntimeError where an input was not used, unless *allow_unused* (then None) or
     *materialize_grads* (then zeros). With *is_grads_batched* the first dimension of each of
-    *grad_outputs* counts gradients, and that of the results theirs; they are computed one by one.
+    *grad_outputs* counts gradients, and that of the results theirs; they are computed all at once,
+    as ``vmap`` does.
 
     >>> import tensorbus
     >>> x = tensorbus.tensor(3.0, requires_grad=True)
@@ -157,6 +159,18 @@ def grad(
         if not materialize_grads:
             return batch
         return tuple(_zeros(t) if g is None else g for t, g in zip(given, batch, strict=True))
+    seeds = [grad_outputs] if isinstance(grad_outputs, Tensor) else grad_outputs or ()
+    with lifting_rows(seeds, map(_kind, results)):
+        return _gradients(
+            results, given, grad_outputs, keep, create_graph, unused, materialize_grads
+        )
+
+
+def _gradients(
+    results: list[Any], given: list[Any], grad_outputs: Any,
+    keep: bool, create_graph: bool, unused: bool, materialize_grads: bool,
+) -> tuple[Any, ...]:  # fmt: skip
+    """The gradients of some results with respect to the *given*."""
     roots = _roots(results, grad_outputs, create_graph)
     edges = [node_of(t, roots) for t in given]
     wanted = set(edges)
@@ -291,6 +305,11 @@ def _roots(outputs: list[Any], grads: Any, create_graph: bool) -> list[tuple[Any
             )
         elif g._k is not k:
             g = g.to(k.device, k.dtype)
+            if g._k.device is not k.device and not tensors:
+                raise RuntimeError(
+                    "backward() inside vmap got a gradient for each element of the batch, of a "
+                    "tensor from outside: use torch.autograd.grad or torch.func.vjp there"
+                )
         if tensors and not create_graph and g._e is not None:
             with no_grad():
                 g = core("clone")(g)

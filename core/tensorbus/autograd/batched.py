@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tensorbus._base.registered import stack_tensors
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.gradient_edge import shape_of
+from tensorbus.op_engine.batches import enter, in_batch, in_current_batches, leave
 
 Gradients = tuple[Any, ...]
 
@@ -18,7 +18,7 @@ def by_rows(
     grad_outputs: Any,
     keep: bool,
 ) -> Gradients:
-    """What *one* gives for each row of *grad_outputs*, stacked along a first dimension."""
+    """What *one* gives for the rows of *grad_outputs*, all at once, along a first dimension."""
     given = [grad_outputs] if isinstance(grad_outputs, Tensor | None) else list(grad_outputs)
     sizes = []
     tensors: list[Tensor] = []
@@ -45,5 +45,7 @@ def by_rows(
         raise IndexError(
             "is_grads_batched=True: the first dimension has size 0: give a row or more"
         )
-    rows = [one([g[i] for g in tensors], keep or i + 1 < sizes[0]) for i in range(sizes[0])]
-    return tuple(None if None in each else stack_tensors(each) for each in zip(*rows, strict=True))
+    inside = [enter(in_current_batches(g), sizes[0]) for g in tensors]
+    with in_batch(sizes[0], "error"):
+        found = one(inside, keep)
+        return tuple(None if g is None else leave(in_current_batches(g)) for g in found)

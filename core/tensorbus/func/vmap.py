@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
-from tensorbus._base.leaving import block
-from tensorbus._base.modes import OVERRIDES, this_thread
+from tensorbus._base.modes import this_thread
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.batches import depth_of, differs, enter, in_current_batches, leave
+from tensorbus.op_engine.batches import (
+    depth_of,
+    differs,
+    enter,
+    in_batch,
+    in_current_batches,
+    leave,
+)
 from tensorbus.ops.joining.joining import cat
 from tensorbus.ops.views.dimension_order import movedim
 from tensorbus.ops.views.shape import expand
@@ -227,17 +233,6 @@ class _Outputs:
         return self.spec.unflatten(leaves)
 
 
-@block
-def _in_batch(size: int, randomness: str) -> Generator[None, None, None]:
-    before = this_thread.batches, this_thread.randomness
-    try:
-        this_thread.batches = (*before[0], size)
-        this_thread.randomness = (*before[1], randomness)
-        yield
-    finally:
-        this_thread.batches, this_thread.randomness = before
-
-
 def _run(
     func: Callable[..., Any],
     inputs: _Inputs,
@@ -247,7 +242,6 @@ def _run(
     outputs: _Outputs,
 ) -> list[Any]:
     """The leaves of the results for (a part of) the batch."""
-    OVERRIDES.meet()
     mapped = zip(values, inputs.dims, strict=True)
     size = next(value.shape[dim] for value, dim in mapped if dim is not None)
     depth = len(this_thread.batches) + 1
@@ -255,7 +249,7 @@ def _run(
         value if dim is None else enter(movedim(in_current_batches(value), dim, 0), size)
         for value, dim in zip(values, inputs.dims, strict=True)
     ]
-    with _in_batch(size, randomness):
+    with in_batch(size, randomness):
         made = outputs.leaves(func(*inputs.spec.unflatten(given), **kwargs))
     return [
         outputs.outside(value, dim, size, depth)

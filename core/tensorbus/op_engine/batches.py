@@ -7,10 +7,12 @@ batch: it is then the same for all elements.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from tensorbus._base.modes import RARE, fresh_cell, this_thread
+from tensorbus._base.leaving import block
+from tensorbus._base.modes import OVERRIDES, RARE, fresh_cell, this_thread
 from tensorbus._base.size import Size, size_of
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.batching import (
@@ -28,7 +30,9 @@ from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import Node, next_sequence
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
+from tensorbus.op_engine.row_handlers import Proceed, handling
 from tensorbus.rows.recipes import Cut
+from tensorbus.rows.registry import Row
 
 _ENTERED = Cut(
     "A view was made of an input of vmap",
@@ -229,6 +233,52 @@ def _writes(func: Any, args: Any, kwargs: Any, device: Device) -> bool:
     in_place = name == "__setitem__" or (name.endswith("_") and not name.endswith("__"))
     first = args[0] if args else None
     return in_place and isinstance(first, Tensor) and first._k.device is not device
+
+
+@block
+def in_batch(size: int, randomness: str) -> Generator[None, None, None]:
+    """A block in which this thread computes for all elements of a batch of that size."""
+    OVERRIDES.meet()
+    before = this_thread.batches, this_thread.randomness
+    try:
+        this_thread.batches = (*before[0], size)
+        this_thread.randomness = (*before[1], randomness)
+        yield
+    finally:
+        this_thread.batches, this_thread.randomness = before
+
+
+class _LiftedRows:
+    """A handler of rows that lifts what comes from outside into the batch of the others.
+
+    Rules for gradients call rows with what their node has saved and with gradients of a batch.
+    """
+
+    follows_gradients = True
+
+    def __call__(self, row: Row, arguments: tuple[Any, ...], proceed: Proceed) -> Any:
+        device = deepest(_tensors(arguments))
+        if device is None:
+            return proceed(row, arguments)
+        first, *rest = (lifted(value, device) for value in arguments)
+        if row.writes and first is not arguments[0]:
+            first = core("clone")(first)  # what a rule writes into is its own
+        return proceed(row, (first, *rest))
+
+
+_LIFTED_ROWS = _LiftedRows()
+
+
+def lifting_rows(gradients: Iterable[Any], kinds: Iterable[Kind]) -> AbstractContextManager[None]:
+    """A block for a backward pass that gradients of a batch start, through nodes outside of it.
+
+    *kinds* are those of the tensors that the gradients are for.
+    """
+    if this_thread.batches and _LIFTED_ROWS not in this_thread.handlers:
+        for g, kind in zip(gradients, kinds, strict=False):
+            if isinstance(g, Tensor) and g._k.inner is not None and g._k.device is not kind.device:
+                return handling(_LIFTED_ROWS)
+    return nullcontext()
 
 
 def in_current_batches(x: Tensor) -> Tensor:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensorbus._base import registered
 from tensorbus._base.errors import device_error
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import Tensor
@@ -103,7 +102,6 @@ def _check_sizes(parts: list[Tensor], given: list[Tensor], d: int) -> None:
         )
 
 
-@registered.stack_tensors.provide
 @public(out=JOINED, method=False)
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape along a new dimension."""
