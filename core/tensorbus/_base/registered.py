@@ -80,3 +80,6 @@ construct_tensor = Upcall("tensorbus.ops.creation.legacy")
 
 show_saved = Upcall("tensorbus.autograd.saved_names")
 """(class of nodes): give it ``_saved_self`` and the like."""
+
+bordered = Upcall("tensorbus.nn.functional.padding")
+"""(tensor, widths, mode, value): ``nn.functional.pad``, for the borders of a signal."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from tensorbus._base import dtypes
+from tensorbus._base import dtypes, registered
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.composed import has_channels_last, lay_out
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.scalars import fitted
+from tensorbus.ops.creation.from_data import tensor
+from tensorbus.ops.indexing.gathering import index_select
+from tensorbus.ops.joining.joining import cat
 from tensorbus.rows.layouts import channels_last_strides
 
 _NODES = {
@@ -20,6 +23,7 @@ _NODES = {
 _MODES = {"reflect": "reflection", "replicate": "replication"}
 
 
+@registered.bordered.provide
 def padded(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None) -> Tensor:
     """``pad`` with its arguments in order."""
     if mode not in ("constant", "reflect", "replicate", "circular"):
@@ -87,12 +91,27 @@ def _bordered(input: Tensor, pad: tuple[int, ...], mode: str, value: float | Non
         )
     for d, (a, b) in enumerate(widths):
         if a or b:
-            indices = _indices(input, d, a, b, mode)
-            if mode == "circular":
-                input = input.index_select(d, indices)
-            else:
-                input = core("picked_along")(input, d, indices)
+            input = _widened(input, d, a, b, mode)
     return input
+
+
+def _widened(x: Tensor, d: int, a: int, b: int, mode: str) -> Tensor:
+    """The tensor with a border along one dimension; what is not border is copied as it is."""
+    n = x._s[d]
+
+    def picked(indices: range) -> Tensor:
+        found = tensor(_sources(x, d, a, b, mode, indices), dtype=dtypes.int64, device=x._k.device)
+        return (
+            index_select(x, d, found) if mode == "circular" else core("picked_along")(x, d, found)
+        )
+
+    if a < 0 or b < 0:
+        return picked(range(-a, n + b))
+    parts = [picked(range(-a, 0))] if a else []
+    parts.append(x)
+    if b:
+        parts.append(picked(range(n, n + b)))
+    return cat(parts, d)
 
 
 def _last(
@@ -102,23 +121,19 @@ def _last(
     return list(zip(input._s[-dims:], widths[-dims:], strict=True))
 
 
-def _indices(input: Tensor, d: int, a: int, b: int, mode: str) -> Tensor:
-    from tensorbus import tensor
-
-    n = input.shape[d]
-    indices = list(range(-a, n + b))
-    first, kept = max(-a, 0), n - max(-a, 0) - max(-b, 0)  # what negative widths leave
+def _sources(x: Tensor, d: int, a: int, b: int, mode: str, indices: range) -> list[int]:
+    """Which elements along a dimension stand at *indices* of the wider one, from its first on."""
+    n = x._s[d]
     if mode == "replicate":
-        indices = [min(max(i, 0), n - 1) for i in indices]
-    elif mode == "circular":
+        return [min(max(i, 0), n - 1) for i in indices]
+    if mode == "circular":
+        first, kept = max(-a, 0), n - max(-a, 0) - max(-b, 0)  # what negative widths leave
         if indices and max(a, b) > kept:
             raise RuntimeError("Padding value causes wrapping around more than once.")
-        indices = [first + (i - first) % kept for i in indices]
-    else:
-        if a >= n or b >= n:
-            raise RuntimeError(
-                "Argument #4: Padding size should be less than the corresponding input dimension, "
-                f"but got: padding ({a}, {b}) at dimension {d} of input {list(input.shape)}"
-            )
-        indices = [-i if i < 0 else 2 * (n - 1) - i if i >= n else i for i in indices]
-    return tensor(indices, dtype=dtypes.int64, device=input._k.device)
+        return [first + (i - first) % kept for i in indices]
+    if a >= n or b >= n:
+        raise RuntimeError(
+            "Argument #4: Padding size should be less than the corresponding input dimension, "
+            f"but got: padding ({a}, {b}) at dimension {d} of input {list(x._s)}"
+        )
+    return [-i if i < 0 else 2 * (n - 1) - i if i >= n else i for i in indices]

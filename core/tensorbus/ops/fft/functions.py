@@ -17,7 +17,7 @@ _LAST_TWO = (-2, -1)
 
 
 # -- arguments -------------------------------------------------------------------------------
-def _precise(x: Tensor) -> Tensor:
+def precise(x: Tensor) -> Tensor:
     """The tensor, integers as floating point; RuntimeError for half precision."""
     x = floating(x)
     if x._k.dtype.to_real().itemsize < 4:
@@ -29,7 +29,7 @@ def _precise(x: Tensor) -> Tensor:
 
 
 def _complex(x: Tensor) -> Tensor:
-    x = _precise(x)
+    x = precise(x)
     return x if x._k.dtype.is_complex else to_kind(x, x._k.complex)
 
 
@@ -38,7 +38,7 @@ def _real(name: str, kind: str, x: Tensor) -> Tensor:
         raise RuntimeError(
             f"{name} expects a {kind} input tensor, but got {scalar_name(x._k.dtype)}"
         )
-    return _precise(x)
+    return precise(x)
 
 
 def _one_dim(x: Tensor, dim: int) -> int:
