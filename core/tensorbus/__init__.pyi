@@ -655,6 +655,8 @@ def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where a value is positive infinity."""
 def isreal(input: Tensor) -> Tensor:
     """Where a value has no imaginary part: everywhere, unless the dtype is complex."""
+def istft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
+    """The signal whose windows have these Fourier transforms: the inverse of ``stft``."""
 def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Kaiser's window of the shape *beta*: the larger, the narrower."""
 def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1007,6 +1009,8 @@ def std(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool
     """The standard deviation, with Bessel's correction unless ``correction=0``."""
 def std_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: _complex | None = None) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean, of all elements or over some dimensions."""
+def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
+    """The Fourier transforms of windows of *n_fft* samples, *hop_length* apart."""
 def sub(input: _Operand, other: _Operand, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:
     """``input - other``; the operands broadcast."""
 def subtract(input: Any, other: Any, *, alpha: _complex = 1, out: Tensor | None = None) -> Tensor:

@@ -732,6 +732,8 @@ class Tensor:
         """Where a value is positive infinity."""
     def isreal(self) -> Tensor:
         """Where a value has no imaginary part: everywhere, unless the dtype is complex."""
+    def istft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
+        """The signal whose windows have these Fourier transforms: the inverse of ``stft``."""
     def item(self) -> Any:
         """The value of a tensor of one element as a Python number."""
     @property
@@ -1203,6 +1205,8 @@ class Tensor:
         """Without the dimensions of size 1, or without those named where their size is 1."""
     def std(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
         """The standard deviation, with Bessel's correction unless ``correction=0``."""
+    def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
+        """The Fourier transforms of windows of *n_fft* samples, *hop_length* apart."""
     def storage(self) -> storages.TypedStorage:
         """The elements that the tensor and all views of it share; a UserWarning at the first call."""
     def storage_offset(self) -> _int:
