@@ -30,6 +30,7 @@ SPACES = (
     "autograd.graph",
     "autograd.forward_ad",
     "autograd.functional",
+    "func",
     "fft",
     "linalg",
     "special",

@@ -39,6 +39,7 @@ MODULES = (
     "tensorbus.distributed.algorithms",
     "tensorbus.distributed.optim",
     "tensorbus.distributed.run",
+    "tensorbus.func",
     "tensorbus.futures",
     "tensorbus.fft",
     "tensorbus.func",

@@ -100,6 +100,23 @@ def wrap_like(array: Any, kind: Kind, edge: Any) -> Tensor:
     return t
 
 
+def shared(t: Tensor) -> Tensor:
+    """Another tensor of the same array, with neither history nor version cell of its own yet."""
+    made = new(Tensor)
+    made._a, made._k, made._s, made._e = t._a, t._k, t._s, None
+    made._b = None if t._b is None else PERMUTED
+    return made
+
+
+def same_memory(t: Tensor) -> Tensor:
+    """Another tensor of the same array and versions, without history."""
+    if t._c is None:
+        t._c = [0]
+    made = shared(t)
+    made._c = t._c
+    return made
+
+
 def order_mark(kind: Kind, array: Any) -> Any:
     """What ``_b`` says of a tensor that is no view: PERMUTED where it is not row-major.
 

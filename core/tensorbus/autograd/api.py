@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorbus._base.warning import warn_user
 from tensorbus._dispatch.memory import check_memory
-from tensorbus._tensor.tensor import Tensor, from_array, wrap_like
+from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd import early, engine, multi_grad_hook
 from tensorbus.autograd.batched import by_rows
 from tensorbus.autograd.grad_mode import no_grad
@@ -95,7 +95,7 @@ def _pass(
             g = found.pop(edge)
             if isinstance(t, GradientEdge):  # has no .grad
                 continue
-            g = g.clone() if create_graph else _own(edge, g)
+            g = g.clone() if create_graph else engine.own(edge.k, g)
             before = getattr(t, "_g", None)  # .grad itself warns
             t._g = g if before is None else before + g
     engine.store(found, engine.as_tensors(create_graph))
@@ -209,18 +209,9 @@ def _picked(
         if type(edge) is AccumulateGrad and edge.h is not None:
             g = tensor_hooks(edge, g, engine.as_tensors(create_graph))
         if not create_graph:
-            g = _own(edge, g)
+            g = engine.own(edge.k, g)
         gradients.append(g)
     return tuple(gradients)
-
-
-def _own(edge: Any, g: Any) -> Tensor:
-    """A tensor of the caller's own, without history, for a gradient that came to an edge."""
-    if isinstance(g, Tensor):
-        with no_grad():
-            return core("clone")(g)
-    k = edge.k
-    return wrap_like(k.clone(k.as_array(g) if not g.shape else g), k, None)
 
 
 def _kind(t: Any) -> Any:

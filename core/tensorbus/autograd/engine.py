@@ -18,10 +18,10 @@ from typing import Any
 
 from tensorbus._base.float_warnings import silence
 from tensorbus._base.modes import RARE, this_thread
-from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, from_array
+from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, from_array, wrap_like
 from tensorbus.autograd.anomaly_mode import ANOMALY, run_watched
 from tensorbus.autograd.early import EARLY, count
-from tensorbus.autograd.grad_mode import THREAD, switch_grad
+from tensorbus.autograd.grad_mode import THREAD, no_grad, switch_grad
 from tensorbus.autograd.hook_calls import (
     after_accumulation,
     leaf_hooks,
@@ -31,6 +31,7 @@ from tensorbus.autograd.hook_calls import (
 )
 from tensorbus.autograd.node import AccumulateGrad, Node
 from tensorbus.autograd.watched_nodes import WATCHED_NODES
+from tensorbus.op_engine.cores import core
 from tensorbus.rows.layouts import empty_in_layout, is_dense
 
 Roots = list[tuple[Node, Any]]
@@ -253,6 +254,14 @@ def leading_to(wanted: set[Any], roots: Iterable[Any]) -> set[Any]:
         if node not in useful and any(edge in useful for edge in node.edges()):
             useful.add(node)
     return useful
+
+
+def own(kind: Any, g: Any) -> Tensor:
+    """A tensor of the caller's own, without history, for a gradient that a pass has found."""
+    if isinstance(g, Tensor):
+        with no_grad():
+            return core("clone")(g)
+    return wrap_like(kind.clone(kind.as_array(g) if not g.shape else g), kind, None)
 
 
 # -- leaves ----------------------------------------------------------------------------------

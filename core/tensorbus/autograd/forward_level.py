@@ -20,11 +20,11 @@ from tensorbus._base.modes import switched, this_thread
 from tensorbus._base.registered import result_restored, tensor_replaced
 from tensorbus._tensor.tensor import Tensor, from_array, wrap_like
 from tensorbus.autograd.function_jvp import apply_with_tangents
-from tensorbus.autograd.jvp_of_row import directly, transposed
+from tensorbus.autograd.jvp_of_row import directly, in_parts, stood_for, transposed
 from tensorbus.autograd.node import Node
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import replay, strided_recipe
-from tensorbus.op_engine.row_handlers import CONVERSION, DETACHMENT, DRAW, TURN, Proceed
+from tensorbus.op_engine.row_handlers import CONVERSION, DETACHMENT, DRAW, TURN, Proceed, handling
 from tensorbus.rows.layouts import empty_in_layout
 from tensorbus.rows.registry import Row
 
@@ -52,6 +52,9 @@ class Level:
         kept = self._kept.get(id(t))
         if kept is not None and kept[0]() is t:
             return kept[1]
+        operand = stood_for(t)
+        if operand is not None:
+            return self.tangent(operand)
         if not isinstance(t._b, Tensor):
             return None
         of_base = self.tangent(t._b)
@@ -119,14 +122,16 @@ class Level:
                 self.keep(x, along)
             self.keep(made, proceed(row, (along, *arguments[1:])))
             return made
+        parts = in_parts(row, arguments)
+        if parts is not None:
+            with handling(self):
+                return parts()
         made = directly(row, arguments, proceed, tangents)
         if made is None:
             made = transposed(row, arguments, proceed, tangents)
-        result, found, operands = made
+        result, found = made
         for t, tangent in found:
             self._keep_result(t, tangent, list(tangents.values()))
-        for t, tangent in operands:
-            self.keep(t, tangent)
         return result
 
     def _tangents_of(self, arguments: tuple[Any, ...]) -> dict[int, Tensor]:

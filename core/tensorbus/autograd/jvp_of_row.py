@@ -8,22 +8,49 @@ backward pass of that is the product with the Jacobian.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, wrap_like
+from tensorbus._tensor.tensor import Tensor, from_array, same_memory, wrap_like
 from tensorbus.autograd import engine
-from tensorbus.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
+from tensorbus.autograd.grad_mode import enable_grad, is_grad_enabled
 from tensorbus.autograd.node import Node, next_sequence
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
+from tensorbus.op_engine.mixed_operands import promoted
 from tensorbus.op_engine.row_handlers import Proceed
-from tensorbus.rows.registry import Row, rule_arguments
+from tensorbus.rows.registry import DOMAINS, Row, rule_arguments
 
 Pairs = list[tuple[Tensor, Tensor]]
-Found = tuple[Any, Pairs, Pairs]
-"""What an op gave; the tangent of each of its results that has one, and of what its node keeps in
-the place of operands."""
+Found = tuple[Any, Pairs]
+"""What an op gave, and the tangent of each of its results that has one."""
+
+
+def in_parts(row: Row, arguments: tuple[Any, ...]) -> Callable[[], Any] | None:
+    """The op as calls of others; None where it is one node with the operands as they are.
+
+    What these compute on the way is kept by their nodes, and has tangents as well.
+    """
+    first = arguments[0][0] if row.arguments[0] in row.sequences else arguments[0]
+    if row.form == "binary":
+        if not isinstance(first, Tensor) or not _fits(first._k, arguments[1]):
+            return lambda: promoted(row, *arguments)
+    elif not isinstance(first, Tensor):
+        return None
+    k = first._k
+    lowest, highest = DOMAINS[row.domain]
+    if row.outside is not None and not lowest <= k.dtype.category <= highest:
+        outside = row.outside
+        return lambda: outside(*arguments)
+    composite = row.composite
+    if composite is None or row.rules or row.form != "general" or row.result != "same":
+        return None
+    return lambda: composite(k.T, *arguments)
+
+
+def _fits(k: Any, other: Any) -> bool:
+    return other._k is k if isinstance(other, Tensor) else type(other) in k.number_types
 
 
 # -- pointwise ops ---------------------------------------------------------------------------
@@ -33,13 +60,12 @@ def directly(
     """The op and its tangents by the rules themselves; None where they are not such."""
     if row.form not in ("unary", "binary") or row.result != "same" or not row.rules:
         return None
-    operands = [x for x in arguments[: len(row.tensors)] if isinstance(x, Tensor)]
-    k = operands[0]._k
-    if any(x._k is not k for x in operands) or (k.is_complex and not row.holomorphic):
+    k = arguments[0]._k
+    if k.is_complex and not row.holomorphic:
         return None
     out = proceed(row, arguments)
     if not isinstance(out, Tensor) or out._k is not k:
-        return (out, [], []) if out is NotImplemented else None
+        return (out, []) if out is NotImplemented else None
     given = dict(zip(row.arguments, arguments, strict=False))
     total = None
     for name, rule in row.rules.items():
@@ -53,8 +79,8 @@ def directly(
         part = rule(k.T, tangent, *needed)
         total = part if total is None else total + part
     if total is None:
-        total = from_array(k.zeros(tuple(out._s)), k)
-    return out, [(out, total)], []
+        total = _zeros(out)
+    return out, [(out, total)]
 
 
 def _needed(name: str, given: dict[str, Any], out: Tensor) -> Any:
@@ -71,11 +97,12 @@ def _needed(name: str, given: dict[str, Any], out: Tensor) -> Any:
 
 # -- all others ------------------------------------------------------------------------------
 class OperandBackward0(Node):
-    """Stands for an operand of one call: its gradient is that of the operand."""
+    """The edge of a tensor that stands for an operand of one call, whose gradient it passes on."""
 
-    __slots__ = ("e0",)
+    __slots__ = ("e0", "operand")
     arity = 1
     e0: Any
+    operand: Tensor | None
 
     def run(self, g: Any) -> tuple[Any, ...]:
         return self.e0, g
@@ -83,13 +110,21 @@ class OperandBackward0(Node):
     run_t = run
 
 
-def _with_edge(t: Tensor) -> Tensor:
+def stood_for(t: Tensor) -> Tensor | None:
+    """The operand that a tensor stands for, whose tangents are its own."""
+    return t._e.operand if type(t._e) is OperandBackward0 else None
+
+
+def _zeros(t: Tensor) -> Tensor:
+    return from_array(t._k.zeros(tuple(t._s)), t._k)
+
+
+def _with_edge(t: Tensor, stands: bool = False) -> Tensor:
     """Another tensor of the same memory and version, with an edge of its own."""
-    with no_grad():
-        made = core("alias")(t)
-    made._b = None if t._b is None else PERMUTED
+    made = same_memory(t)
     n = OperandBackward0()
     n.q, n.k, n.h, n.e0 = next_sequence(), t._k, None, None
+    n.operand = t if stands else None
     made._e = n
     return made
 
@@ -111,7 +146,7 @@ def transposed(
         if edge is None and id(x) not in tangents:
             return x
         if id(x) not in own:
-            made = own[id(x)] = _with_edge(x)
+            made = own[id(x)] = _with_edge(x, stands=True)
             if edge is not None:
                 behind.append((made._e, edge))
         return own[id(x)]
@@ -132,7 +167,7 @@ def transposed(
         for t in results:
             if isinstance(t, Tensor):
                 t._e = None
-    return made, found, [(t, tangents[x]) for x, t in own.items() if x in tangents]
+    return made, found
 
 
 def _products(results: list[Any], edges: dict[Any, Tensor], followed: bool) -> Pairs:
@@ -141,7 +176,7 @@ def _products(results: list[Any], edges: dict[Any, Tensor], followed: bool) -> P
     *edges* are those of the operands, with their tangents.
     """
     outs = [t for t in results if isinstance(t, Tensor) and t._k.differentiable]
-    seeds = [_with_edge(from_array(t._k.zeros(tuple(t._s)), t._k)) for t in outs]
+    seeds = [_with_edge(_zeros(t)) for t in outs]
     roots = [(t._e, seed) for t, seed in zip(outs, seeds, strict=True) if t._e is not None]
     back = engine.run(roots, True, True, set(edges)) if roots else {}
     keep = followed or (is_grad_enabled() and any(t._e is not None for t in edges.values()))
@@ -157,7 +192,7 @@ def _products(results: list[Any], edges: dict[Any, Tensor], followed: bool) -> P
         product = forward.get(seed._e)
         k = t._k
         if product is None:
-            product = from_array(k.zeros(tuple(t._s)), k)
+            product = _zeros(t)
         elif not isinstance(product, Tensor):
             product = k.as_array(product) if not product.shape else product
             if any(_same_memory(product, k, x) for x in edges.values()):

@@ -14,7 +14,7 @@ from tensorbus._base.formats import check_format, preserve_format
 from tensorbus._base.modes import RARE, InferenceCell, in_inference, this_thread
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import kind_of
-from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, new
+from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, same_memory, shared
 from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.op_engine.casting import clone_in_format
 from tensorbus.op_engine.composed import lay_out
@@ -67,23 +67,12 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     return clone_in_format(input, None)
 
 
-def _shared(self: Tensor) -> Tensor:
-    t = new(Tensor)
-    t._a, t._k, t._s, t._e = self._a, self._k, self._s, None
-    t._b = None if self._b is None else PERMUTED
-    return t
-
-
 @public()
 def detach(input: Tensor) -> Tensor:
     """The same storage and versions without the history."""
     if RARE.on and this_thread.handlers:
         return handled(DETACHMENT, (input,), lambda row, given: detach(*given))
-    t = _shared(input)
-    if input._c is None:
-        input._c = [0]
-    t._c = input._c
-    return t
+    return same_memory(input)
 
 
 @public(function=False)
@@ -107,7 +96,7 @@ def detach_(self: Tensor) -> Tensor:
 
 def _data(self: Tensor) -> Tensor:
     """The same storage without history, and with versions of its own."""
-    t = _shared(self)
+    t = shared(self)
     t._c = self._c if type(self._c) is InferenceCell else None
     return t
 
