@@ -1373,6 +1373,10 @@ def from_array(array: Any, kind: Kind) -> Tensor:
     """A tensor without history for a fresh row-major array."""
 def wrap_like(array: Any, kind: Kind, edge: Any) -> Tensor:
     """A tensor for a fresh array of any dense layout, with a given edge."""
+def shared(t: Tensor) -> Tensor:
+    """Another tensor of the same array, with neither history nor version cell of its own yet."""
+def same_memory(t: Tensor) -> Tensor:
+    """Another tensor of the same array and versions, without history."""
 def order_mark(kind: Kind, array: Any) -> Any:
     """What ``_b`` says of a tensor that is no view: PERMUTED where it is not row-major."""
 def check_inference(t: Tensor) -> None:
