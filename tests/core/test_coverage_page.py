@@ -10,11 +10,17 @@ import pytorch_names
 
 import tensorbus
 from tensorbus._base import absent
-from tensorbus._tools import coverage
+from tensorbus._tools import coverage, left_out
 
 
 def test_the_page_is_what_the_script_makes() -> None:
     assert coverage.PAGE.read_text("utf-8") == coverage.page(), "run scripts/coverage"
+
+
+def test_only_documented_names_that_are_absent_are_left_out() -> None:
+    for space, name in left_out.reasons():
+        assert name in absent.documented()[space], f"{space}.{name}: PyTorch documents no such name"
+        assert name not in coverage.present(space), f"{space}.{name} is there: take it off the list"
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # of names that PyTorch has deprecated

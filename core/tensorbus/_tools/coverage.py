@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import tensorbus
 from tensorbus._base import absent
+from tensorbus._tools.left_out import LEFT_OUT, reasons
 
 PAGE = Path(__file__).parents[3] / "docs" / "coverage.md"
 
@@ -47,7 +49,8 @@ def _namespace(space: str) -> Any:
     return importlib.import_module("tensorbus" if space == "torch" else f"tensorbus.{space}")
 
 
-def _there(space: str) -> set[str]:
+def present(space: str) -> set[str]:
+    """The documented names of a namespace that are there."""
     try:
         home = _namespace(space)
     except ModuleNotFoundError:
@@ -55,17 +58,35 @@ def _there(space: str) -> set[str]:
     return {name for name in absent.documented()[space] if hasattr(home, name)}
 
 
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
+def _left_out() -> list[str]:
+    """Each reason, and the names that it is the reason for."""
+    lines = []
+    for reason, spaces in LEFT_OUT:
+        lines.append(f"{reason}\n")
+        for space, names in spaces.items():
+            title = "torch" if space == "torch" else f"torch.{space}"
+            lines.append(f"- **{title}**: {_listed(names.split())}")
+        lines.append("")
+    return lines
+
+
 def page() -> str:
     """The text of the page."""
     rows, missing, have, total = [], [], 0, 0
+    explained = reasons()
     for space, names in absent.documented().items():
-        there = _there(space)
+        there = present(space)
         have, total = have + len(there), total + len(names)
         title = "torch" if space == "torch" else f"torch.{space}"
         rows.append(f"| `{title}` | {len(there)} | {len(names) - len(there)} |")
         if len(there) < len(names):
-            listed = ", ".join(f"`{name}`" for name in sorted(names - there))
-            missing.append(f"**{title}**: {listed}\n")
+            later = [n for n in names - there if (space, n) not in explained]
+            if later:
+                missing.append(f"**{title}**: {_listed(later)}\n")
     differences = (f"| {what} | {how} |" for what, how in DIFFERENCES.items())
     return "\n".join(
         [
@@ -86,7 +107,9 @@ def page() -> str:
             "|---|---|",
             *differences,
             "",
-            "## Absent",
+            "## Left out",
+            *_left_out(),
+            "## Not there yet",
             *missing,
         ]
     )
