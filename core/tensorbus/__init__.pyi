@@ -951,6 +951,8 @@ def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce:
     """A copy with the elements of *src* reduced at their indices."""
 def searchsorted(sorted_sequence: Tensor, input: Tensor | _complex | None = None, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Tensor | None = None, values: Tensor | _complex | None = None, out: Tensor | None = None) -> Tensor:
     """Where each value would be put in a sorted sequence, before equal ones or, *right*, behind."""
+def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: _int = 0, unsafe: _bool = False, initial: Any = None) -> Tensor:
+    """``sum``, ``mean``, ``max``, ``min`` or ``prod`` of segments of *data* along *axis*."""
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
     """One index of a dimension, which disappears; without a copy."""
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
