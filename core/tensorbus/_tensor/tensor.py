@@ -80,6 +80,15 @@ make: Callable[[], Tensor] = functools.partial(object.__new__, Tensor)
 """A tensor whose slots are still empty: a tenth faster than ``new(Tensor)``."""
 
 
+RETAINS, SWITCHED_OFF = "_retains", "_switched_off"
+"""What the library itself keeps among a tensor's attributes: of its history."""
+
+
+def attributes_of(t: Tensor) -> dict[str, Any]:
+    """The attributes that users have given a tensor, which go with its copies and pickles."""
+    return {k: v for k, v in t.__dict__.items() if k not in (RETAINS, SWITCHED_OFF)}
+
+
 def from_array(array: Any, kind: Kind) -> Tensor:
     """A tensor without history for a fresh row-major array."""
     t = new(Tensor)

@@ -20,7 +20,7 @@ from tensorbus._base.leaving import Leaving, block
 from tensorbus._base.modes import OVERRIDES
 from tensorbus._base.size import Size
 from tensorbus._device.device import device as Device
-from tensorbus._tensor.tensor import PERMUTED, Tensor, new
+from tensorbus._tensor.tensor import PERMUTED, Tensor, attributes_of, new
 from tensorbus.op_engine.argument_checks import Late, checked
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
@@ -292,7 +292,7 @@ class Overriding(Tensor, between=True):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         make, args = super().__reduce_ex__(protocol)[:2]
-        return _rebuild, (type(self), make, args), self.__dict__ or None
+        return _rebuild, (type(self), make, args), attributes_of(self) or None
 
 
 def _rebuild(cls: type, make: Callable[..., Tensor], args: Any) -> Any:

@@ -8,7 +8,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._device import defaults
 from tensorbus._dispatch.kinds import kind_of
-from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, new
+from tensorbus._tensor.tensor import PERMUTED, Tensor, attributes_of, from_array, new
 from tensorbus.autograd.node import AccumulateGrad, refuse_inference
 from tensorbus.op_engine.override import disabled_torch_function
 
@@ -72,8 +72,13 @@ class Parameter(Tensor):
         memo[id(self)] = made
         return made
 
+    def __copy__(self) -> Parameter:
+        made = type(self)(self.data, self.requires_grad)
+        made.__dict__.update(attributes_of(self))
+        return made
+
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _rebuild, (self.data, self.requires_grad)
+        return _rebuild, (self.data, self.requires_grad), attributes_of(self) or None
 
 
 def _rebuild(data: Tensor, requires_grad: bool) -> Parameter:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base import dtypes
+from tensorbus._base.shared_memory import memory_of
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
@@ -131,8 +132,8 @@ class UntypedStorage:
         return False
 
     def is_shared(self) -> bool:
-        """Whether other processes can use it: if it lies in a file that was opened so."""
-        return self.filename is not None
+        """Whether other processes can use it: in a file opened so, or after ``share_memory_``."""
+        return self.filename is not None or memory_of(self._array) is not None
 
     def get_device(self) -> int:
         """The index of the device, -1 for the CPU."""

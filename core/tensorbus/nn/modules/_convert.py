@@ -112,6 +112,17 @@ class ModuleConversion:
         """Move all parameters and buffers to the CUDA device, the current one by default."""
         return self._apply(lambda t: t.cuda(device))
 
+    def share_memory(self) -> Self:
+        """Move all parameters and buffers into memory that other processes use too.
+
+        RuntimeError where they are not in host memory, as ``Tensor.share_memory_``.
+
+        >>> from tensorbus import nn
+        >>> nn.Linear(2, 2).share_memory().weight.is_shared()
+        True
+        """
+        return self._apply(lambda t: t.share_memory_())
+
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Move to *device* without copying the values: all of them are undefined afterwards."""
         return self._apply(lambda t: tensorbus.empty_like(t, device=device), recurse=recurse)

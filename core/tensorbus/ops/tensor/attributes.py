@@ -181,6 +181,18 @@ def data_ptr(self: Tensor) -> int:
 
 
 @public(function=False)
+def const_data_ptr(self: Tensor) -> int:
+    """The address of the first element, for reading alone.
+
+    >>> import tensorbus
+    >>> x = tensorbus.zeros(2)
+    >>> x.const_data_ptr() == x.data_ptr()
+    True
+    """
+    return data_ptr(self)
+
+
+@public(function=False)
 def element_size(self: Tensor) -> int:
     """Bytes of an element."""
     return self._k.dtype.itemsize

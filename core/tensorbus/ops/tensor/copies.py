@@ -14,7 +14,14 @@ from tensorbus._base.formats import check_format, preserve_format
 from tensorbus._base.modes import RARE, InferenceCell, in_inference, this_thread
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import kind_of
-from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, same_memory, shared
+from tensorbus._tensor.tensor import (
+    PERMUTED,
+    Tensor,
+    attributes_of,
+    from_array,
+    same_memory,
+    shared,
+)
 from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.op_engine.casting import clone_in_format
 from tensorbus.op_engine.composed import lay_out
@@ -23,7 +30,7 @@ from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.row_handlers import DETACHMENT, handled
 from tensorbus.ops.tensor.attributes import is_contiguous
-from tensorbus.ops.tensor.gradients import OWN_ATTRIBUTES, requires_grad_
+from tensorbus.ops.tensor.gradients import requires_grad_
 from tensorbus.ops.tensor.host_values import host_read
 from tensorbus.rows.layouts import contiguous_strides, is_dense
 
@@ -135,8 +142,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         made.requires_grad_()
     if self.grad is not None:
         made._g = copy.deepcopy(self.grad, memo)
-    own = {k: v for k, v in self.__dict__.items() if k not in OWN_ATTRIBUTES}
-    made.__dict__.update(copy.deepcopy(own, memo))
+    made.__dict__.update(copy.deepcopy(attributes_of(self), memo))
     return made
 
 
@@ -156,22 +162,23 @@ METHODS["__deepcopy__"] = _deepcopy
 
 
 def _copy(self: Tensor) -> Tensor:
-    """``copy.copy``: another tensor over the same storage; a leaf stays a leaf."""
+    """``copy.copy``: a leaf over the same storage, with the same attributes."""
     made = detach(self)
-    return made.requires_grad_() if self.requires_grad and self.is_leaf else made
+    made.__dict__.update(attributes_of(self))
+    return requires_grad_(made) if self.requires_grad else made
 
 
 METHODS["__copy__"] = _copy
 
 
 def _reduce(self: Tensor, protocol: Any) -> Any:
-    wanted = self.requires_grad and self.is_leaf
+    wanted, own = self.requires_grad, attributes_of(self) or None
     shape, strides = tuple(self._s), tuple(self._k.layout(self._a)[2])
     if self._b is None or not is_dense(shape, strides):
         strides = contiguous_strides(shape)
     if not self._k.has_values:
-        return _unpickle_empty, (self._k.dtype, self._k.device, wanted, shape, strides)
-    return _unpickle, (host_read(self), self._k.dtype, self._k.device, wanted, strides)
+        return _unpickle_empty, (self._k.dtype, self._k.device, wanted, shape, strides), own
+    return _unpickle, (host_read(self), self._k.dtype, self._k.device, wanted, strides), own
 
 
 def _unpickle_empty(
@@ -194,3 +201,13 @@ def _unpickle(
 
 
 METHODS["__reduce_ex__"] = _reduce
+
+
+def _set_state(self: Tensor, state: dict[str, Any]) -> None:
+    """Take the attributes that a pickle has besides the values."""
+    if not isinstance(state, dict):
+        raise TypeError(f"__setstate__(): expected a dict of attributes, not {class_of(state)}")
+    self.__dict__.update(state)
+
+
+METHODS["__setstate__"] = _set_state

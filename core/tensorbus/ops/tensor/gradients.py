@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.modes import InferenceCell
-from tensorbus._tensor.tensor import Tensor, version_of
+from tensorbus._tensor.tensor import RETAINS, SWITCHED_OFF, Tensor, version_of
 from tensorbus.autograd.early import hear_early
 from tensorbus.autograd.node import (
     AccumulateGrad,
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from tensorbus.utils.hooks import RemovableHandle
 
 
-_RETAINS, _SWITCHED_OFF = "_retains", "_switched_off"
-OWN_ATTRIBUTES = (_RETAINS, _SWITCHED_OFF)
 """What a tensor's ``__dict__`` may hold besides the user's attributes."""
 
 
@@ -47,7 +45,7 @@ def _is_leaf(self: Tensor) -> bool:
 
 def _retains_grad(self: Tensor) -> bool:
     """Whether ``retain_grad`` was called."""
-    return self.__dict__.get(_RETAINS, False)
+    return self.__dict__.get(RETAINS, False)
 
 
 def _grad(self: Tensor) -> Tensor | None:
@@ -113,7 +111,7 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
         )
     if not value:
         if self._e is not None:
-            self.__dict__[_SWITCHED_OFF] = self._e
+            self.__dict__[SWITCHED_OFF] = self._e
         self._e = None
     elif self._e is None:
         refuse_inference(self)
@@ -122,7 +120,7 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
                 "only Tensors of floating point and complex dtype can require gradients"
             )
         # The edge that it had before: graphs that lead there, and its hooks, are its own again.
-        self._e = self.__dict__.pop(_SWITCHED_OFF, None) or AccumulateGrad(self)
+        self._e = self.__dict__.pop(SWITCHED_OFF, None) or AccumulateGrad(self)
         self._e.k = self._k
         if isinstance(self._b, Tensor) and class_of(self._c) is not InferenceCell:
             self._v = version_of(self)
@@ -191,7 +189,7 @@ def retain_grad(self: Tensor) -> None:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     if class_of(edge) is AccumulateGrad or _retains_grad(self):
         return
-    self.__dict__[_RETAINS] = True
+    self.__dict__[RETAINS] = True
     hooks_of(edge).add("retain", Retain(self))
 
 

@@ -1,0 +1,105 @@
+"""``copy.copy``, ``copy.deepcopy`` and pickles of tensors: PyTorch 2.13's results as literals."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorbus as torch
+from tensorbus import nn
+
+
+class Sub(torch.Tensor):
+    """A subclass, at a place where pickles find it."""
+
+
+def pickled(x: Any) -> Any:
+    return pickle.loads(pickle.dumps(x))
+
+
+def test_a_copy_is_a_leaf_over_the_same_storage() -> None:
+    leaf = torch.arange(4.0, requires_grad=True)
+    view = leaf[1:]
+    for x in (leaf, view, leaf * 2, leaf.detach()):
+        made = copy.copy(x)
+        assert made is not x and made.data_ptr() == x.data_ptr() and made.is_leaf
+        assert (made.requires_grad, made.stride()) == (x.requires_grad, x.stride())
+        assert made.storage_offset() == x.storage_offset()
+    leaf.grad = torch.ones(4)
+    assert copy.copy(leaf).grad is None and copy.deepcopy(leaf).grad.tolist() == [1] * 4
+    assert pickled(leaf).grad is None
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, pickled])
+def test_classes_and_attributes_go_along(how: Any) -> None:
+    x = torch.ones(2)
+    x.tag = [1]
+    made = how(x)
+    assert made.tag == [1] and (made.tag is x.tag) == (how is copy.copy)
+    sub = torch.ones(2).as_subclass(Sub)
+    sub.tag = "x"
+    assert type(how(sub)) is Sub and how(sub).tag == "x"
+    for wanted in (True, False):
+        parameter = nn.Parameter(torch.ones(2), wanted)
+        made = how(parameter)
+        assert type(made) is nn.Parameter and made.requires_grad is wanted
+    parameter.tag = "x"
+    assert how is copy.deepcopy or how(parameter).tag == "x"
+
+
+def test_what_the_library_notes_at_a_tensor_is_not_copied() -> None:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    made = copy.copy(y)
+    assert made.__dict__ == {} and pickled(y).__dict__ == {}
+    assert pickled(y).requires_grad and pickled(y).is_leaf
+
+
+def test_deep_copies_share_what_their_sources_share() -> None:
+    a = torch.arange(6.0)
+    b, c = a[2:4], a.reshape(2, 3).T
+    memo: dict[int, Any] = {}
+    x, y, z, again = copy.deepcopy((a, b, c, a), memo)
+    assert x is again and memo[id(a)] is x and x.data_ptr() != a.data_ptr()
+    x[2] = 9
+    assert y.tolist() == [9, 3] and y.storage_offset() == 2 and z[2, 0].item() == 9
+    assert z.stride() == (1, 3) and b.tolist() == [2, 3]
+    with pytest.raises(RuntimeError, match="graph leaves"):
+        copy.deepcopy(torch.ones(2, requires_grad=True) * 2)
+    one, two = nn.Linear(2, 1), nn.Linear(2, 1)
+    two.weight = one.weight
+    both = copy.deepcopy(nn.ModuleList([one, two]))
+    assert both[0].weight is both[1].weight and both[0].weight is not one.weight
+
+
+@pytest.mark.parametrize("device", ["cpu", "strict"])
+def test_pickles_are_exact_to_the_bit(device: str) -> None:
+    bits = torch.tensor([0x7FC12345, -0x80000000, 1], dtype=torch.int32, device=device)
+    x = bits.view(torch.float32)
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        data = pickle.dumps(x, protocol)
+        assert data == pickle.dumps(x, protocol)
+        back = pickle.loads(data)
+        assert back.device == x.device and back.view(torch.int32).tolist() == bits.tolist()
+        assert pickle.dumps(back, protocol) == data
+    for made in (
+        torch.tensor(True), torch.zeros(0, 2), torch.ones(3, 2).T, torch.ones(2, 3)[:, 1:],
+        torch.arange(3, dtype=torch.int8),
+    ):  # fmt: skip
+        back = pickled(made.to(device))
+        assert (back.shape, back.dtype) == (made.shape, made.dtype)
+        assert np.array_equal(back.cpu().numpy(), made.numpy())
+    assert pickled(torch.ones(3, 2).T.to(device)).stride() == (1, 2)
+
+
+def test_setstate_refuses_what_is_no_state() -> None:
+    x = torch.ones(2)
+    x.__setstate__({"tag": 1})
+    assert x.tag == 1
+    with pytest.raises(TypeError, match="dict of attributes"):
+        x.__setstate__((1, 2))
