@@ -204,7 +204,14 @@ METHODS["__reduce_ex__"] = _reduce
 
 
 def _set_state(self: Tensor, state: dict[str, Any]) -> None:
-    """Take the attributes that a pickle has besides the values."""
+    """Take the attributes that a pickle has besides the values.
+
+    >>> import copy, tensorbus
+    >>> x = tensorbus.ones(2)
+    >>> x.__setstate__({"tag": 1})
+    >>> copy.copy(x).tag
+    1
+    """
     if not isinstance(state, dict):
         raise TypeError(f"__setstate__(): expected a dict of attributes, not {class_of(state)}")
     self.__dict__.update(state)
