@@ -71,7 +71,7 @@ class Tensor:
     def __contains__(self, value: Any) -> _bool:
         """Whether an element is equal to a number or to a tensor that broadcasts."""
     def __copy__(self) -> Tensor:
-        """``copy.copy``: another tensor over the same storage; a leaf stays a leaf."""
+        """``copy.copy``: a leaf over the same storage, with the same attributes."""
     @property
     def __cuda_array_interface__(self) -> Any:
         """What libraries for such GPUs read an array by: address, shape, strides, type."""
@@ -162,6 +162,8 @@ class Tensor:
     def __rxor__(self, other: _Operand, /) -> Tensor: ...
     def __setitem__(self, index: Any, value: Any) -> None:
         """Write a number or a tensor that broadcasts into part of the tensor."""
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the attributes that a pickle has besides the values."""
     def __sub__(self, other: _Operand, /) -> Tensor: ...
     def __truediv__(self, other: _Operand, /) -> Tensor: ...
     def __xor__(self, other: _Operand, /) -> Tensor: ...
@@ -391,6 +393,8 @@ class Tensor:
         """The complex conjugate; a real tensor itself."""
     def conj_physical_(self) -> Self:
         """In-place version of ``conj_physical``."""
+    def const_data_ptr(self) -> _int:
+        """The address of the first element, for reading alone."""
     def contiguous(self, *, memory_format: Any = None) -> Tensor:
         """The tensor if its elements lie in a memory format without gaps, else a copy that does."""
     def copy_(self, src: Any, non_blocking: _bool = False) -> Self:
@@ -713,6 +717,8 @@ class Tensor:
         """Whether both have the same shape."""
     def is_set_to(self, tensor: Tensor) -> _bool:
         """Whether both are the same view of the same storage."""
+    def is_shared(self) -> _bool:
+        """Whether other processes see what is written into the tensor."""
     def is_signed(self) -> _bool:
         """Whether its dtype has negative values."""
     @property
@@ -1145,6 +1151,8 @@ class Tensor:
     @property
     def shape(self) -> Size:
         """The sizes, as a ``Size``."""
+    def share_memory_(self) -> Self:
+        """Move the tensor's storage into memory that other processes use too."""
     def short(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as int16."""
     def sigmoid(self) -> Tensor:
@@ -1369,6 +1377,9 @@ class Tensor:
 PERMUTED: Any
 new = object.__new__
 make: Callable[[], Tensor]
+RETAINS, SWITCHED_OFF = ('_retains', '_switched_off')
+def attributes_of(t: Tensor) -> dict[str, Any]:
+    """The attributes that users have given a tensor, which go with its copies and pickles."""
 def from_array(array: Any, kind: Kind) -> Tensor:
     """A tensor without history for a fresh row-major array."""
 def wrap_like(array: Any, kind: Kind, edge: Any) -> Tensor:
