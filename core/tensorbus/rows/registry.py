@@ -11,6 +11,7 @@ from typing import Any
 from tensorbus._base.dtypes import BOOL, COMPLEX, FLOAT, INTEGER
 from tensorbus.plugin import shape_rules
 from tensorbus.plugin.primitives import PRIMITIVE_TABLE
+from tensorbus.rows.autocast_policies import policy_on
 
 ROWS: dict[str, Row] = {}
 
@@ -121,6 +122,8 @@ class Row:
     holomorphic: bool = False
     """Whether its rules, which hold for real numbers, multiply the gradient with derivatives of a
     function that is holomorphic: on complex numbers a rule is run as ``conj(rule(conj(g)))``."""
+    autocast: str = ""
+    """In which dtype it computes under autocast: the words of ``autocast_policies.py``."""
     node_name: str = ""
     number_node_name: str = ""
     """The node's name where the second operand is a Python number, if it is another."""
@@ -154,6 +157,7 @@ class Row:
         taken = RESERVED.intersection((*self.arguments, *self.outputs))
         if taken and self.rules:
             raise ValueError(f"row {self.name}: {sorted(taken)} are names of the generated text")
+        policy_on(self.autocast, True)
         if self.kernel == "":
             self.kernel = self.name
         primitive = PRIMITIVE_TABLE.get(self.kernel or "")
