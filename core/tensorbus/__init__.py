@@ -80,6 +80,15 @@ _LATER = {
     "set_num_threads": "_device.threads",
     "get_num_threads": "_device.threads",
     "compile": "compiler",
+    "autocast": "amp.autocast_mode",
+    **dict.fromkeys(
+        "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
+        "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
+        "is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
+        "set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled "
+        "set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype".split(),
+        "amp.switches",
+    ),
     "vmap": "func",
     "set_num_interop_threads": "_device.threads",
     "get_num_interop_threads": "_device.threads",

@@ -154,9 +154,7 @@ class GradScaler:
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
-            raise RuntimeError(
-                "Closure use is not currently supported if GradScaler is enabled."
-            )
+            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
         known = self._of(optimizer)
         if known.stage is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")

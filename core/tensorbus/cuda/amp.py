@@ -30,9 +30,9 @@ def custom_fwd(
 ) -> Any:
     """``tensorbus.amp.custom_fwd`` for ``cuda``, which its warning says to use."""
     older.warn("cuda", "custom_fwd")
-    return functools.partial(
-        autocast_mode.custom_fwd, device_type="cuda", cast_inputs=cast_inputs
-    )(fwd)
+    return functools.partial(autocast_mode.custom_fwd, device_type="cuda", cast_inputs=cast_inputs)(
+        fwd
+    )
 
 
 def custom_bwd(bwd: Callable[..., Any]) -> Any:

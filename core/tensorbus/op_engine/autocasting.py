@@ -138,19 +138,27 @@ def _cast(x: Tensor, target: dtypes.dtype) -> Tensor:
 
 # -- functions that are one op ---------------------------------------------------------------
 def autocasts(policy: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Say how a function converts its operands under autocast; what it calls converts nothing."""
-    policy_on(policy, True)  # refuses a policy that there is not
+    """Say how a function converts its operands under autocast; what it calls converts nothing.
+
+    Where the policy has no word for a device, the function is a composition there like any other.
+    """
+    places = bool(policy_on(policy, True)), bool(policy_on(policy, False))
 
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(f)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if RARE.on:
+            if RARE.on and (all(places) or places[_on_device((*args, *kwargs.values()))]):
                 return as_one_op(policy, f, args, kwargs)
             return f(*args, **kwargs)
 
         return call
 
     return decorate
+
+
+def _on_device(values: Any) -> bool:
+    tensors = _tensors(values)
+    return bool(tensors) and tensors[0]._k.device.type != "cpu"
 
 
 def as_one_op(policy: str, f: Callable[..., Any], args: Any, kwargs: Any) -> Any:

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base.formats import contiguous_format
+from tensorbus._base.modes import RARE
 from tensorbus._tensor.tensor import Tensor, order_mark
 from tensorbus.autograd.node import name_node
+from tensorbus.op_engine.autocasting import as_one_op
 from tensorbus.rows.layouts import (
     channels_last_strides,
     contiguous_strides,
@@ -19,7 +21,11 @@ from tensorbus.rows.layouts import (
 
 
 def composed(
-    *, node: str | Callable[..., str] = "", layout: str = "", operands: int = 0
+    *,
+    node: str | Callable[..., str] = "",
+    layout: str = "",
+    operands: int = 0,
+    autocast: str = "",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give the new tensors that a function returns a layout, and their node a name.
 
@@ -28,10 +34,14 @@ def composed(
     the first *operands* tensors count where that is given. The node is that of the composition's
     last step under the name that the function's own has in PyTorch; a function of the arguments
     says it where it depends on them.
+
+    A function with a node is one op for autocast too: it is converted as *autocast* says, in the
+    words of ``rows/autocast_policies.py``, and nothing inside is.
     """
     layouts = {"channels_last": _channels_last, "order": _in_order, "row_major": _row_major}
     arrange = layouts[layout] if layout else None
     by_operands = layout != "row_major"
+    one_op = bool(node or autocast)
 
     def settled(results: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether no result has a history, and all that decides on the layout is row-major."""
@@ -47,7 +57,10 @@ def composed(
     def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(f)
         def call(*args: Any, **kwargs: Any) -> Any:
-            result = f(*args, **kwargs)
+            if one_op and RARE.on:
+                result = as_one_op(autocast, f, args, kwargs)
+            else:
+                result = f(*args, **kwargs)
             single = isinstance(result, Tensor)
             if single and arrange is None:
                 if result._e is not None and id(result) not in map(id, (*args, *kwargs.values())):

@@ -200,7 +200,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     return core("log_sigmoid")(input)
 
 
-@composed(node="PreluKernelBackward0")
+@composed(node="PreluKernelBackward0", autocast="lower")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``leaky_relu`` with a slope that is learnt, one for all or one for each channel."""
     if weight._k.dtype is not input._k.dtype:

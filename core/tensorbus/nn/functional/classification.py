@@ -10,6 +10,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.domains import refuse_complex, refuse_gradient, refuse_integers
 from tensorbus.nn.functional.reduction import chosen, reduced
 from tensorbus.op_engine.arguments import check_device
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 
@@ -57,7 +58,7 @@ def _check_class_weight(weight: Tensor | None, input: Tensor, c: int) -> None:
         )
 
 
-@composed(node=lambda row, name, input, *_: _loss_node(input))
+@composed(node=lambda row, name, input, *_: _loss_node(input), autocast="float32")
 def _class_loss(
     row: str,
     name: str,
@@ -114,6 +115,7 @@ def _checked(classes: Tensor, row: str, *operands: Any) -> Tensor:
         raise IndexError(f"Target {wrong} is out of bounds.") from None
 
 
+@autocasts("float32")
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -132,6 +134,7 @@ def _loss_node(input: Tensor, *_: Any, **__: Any) -> str:
     return "NllLossBackward0" if len(input._s) <= 2 else "NllLoss2DBackward0"
 
 
+@autocasts("float32")
 def cross_entropy(
     input: Tensor,
     target: Tensor,

@@ -14,7 +14,7 @@ from tensorbus.ops.nn.convolution import clipped, out_size
 Ints = tuple[int, ...]
 
 
-@composed(layout="channels_last")
+@composed(layout="channels_last", autocast="lower")
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -32,7 +32,7 @@ def _conv1d_node(input: Tensor, *_: Any, **__: Any) -> str:
     return "ConvolutionBackward0" if len(input._s) == 3 else "SqueezeBackward1"
 
 
-@composed(node=_conv1d_node)
+@composed(node=_conv1d_node, autocast="lower")
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -46,7 +46,7 @@ def conv1d(
     return _convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composed(node="ConvTbcBackward0")
+@composed(node="ConvTbcBackward0", autocast="lower")
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """``conv1d`` of (L, N, C) with (k, C, O)."""
     if len(input._s) != 3:
@@ -65,7 +65,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     return y.permute(2, 0, 1)
 
 
-@composed(node="ConvolutionBackward0", layout="channels_last")
+@composed(node="ConvolutionBackward0", layout="channels_last", autocast="lower")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -83,7 +83,7 @@ def conv_transpose2d(
     )
 
 
-@composed(node=_conv1d_node)
+@composed(node=_conv1d_node, autocast="lower")
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.formats import contiguous_format
+from tensorbus._base.modes import RARE
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.argument_checks import also_named
 from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_device
+from tensorbus.op_engine.autocasting import autocasts, operands_for
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.ops.matmul.matmul import check_operands
@@ -18,6 +20,8 @@ from tensorbus.rows.layouts import broadcast_shapes
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``: (..., in) with (out, in) gives (..., out)."""
+    if RARE.on:
+        input, weight, bias = operands_for("linear", input, weight, bias)
     k = input._k
     if weight._k is not k or (bias is not None and bias._k is not k):
         _refuse_mixed(input, weight, bias)
@@ -70,6 +74,7 @@ def _refuse_mixed(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     raise RuntimeError(f"self and mat2 must have the same dtype, but got {names}")
 
 
+@autocasts("device widest")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``x1 A x2 + b`` for each output: weight is (out, in1, in2)."""
     _check_bilinear(input1, input2, weight, bias)

@@ -17,6 +17,7 @@ from tensorbus.nn.functional.domains import (
     refuse_integers,
 )
 from tensorbus.nn.functional.reduction import check_weight, chosen, reduced, weighted
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -48,7 +49,7 @@ def _broadcast(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return a.expand(shape), b.expand(shape)
 
 
-@composed(node="MseLossBackward0")
+@composed(node="MseLossBackward0", autocast="float32")
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -67,6 +68,7 @@ def mse_loss(
     return reduced((a - b).square(), reduction)
 
 
+@autocasts("float32")
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -80,7 +82,7 @@ def l1_loss(
     return weighted(_difference(input, target).abs(), weight, input, reduction)
 
 
-@composed(node="SmoothL1LossBackward0", layout="order", operands=2)
+@composed(node="SmoothL1LossBackward0", layout="order", operands=2, autocast="float32")
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -100,7 +102,7 @@ def smooth_l1_loss(
     return reduced(core("smooth_l1")(a, b, float(beta)), reduction)
 
 
-@composed(node="HuberLossBackward0", layout="order", operands=2)
+@composed(node="HuberLossBackward0", layout="order", operands=2, autocast="float32")
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -131,6 +133,7 @@ def huber_loss(
 
 
 # -- margins ---------------------------------------------------------------------------------
+@autocasts("float32")
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -146,6 +149,7 @@ def hinge_embedding_loss(
     return reduced(positive + negative, reduction)
 
 
+@autocasts("float32")
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -165,7 +169,7 @@ def margin_ranking_loss(
     return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
 
 
-@composed(node="SoftMarginLossBackward0")
+@composed(node="SoftMarginLossBackward0", autocast="float32")
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -188,6 +192,7 @@ def soft_margin_loss(
     return reduced(each.to(input.dtype), reduction)
 
 
+@autocasts("float32")
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -215,7 +220,7 @@ def cosine_embedding_loss(
     return reduced(loss + (cosine - margin).clamp(min=0).masked_fill(target != -1, 0), reduction)
 
 
-@composed(node="NormBackward1")
+@composed(node="NormBackward1", autocast="device float32")
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
@@ -237,7 +242,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     return (input[first] - input[second]).norm(p, 1)
 
 
-@composed(node="SumBackward1")
+@composed(node="SumBackward1", autocast="device float32")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along a dimension."""
     if not eps >= 0:
@@ -255,6 +260,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return (x1 / norms[0] * (x2 / norms[1])).sum(dim)
 
 
+@autocasts("float32")
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,

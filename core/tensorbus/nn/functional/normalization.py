@@ -147,7 +147,7 @@ def _with_constants(
     return input * scale.view(shape) + shift.view(shape)
 
 
-@composed(node="NativeLayerNormBackward0")
+@composed(node="NativeLayerNormBackward0", autocast="device float32")
 def layer_norm(
     input: Tensor,
     normalized_shape: Any,
@@ -183,7 +183,7 @@ def rms_norm(
     return (y if weight is None else y * weight).to(input.dtype)
 
 
-@composed(node="NativeGroupNormBackward0", layout="channels_last")
+@composed(node="NativeGroupNormBackward0", layout="channels_last", autocast="device float32")
 def group_norm(
     input: Tensor,
     num_groups: int,

@@ -17,12 +17,13 @@ from tensorbus.nn.functional.domains import (
 )
 from tensorbus.nn.functional.reduction import chosen, reduced
 from tensorbus.op_engine.arguments import check_device
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 
 
-@composed(node="BinaryCrossEntropyBackward0")
+@composed(node="BinaryCrossEntropyBackward0", autocast="cpu float32, device refuse")
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -75,7 +76,9 @@ def _check_probabilities(**operands: Tensor) -> None:
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
 
 
-@composed(node="BinaryCrossEntropyWithLogitsBackward0", layout="order", operands=2)
+@composed(
+    node="BinaryCrossEntropyWithLogitsBackward0", layout="order", operands=2, autocast="float32"
+)
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -110,6 +113,7 @@ def binary_cross_entropy_with_logits(
     return reduced(_scaled(to_kind(loss, target._k), weight), reduction)
 
 
+@autocasts("float32")
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -137,6 +141,7 @@ def kl_div(
     return total / input._s[0] if named == "batchmean" and input._s else total
 
 
+@autocasts("float32")
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,

@@ -174,7 +174,7 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 
 @public()
-@composed(node="IndexPutBackward0", layout="order", operands=1)
+@composed(node="IndexPutBackward0", layout="order", operands=1, autocast="device widest")
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """``index_put_`` on a copy."""
     return index_put_(core("clone")(input), indices, values, accumulate)

@@ -35,7 +35,8 @@ row("scatter_add", "x:T, dim, i:int64, src:T",
     doc="A copy of *x* with the elements of *src* added to those that *i* selects along *dim*.",
     composite=lambda F, x, dim, i, src: _scattered(F, F.clone(x), dim, i, src, "add"),
     x=lambda F, g: g,
-    src=lambda F, g, dim, i, src_shape: _gathered(F, g, dim, i, src_shape))
+    src=lambda F, g, dim, i, src_shape: _gathered(F, g, dim, i, src_shape),
+    autocast="device widest")
 row("scatter_mul", "x:T, dim, i:int64, src:T",
     doc="A copy of *x* whose elements that *i* selects along *dim* are multiplied by those of "
         "*src*.",

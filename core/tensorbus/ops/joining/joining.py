@@ -9,6 +9,7 @@ from tensorbus._base.errors import device_error
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import has_channels_last, lay_out
 from tensorbus.op_engine.cores import core
@@ -24,12 +25,12 @@ row("cat", "x:T, y:T, dim",
     doc="*x*, and behind it *y*, along *dim*.",
     composite=lambda F, x, y, dim: join(F, (x, y), dim),
     x=lambda F, g, x_shape, dim: F.slice(g, dim, 0, x_shape[dim], 1),
-    y=lambda F, g, x_shape, dim: F.slice(g, dim, x_shape[dim], g.shape[dim], 1))
+    y=lambda F, g, x_shape, dim: F.slice(g, dim, x_shape[dim], g.shape[dim], 1), autocast="widest")
 row("concatenate", "x:T*, dim",
     doc="The tensors of the sequence *x*, one behind the other along *dim*.",
     composite=lambda F, x, dim: join(F, x, dim),
     x=lambda F, g, x_shape, x_wanted, dim: _parts(F, g, x_shape, x_wanted, dim),
-    node_name="CatBackward0")
+    node_name="CatBackward0", autocast="widest")
 # fmt: on
 
 
@@ -103,6 +104,7 @@ def _check_sizes(parts: list[Tensor], given: list[Tensor], d: int) -> None:
 
 
 @public(out=JOINED, method=False)
+@autocasts("widest")
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape along a new dimension."""
     given = list(tensors)

@@ -7,6 +7,7 @@ from typing import Any
 from tensorbus._base.dtypes import int32
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.out import SAME
@@ -99,6 +100,7 @@ def _refuse(name: str, info: Tensor) -> None:
 
 
 @public(name="linalg_cholesky", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def linalg_cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangular L with ``L @ L.mH`` = *input*, for Hermitian positive definite matrices.
 
@@ -116,6 +118,7 @@ def linalg_cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
 
 
 @public(name="linalg_cholesky_ex", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """``linalg.cholesky`` and an int32 *info* for each matrix, without waiting for the device.
 
@@ -133,6 +136,7 @@ def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = Fals
 
 
 @public(out=SAME)
+@autocasts("cpu float32")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """``linalg.cholesky`` under its older name."""
     check_tensors("cholesky", input=input)

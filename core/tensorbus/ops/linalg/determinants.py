@@ -7,6 +7,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.named_results import result_type_of
@@ -88,6 +89,7 @@ def _determinant(name: str, A: Tensor) -> Tensor:
 
 
 @public(name="linalg_det", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def linalg_det(A: Tensor) -> Tensor:
     """The determinants of square matrices: (..., n, n) -> (...)."""
     check_tensors("linalg_det", A=A)
@@ -95,6 +97,7 @@ def linalg_det(A: Tensor) -> Tensor:
 
 
 @public()
+@autocasts("cpu float32")
 def det(input: Tensor) -> Tensor:
     """The determinants of square matrices: (..., n, n) -> (...)."""
     check_tensors("det", input=input)
@@ -121,6 +124,7 @@ def _signed(name: str, A: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @public(name="linalg_slogdet", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def linalg_slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
     """The signs and the logarithms of the absolute values of the determinants.
 
@@ -132,6 +136,7 @@ def linalg_slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @public(out=SAME)
+@autocasts("cpu float32")
 def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
     """``linalg.slogdet``."""
     check_tensors("slogdet", input=input)
@@ -140,7 +145,7 @@ def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @public()
-@composed(node="WhereBackward0")
+@composed(node="WhereBackward0", autocast="cpu float32")
 def logdet(input: Tensor) -> Tensor:
     """The logarithms of the determinants: NaN for a negative one, -inf for 0."""
     check_tensors("logdet", input=input)

@@ -7,6 +7,7 @@ from typing import Any
 from tensorbus import return_types
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.out import SAME
@@ -85,6 +86,7 @@ def _decomposed(name: str, x: Tensor, UPLO: str) -> tuple[Tensor, ...]:
 
 
 @public(name="linalg_eigh", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def linalg_eigh(input: Tensor, UPLO: str = "L") -> return_types.linalg_eigh:
     """(eigenvalues, eigenvectors) of Hermitian matrices: real and ascending, and columns.
 
@@ -97,6 +99,7 @@ def linalg_eigh(input: Tensor, UPLO: str = "L") -> return_types.linalg_eigh:
 
 
 @public(name="linalg_eigvalsh", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     """The ascending eigenvalues of Hermitian matrices: (..., n, n) -> (..., n), real.
 

@@ -7,6 +7,7 @@ from typing import Any
 from tensorbus import return_types
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.out import SAME
@@ -84,6 +85,7 @@ def _reason(name: str, where: str, x: Tensor) -> str:
 
 
 @public(name="linalg_eig", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def linalg_eig(input: Tensor) -> return_types.linalg_eig:
     """(eigenvalues, eigenvectors) of square matrices: complex, in no order, and columns.
 
@@ -96,6 +98,7 @@ def linalg_eig(input: Tensor) -> return_types.linalg_eig:
 
 
 @public(name="linalg_eigvals", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def eigvals(input: Tensor) -> Tensor:
     """The eigenvalues of square matrices: (..., n, n) -> (..., n), complex, in no order.
 

@@ -10,6 +10,7 @@ from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import is_grad_enabled
 from tensorbus.op_engine.arguments import check_device, check_tensors
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.named_results import result_type_of
@@ -107,6 +108,7 @@ def _of_full_rank(a: Tensor, b: Tensor) -> Tensor:
 
 
 @public(name="linalg_lstsq", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def lstsq(
     input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> return_types.linalg_lstsq:

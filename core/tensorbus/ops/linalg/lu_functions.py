@@ -9,6 +9,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_device, check_tensors
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -85,6 +86,7 @@ def _refuse_zero(name: str, info: Tensor) -> None:
 
 
 @public(name="linalg_lu_factor", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """The LU factorization of matrices with row exchanges: both factors in one, and the pivots.
 
@@ -98,6 +100,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 
 
 @public(name="linalg_lu_factor_ex", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """``linalg.lu_factor`` and an int32 *info* for each matrix, without waiting for the device.
 
@@ -128,6 +131,7 @@ def _exchanges(lu: Tensor, p: Tensor) -> Tensor:
 
 
 @public(name="linalg_lu", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
     """The factors P, L, U with ``A = P @ L @ U``: exchanges, lower and upper triangular.
 
@@ -177,6 +181,7 @@ def _check_pivots(pivots: Tensor, n: int, text: str) -> None:
 
 
 @public(method=False, out=SAME)
+@autocasts("cpu float32")
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
@@ -206,7 +211,7 @@ def lu_unpack(
 
 
 @public(name="linalg_lu_solve", function=False, method=False, out=SAME)
-@composed(node="LinalgLuSolveBackward0", layout="row_major")
+@composed(node="LinalgLuSolveBackward0", layout="row_major", autocast="cpu float32")
 def linalg_lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor:
@@ -252,6 +257,7 @@ def _by_factors(lu: Tensor, p: Tensor, b: Tensor, adjoint: bool) -> Tensor:
 
 
 @public(out=SAME)
+@autocasts("cpu float32")
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """``linalg.lu_solve(LU_data, LU_pivots, input)`` under its older name."""
     check_tensors("lu_solve", input=input, LU_data=LU_data, LU_pivots=LU_pivots)

@@ -11,6 +11,7 @@ from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import as_number
 from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import kept, wrap_dim
 from tensorbus.op_engine.out import SAME, write_out
@@ -190,6 +191,7 @@ _ORDERS = ("fro", "nuc", math.inf, -math.inf, 1, -1, 2, -2)
 
 
 @public(name="linalg_cond", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def cond(input: Tensor, p: Any = None) -> Tensor:
     """The condition numbers of matrices: a norm of each times the same norm of its inverse.
 

@@ -10,6 +10,7 @@ from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import as_float
 from tensorbus.op_engine.arguments import check_device, check_tensors
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.out import SAME
@@ -90,6 +91,7 @@ def significant(values: Tensor, shape: tuple[int, ...], atol: Any, rtol: Any) ->
 
 # -- public ----------------------------------------------------------------------------------
 @public(name="linalg_matrix_rank", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def matrix_rank(
     input: Tensor,
     tol: Tensor | float | None = None,
@@ -121,7 +123,7 @@ def matrix_rank(
     return significant(values, tuple(input._s), atol, rtol).sum(-1)
 
 
-@composed(node="LinalgPinvBackward0", layout="row_major")
+@composed(node="LinalgPinvBackward0", layout="row_major", autocast="cpu float32")
 def _inverted(input: Tensor, hermitian: bool, atol: Tolerance, rtol: Tolerance) -> Tensor:
     d = input._k.dtype
     if len(input._s) < 2 or d.category < dtypes.FLOAT or d.to_real().itemsize < 4:
@@ -144,6 +146,7 @@ def _inverted(input: Tensor, hermitian: bool, atol: Tolerance, rtol: Tolerance) 
 
 
 @public(name="linalg_pinv", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def linalg_pinv(
     input: Tensor,
     rcond: Tensor | float | None = None,
@@ -164,6 +167,7 @@ def linalg_pinv(
 
 
 @public()
+@autocasts("cpu float32")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """``linalg.pinv`` under its older name: *rcond* is relative to the largest singular value."""
     check_tensors("pinverse", input=input)

@@ -7,6 +7,7 @@ from typing import Any
 from tensorbus import return_types
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.out import SAME
@@ -189,6 +190,7 @@ def _factored(x: Tensor, mode: str) -> tuple[Tensor, Tensor]:
 
 
 @public(name="linalg_qr", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def linalg_qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr:
     """(Q, R) with ``A = Q @ R``: Q has orthonormal columns, R is upper triangular.
 
@@ -201,6 +203,7 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr:
 
 
 @public(out=SAME)
+@autocasts("cpu float32")
 def qr(input: Tensor, some: bool = True) -> return_types.qr:
     """``linalg.qr`` under its older name: reduced where *some*, else complete."""
     check_tensors("qr", input=input)

@@ -13,6 +13,7 @@ from tensorbus import return_types
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_device, check_tensors
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.named_results import result_type_of
@@ -115,7 +116,7 @@ def _applied(vectors: Tensor, inner: Tensor, tau: Tensor, x: Tensor, turned: boo
 
 
 @public(name="linalg_householder_product", function=False, method=False, out=SAME)
-@composed(node="LinalgHouseholderProductBackward0", layout="row_major")
+@composed(node="LinalgHouseholderProductBackward0", layout="row_major", autocast="cpu float32")
 def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first columns of a product of Householder's reflections, as ``geqrf`` gives them.
 
@@ -165,6 +166,7 @@ def _check_tau(name: str, x: Tensor, tau: Tensor) -> None:
 
 
 @public(out=SAME)
+@autocasts("cpu float32")
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """``linalg.householder_product`` under its older name."""
     check_tensors("orgqr", input=input, input2=input2)
@@ -172,6 +174,7 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
 
 
 @public(out=SAME)
+@autocasts("cpu float32")
 def geqrf(input: Tensor) -> return_types.geqrf:
     """(a, tau): the QR factorization with Q as a product of reflections.
 
@@ -187,7 +190,7 @@ def geqrf(input: Tensor) -> return_types.geqrf:
 
 
 @public(out=SAME)
-@composed(node="OrmqrBackward0", layout="row_major")
+@composed(node="OrmqrBackward0", layout="row_major", autocast="cpu float32")
 def ormqr(
     input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False
 ) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 from tensorbus import return_types
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.out import SAME
@@ -129,6 +130,7 @@ def _check(x: Tensor, driver: str | None) -> None:
 
 
 @public(name="linalg_svd", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def linalg_svd(
     A: Tensor, full_matrices: bool = True, *, driver: str | None = None
 ) -> return_types.linalg_svd:
@@ -145,6 +147,7 @@ def linalg_svd(
 
 
 @public(name="linalg_svdvals", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The descending singular values: (..., m, n) -> (..., min(m, n)), real.
 
@@ -156,6 +159,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 
 @public(out=SAME)
+@autocasts("cpu float32")
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_types.svd:
     """(U, S, V) with ``input = U @ diag(S) @ V.mH``: ``linalg.svd`` under its older name.
 

@@ -9,6 +9,7 @@ from typing import Any
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.named_results import result_type_of
@@ -53,7 +54,7 @@ def _refuse_no_inverse(name: str, info: Tensor) -> None:
     )
 
 
-@composed(node="LinalgSolveExBackward0", layout="row_major")
+@composed(node="LinalgSolveExBackward0", layout="row_major", autocast="cpu float32")
 def _solve(A: Tensor, B: Tensor, left: bool, checked_as: str) -> tuple[Tensor, Tensor]:
     """The solution and info; *checked_as* is the name under which singular matrices are errors."""
     name = "linalg.solve"
@@ -76,6 +77,7 @@ def _solve(A: Tensor, B: Tensor, left: bool, checked_as: str) -> tuple[Tensor, T
 
 
 @public(name="linalg_solve", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """The solution of ``A @ X = B`` for square *A*; without *left* that of ``X @ A = B``.
 
@@ -87,6 +89,7 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 
 @public(name="linalg_solve_ex", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     """``linalg.solve`` and an int32 *info* for each matrix of *A*: 0, or a zero pivot's place."""
     check_tensors("linalg_solve_ex", A=A, B=B)
@@ -103,6 +106,7 @@ def _inverse(A: Tensor, checked_as: str) -> tuple[Tensor, Tensor]:
 
 
 @public(name="linalg_inv", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def linalg_inv(A: Tensor) -> Tensor:
     """The inverses of square matrices (..., n, n); LinAlgError for one that has none."""
     check_tensors("linalg_inv", A=A)
@@ -110,6 +114,7 @@ def linalg_inv(A: Tensor) -> Tensor:
 
 
 @public(name="linalg_inv_ex", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """``linalg.inv`` and an int32 *info* for each matrix: 0, or the place of a zero pivot."""
     check_tensors("linalg_inv_ex", A=A)
@@ -117,6 +122,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 
 
 @public(out=SAME)
+@autocasts("cpu float32")
 def inverse(input: Tensor) -> Tensor:
     """``linalg.inv`` under its older name."""
     check_tensors("inverse", input=input)
@@ -124,7 +130,7 @@ def inverse(input: Tensor) -> Tensor:
 
 
 @public(out=SAME)
-@composed(node="CholeskySolveBackward0", layout="row_major")
+@composed(node="CholeskySolveBackward0", layout="row_major", autocast="cpu float32")
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The solution of ``A @ X = input`` by A's Cholesky factor *input2*, lower or *upper*.
 
@@ -139,7 +145,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
 
 
 @public(out=SAME)
-@composed(node="CholeskyInverseBackward0", layout="row_major")
+@composed(node="CholeskyInverseBackward0", layout="row_major", autocast="cpu float32")
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose Cholesky factor is *input*, lower or *upper*.
 
@@ -160,6 +166,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
 # -- tensors as matrices ---------------------------------------------------------------------
 @public(name="linalg_tensorinv", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
     """The inverse of ``tensordot(input, x, input.ndim - ind)``: its last dimensions come first.
 
@@ -181,6 +188,7 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
 
 
 @public(name="linalg_tensorsolve", function=False, method=False, out=SAME)
+@autocasts("cpu float32")
 def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     """The x with ``tensordot(input, x, x.ndim)`` = *other*; *dims* of *input* go to its end first.
 

@@ -7,6 +7,7 @@ from typing import Any
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_device, check_tensors
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.named_results import result_type_of
@@ -144,7 +145,7 @@ def solved(a: Tensor, b: Tensor, upper: bool, left: bool = True, unit: bool = Fa
 
 
 @public(name="linalg_solve_triangular", function=False, method=False, out=SAME)
-@composed(node="LinalgSolveTriangularBackward0", layout="row_major")
+@composed(node="LinalgSolveTriangularBackward0", layout="row_major", autocast="cpu float32")
 def linalg_solve_triangular(
     A: Tensor,
     B: Tensor,
@@ -204,6 +205,7 @@ def check_older(name: str, shown: str, a: Tensor, b: Tensor) -> None:
 
 
 @public(out=SAME)
+@autocasts("cpu float32")
 def triangular_solve(
     input: Tensor,
     A: Tensor,

@@ -8,10 +8,11 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._base.errors import device_error, no_such_dim, type_error
-from tensorbus._base.modes import OVERRIDES
+from tensorbus._base.modes import OVERRIDES, RARE
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
+from tensorbus.op_engine.autocasting import operands_for
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
@@ -29,7 +30,7 @@ row("matmul", "x:T, y:T",
         "broadcast.",
     node_name="MmBackward0", domain="number", takes_dtype=True, holomorphic=True,
     x=lambda F, g, y, x_shape: _matmul_x(F, g, y, x_shape),
-    y=lambda F, g, x, y_shape: _matmul_y(F, g, x, y_shape))
+    y=lambda F, g, x, y_shape: _matmul_y(F, g, x, y_shape), autocast="lower")
 # fmt: on
 
 row(
@@ -41,6 +42,7 @@ row(
     x=lambda F, g, w: F.matmul(g, w) if len(g.shape) > 1 else _linear_vector(F, g, w),
     w=lambda F, g, x: _linear_weight(F, g, x),
     b=lambda F, g: F.sum(g, tuple(range(len(g.shape) - 1))) if len(g.shape) > 1 else g,
+    autocast="lower",
 )
 
 
@@ -106,6 +108,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     (..., n, k) x (..., k, m) -> (..., n, m). RuntimeError where the inner sizes differ.
     """
     if not isinstance(other, Tensor) or not isinstance(input, Tensor) or input._k is not other._k:
+        if RARE.on:
+            input, other = operands_for("matmul", input, other)
         check_operands("matmul", input, other)
     a, b = input._s, other._s
     if len(a) == 2 and len(b) == 2:
@@ -115,6 +119,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
                 f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
             )
         return core("matmul")(input, other)
+    if RARE.on:
+        input, other = operands_for("matmul", input, other)
     r = _matmul_any(input, other)
     if r._e is not None:
         name_node(r, _NODES.get((len(a), len(b)), "UnsafeViewBackward0"))
@@ -205,7 +211,7 @@ METHODS["__matmul__"] = Lazy("__matmul__", _make_operator)
 
 
 @public(out=SAME)
-@composed(node="MmBackward0")
+@composed(node="MmBackward0", autocast="lower")
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
     check_operands("mm", input, mat2)
@@ -216,7 +222,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 @public(out=SAME)
-@composed(node="BmmBackward0")
+@composed(node="BmmBackward0", autocast="lower")
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two batches of matrices."""
     check_operands("bmm", input, mat2)
@@ -232,7 +238,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 @public(out=SAME)
-@composed(node="MvBackward0")
+@composed(node="MvBackward0", autocast="device lower")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector."""
     check_operands("mv", input, vec)
@@ -244,7 +250,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
 
 @public(out=SAME)
-@composed(node="DotBackward0")
+@composed(node="DotBackward0", autocast="device widest")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The inner product of two vectors."""
     check_operands("dot", input, tensor)
@@ -294,7 +300,7 @@ def _same_dtypes(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
 
 @public(out=SAME, inplace=True)
 @older_form("beta", "alpha")
-@composed(node="AddmmBackward0")
+@composed(node="AddmmBackward0", autocast="lower")
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -313,7 +319,7 @@ def addmm(
 
 @public(out=SAME, inplace=True)
 @older_form("beta", "alpha")
-@composed(node="AddmvBackward0")
+@composed(node="AddmvBackward0", autocast="device lower")
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -339,7 +345,7 @@ def addmv(
 
 @public(out=SAME, inplace=True)
 @older_form("beta", "alpha")
-@composed(node="BaddbmmBackward0")
+@composed(node="BaddbmmBackward0", autocast="lower")
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:

@@ -13,6 +13,7 @@ from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import ints_of
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -56,7 +57,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @public(out=True, inplace=True)
 @older_form("beta", "alpha")
-@composed(node="AddrBackward0")
+@composed(node="AddrBackward0", autocast="device lower")
 def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -84,7 +85,7 @@ def addr(
 
 @public(out=SAME, inplace=True)
 @older_form("beta", "alpha")
-@composed(node="AddbmmBackward0")
+@composed(node="AddbmmBackward0", autocast="lower")
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: complex = 1, alpha: complex = 1
 ) -> Tensor:
@@ -113,6 +114,7 @@ def addbmm(
 
 # -- contraction -----------------------------------------------------------------------------
 @public(method=False, out=SAME)
+@autocasts("device widest")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Products summed over pairs of dimensions: the last *dims* of *a* with the first of *b*.
 
@@ -211,7 +213,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 
 @public(out=SAME)
-@composed(node="LinalgCrossBackward0", layout="row_major")
+@composed(node="LinalgCrossBackward0", layout="row_major", autocast="device widest")
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along a dimension of size 3: the given one, or the first such."""
     check_tensors("cross", input=input, other=other)
@@ -227,7 +229,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 
 @public(method=False)
-@composed(node="ViewBackward0")
+@composed(node="ViewBackward0", autocast="lower")
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices, in the order that costs least."""
     if not matrices:
@@ -243,7 +245,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 
 
 @public(name="linalg_multi_dot", function=False, method=False, out=SAME)
-@composed(node="ViewBackward0")
+@composed(node="ViewBackward0", autocast="lower")
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of several matrices, in the order that costs least; the ends may be vectors."""
     given = list(tensors)
@@ -310,6 +312,7 @@ def _cheapest(matrices: list[Tensor]) -> Tensor:
 
 
 @public(name="linalg_vecdot", function=False, method=False, out=SAME)
+@autocasts("lower")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The inner products along a dimension; the operands broadcast."""
     check_tensors("linalg_vecdot", x=x, y=y)
@@ -335,7 +338,7 @@ _CDIST_MODES = (
 
 
 @public(method=False)
-@composed(node="CdistBackward0")
+@composed(node="CdistBackward0", autocast="float32")
 def cdist(
     x1: Tensor,
     x2: Tensor,

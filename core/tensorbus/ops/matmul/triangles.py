@@ -164,7 +164,7 @@ def fill_diagonal_(self: Tensor, fill_value: complex, wrap: bool = False) -> Ten
 
 
 @public()
-@composed(node="TraceBackward0")
+@composed(node="TraceBackward0", autocast="cpu float32")
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's main diagonal."""
     check_tensors("trace", input=input)

@@ -22,7 +22,7 @@ from tensorbus.rows.registry import row
 row("softmax", "x:T, dim",
     doc="``exp(x) / sum(exp(x))`` along *dim*, without overflow.",
     composite=lambda F, x, dim: _softmax(F, x, dim),
-    x=lambda F, g, out, dim: F.softmax_backward(g, out, dim))
+    x=lambda F, g, out, dim: F.softmax_backward(g, out, dim), autocast="device float32")
 row("softmax_backward", "g:T, out:T, dim",
     doc="The derivative of ``softmax`` from its result *out*: ``out * (g - sum(g * out))`` along "
         "*dim*.",
@@ -31,7 +31,7 @@ row("softmax_backward", "g:T, out:T, dim",
 row("log_softmax", "x:T, dim",
     doc="``x - log(sum(exp(x)))`` along *dim*, without overflow.",
     composite=lambda F, x, dim: _log_softmax(F, x, dim),
-    x=lambda F, g, out, dim: F.log_softmax_backward(g, out, dim))
+    x=lambda F, g, out, dim: F.log_softmax_backward(g, out, dim), autocast="device float32")
 row("log_softmax_backward", "g:T, out:T, dim",
     doc="The derivative of ``log_softmax`` from its result *out*: ``g - exp(out) * sum(g)`` along "
         "*dim*.",
@@ -70,7 +70,7 @@ row("prelu_kernel", "x:T, y:T", "binary",
     domain="ordered float", piecewise_linear=True,
     composite=lambda F, x, y: F.where(F.gt(x, 0), x, F.mul(x, y)),
     x=lambda F, g, x, y: F.where(F.gt(x, 0), g, F.mul(g, y)),
-    y=lambda F, g, x: F.where(F.gt(x, 0), F.number(0), F.mul(g, x)))
+    y=lambda F, g, x: F.where(F.gt(x, 0), F.number(0), F.mul(g, x)), autocast="lower")
 row("leaky_relu", "x:T, slope", "unary",
     written_node_name="LeakyReluBackward1",
     doc="*x* where it is above 0, else ``x * slope``, element by element.",
@@ -94,7 +94,8 @@ row("softplus", "x:T, beta, threshold", "unary",
         "element.",
     domain="float",
     composite=lambda F, x, beta, threshold: _softplus(F, x, beta, threshold),
-    x=lambda F, g, x, beta, threshold: _softplus_slope(F, g, F.mul(x, beta), threshold))
+    x=lambda F, g, x, beta, threshold: _softplus_slope(F, g, F.mul(x, beta), threshold),
+    autocast="device float32")
 row("threshold", "x:T, at, value", "unary",
     written_node_name="ThresholdBackward1",
     doc="*x*, but *value* where ``x <= at``, element by element.",

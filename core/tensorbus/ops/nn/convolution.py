@@ -21,7 +21,7 @@ row("convolution", f"x:T, w:T, b:T?, {_SETTING}",
         F.conv2d_input(g, w, tuple(x_shape[2:]), stride, padding, dilation, groups),
     w=lambda F, g, x, w_shape, stride, padding, dilation, groups:
         _weight_gradient(F, g, x, w_shape, stride, padding, dilation, groups),
-    b=lambda F, g: F.sum(g, (0, 2, 3)))
+    b=lambda F, g: F.sum(g, (0, 2, 3)), autocast="lower")
 row("conv2d", f"x:T, w:T, {_SETTING}",
     doc="The convolution of the planes *x* with the kernels *w*.",
     holomorphic=True,
@@ -30,7 +30,7 @@ row("conv2d", f"x:T, w:T, {_SETTING}",
     x=lambda F, g, x_shape, w, stride, padding, dilation, groups:
         F.conv2d_input(g, w, tuple(x_shape[2:]), stride, padding, dilation, groups),
     w=lambda F, g, x, w_shape, stride, padding, dilation, groups:
-        _weight_gradient(F, g, x, w_shape, stride, padding, dilation, groups))
+        _weight_gradient(F, g, x, w_shape, stride, padding, dilation, groups), autocast="lower")
 row("conv2d_input", f"y:T, w:T, size, {_SETTING}",
     doc="The derivative of ``conv2d`` for its input, planes of *size*, from the gradient *y* and "
         "the kernels *w*.",

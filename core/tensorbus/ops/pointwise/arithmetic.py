@@ -212,7 +212,7 @@ def _added_in_place(
 
 @public(out=True)
 @older_form("value")
-@composed(node="AddcmulBackward0")
+@composed(node="AddcmulBackward0", autocast="device widest")
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """``input + value * tensor1 * tensor2`` in the dtype of the result; the operands broadcast.
 
@@ -231,7 +231,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex =
 
 @public(out=True)
 @older_form("value")
-@composed(node="AddcdivBackward0")
+@composed(node="AddcdivBackward0", autocast="device widest")
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: complex = 1) -> Tensor:
     """``input + value * tensor1 / tensor2`` in the dtype of the result; the operands broadcast.
 

@@ -102,12 +102,13 @@ binary("pow", doc="``input ** exponent``", node_name="PowBackward1",
        number_node_name="PowBackward0", left_number_node_name="PowBackward2",
        numbers=EITHER, operator="pow", domain="number",
        holomorphic=True, x=lambda F, g, x, y, y_number: of.pow_base(F, g, x, y, y_number),
-       y=lambda F, g, x, y, out: of.pow_exponent(F, g, x, y, out))
+       y=lambda F, g, x, y, out: of.pow_exponent(F, g, x, y, out), autocast="device float32")
 binary("atan2", doc="The angle of the point ``(other, input)``", numbers=NONE,
        domain="ordered float",
        aliases=("arctan2",),
        x=lambda F, g, x, y: of.over_square(F, F.mul(g, y), F.hypot(x, y)),
-       y=lambda F, g, x, y: of.over_square(F, F.neg(F.mul(g, x)), F.hypot(x, y)))
+       y=lambda F, g, x, y: of.over_square(F, F.neg(F.mul(g, x)), F.hypot(x, y)),
+       autocast="device widest")
 binary("maximum", doc="The larger of both, NaN where either is",
        commutes=True,
        numbers=NONE, check=refuse_complex("maximum"), inplace=False, domain="ordered",
@@ -195,30 +196,34 @@ unary("sqrt", doc="The square root", domain="float",
       holomorphic=True, x=lambda F, g, out: F.div(F.mul(g, 0.5), out))
 unary("rsqrt", doc="``1 / sqrt(input)``", domain="float",
       composite=lambda F, x: F.reciprocal(F.sqrt(x)),
-      holomorphic=True, x=lambda F, g, out: F.mul(F.mul(g, -0.5), F.mul(out, F.mul(out, out))))
+      holomorphic=True, x=lambda F, g, out: F.mul(F.mul(g, -0.5), F.mul(out, F.mul(out, out))),
+      autocast="device float32")
 unary("square", doc="``input * input``", node_name="PowBackward0", out=CAST, domain="number",
       outside=lambda x: core("square")(_whole(x)), composite=lambda F, x: F.mul(x, x),
-      holomorphic=True, x=lambda F, g, x: F.mul(g, F.mul(x, 2.0)))
+      holomorphic=True, x=lambda F, g, x: F.mul(g, F.mul(x, 2.0)), autocast="device float32")
 unary("reciprocal", doc="``1 / input``", domain="float",
       composite=lambda F, x: F.div(1.0, x),
-      holomorphic=True, x=lambda F, g, out: F.neg(F.mul(g, F.mul(out, out))))
+      holomorphic=True, x=lambda F, g, out: F.neg(F.mul(g, F.mul(out, out))),
+      autocast="device float32")
 unary("exp", doc="The exponential", domain="float", holomorphic=True,
-      x=lambda F, g, out: F.mul(g, out))
+      x=lambda F, g, out: F.mul(g, out), autocast="device float32")
 unary("exp2", doc="Two to the power", domain="float",
       composite=lambda F, x: F.pow(2.0, x),
       holomorphic=True, x=lambda F, g, out: F.mul(g, F.mul(out, math.log(2.0))))
 unary("expm1", doc="``exp(input) - 1``, exact near 0", domain="float",
-      holomorphic=True, x=lambda F, g, out: F.mul(g, F.add(out, 1.0)))
+      holomorphic=True, x=lambda F, g, out: F.mul(g, F.add(out, 1.0)), autocast="device float32")
 unary("log", doc="The natural logarithm", domain="float", holomorphic=True,
-      x=lambda F, g, x: F.div(g, x))
+      x=lambda F, g, x: F.div(g, x), autocast="device float32")
 unary("log2", doc="The logarithm to base 2", domain="float",
       composite=lambda F, x: of.in_single(F, of.log2, x),
-      holomorphic=True, x=lambda F, g, x: F.div(g, F.mul(x, math.log(2.0))))
+      holomorphic=True, x=lambda F, g, x: F.div(g, F.mul(x, math.log(2.0))),
+      autocast="device float32")
 unary("log10", doc="The logarithm to base 10", domain="float",
       composite=lambda F, x: of.in_single(F, of.log10, x),
-      holomorphic=True, x=lambda F, g, x: F.div(g, F.mul(x, math.log(10.0))))
+      holomorphic=True, x=lambda F, g, x: F.div(g, F.mul(x, math.log(10.0))),
+      autocast="device float32")
 unary("log1p", doc="``log(1 + input)``, exact near 0", domain="float",
-      holomorphic=True, x=lambda F, g, x: F.div(g, F.add(x, 1.0)))
+      holomorphic=True, x=lambda F, g, x: F.div(g, F.add(x, 1.0)), autocast="device float32")
 
 # -- trigonometry ----------------------------------------------------------------------------
 unary("sin", doc="The sine", domain="float", holomorphic=True,
@@ -227,22 +232,24 @@ unary("cos", doc="The cosine", domain="float", holomorphic=True,
       x=lambda F, g, x: F.neg(F.mul(g, F.sin(x))))
 unary("tan", doc="The tangent", domain="float",
       composite=lambda F, x: F.div(F.sin(x), F.cos(x)),
-      holomorphic=True, x=lambda F, g, out: F.mul(g, F.add(F.mul(out, out), 1.0)))
+      holomorphic=True, x=lambda F, g, out: F.mul(g, F.add(F.mul(out, out), 1.0)),
+      autocast="device float32")
 unary("asin", doc="The arc sine", domain="float", aliases=("arcsin",),
       composite=lambda F, x: F.atan2(x, F.sqrt(of.one_minus_square(F, x))),
-      holomorphic=True, x=lambda F, g, x: F.mul(g, F.asin_slope(x)))
+      holomorphic=True, x=lambda F, g, x: F.mul(g, F.asin_slope(x)), autocast="device float32")
 unary("acos", doc="The arc cosine", domain="float", aliases=("arccos",),
       composite=lambda F, x: F.atan2(F.sqrt(of.one_minus_square(F, x)), x),
-      holomorphic=True, x=lambda F, g, x: F.neg(F.mul(g, F.asin_slope(x))))
+      holomorphic=True, x=lambda F, g, x: F.neg(F.mul(g, F.asin_slope(x))),
+      autocast="device float32")
 unary("atan", doc="The arc tangent", domain="float", aliases=("arctan",),
       composite=lambda F, x: F.atan2(x, 1.0),
       holomorphic=True, x=lambda F, g, x: F.div(g, F.add(F.mul(x, x), 1.0)))
 unary("sinh", doc="The hyperbolic sine", domain="float",
       composite=lambda F, x: of.in_single(F, of.sinh, x),
-      holomorphic=True, x=lambda F, g, x: F.mul(g, F.cosh(x)))
+      holomorphic=True, x=lambda F, g, x: F.mul(g, F.cosh(x)), autocast="device float32")
 unary("cosh", doc="The hyperbolic cosine", domain="float",
       composite=lambda F, x: of.in_single(F, of.cosh, x),
-      holomorphic=True, x=lambda F, g, x: F.mul(g, F.sinh(x)))
+      holomorphic=True, x=lambda F, g, x: F.mul(g, F.sinh(x)), autocast="device float32")
 unary("tanh", doc="The hyperbolic tangent", domain="float",
       holomorphic=True, x=lambda F, g, out: F.sub(g, F.mul(g, F.mul(out, out))))
 unary("asinh", doc="The inverse hyperbolic sine", domain="float", aliases=("arcsinh",),

@@ -27,7 +27,8 @@ unary("erfc", doc="``1 - erf(input)``, exact where erf is near 1", domain="order
       x=lambda F, g, x: F.mul(g, F.mul(F.exp(F.neg(F.mul(x, x))), -2.0 / ROOT_PI)))
 unary("erfinv", doc="The inverse of the error function", domain="ordered float",
       composite=lambda F, x: in_single(F, erfinv, x),
-      x=lambda F, g, out: F.mul(g, F.mul(F.exp(F.mul(out, out)), 0.5 * ROOT_PI)))
+      x=lambda F, g, out: F.mul(g, F.mul(F.exp(F.mul(out, out)), 0.5 * ROOT_PI)),
+      autocast="device float32")
 unary("lgamma", doc="The logarithm of the absolute value of the gamma function",
       domain="ordered float",
       composite=lambda F, x: widened(F, x, _lgamma),

@@ -30,7 +30,8 @@ row("vector_norm", "x:T, order, dims",
     doc="``sum(abs(x) ** order) ** (1 / order)`` over *dims*, or its limit for such an *order*.",
     node_name="LinalgVectorNormBackward0",
     composite=lambda F, x, order, dims: _vector_norm(F, x, order, dims),
-    x=lambda F, g, x, out, order, dims: _vector_norm_backward(F, g, x, out, order, dims))
+    x=lambda F, g, x, out, order, dims: _vector_norm_backward(F, g, x, out, order, dims),
+    autocast="device float32")
 row("largest_size", "x:T, dims",
     doc="The largest absolute value of *x* over *dims*.",
     composite=lambda F, x, dims: F.amax(F.abs(x), dims),
@@ -180,7 +181,7 @@ def _refuse_empty(x: Tensor, order: float, dim: Any, dims: tuple[int, ...]) -> N
 
 
 @public()
-@composed(node="DistBackward0")
+@composed(node="DistBackward0", autocast="device float32")
 def dist(input: Tensor, other: Tensor, p: complex = 2) -> Tensor:
     """The *p*-norm of ``input - other``; the operands broadcast."""
     check_tensors("dist", input=input, other=other)

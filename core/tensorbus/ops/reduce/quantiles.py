@@ -91,7 +91,7 @@ def _at_ranks(ordered: Tensor, q: Tensor, ignore: bool, interpolation: str) -> T
 
 
 @public(out=SAME)
-@composed(node="SqueezeBackward4")
+@composed(node="SqueezeBackward4", autocast="cpu float32")
 def quantile(
     input: Tensor,
     q: float | Tensor,
@@ -111,7 +111,7 @@ def quantile(
 
 
 @public(out=SAME)
-@composed(node="SqueezeBackward4")
+@composed(node="SqueezeBackward4", autocast="cpu float32")
 def nanquantile(
     input: Tensor,
     q: float | Tensor,
@@ -125,7 +125,7 @@ def nanquantile(
 
 
 @public(out=SAME, inplace=True)
-@composed(node="RenormBackward0")
+@composed(node="RenormBackward0", autocast="device float32")
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """The slices along a dimension scaled down to a norm of *maxnorm* where theirs is larger.
 

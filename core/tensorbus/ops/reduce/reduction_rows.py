@@ -13,7 +13,7 @@ from tensorbus.rows.registry import row
 row("sum", "x:T, dims",
     doc="The sum of *x* over *dims*.",
     takes_dtype=True,
-    x=lambda F, g, x_shape, dims: _spread(F, g, x_shape, dims))
+    x=lambda F, g, x_shape, dims: _spread(F, g, x_shape, dims), autocast="device float32")
 # Without a copy in int64, eight times as large.
 row("sum_long", "x:T, dims",
     doc="The sum of *x* over *dims*, counted in int64.",
@@ -26,7 +26,7 @@ row("mean", "x:T, dims",
 row("prod", "x:T, dims",
     doc="The product of *x* over *dims*.",
     takes_dtype=True, identities=(1, 1), holomorphic=True,
-    x=lambda F, g, x, dims: _prod_backward(F, g, x, dims))
+    x=lambda F, g, x, dims: _prod_backward(F, g, x, dims), autocast="float32")
 row("amax", "x:T, dims",
     doc="The largest element of *x* over *dims*, NaN where any is.",
     identities=(None, 0),
@@ -62,11 +62,11 @@ row("all", "x:T, dims",
 row("cumsum", "x:T, dim",
     doc="The sums of the elements of *x* along *dim* up to each one.",
     takes_dtype=True,
-    x=lambda F, g, dim: F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)))
+    x=lambda F, g, dim: F.flip(F.cumsum(F.flip(g, (dim,)), dim), (dim,)), autocast="device float32")
 row("cumprod", "x:T, dim",
     doc="The products of the elements of *x* along *dim* up to each one.",
     takes_dtype=True, holomorphic=True,
-    x=lambda F, g, x, dim: _cumprod_backward(F, g, x, dim))
+    x=lambda F, g, x, dim: _cumprod_backward(F, g, x, dim), autocast="device float32")
 row("cummax", "x:T, dim",
     doc="The largest of the elements of *x* along *dim* up to each one.")
 row("cummin", "x:T, dim",
