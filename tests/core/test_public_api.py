@@ -22,6 +22,7 @@ from tensorbus.op_engine.public import Lazy
 MODULES = (
     "tensorbus",
     "tensorbus.__config__",
+    "tensorbus.amp",
     "tensorbus.autograd",
     "tensorbus.autograd.forward_ad",
     "tensorbus.autograd.functional",
@@ -35,6 +36,9 @@ MODULES = (
     "tensorbus.backends.mps",
     "tensorbus.backends.openmp",
     "tensorbus.compiler",
+    "tensorbus.cpu",
+    "tensorbus.cpu.amp",
+    "tensorbus.cuda.amp",
     "tensorbus.distributed",
     "tensorbus.distributed.algorithms",
     "tensorbus.distributed.optim",

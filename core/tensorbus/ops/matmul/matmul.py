@@ -12,7 +12,7 @@ from tensorbus._base.modes import OVERRIDES, RARE
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
-from tensorbus.op_engine.autocasting import operands_for
+from tensorbus.op_engine.autocasting import as_one_op, operands_for
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
@@ -22,7 +22,7 @@ from tensorbus.op_engine.override import dispatch, of_several_batches
 from tensorbus.op_engine.public import Lazy, public
 from tensorbus.op_engine.scalars import fitted, widened
 from tensorbus.rows.layouts import broadcast_shapes
-from tensorbus.rows.registry import row
+from tensorbus.rows.registry import ROWS, row
 
 # fmt: off
 row("matmul", "x:T, y:T",
@@ -120,8 +120,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
             )
         return core("matmul")(input, other)
     if RARE.on:
-        input, other = operands_for("matmul", input, other)
-    r = _matmul_any(input, other)
+        r = as_one_op(ROWS["matmul"].autocast, _matmul_any, (input, other), {})
+    else:
+        r = _matmul_any(input, other)
     if r._e is not None:
         name_node(r, _NODES.get((len(a), len(b)), "UnsafeViewBackward0"))
     return r
