@@ -10,11 +10,13 @@ from typing import Any
 from typing import Literal
 from typing import overload
 from tensorbus import accelerator as accelerator
+from tensorbus import amp as amp
 from tensorbus import array_api as array_api
 from tensorbus import autograd as autograd
 from tensorbus import backends as backends
 from tensorbus import cli as cli
 from tensorbus import compiler as compiler
+from tensorbus import cpu as cpu
 from tensorbus import cuda as cuda
 from tensorbus import demo as demo
 from tensorbus import discovery as discovery
@@ -85,6 +87,22 @@ from tensorbus._dispatch.fallback import get_fallback as get_fallback
 from tensorbus._dispatch.fallback import set_fallback as set_fallback
 from tensorbus._tensor.tensor import Tensor as Tensor
 from tensorbus._tensor.tensor import _Operand
+from tensorbus.amp.autocast_mode import autocast as autocast
+from tensorbus.amp.switches import autocast_decrement_nesting as autocast_decrement_nesting
+from tensorbus.amp.switches import autocast_increment_nesting as autocast_increment_nesting
+from tensorbus.amp.switches import clear_autocast_cache as clear_autocast_cache
+from tensorbus.amp.switches import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from tensorbus.amp.switches import get_autocast_dtype as get_autocast_dtype
+from tensorbus.amp.switches import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from tensorbus.amp.switches import is_autocast_cache_enabled as is_autocast_cache_enabled
+from tensorbus.amp.switches import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from tensorbus.amp.switches import is_autocast_enabled as is_autocast_enabled
+from tensorbus.amp.switches import set_autocast_cache_enabled as set_autocast_cache_enabled
+from tensorbus.amp.switches import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from tensorbus.amp.switches import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+from tensorbus.amp.switches import set_autocast_dtype as set_autocast_dtype
+from tensorbus.amp.switches import set_autocast_enabled as set_autocast_enabled
+from tensorbus.amp.switches import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from tensorbus.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from tensorbus.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from tensorbus.autograd.grad_mode import enable_grad as enable_grad
