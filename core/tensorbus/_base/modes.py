@@ -16,7 +16,7 @@ from tensorbus._base.leaving import block
 class _Rare:
     """``on`` while any mode is active in any thread."""
 
-    __slots__ = ("active", "broadcasts", "on")
+    __slots__ = ("active", "broadcasts", "classes", "on")
 
     def __init__(self) -> None:
         self.on = False
@@ -24,6 +24,8 @@ class _Rare:
         """How many modes are active, each counted in each thread."""
         self.broadcasts = False
         """Whether all threads warn where tensors with as many elements broadcast."""
+        self.classes: Callable[..., Any] | None = None
+        """The handler of tensors whose classes have ``__torch_dispatch__``, while there are any."""
 
 
 RARE = _Rare()
@@ -68,6 +70,15 @@ def switch(mode: str, value: Any) -> None:
     with _lock:  # no call inside: an interrupt comes before all of it or after
         RARE.active += change
         mine[mode] = value
+        RARE.on = RARE.active > 0
+
+
+def watch_classes(handler: Callable[..., Any] | None) -> None:
+    """Let a handler, or none, look at the operands of each op in all threads."""
+    change = (1 if handler else 0) - (1 if RARE.classes else 0)
+    with _lock:  # no call inside: an interrupt comes before all of it or after
+        RARE.active += change
+        RARE.classes = handler
         RARE.on = RARE.active > 0
 
 

@@ -66,6 +66,12 @@ tensor_replaced = Event()
 adopt_subclass = Upcall("tensorbus.op_engine.override")
 """(class): a subclass of Tensor was defined."""
 
+adopt_dispatching = Upcall("tensorbus.autograd.torch_dispatch")
+"""(tensor): a tensor was made whose class has ``__torch_dispatch__``."""
+
+ones_like = Upcall("tensorbus.autograd.torch_dispatch")
+"""(tensor): ones, as a tensor of the class of one with ``__torch_dispatch__``."""
+
 default_torch_function = Upcall("tensorbus.op_engine.override")
 """(class, func, types, args, kwargs): what ``Tensor.__torch_function__`` does."""
 

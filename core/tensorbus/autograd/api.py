@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tensorbus._base import registered
 from tensorbus._base.warning import warn_user
 from tensorbus._dispatch.memory import check_memory
 from tensorbus._tensor.tensor import Tensor, from_array
@@ -282,7 +283,8 @@ def _roots(outputs: list[Any], grads: Any, create_graph: bool) -> list[tuple[Any
             if not tensors and not size:
                 roots.append((edge, k.seed()))
                 continue
-            g = from_array(k.full(tuple(size), 1), k)
+            g = registered.ones_like(t) if tensors and isinstance(t, Tensor) else None
+            g = from_array(k.full(tuple(size), 1), k) if g is None else g
         elif size is not None and g._s != size:
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{i}] has a shape of {g._s} and output[{i}] has a "

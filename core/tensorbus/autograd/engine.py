@@ -63,6 +63,8 @@ def as_tensors(create_graph: bool) -> bool:
     """
     if create_graph or not RARE.on:
         return create_graph
+    if RARE.classes:
+        return True
     return any(getattr(h, "follows_gradients", False) for h in this_thread.handlers)
 
 

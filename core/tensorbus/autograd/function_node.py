@@ -155,7 +155,7 @@ class FunctionNode(Node):
                     f"{invalid} - got {list(g._s)} but expected shape compatible with {list(size)}"
                 )
             g = core("sum_to")(g, tuple(size))
-        if g._k is not kind:
+        if g._k is not kind and not (type(g) is not Tensor and hasattr(g, "__torch_dispatch__")):
             if g._k.dtype.is_complex and not kind.dtype.is_complex:
                 raise RuntimeError(f"{invalid} - got a complex one, but the argument is real")
             if g._k.device is not kind.device and g._s:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus._base.modes import RARE, fresh_cell, this_thread
+from tensorbus._base.modes import RARE, fresh_cell
 from tensorbus._dispatch.batching import BatchedArray, plain_device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._dispatch.memory import check_memory
@@ -12,7 +12,7 @@ from tensorbus._tensor.tensor import Tensor, new, order_mark
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import Node, next_sequence
 from tensorbus.op_engine.history import edge_of
-from tensorbus.op_engine.row_handlers import CONVERSION, handled
+from tensorbus.op_engine.row_handlers import CONVERSION, handled, seen
 from tensorbus.rows.layouts import empty_in_layout, strides_in_format
 
 
@@ -97,7 +97,7 @@ def clone_in_format(x: Tensor, format: Any) -> Tensor:
 
 
 def _copied(x: Tensor, kind: Kind, format: Any, node: Any) -> Tensor:
-    if RARE.on and this_thread.handlers:
+    if RARE.on and seen(x):
         return handled(CONVERSION, (x, kind, format), lambda row, given: _copied(*given, node))
     source = x._k
     o = new(Tensor)

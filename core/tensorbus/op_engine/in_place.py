@@ -9,7 +9,7 @@ from typing import Any
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.dtypes import can_cast, dtype
 from tensorbus._base.errors import is_interrupt, leaf_inplace_error
-from tensorbus._base.modes import RARE, this_thread
+from tensorbus._base.modes import RARE
 from tensorbus._dispatch.batching import UNWRITABLE
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD
@@ -25,7 +25,7 @@ from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of, recipe_of, replay, requires_grad
 from tensorbus.op_engine.promotion import result_type
-from tensorbus.op_engine.row_handlers import WRITE, handled
+from tensorbus.op_engine.row_handlers import WRITE, handled, seen
 from tensorbus.op_engine.scalars import scalar_name_of
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.recipes import forbids_writes, steps
@@ -40,7 +40,7 @@ def in_place(
     operands = (x, *args, *kwargs.values()) if kwargs else (x, *args)
     if check_write(x, *operands):
         # Backward may need the values that are overwritten.
-        if RARE.on and this_thread.handlers:
+        if RARE.on and seen(x):
             source = handled(ROWS["clone"], (x,), lambda row, given: _snapshot(*given))
         else:
             source = _snapshot(x)
@@ -133,7 +133,7 @@ def _snapshot(x: Tensor) -> Tensor:
 
 def assign(x: Tensor, y: Tensor) -> Tensor:
     """Write *y*'s values into *x* and give *x* its history."""
-    if RARE.on and this_thread.handlers:
+    if RARE.on and seen(x, y):
         return handled(WRITE, (x, y), lambda row, given: assign(*given))
     k = x._k
     if y._s is not x._s and y._s != x._s:

@@ -225,7 +225,8 @@ def _convert(result: Any, cls: type, args: Any) -> Any:
     if isinstance(result, Tensor):
         if isinstance(result, cls):
             return result
-        if type(result) is Tensor and all(result is not t for t in _tensors(args)):
+        own = type(result) is Tensor and not hasattr(cls, "__torch_dispatch__")
+        if own and all(result is not t for t in _tensors(args)):
             try:
                 result.__class__ = cls  # nobody else has seen it yet
                 return result
@@ -253,6 +254,8 @@ def as_subclass(x: Tensor, cls: type) -> Any:
     if t._b is not None and t._b is not PERMUTED:
         t._r = source._r
         t._v = getattr(source, "_v", 0)
+    if hasattr(cls, "__torch_dispatch__"):
+        registered.adopt_dispatching(t)
     return t
 
 
@@ -270,6 +273,7 @@ def plain(x: Tensor) -> Tensor:
 # -- the class between Tensor and its subclasses ---------------------------------------------
 OBJECT_PROTOCOL = {
     "__hash__", "__reduce_ex__", "__iter__", "__array_priority__", "as_subclass", "_is_view",
+    "_make_subclass", "_make_wrapper_subclass",
 }  # fmt: skip
 
 _CALLED = {

@@ -53,7 +53,9 @@ def _is_node_class(x: Any) -> bool:
 
 def rare(row: Row, arguments: tuple[Any, ...]) -> Any:
     """A call while some mode is active: this thread's handlers get it, if it has any."""
-    return handled(row, arguments, _run) if this_thread.handlers else _run(row, arguments)
+    if this_thread.handlers or RARE.classes:
+        return handled(row, arguments, _run)
+    return _run(row, arguments)
 
 
 def _run(row: Row, arguments: tuple[Any, ...]) -> Any:

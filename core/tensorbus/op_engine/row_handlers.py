@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from tensorbus._base.leaving import block
-from tensorbus._base.modes import switch, this_thread
+from tensorbus._base.modes import RARE, switch, this_thread
 from tensorbus.rows.registry import Row
 
 Proceed = Callable[[Row, tuple[Any, ...]], Any]
@@ -65,6 +65,15 @@ def remove(handler: Handler, keep: int = 0) -> None:
     switch("handlers", tuple(kept))
 
 
+def seen(*operands: Any) -> bool:
+    """Whether this thread's handlers, or classes of the operands, see what is done to these."""
+    if this_thread.handlers:
+        return True
+    return RARE.classes is not None and any(
+        hasattr(type(t), "__torch_dispatch__") for t in operands
+    )
+
+
 def handled(row: Row, arguments: tuple[Any, ...], run: Proceed) -> Any:
     """A call given to this thread's handlers; *run* is the op itself."""
     return _proceed(this_thread.handlers, run, row, arguments)
@@ -79,6 +88,8 @@ def _proceed(
         switch("handlers", outer)
         if handlers:
             return handlers[-1](row, arguments, functools.partial(_proceed, outer, run))
+        if RARE.classes:
+            return RARE.classes(row, arguments, run)
         return run(row, arguments)
     finally:
         try:

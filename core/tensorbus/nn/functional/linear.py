@@ -70,8 +70,9 @@ def _refuse_mixed(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     if bias is None:
         return
     check_device(input, bias)
-    names = f"{scalar_name(bias._k.dtype)} and {scalar_name(input._k.dtype)}"
-    raise RuntimeError(f"self and mat2 must have the same dtype, but got {names}")
+    if bias._k.dtype is not input._k.dtype:
+        names = f"{scalar_name(bias._k.dtype)} and {scalar_name(input._k.dtype)}"
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {names}")
 
 
 @autocasts("device widest")

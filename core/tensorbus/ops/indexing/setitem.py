@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus._base.modes import RARE, this_thread
+from tensorbus._base.modes import RARE
 from tensorbus._dispatch.kinds import check_bits
 from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.op_engine.argument_checks import also_named
@@ -24,7 +24,7 @@ from tensorbus.op_engine.in_place import (
 )
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.row_handlers import WRITE, handled
+from tensorbus.op_engine.row_handlers import WRITE, handled, seen
 from tensorbus.op_engine.scalars import converted, fitted
 from tensorbus.rows.layouts import broadcast_shapes
 
@@ -54,7 +54,7 @@ def write_values(self: Tensor, src: Any, name: str = "CopyBackwards") -> Tensor:
 
     *name* is that of the node of the write.
     """
-    if RARE.on and this_thread.handlers:
+    if RARE.on and seen(self, src):
         return handled(WRITE, (self, src), lambda row, given: write_values(*given, name))
     if not isinstance(src, Tensor):
         check_bits(src)
@@ -105,7 +105,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
             )
         return write_values(self, value, "FillBackward3")
     value = fitted(number_of("fill_", "value", 1, value), self._k.dtype)
-    if RARE.on and this_thread.handlers:
+    if RARE.on and seen(self):
         return handled(WRITE, (self, value), lambda row, given: fill_(*given))
     if check_history(self):
         return write_values(self, value, "FillBackward2")

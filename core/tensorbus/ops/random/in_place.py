@@ -8,13 +8,13 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
-from tensorbus._base.modes import RARE, this_thread
+from tensorbus._base.modes import RARE
 from tensorbus._tensor.tensor import Tensor, bump
 from tensorbus.op_engine.argument_forms import mixed_error
 from tensorbus.op_engine.arguments import not_implemented, whole_number
 from tensorbus.op_engine.in_place import abandon, check_write, rebase, record_as
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.row_handlers import DRAW, handled
+from tensorbus.op_engine.row_handlers import DRAW, handled, seen
 from tensorbus.ops.random.choices import bernoulli_pieces
 from tensorbus.ops.random.pieces import Pieces, write
 from tensorbus.ops.random.random import (
@@ -32,7 +32,7 @@ def _fill(
     name: str, t: Tensor, drawn: Pieces, finish: Callable[[Any], Any] = lambda values: values
 ) -> Tensor:
     """Overwrite with what *finish* makes of each piece of a draw; *name* is that of the node."""
-    if RARE.on and this_thread.handlers:
+    if RARE.on and seen(t):
         return handled(DRAW, (t, name), lambda row, given: _fill(name, given[0], drawn, finish))
     recorded = check_write(t)
     bump(t)

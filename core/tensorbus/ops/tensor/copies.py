@@ -11,7 +11,7 @@ import numpy as np
 from tensorbus import storage as storages
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.formats import check_format, preserve_format
-from tensorbus._base.modes import RARE, InferenceCell, in_inference, this_thread
+from tensorbus._base.modes import RARE, InferenceCell, in_inference
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import (
@@ -28,7 +28,7 @@ from tensorbus.op_engine.composed import lay_out
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.public import public
-from tensorbus.op_engine.row_handlers import DETACHMENT, handled
+from tensorbus.op_engine.row_handlers import DETACHMENT, handled, seen
 from tensorbus.ops.tensor.attributes import is_contiguous
 from tensorbus.ops.tensor.gradients import requires_grad_
 from tensorbus.ops.tensor.host_values import host_read
@@ -77,7 +77,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 @public()
 def detach(input: Tensor) -> Tensor:
     """The same storage and versions without the history."""
-    if RARE.on and this_thread.handlers:
+    if RARE.on and seen(input):
         return handled(DETACHMENT, (input,), lambda row, given: detach(*given))
     return same_memory(input)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base.errors import no_tensor
-from tensorbus._base.modes import RARE, this_thread
+from tensorbus._base.modes import RARE
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump
 from tensorbus.autograd.grad_mode import inference_mode
 from tensorbus.autograd.node import AccumulateGrad, follow
@@ -14,7 +14,7 @@ from tensorbus.op_engine.argument_checks import checked
 from tensorbus.op_engine.history import RESHAPED
 from tensorbus.op_engine.in_place import check_history, record_as, stopped
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
-from tensorbus.op_engine.row_handlers import TURN, handled
+from tensorbus.op_engine.row_handlers import TURN, handled, seen
 from tensorbus.ops.views.dimension_order import t, transpose
 from tensorbus.ops.views.shape import squeeze, unsqueeze
 from tensorbus.ops.views.strided import as_strided
@@ -22,7 +22,7 @@ from tensorbus.ops.views.strided import as_strided
 
 def _become(self: Tensor, view: Tensor) -> Tensor:
     """Give a tensor the shape, the layout and the history of a view of it."""
-    if RARE.on and this_thread.handlers:
+    if RARE.on and seen(self):
         return handled(TURN, (self, view), lambda row, given: _become(*given))
     own = self._b is None or self._b is PERMUTED
     shared = self._c is not None
