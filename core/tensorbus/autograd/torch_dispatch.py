@@ -199,13 +199,13 @@ def _gradients(row: Row, arguments: Any, made: Any, grads: Any, wanted: Any) -> 
         if rule is None or not any(own):
             found += [None] * len(own)
             continue
-        first = value[0] if name in row.sequences else value
+        first: Any = value[0] if name in row.sequences else value
         made_g = _by_rule(row, rule, _space(first), g, known, own)
         if name in row.sequences:
             found += [x if w else None for x, w in zip(made_g, own, strict=True)]
             continue
-        if row.form == "binary" and made_g is not None and made_g._s != value._s:
-            made_g = _space(value).sum_to(made_g, tuple(value._s))
+        if row.form == "binary" and made_g is not None and made_g._s != first._s:
+            made_g = _space(first).sum_to(made_g, tuple(first._s))
         found.append(_of_class(value, made_g))
     return found
 
