@@ -172,6 +172,10 @@ class Tensor:
         """The tensor it is a view of, or None."""
     def _is_view(self) -> _bool:
         """Whether it shares the memory of another tensor that it was made from."""
+    def _make_subclass(self, data: Tensor, require_grad: _bool = False) -> Any:
+        """An object of a subclass of Tensor over the memory of *data*, without its history."""
+    def _make_wrapper_subclass(self, size: Any, strides: Any = None, storage_offset: Any = None, memory_format: Any = None, dtype: Any = None, layout: Any = ..., device: Any = None, pin_memory: _bool = False, requires_grad: _bool = False, dispatch_sizes_strides_policy: Any = None) -> Any:
+        """An object of a class with ``__torch_dispatch__`` that has a shape, a dtype and no values."""
     @property
     def _version(self) -> _int:
         """How often its storage was written."""
