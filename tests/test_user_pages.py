@@ -53,11 +53,13 @@ def test_exchange(capsys):
 def test_from_pytorch(capsys):
     names = run("from-pytorch.md")
     assert names["loss"].item() < 0.3
-    last, absent, device, keys, sizes = capsys.readouterr().out.splitlines()
+    last, absent, device, keys, *older, sizes = capsys.readouterr().out.splitlines()
     page = text_of("from-pytorch.md")
     assert re.fullmatch(r"0\.\d\d", last) and device in ("cpu", "cuda")
     assert [absent, sizes] == shown("from-pytorch.md")
     assert f"  # {keys}\n" in page
+    assert older == ["torch.FloatTensor True", "tensor([2., 3., 4., 5.])"]
+    assert all(f"  # {line}\n" in page for line in older)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def cases() -> Iterator[Case]:
         "zeros_like/layout": _like_layout,
         "set_default_tensor_type/dtype": _tensor_type,
         "Tensor/constructor": _constructor,
+        "FloatTensor/of-the-device": _typed,
     }
     for name, check in plain.items():
         op, _, variant = name.partition("/")
@@ -245,6 +246,30 @@ def _constructor(t: Trial) -> None:
         _is(tuple(tensorbus.Tensor(4).shape), (4,), "the shape of Tensor(4)")
         _is(tuple(tensorbus.Tensor().shape), (0,), "the shape of Tensor()")
         bench.same(tensorbus.Tensor([2, 3]), np.array([2.0, 3.0]), _F32)
+
+
+def _typed(t: Trial) -> None:
+    """The device type's own ``FloatTensor`` and the like construct, and know their tensors."""
+    type = tensorbus.device(t.device.type).type
+    home = tensorbus if type == "cpu" else getattr(tensorbus, type)
+    prefix = "torch" if type == "cpu" else f"torch.{type}"
+    bench = Bench(t)
+    made = home.FloatTensor([2, 3])
+    bench.same(made, np.array([2.0, 3.0]), _F32)
+    _is(made.device.type, type, "the device of a typed constructor's tensor")
+    _is(made.type(), f"{prefix}.FloatTensor", "type()")
+    _is(isinstance(made, home.FloatTensor), True, "isinstance of the same type")
+    _is(isinstance(made, home.LongTensor), False, "isinstance of another dtype's type")
+    _is(tuple(home.FloatTensor(5, 7).shape), (5, 7), "the shape of FloatTensor(5, 7)")
+    bench.same(made.type(f"{prefix}.LongTensor"), np.array([2, 3]), formats.INT64)
+    bench.same(made.type(home.LongTensor), np.array([2, 3]), formats.INT64)
+    moved = tensorbus.FloatTensor([2, 3]).type(f"{prefix}.FloatTensor")
+    _is(moved.device.type, type, "the device of type() of a CPU tensor")
+    bench.same(made.new([4, 5]), np.array([4.0, 5.0]), _F32)
+    elements = home.FloatStorage([1, 2])
+    _is(elements.tolist(), [1.0, 2.0], "the elements of a typed storage")
+    bench.same(home.FloatTensor(elements), np.array([1.0, 2.0]), _F32)
+    expect_raises(functools.partial(home.sparse.FloatTensor, 2, 3), NotImplementedError)
 
 
 # -- edges of ranges -------------------------------------------------------------------------

@@ -163,7 +163,7 @@ def type(
         if isinstance(dtype, (str, class_of)):
             given = dtype if isinstance(dtype, str) else dtype.__name__
             raise ValueError(f"invalid type: '{given}'")
-        raise TypeError("dtype must be a type, str, or dtype object")
+        raise TypeError(f"dtype must be a type, str, or dtype object, not {dtype!r}")
     target = found.kind()
     here = target.device.type == self._k.device.type
     return _converted(self, self._k.of(found.dtype) if here else target, memory_format)
