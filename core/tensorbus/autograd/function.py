@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base.errors import freed_error
 from tensorbus._base.modes import RARE, this_thread
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.function_node import finish
 from tensorbus.autograd.grad_mode import is_grad_enabled, no_grad
@@ -79,7 +81,7 @@ def _check_marks(function: str, args: tuple[Any, ...]) -> None:
             )
 
 
-class Function:
+class Function(FunctionCtx):
     """An operation with a derivative of the user's own: subclass it, call ``apply``.
 
     ``forward(ctx, *args)`` computes; ``backward(ctx, *grads)`` gives a gradient, or None, for each
@@ -105,10 +107,30 @@ class Function:
     """
 
     def __init__(self, *args: Any, **kwargs: Any):
-        raise RuntimeError(
-            f"{type(self).__name__}: functions are not made into objects. Write forward and "
-            "backward as static methods and call apply()."
+        if isinstance(inspect.getattr_static(self, "forward"), staticmethod):
+            raise RuntimeError(
+                f"{type(self).__name__}: functions are not made into objects. Write forward and "
+                "backward as static methods and call apply()."
+            )
+        super().__init__()
+
+    def __call__(self, *args: Any) -> Any:
+        """Run a function of the older style, whose ``forward`` is a method: deprecated.
+
+        The object is what such a function knows as ctx.
+        """
+        warn_user(
+            f"{type(self).__name__} is a legacy autograd function with a non-static forward "
+            "method, which is deprecated. Please use new-style autograd function with static "
+            "forward method."
         )
+        if this_thread.handlers:
+            raise RuntimeError(
+                f"{type(self).__name__}: functions of the older style do not run inside "
+                "transforms. Write forward and backward as static methods and call apply()."
+            )
+        FunctionCtx.__init__(self)  # a class with its own __init__ may not have called ours
+        return self._applied(self, args, {})
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
