@@ -53,11 +53,11 @@ _CLASSES = (Tensor, Size, dtype, device, finfo, iinfo, OutOfMemoryError)
 _show_in("tensorbus", [(c.__name__, c) for c in _CLASSES])
 _public.install(Tensor)
 globals().update(_public.FUNCTIONS)
-globals().update({d.name: d for d in _dtypes.ALL})
+globals().update({d.name: d for d in (*_dtypes.ALL, *_dtypes.STORED)})
 globals().update(
     {
         name: getattr(_dtypes, name)
-        for name in "half float double cfloat cdouble short int long bool".split()
+        for name in "half float double chalf cfloat cdouble short int long bool".split()
     }
 )
 

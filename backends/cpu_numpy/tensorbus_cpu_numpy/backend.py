@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tensorbus.plugin import Array, ArrayLibraryBackend, Capabilities, Traits, bfloat16, dtype
-from tensorbus.plugin.array_library.narrow import narrow_dtype
+from tensorbus.plugin import Array, ArrayLibraryBackend, Capabilities, Traits, dtype
+from tensorbus.plugin.array_library.narrow import UNSIGNED, dtype_by_name, narrow_dtype
 from tensorbus.plugin.array_library.table import Table, silence
 from tensorbus_cpu_numpy import (
     convolution,
@@ -28,7 +28,7 @@ from tensorbus_cpu_numpy import (
     threads,
     views,
 )
-from tensorbus_cpu_numpy.bfloat16 import HostBFloat16
+from tensorbus_cpu_numpy.narrow import WAYS
 
 silence("tensorbus_cpu_numpy")
 
@@ -55,7 +55,7 @@ class CpuBackend(ArrayLibraryBackend):
         deterministic_scatter=True,
     )
 
-    narrow = MappingProxyType({bfloat16: HostBFloat16})
+    narrow = MappingProxyType({dtype_by_name(name): way for name, way in WAYS.items()})
     tables: ClassVar[tuple[Table, ...]] = (
         sums.TABLE,
         selection.TABLE,
@@ -82,7 +82,7 @@ class CpuBackend(ArrayLibraryBackend):
         }
         return Capabilities(
             name=platform.processor() or platform.machine() or "cpu",
-            dtypes=base.dtypes,
+            dtypes=base.dtypes | UNSIGNED,
             memory_total=_memory_total(),
             details=details,
         )

@@ -26,6 +26,8 @@ _CODES = {
     (1, 8): "uint8", (1, 16): "uint16", (1, 32): "uint32", (1, 64): "uint64",
     (2, 16): "float16", (2, 32): "float32", (2, 64): "float64", (4, 16): "bfloat16",
     (5, 32): "complex32", (5, 64): "complex64", (5, 128): "complex128", (6, 8): "bool",
+    (10, 8): "float8_e4m3fn", (11, 8): "float8_e4m3fnuz", (12, 8): "float8_e5m2",
+    (13, 8): "float8_e5m2fnuz",
 }  # fmt: skip
 """(code, bits) of DLPack's element types: the names of ours."""
 _MAX_RANK = 64

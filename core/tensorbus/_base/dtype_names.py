@@ -19,5 +19,7 @@ _C_NAMES = {
     "float32": "float", "float64": "double", "int64": "long int", "int32": "int",
     "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "bool": "bool",
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
+    "complex128": "c10::complex<double>", "complex32": "c10::complex<c10::Half>",
+    "float8_e4m3fn": "c10::Float8_e4m3fn", "float8_e5m2": "c10::Float8_e5m2",
+    "float8_e4m3fnuz": "c10::Float8_e4m3fnuz", "float8_e5m2fnuz": "c10::Float8_e5m2fnuz",
 }  # fmt: skip

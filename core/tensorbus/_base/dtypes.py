@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from builtins import bool as bool_
 from builtins import int as int_
 from typing import Any
 
@@ -20,8 +21,8 @@ class dtype:
     (4, True)
     """
 
-    __slots__ = ("bits", "category", "is_complex", "is_floating_point", "is_signed", "itemsize",
-                 "legacy", "name")  # fmt: skip
+    __slots__ = ("bits", "category", "computes", "is_complex", "is_floating_point", "is_signed",
+                 "itemsize", "legacy", "name")  # fmt: skip
 
     name: str
     itemsize: int
@@ -31,15 +32,19 @@ class dtype:
     is_complex: bool
     is_signed: bool
     legacy: str
+    computes: bool_
 
-    def __init__(self, name: str, itemsize: int_, category: int_, legacy: str):
+    def __init__(
+        self, name: str, itemsize: int_, category: int_, legacy: str, computes: bool_ = True
+    ):
         self.name = name
         self.itemsize = itemsize
         self.bits = itemsize * 8
         self.category = category
         self.is_floating_point = category == FLOAT
         self.is_complex = category == COMPLEX
-        self.is_signed = name not in ("uint8", "bool")
+        self.is_signed = not name.startswith("uint") and name != "bool"
+        self.computes = computes
         self.legacy = legacy
         _BY_NAME[name] = self
 
@@ -51,11 +56,24 @@ class dtype:
 
     def to_real(self) -> dtype:
         """The dtype of this one's real parts."""
-        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+        return {"complex32": float16, "complex64": float32, "complex128": float64}.get(
+            self.name, self
+        )
 
     def to_complex(self) -> dtype:
-        """The complex dtype whose parts are of this one's precision."""
+        """The complex dtype with parts of this one's precision, for bfloat16 complex64."""
+        if not self.computes and not self.is_complex:
+            name = self.legacy.removesuffix("Tensor")
+            raise RuntimeError(f"Unknown Complex ScalarType for {name}")
+        if self.name in ("float16", "complex32"):
+            return complex32
         return complex128 if self.name in ("float64", "complex128") else complex64
+
+    def widened(self) -> dtype:
+        """The dtype that NumPy has for all of its numbers: itself, if that has it."""
+        if self.name == "bfloat16" or self.name.startswith("float8"):
+            return float32
+        return complex64 if self.name == "complex32" else self
 
 
 def dtype_by_name(name: str) -> dtype:
@@ -95,6 +113,19 @@ int64 = long = dtype("int64", 8, INTEGER, "LongTensor")
 bool = dtype("bool", 1, BOOL, "BoolTensor")
 
 ALL: tuple[dtype, ...] = tuple(_BY_NAME.values())
+"""The dtypes that ops compute on."""
+
+uint16 = dtype("uint16", 2, INTEGER, "UInt16Tensor", False)
+uint32 = dtype("uint32", 4, INTEGER, "UInt32Tensor", False)
+uint64 = dtype("uint64", 8, INTEGER, "UInt64Tensor", False)
+float8_e4m3fn = dtype("float8_e4m3fn", 1, FLOAT, "Float8_e4m3fnTensor", False)
+float8_e5m2 = dtype("float8_e5m2", 1, FLOAT, "Float8_e5m2Tensor", False)
+float8_e4m3fnuz = dtype("float8_e4m3fnuz", 1, FLOAT, "Float8_e4m3fnuzTensor", False)
+float8_e5m2fnuz = dtype("float8_e5m2fnuz", 1, FLOAT, "Float8_e5m2fnuzTensor", False)
+complex32 = chalf = dtype("complex32", 4, COMPLEX, "ComplexHalfTensor", False)
+
+STORED: tuple[dtype, ...] = tuple(d for d in _BY_NAME.values() if not d.computes)
+"""The dtypes that tensors are kept and converted in, and that few ops compute on."""
 
 _promoted: dict[tuple[dtype, dtype], dtype] = {}
 
@@ -126,7 +157,30 @@ def _check(function: str, **arguments: Any) -> None:
             )
 
 
+def _promote_stored(a: dtype, b: dtype) -> dtype:
+    """The same where one of them is for storage."""
+    refused = ""
+    if any(d.name.startswith("float8") for d in (a, b)):
+        refused = "Float8 Types"
+    elif any(d.name.startswith("uint") and not d.computes for d in (a, b)):
+        floating = next((d for d in (a, b) if d.category == FLOAT), None)
+        if floating is not None:
+            return floating
+        refused = "uint16, uint32, uint64 types"
+    if refused:
+        first, second = (d.legacy.removesuffix("Tensor") for d in (a, b))
+        raise RuntimeError(
+            f"Promotion for {refused} is not supported, attempted to promote {first} and {second}"
+        )
+    other = b if a is complex32 else a
+    if other.category < FLOAT or other is float16:
+        return complex32
+    return _promote(complex64, other)
+
+
 def _promote(a: dtype, b: dtype) -> dtype:
+    if not (a.computes and b.computes):
+        return _promote_stored(a, b)
     if a.category < b.category:
         a, b = b, a
     if a.category == COMPLEX:
@@ -206,6 +260,10 @@ _FLOAT_FORMATS = {
     "bfloat16": (8, -126, 127),
     "float32": (24, -126, 127),
     "float64": (53, -1022, 1023),
+    "float8_e4m3fn": (4, -6, 8),
+    "float8_e5m2": (3, -14, 15),
+    "float8_e4m3fnuz": (4, -7, 7),
+    "float8_e5m2fnuz": (3, -15, 15),
 }
 
 
@@ -231,6 +289,8 @@ class finfo:
         self.bits = type.bits
         self.eps = math.ldexp(1.0, 1 - digits)
         self.max = math.ldexp(2.0 - math.ldexp(1.0, 1 - digits), high)
+        if type is float8_e4m3fn:  # the largest pattern is its NaN
+            self.max = 448.0
         self.min = -self.max
         self.tiny = self.smallest_normal = math.ldexp(1.0, low)
         self.resolution = 10.0 ** -math.floor((digits - 1) * math.log10(2))

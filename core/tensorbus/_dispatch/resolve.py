@@ -12,6 +12,7 @@ from typing import Any
 
 from tensorbus import discovery
 from tensorbus._base.dtypes import BOOL, FLOAT, INTEGER
+from tensorbus._dispatch import stored
 from tensorbus._dispatch.fallback import fallback
 from tensorbus._dispatch.kinds import Kind
 from tensorbus._dispatch.suit_kernels import (
@@ -36,6 +37,10 @@ class WrongDomain(Exception):
     """The op does not take this dtype as it is."""
 
 
+class StoredDtype(Exception):
+    """The dtype is for storage, and the op computes."""
+
+
 def resolve(kind: Kind, name: str) -> Entry:
     """The entry for an op on a kind; RuntimeError with the ways out where there is none."""
     # Tensors hold arrays, so their views need no guard against host scalars; composites do.
@@ -46,13 +51,16 @@ def resolve(kind: Kind, name: str) -> Entry:
     lowest, highest = DOMAINS[row.domain]
     if not lowest <= category <= highest:
         return functools.partial(_raise, WrongDomain)
+    runs = stored.runs(row, kind.dtype)
+    if not runs and row.composite is None:
+        return functools.partial(_raise, StoredDtype)
     candidates = []
     for spec in discovery.overlays(kind.backend.name, name):
         overlay = discovery.overlay(spec) if spec.supports(name, kind.dtype, kind.index) else None
         kernel = overlay.kernel(name, kind.dtype, kind.index) if overlay is not None else None
         if kernel is not None:
             candidates.append(_entry(kind, row, kernel))
-    own = _own(kind, row)
+    own = _own(kind, row) if runs else None
     if own is not None:
         candidates.append(own)
     elif row.domain == "rounding" and category < FLOAT:

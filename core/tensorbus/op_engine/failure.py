@@ -13,7 +13,7 @@ from tensorbus._base.errors import is_interrupt
 from tensorbus._base.float_warnings import silence
 from tensorbus._base.size import MAX_RANK, check_numel, check_rank
 from tensorbus._dispatch.memory import check_memory
-from tensorbus._dispatch.resolve import WrongDomain
+from tensorbus._dispatch.resolve import StoredDtype, WrongDomain
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
@@ -39,6 +39,11 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
         if device is not None:
             discovery.note_origin(error, row.name, device)
         raise error
+    if isinstance(error, StoredDtype):
+        d = next(x._k.dtype for x in _tensors(arguments) if not x._k.dtype.computes)
+        raise NotImplementedError(
+            f"\"{row.name}\" not implemented for '{scalar_name(d)}'"
+        ) from None
     if isinstance(error, WrongDomain):
         if row.outside is not None:
             return row.outside(*arguments)

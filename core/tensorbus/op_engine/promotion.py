@@ -59,5 +59,6 @@ def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
     if lower.category <= higher.category:
         return higher
     if lower.is_complex and higher.is_floating_point:
-        return higher.to_complex()
+        # Few ops compute on complex32, and few devices have it.
+        return promote_types(higher, dtypes.complex64)
     return promote_types(higher, lower)

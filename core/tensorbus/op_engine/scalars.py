@@ -46,7 +46,7 @@ def fitted(value: Any, d: dtype) -> Any:
         number = number.real
     if d.category == dtypes.INTEGER:
         least, largest = _LIMITS[d]
-        if d is dtypes.uint8 and isinstance(number, int):
+        if not d.is_signed and isinstance(number, int):
             least = -largest
         # Python compares ints with floats exactly, so 2.0**63 is beyond the last of int64.
         if not least <= number <= largest:
@@ -90,10 +90,13 @@ def _overflow(d: dtype) -> RuntimeError:
 
 _LIMITS = {
     d: (dtypes.iinfo(d).min, dtypes.iinfo(d).max)
-    for d in dtypes.ALL
+    for d in (*dtypes.ALL, *dtypes.STORED)
     if d.category == dtypes.INTEGER
 }
 _LARGEST = {d: dtypes.finfo(d).max for d in dtypes.ALL if d.is_floating_point}
+# Numbers beyond float8 are written as its largest, or as what it has for too large ones.
+_LARGEST |= {d: _LARGEST[dtypes.float32] for d in dtypes.STORED if d.is_floating_point}
 _FIXED_NAMES = {
     "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t",
+    "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t",
 }  # fmt: skip

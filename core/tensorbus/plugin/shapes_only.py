@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus._base.dtypes import ALL, bool, int32, int64
+from tensorbus._base.dtypes import ALL, STORED, bool, int32, int64
 from tensorbus._base.errors import OutOfMemoryError
 from tensorbus._base.size import contiguous_strides
 from tensorbus.plugin.backend import Backend, Capabilities, DType, Kernel, Traits
@@ -52,7 +52,7 @@ class ShapeBackend(Backend):
         return 1
 
     def capabilities(self, index: int) -> Capabilities:
-        return Capabilities("shapes without data", frozenset(ALL))
+        return Capabilities("shapes without data", frozenset((*ALL, *STORED)))
 
     def storage(self, nbytes: int) -> ShapeStorage:
         """A new storage."""

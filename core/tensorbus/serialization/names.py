@@ -26,9 +26,9 @@ _STORAGE_NAMES = {
 }
 
 
-def storage_name(dtype: Any) -> str:
-    """What PyTorch calls the storage of that dtype."""
-    return _STORAGE_NAMES[str(dtype).removeprefix("torch.")]
+def storage_name(dtype: Any) -> str | None:
+    """What PyTorch calls the storage of that dtype; None where its files have none."""
+    return _STORAGE_NAMES.get(str(dtype).removeprefix("torch."))
 
 
 def _build() -> tuple[dict[str, Any], dict[int, Any]]:
@@ -45,6 +45,8 @@ def _build() -> tuple[dict[str, Any], dict[int, Any]]:
         names[f"torch.{dtype_name}"] = dtype
         kind = rebuild.StorageType(legacy, dtype)
         names[f"torch.{legacy}"] = names[f"torch.cuda.{legacy}"] = kind
+    for dtype in dtypes.STORED:
+        names[str(dtype)] = dtype
     names["torch.storage.UntypedStorage"] = rebuild.StorageType("UntypedStorage", dtypes.uint8)
     names["torch.UntypedStorage"] = names["torch.storage.UntypedStorage"]
 

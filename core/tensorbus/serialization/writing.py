@@ -109,10 +109,13 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
             return self._name("torch._utils", "_rebuild_parameter"), args
         layout = tuple(tensor.shape), tuple(tensor.stride())
         if tensor._k.has_values:
-            function = self._name("torch._utils", "_rebuild_tensor_v2")
-            storage = self._storage(tensor.untyped_storage(), tensor.dtype)
+            typed = storage_name(tensor.dtype) is not None
+            function = self._name("torch._utils", f"_rebuild_tensor_v{2 if typed else 3}")
+            storage = self._storage(tensor.untyped_storage(), tensor.dtype if typed else None)
             offset = tensor.storage_offset()
             args = (storage, offset, *layout, tensor.requires_grad, OrderedDict())
+            if not typed:  # the newer dtypes have no storage of their own
+                args = (*args, tensor.dtype)
         else:
             function = self._name("torch._utils", "_rebuild_meta_tensor_no_storage")
             args = (tensor.dtype, *layout, tensor.requires_grad)
@@ -131,10 +134,11 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
                 "Cannot save multiple tensors or storages that view the same data as different "
                 f"types ({first} and {dtype}); clone one of them first"
             )
-        if dtype is None:
+        name = None if dtype is None else storage_name(dtype)
+        if name is None:
             kind, size = self._name("torch.storage", "UntypedStorage"), 1
         else:
-            kind, size = self._name("torch", storage_name(dtype)), dtype.itemsize
+            kind, size = self._name("torch", name), dtype.itemsize
         return _StorageReference(kind, key, _location(storage.device), storage.nbytes() // size)
 
 

@@ -248,7 +248,7 @@ class TypedStorage:
 
 def _placed(values: Any, kind: Kind) -> Any:
     """A new array of a kind with the numbers of a list."""
-    host_dtype = dtypes.float32 if kind.dtype is dtypes.bfloat16 else kind.dtype
+    host_dtype = kind.dtype.widened()
     source = kind.of(host_dtype)
     host = np.asarray(values).astype(host_dtype.name)
     array = source.from_host(host)

@@ -61,7 +61,10 @@ def _copied(data: Any, options: Options, like: Tensor | None = None) -> Any:
     wanted = options.dtype if like is None else options.dtype or like._k.dtype
     host, d = host_array(data, wanted)
     k = options.kind(d, like)
-    return k.from_host(host)
+    if d.computes or d.widened() is d:
+        return k.from_host(host)
+    wide = k.of(d.widened())
+    return k.cast(wide.from_host(host), wide)
 
 
 def host_array(data: Any, dtype: Dtype | None) -> tuple[np.ndarray, Dtype]:
@@ -80,7 +83,7 @@ def host_array(data: Any, dtype: Dtype | None) -> tuple[np.ndarray, Dtype]:
 def _check_range(array: np.ndarray, d: Dtype) -> None:
     """RuntimeError where Python numbers do not fit an integer dtype; whole ones wrap into uint8."""
     limits = dtypes.iinfo(d)
-    least = -limits.max if d is dtypes.uint8 and array.dtype.kind != "f" else limits.min
+    least = -limits.max if not d.is_signed and array.dtype.kind != "f" else limits.min
     if not ((array >= least) & (array <= limits.max)).all():
         raise RuntimeError(f"value cannot be converted to type {d.name} without overflow")
 
@@ -92,7 +95,7 @@ def dtype_of_host(array: np.ndarray) -> Dtype:
     except KeyError:
         raise TypeError(
             f"can't convert np.ndarray of type numpy.{array.dtype.name}. The only supported types "
-            f"are: {', '.join(d.name for d in dtypes.ALL if d.name != 'bfloat16')}."
+            f"are: {', '.join(d.name for d in (*dtypes.ALL, *dtypes.STORED) if d.widened() is d)}."
         ) from None
 
 
@@ -154,8 +157,10 @@ def _nested(data: Any, d: Dtype) -> np.ndarray:
 
 def _host_name(d: Dtype, data: Any) -> Any:
     if d.category == dtypes.INTEGER:
+        if d is dtypes.uint64:
+            return d.name
         return None if _has_floats(data) else "int64"
-    return d.name
+    return d.widened().name
 
 
 def _has_floats(data: Any) -> bool:
@@ -187,6 +192,8 @@ def _converted(array: np.ndarray, d: Dtype) -> np.ndarray:
         rounded = (wide + 0x7FFF + ((wide >> 16) & 1)) >> 16
         nan = np.isnan(array.astype(np.float32))
         return np.where(nan, np.uint32(0x7FC0), rounded).astype(np.uint16).reshape(array.shape)
+    if not d.computes:
+        d = d.widened()
     if array.dtype.name == d.name:
         return array
     with np.errstate(all="ignore"):

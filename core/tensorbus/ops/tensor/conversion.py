@@ -106,7 +106,7 @@ def _as(d: Dtype) -> Any:
 for _name, _dtype in dict(
     float=dtypes.float32, double=dtypes.float64, half=dtypes.float16, bfloat16=dtypes.bfloat16,
     int=dtypes.int32, long=dtypes.int64, short=dtypes.int16, char=dtypes.int8, byte=dtypes.uint8,
-    bool=dtypes.bool, cfloat=dtypes.complex64, cdouble=dtypes.complex128,
+    bool=dtypes.bool, chalf=dtypes.complex32, cfloat=dtypes.complex64, cdouble=dtypes.complex128,
 ).items():  # fmt: skip
     METHODS[_name] = _as(_dtype)
 

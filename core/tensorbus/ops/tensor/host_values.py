@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base import dtypes
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.from_data import over_numpy
@@ -29,12 +31,19 @@ def item(self: Tensor) -> Any:
             f"a Tensor with {self._s.numel()} elements cannot be converted to Scalar"
         )
     try:
+        self = _readable(self)
         host = host_read(self)
     except NotImplementedError:
         raise RuntimeError(
             f"Tensor.item() cannot be called on {self._k.device.type} tensors"
         ) from None
     return _plain(host, self._k.dtype).item()
+
+
+def _readable(t: Tensor) -> Tensor:
+    """The tensor in a dtype of which the host can read the values."""
+    d = t._k.dtype
+    return t if d.computes or d.widened() is d else to_kind(t.detach(), t._k.of(d.widened()))
 
 
 def _plain(host: np.ndarray, d: Dtype) -> np.ndarray:
@@ -47,6 +56,7 @@ def _plain(host: np.ndarray, d: Dtype) -> np.ndarray:
 @public(function=False)
 def tolist(self: Tensor) -> Any:
     """The values as nested lists, or as a number."""
+    self = _readable(self)
     return _plain(host_read(self), self._k.dtype).tolist()
 
 
@@ -64,8 +74,9 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
             f"can't convert {self._k.device} device type tensor to numpy. Use Tensor.cpu() to copy "
             "the tensor to host memory first."
         )
-    if self._k.dtype.name == "bfloat16":
-        raise TypeError("Got unsupported ScalarType BFloat16")
+    d = self._k.dtype
+    if d.widened() is not d:
+        raise TypeError(f"Got unsupported ScalarType {scalar_name(d)}")
     shared = self._k.backend.view_host(self._a, self._k.dtype)
     return host_read(self) if shared is None else shared
 

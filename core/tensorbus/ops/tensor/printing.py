@@ -163,9 +163,10 @@ class _PlainFormat:
 
 
 def _host_array(t: Any) -> np.ndarray:
-    """The values of *t* as NumPy has them; float16 and bfloat16 are widened, which is exact."""
-    if t.dtype.is_floating_point and t.dtype.itemsize == 2:
+    """The values of *t* as NumPy has them; narrow dtypes are widened, which is exact."""
+    if t.dtype.is_floating_point and t.dtype.itemsize < 4:
         t = t.float()
+    t = t.to(t.dtype.widened())
     return t.cpu().numpy()
 
 

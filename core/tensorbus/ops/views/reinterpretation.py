@@ -54,10 +54,10 @@ def _other_dtype(x: Tensor, array: Any, k: Any) -> Tensor:
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs in the last dimension as complex numbers, sharing memory."""
     k = input._k
-    if k.dtype.name not in ("float32", "float64"):
+    if k.dtype.name not in ("float16", "float32", "float64"):
         raise RuntimeError(
-            "view_as_complex is only supported for float and double tensors, but got a tensor of "
-            f"scalar type: {scalar_name(k.dtype)}"
+            "view_as_complex is only supported for half, float and double tensors, but got a "
+            f"tensor of scalar type: {scalar_name(k.dtype)}"
         )
     if not input._s:
         raise RuntimeError("Input tensor must have one or more dimensions")

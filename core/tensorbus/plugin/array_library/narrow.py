@@ -8,10 +8,21 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base import dtypes
-from tensorbus._base.dtypes import dtype
+from tensorbus._base.dtypes import dtype, dtype_by_name
 from tensorbus.plugin.array_library.table import into, quiet
 from tensorbus.plugin.backend import Array, Kernel
 
+__all__ = [
+    "UNSIGNED",
+    "BFloat16",
+    "ComplexHalf",
+    "Narrow",
+    "dtype_by_name",
+    "narrow_dtype",
+    "single",
+]
+
+UNSIGNED = frozenset((dtypes.uint16, dtypes.uint32, dtypes.uint64))
 _FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _EXACT = 53
 """Integers of so many bits are float64 numbers."""
@@ -27,6 +38,8 @@ class Narrow:
     kind = "f"
     memory: np.dtype[Any] = np.dtype(np.float16)
     """The NumPy dtype of arrays with such elements."""
+    wide: np.dtype[Any] = np.dtype(np.float32)
+    """The one that they are computed in."""
 
     def __init__(self, xp: Any = np):
         self.xp = xp
@@ -47,6 +60,23 @@ class Narrow:
     def rounded(self, x: Array) -> Array:
         """Real numbers as the dtype has them, in float32."""
         return self.widened(self.narrowed(x))
+
+
+class ComplexHalf(Narrow):
+    """complex32: two float16 numbers."""
+
+    kind = "c"
+    memory: np.dtype[Any] = np.dtype(np.int32)
+    wide = np.dtype(np.complex64)
+
+    def widened(self, x: Array) -> Array:
+        halves = self.xp.ascontiguousarray(x).reshape(-1).view(np.float16)
+        return halves.astype(_FLOAT).view(self.wide).reshape(x.shape)
+
+    def narrowed(self, x: Array) -> Array:
+        x = self.xp.asarray(x)
+        parts = self.xp.ascontiguousarray(x.astype(self.wide)).reshape(-1).view(_FLOAT)
+        return parts.astype(np.float16).view(self.memory).reshape(x.shape)
 
 
 class BFloat16(Narrow):
@@ -135,11 +165,11 @@ def narrow_kernel(backend: Any, op: str, dtype: dtype, index: int) -> Kernel | N
     raw = integer_of(dtype)
     if op in MOVING:
         return backend.kernel(op, raw, index)
-    if backend.kernel(op, dtypes.float16, index) is None:
+    if backend.kernel(op, dtypes.complex64 if dtype.is_complex else dtypes.float16, index) is None:
         return None
     if op == "arange":
         return _arange(backend.kernel(op, dtypes.float64, index), way)
-    wide = backend.kernel(op, dtypes.float32, index)
+    wide = backend.kernel(op, dtype.widened(), index)
     if op in _UPDATING:
         return _updating(backend.kernel(op, raw, index), wide, way)
     return quiet(_in_float32(wide, way))
@@ -155,7 +185,7 @@ def _in_float32(kernel: Kernel, way: Narrow) -> Kernel:
     def result(r: Any) -> Any:
         if isinstance(r, tuple):
             return tuple(map(result, r))
-        return way.narrowed(r) if r.dtype == _FLOAT else r
+        return way.narrowed(r) if r.dtype == way.wide else r
 
     @functools.wraps(kernel)
     def in_float32(*args: Any, out: Array | None = None, **options: Any) -> Any:
@@ -165,7 +195,7 @@ def _in_float32(kernel: Kernel, way: Narrow) -> Kernel:
             if getattr(a, "dtype", None) == memory:
                 a = way.widened(a)
             elif isinstance(a, Narrow):
-                a = _FLOAT
+                a = way.wide
             elif isinstance(a, np.dtype):
                 own = False  # the caller names another dtype for the result
             wide.append(a)
@@ -183,7 +213,8 @@ def _updating(moving: Kernel, joining: Kernel, way: Narrow) -> Kernel:
         after = before.copy()
         joining(after, dim, i, way.widened(src), op, *rest)
         # Only what was written: a NaN elsewhere keeps its bits.
-        kept = after.view(np.int32) == before.view(np.int32)
+        bits = np.dtype(f"i{way.wide.itemsize}")
+        kept = after.view(bits) == before.view(bits)
         out[...] = way.xp.where(kept, out, way.narrowed(after))
         return out
 
@@ -192,9 +223,9 @@ def _updating(moving: Kernel, joining: Kernel, way: Narrow) -> Kernel:
 
 def narrow_dtype(d: dtype) -> bool:
     """Whether NumPy lacks the dtype, so that arrays hold its bits and hosts see them in uint16."""
-    return d is dtypes.bfloat16
+    return d.widened() is not d
 
 
 def integer_of(d: dtype) -> dtype:
     """The integer dtype that arrays of such a dtype's bits have."""
-    return {1: dtypes.uint8, 2: dtypes.int16}[d.itemsize]
+    return {1: dtypes.uint8, 2: dtypes.int16, 4: dtypes.int32}[d.itemsize]

@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tensorbus._base.dlpack import Exporter, relabel
-from tensorbus._base.dtypes import ALL, dtype
+from tensorbus._base.dtypes import ALL, STORED, dtype
 from tensorbus._base.rounding import as_float
 from tensorbus.plugin.array_library.narrow import Narrow, converted, integer_of, narrow_dtype
 from tensorbus.plugin.backend import Array, Backend, Capabilities, DType, Imported
 
 NUMPY_DTYPES: dict[dtype, np.dtype] = {d: np.dtype(d.name) for d in ALL if not narrow_dtype(d)}
-_IN_MEMORY = NUMPY_DTYPES | {d: NUMPY_DTYPES[integer_of(d)] for d in ALL if narrow_dtype(d)}
+_IN_MEMORY = {d: np.dtype((integer_of(d) if narrow_dtype(d) else d).name) for d in (*ALL, *STORED)}
 """Of what NumPy lacks, arrays hold the bits."""
-_SMALL_INTEGERS = {"uint8", "int8", "int16"}
+_SMALL_INTEGERS = {"uint8", "int8", "int16", "uint16", "uint32"}
 
 
 class _Span:
@@ -98,6 +98,10 @@ class ArrayRuntime(Backend):
             # C leaves negative floats to unsigned, and small integers out of range, undefined.
             if dst_dtype.name in _SMALL_INTEGERS and src.dtype.kind == "f":
                 src = src.astype(np.int64)
+            elif dst_dtype.name == "uint64" and src.dtype.kind == "f":
+                return self.xp.where(
+                    src < 2.0**63, src.astype(np.int64).view(np.uint64), src.astype(np.uint64)
+                )
             return converted(src, self.dtype(dst_dtype))
 
     # -- views -------------------------------------------------------------------------------
@@ -217,7 +221,7 @@ class ArrayRuntime(Backend):
     def dtype(self, dtype: DType) -> Any:
         """NumPy's dtype, or how elements of one that it lacks are computed with."""
         if dtype not in self.narrow:
-            return NUMPY_DTYPES[dtype]
+            return _IN_MEMORY[dtype]
         found = self._ways.get(dtype)
         return found or self._ways.setdefault(dtype, self.narrow[dtype](self.xp))
 
@@ -228,9 +232,11 @@ class ArrayRuntime(Backend):
     def scalar(self, value: bool | int | float | complex, dtype: DType) -> Array:
         """A 0-d array: an array module's own promotion would otherwise have a say."""
         if dtype in self.narrow:
-            real = value.real if isinstance(value, complex) else value
+            if not dtype.is_complex:
+                real = value.real if isinstance(value, complex) else value
+                value = as_float(real, dtype)
             with np.errstate(all="ignore"):
-                made = self.dtype(dtype).narrowed(self.xp.array(as_float(real, dtype)))
+                made = self.dtype(dtype).narrowed(self.xp.array(value))
         else:
             made = self.xp.array(host_scalar(value, dtype))
         if isinstance(made, np.ndarray):
@@ -244,7 +250,7 @@ _LEAST, _MOST = 2.0**-14, 65504.0
 
 def host_scalar(value: bool | int | float | complex, dtype: dtype) -> np.ndarray:
     """A 0-d NumPy array of *dtype*: ints wrap, floats are cut to ints, only complex is complex."""
-    target = NUMPY_DTYPES[dtype]
+    target = _IN_MEMORY[dtype]
     if dtype.is_complex:
         return np.array(value, dtype=target)
     if isinstance(value, complex):
