@@ -31,7 +31,7 @@ def test_the_hook_loads_the_backend():
     assert spec.name == backend.name == "cpu" and spec.probe() is None
     assert backend.device_count() == 1
     capabilities = backend.capabilities(0)
-    assert capabilities.dtypes == set(dtypes.ALL)
+    assert capabilities.dtypes == {*dtypes.ALL, *dtypes.STORED}
     assert capabilities.memory_total is None or capabilities.memory_total > 2**20
 
 

@@ -32,6 +32,8 @@ from tensorbus_cpu_numpy.narrow import WAYS
 
 silence("tensorbus_cpu_numpy")
 
+_X86 = platform.machine().lower() in ("x86_64", "amd64")
+
 
 class CpuBackend(ArrayLibraryBackend):
     """The CPU, through NumPy.
@@ -105,6 +107,13 @@ class CpuBackend(ArrayLibraryBackend):
         if (self.address(array) - self.extent(root)[0]) % size:
             return None
         return array
+
+    def truncated(self, src: Array, dtype: dtype) -> Array:
+        # These processors' own instructions do what is to be done, in one pass.
+        if _X86 and dtype.name != "uint64":
+            wide = np.int32 if dtype.name == "int32" else np.int64
+            return src.astype(wide).astype(self.dtype(dtype), copy=False)
+        return super().truncated(src, dtype)
 
     def view_host(self, array: Array, dtype: dtype) -> np.ndarray:
         return array.view(f"u{array.itemsize}") if narrow_dtype(dtype) else array.view()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -41,6 +42,14 @@ def src_one(src: dtype) -> np.generic:
     return formats.value_dtype(src).type(1)
 
 
+def truncated(value: float, dst: dtype) -> int:
+    """A number without its fraction; the least of int32 or int64 where that has none for it."""
+    least, most = formats.limits(formats.INT64 if dst in _THROUGH_INT64 else dst)
+    if isinstance(value, float) and not (math.isfinite(value) and least <= int(value) <= most):
+        return least
+    return int(value)
+
+
 def cast(array: np.ndarray, src: dtype, dst: dtype) -> np.ndarray:
     """What ``copy_`` makes of values, value by value where integers are concerned."""
     if dst is formats.BOOL:
@@ -48,7 +57,7 @@ def cast(array: np.ndarray, src: dtype, dst: dtype) -> np.ndarray:
     if src in formats.COMPLEX and dst not in formats.COMPLEX:
         array, src = array.real, src.to_real()
     if dst in formats.INTS:
-        whole = [formats.wrap(int(v), dst) for v in array.ravel().tolist()]
+        whole = [formats.wrap(truncated(v, dst), dst) for v in array.ravel().tolist()]
         return np.array(whole, formats.value_dtype(dst)).reshape(array.shape)
     return formats.round_to(array, dst)
 

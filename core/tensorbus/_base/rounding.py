@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from tensorbus._base.dtypes import dtype
 
@@ -27,6 +28,30 @@ def as_float(value: float, d: dtype) -> float:
             sticky = high | (abs(value) != high << lost)
             value = (sticky if value > 0 else -sticky) << lost
     return float(value)
+
+
+def truncated(xp: Any, x: Any, d: dtype) -> Any:
+    """An array of floats without their fractions, as elements of an integer dtype.
+
+    What int32 and int64 have no number for, NaN too, becomes their least. Narrower and unsigned
+    dtypes take the lower bits of the int64 number; uint64 has numbers of its own above those.
+    """
+    if d.name == "uint64":
+        beyond = (x >= 2.0**63) & (x < 2.0**64)
+        below = xp.where(beyond, x - x.dtype.type(2.0**63), x)
+        whole = _within(xp, below, "int64", 63)
+        return xp.where(beyond, whole + xp.int64(-(2**63)), whole).astype("uint64")
+    if d.name == "int32":
+        return _within(xp, x, "int32", 31)
+    return _within(xp, x, "int64", 63).astype(d.name, copy=False)
+
+
+def _within(xp: Any, x: Any, name: str, bits: int) -> Any:
+    if x.dtype.itemsize == 2:
+        x = x.astype("float32")
+    limit = x.dtype.type(2.0**bits)
+    # C says nothing of other floats: processors differ.
+    return xp.where((x > -limit - 1) & (x < limit), x, -limit).astype(name)
 
 
 def to_bfloat16(value: float) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.dtypes import dtype_by_name
+from tensorbus._base.rounding import truncated
 from tensorbus._base.size import check_rank
 from tensorbus._base.warning import warn_user
 from tensorbus._device.device import device as Device
@@ -200,7 +201,7 @@ def _converted(array: np.ndarray, d: Dtype) -> np.ndarray:
         if d.category == dtypes.BOOL:
             return array != 0
         if d.category == dtypes.INTEGER and array.dtype.kind == "f":
-            array = array.astype(np.int64)
+            return truncated(np, array, d)
         if d.category < dtypes.COMPLEX and array.dtype.kind == "c":
             array = array.real
         return array.astype(d.name)

@@ -9,15 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tensorbus._base.dlpack import Exporter, relabel
-from tensorbus._base.dtypes import ALL, STORED, dtype
-from tensorbus._base.rounding import as_float
+from tensorbus._base.dtypes import ALL, INTEGER, STORED, dtype
+from tensorbus._base.rounding import as_float, truncated
 from tensorbus.plugin.array_library.narrow import Narrow, converted, integer_of, narrow_dtype
 from tensorbus.plugin.backend import Array, Backend, Capabilities, DType, Imported
 
 NUMPY_DTYPES: dict[dtype, np.dtype] = {d: np.dtype(d.name) for d in ALL if not narrow_dtype(d)}
 _IN_MEMORY = {d: np.dtype((integer_of(d) if narrow_dtype(d) else d).name) for d in (*ALL, *STORED)}
 """Of what NumPy lacks, arrays hold the bits."""
-_SMALL_INTEGERS = {"uint8", "int8", "int16", "uint16", "uint32"}
 
 
 class _Span:
@@ -95,14 +94,13 @@ class ArrayRuntime(Backend):
         if src_dtype.is_complex and not dst_dtype.is_complex and dst_dtype.name != "bool":
             src = src.real
         with np.errstate(all="ignore"):
-            # C leaves negative floats to unsigned, and small integers out of range, undefined.
-            if dst_dtype.name in _SMALL_INTEGERS and src.dtype.kind == "f":
-                src = src.astype(np.int64)
-            elif dst_dtype.name == "uint64" and src.dtype.kind == "f":
-                return self.xp.where(
-                    src < 2.0**63, src.astype(np.int64).view(np.uint64), src.astype(np.uint64)
-                )
+            if src.dtype.kind == "f" and dst_dtype.category == INTEGER:
+                return self.truncated(src, dst_dtype)
             return converted(src, self.dtype(dst_dtype))
+
+    def truncated(self, src: Array, dtype: DType) -> Array:
+        """Floats as integers, by the rules of ``copy_``."""
+        return truncated(self.xp, src, dtype)
 
     # -- views -------------------------------------------------------------------------------
     def root(self, array: Array) -> Array:

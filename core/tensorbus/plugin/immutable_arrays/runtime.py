@@ -9,15 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tensorbus._base.dtypes import dtype, float64, int64
-from tensorbus._base.rounding import as_float
+from tensorbus._base.dtypes import INTEGER, dtype, float64, int64
+from tensorbus._base.rounding import as_float, truncated
 from tensorbus._base.size import contiguous_strides
 from tensorbus.plugin.array_library.index import UPDATES
 from tensorbus.plugin.array_library.runtime import NUMPY_DTYPES, host_scalar
 from tensorbus.plugin.backend import Backend, Capabilities, DType
 from tensorbus.plugin.immutable_arrays.boxes import Box, Storage, padded, places
 
-_SMALL_INTEGERS = {"uint8", "int8", "int16"}
 _KEPT = 1 << 16
 """Places of so many elements are kept on the device for the next view of that layout."""
 
@@ -48,8 +47,8 @@ class ImmutableRuntime(Backend):
         if dtype.is_complex and not new_dtype.is_complex and new_dtype.name != "bool":
             array = array.real
         with np.errstate(all="ignore"):
-            if array.dtype.kind not in "biu" and new_dtype.name in _SMALL_INTEGERS:
-                array = array.astype(self.dtypes[int64])
+            if array.dtype.kind not in "biu" and new_dtype.category == INTEGER:
+                return truncated(self.xp, array, new_dtype)
             return array.astype(self.dtypes[new_dtype])
 
     def filled(self, n: int, value: Any, dtype: DType) -> Any:

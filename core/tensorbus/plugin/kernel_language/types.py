@@ -45,12 +45,33 @@ FUNCTION f32 odd_of_double(f64 x) {
 }
 """
 
+# C says nothing of floats that the integers have no number for: they become the least.
+TRUNCATION = """
+FUNCTION i64 i64_of_{T}({T} x) {
+    return x >= -9223372036854775808.0{F} && x < 9223372036854775808.0{F} ? (i64)x
+        : (i64)((u64)1 << 63);
+}
+FUNCTION i32 i32_of_{T}({T} x) {
+    return x > {LOW} && x < 2147483648.0{F} ? (i32)x : (i32)((u32)1 << 31);
+}
+"""
+
+
+def _truncation(t: str) -> str:
+    # Of float32 numbers the next below -2**31, and that itself, give the least as well.
+    f, low = ("f", "-2147483648.0f") if t == "f32" else ("", "-2147483649.0")
+    return TRUNCATION.replace("{T}", t).replace("{F}", f).replace("{LOW}", low)
+
 
 def definitions(source: str, float64: bool) -> str:
-    """The functions that a kernel's text needs for bfloat16."""
-    if "bfloat(" not in source and "LOAD_BFLOAT" not in source:
-        return ""
-    return BFLOAT16 + BFLOAT16_OF_DOUBLE * float64
+    """The functions of this module that a kernel's text calls."""
+    found = ""
+    if "bfloat(" in source or "LOAD_BFLOAT" in source:
+        found += BFLOAT16 + BFLOAT16_OF_DOUBLE * float64
+    for t in ("f32", "f64"):
+        if f"_of_{t}(" in source:
+            found += _truncation(t)
+    return found
 
 
 def compute_type(d: dtype) -> str:
@@ -90,8 +111,9 @@ def cast(value: str, source: dtype, target: dtype) -> str:
         return value
     if target.category == BOOL:
         return f"(u8)(({value}) != 0)"
-    if source.category == FLOAT and target.category == INTEGER and target.itemsize < 4:
-        return f"({compute_type(target)})(i64)({value})"
+    if source.category == FLOAT and target.category == INTEGER:
+        whole = "i32" if target.itemsize == 4 else "i64"
+        return f"({compute_type(target)}){whole}_of_{compute_type(source)}({value})"
     return f"({compute_type(target)})({value})"
 
 
