@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from tensorbus import discovery
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.leaving import block
 from tensorbus._base.page import show_pages as _show_pages
 from tensorbus._device.defaults import accelerator_type
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import current_index, set_current_index
-from tensorbus.plugin.backend import Backend
+from tensorbus.plugin.backend import Backend, Capabilities
 
 
 def current_accelerator(check_available: bool = False) -> Device | None:
@@ -107,8 +109,45 @@ def memory_allocated(device: Any = None) -> int:
 
 def get_device_name(device: Any) -> str:
     """What the device is called."""
+    return capabilities(device).name
+
+
+def capabilities(device: Any) -> Capabilities:
+    """What the device is and can do, as its plugin tells; RuntimeError where there is none.
+
+    >>> import tensorbus
+    >>> tensorbus.accelerator.capabilities("cpu").name == tensorbus.accelerator.get_device_name(
+    ...     "cpu"
+    ... )
+    True
+    """
     backend, index = _found(device)
-    return backend.capabilities(index).name
+    return backend.capabilities(index)
+
+
+def get_device_capability(device: Any = None) -> dict[str, Any]:
+    """What a device can do, None: the current accelerator: ``{"supported_dtypes": {...}}``.
+
+    >>> import tensorbus
+    >>> capability = tensorbus.accelerator.get_device_capability("cpu")
+    >>> tensorbus.float32 in capability["supported_dtypes"]
+    True
+    """
+    return {"supported_dtypes": set(capabilities(_index(device)).dtypes)}
+
+
+@block
+def device_index(device: int | None) -> Generator[None]:
+    """A context in which the accelerator of this index is current; None changes nothing."""
+    type = None if device is None else _type(None)
+    before = 0 if type is None else current_index(type)
+    try:
+        if device is not None:
+            set_device_index(device)
+        yield
+    finally:
+        if type is not None:
+            set_current_index(type, before)
 
 
 def _index(device: Any) -> Any:

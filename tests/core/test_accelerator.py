@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import pytest
 
@@ -109,3 +110,82 @@ def test_constants() -> None:
     assert (tb.pi, tb.e, tb.inf) == (math.pi, math.e, math.inf)
     assert math.isnan(tb.nan)
     assert tb.ones(3)[:, tb.newaxis].shape == (3, 1)
+
+
+@pytest.fixture
+def as_cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The host under another name, which ``torch.cuda`` is made to ask."""
+
+    class Card(Chip):
+        """One of two."""
+
+        count = 2
+
+        def capabilities(self, index: int) -> Capabilities:
+            return dataclasses.replace(
+                super().capabilities(0),
+                name=f"card {index}",
+                memory_total=2**34,
+                details={"compute capability": f"{7 + index}.5"},
+            )
+
+    with discovery.plugged(Card()) as name:
+        monkeypatch.setattr(tb.cuda, "_TYPE", name)
+        yield name
+
+
+def test_a_device_is_current_within_its_block(as_cuda: str) -> None:
+    with tb.cuda.device(1):
+        assert tb.cuda.current_device() == 1
+        with tb.cuda.device(None), tb.cuda.device(-1), tb.cuda.device_of(tb.ones(1)):
+            assert tb.cuda.current_device() == 1
+        with tb.cuda.device(f"{as_cuda}:0"):
+            assert tb.cuda.current_device() == 0
+    assert tb.cuda.current_device() == 0
+    with pytest.raises(KeyError), tb.cuda.device(1):
+        raise KeyError
+    assert tb.cuda.current_device() == 0
+    with pytest.raises(RuntimeError, match="invalid device"), tb.cuda.device(2):
+        pass
+    assert tb.cuda.current_device() == 0
+
+
+def test_an_accelerator_is_current_within_its_block(as_cuda: str) -> None:
+    before = tb.get_default_device()
+    tb.set_default_device(as_cuda)
+    try:
+        with tb.accelerator.device_index(1):
+            assert tb.accelerator.current_device_index() == 1
+            with tb.accelerator.device_index(None):
+                assert tb.accelerator.current_device_index() == 1
+        assert tb.accelerator.current_device_index() == 0
+    finally:
+        tb.set_default_device(before)
+
+
+def test_what_a_device_is(as_cuda: str) -> None:
+    assert tb.cuda.is_initialized()
+    tb.cuda.init()
+    found = tb.cuda.get_device_properties(1)
+    assert (found.name, found.major, found.minor, found.total_memory) == ("card 1", 8, 5, 2**34)
+    assert tb.cuda.get_device_capability(0) == (7, 5)
+    assert not tb.cuda.is_tf32_supported()
+    with tb.cuda.device(1):
+        assert tb.cuda.is_tf32_supported()
+    dtypes = tb.accelerator.get_device_capability(as_cuda)["supported_dtypes"]
+    assert tb.float64 in dtypes
+    assert tb.cuda.is_bf16_supported() == (tb.bfloat16 in dtypes)
+
+
+def test_all_devices_have_one_stream_of_random_numbers(as_cuda: str) -> None:
+    tb.cuda.manual_seed_all(5)
+    assert tb.cuda.initial_seed() == tb.initial_seed() == 5
+    state, states = tb.cuda.get_rng_state(), tb.cuda.get_rng_state_all()
+    drawn = tb.rand(3)
+    assert len(states) == 2
+    tb.cuda.set_rng_state(state)
+    assert tb.equal(tb.rand(3), drawn)
+    tb.cuda.set_rng_state_all(states)
+    assert tb.equal(tb.rand(3), drawn)
+    tb.cuda.seed()
+    assert tb.cuda.initial_seed() != 5

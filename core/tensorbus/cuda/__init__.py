@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses as _dataclasses
+from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
-from tensorbus import accelerator
+from tensorbus import accelerator, random
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.dtypes import bfloat16 as _bfloat16
 from tensorbus._base.errors import OutOfMemoryError as OutOfMemoryError
+from tensorbus._base.leaving import block as _block
 from tensorbus._base.page import show_pages as _show_pages
 from tensorbus.ops.creation.typed_constructors import DeviceNamespace as _DeviceNamespace
 
@@ -60,16 +64,144 @@ def get_device_name(device: Any = None) -> str:
     return accelerator.get_device_name(_device(device))
 
 
+@_block
+def device(device: Any) -> Generator[None]:
+    """A context in which a CUDA device is the current one; None and negative ones change nothing.
+
+    >>> import tensorbus
+    >>> with tensorbus.cuda.device(None):
+    ...     pass
+    """
+    chosen = device is not None and not (isinstance(device, int) and device < 0)
+    before = current_device() if chosen else 0
+    try:
+        if chosen:
+            set_device(device)
+        yield
+    finally:
+        if chosen:
+            set_device(before)
+
+
+def device_of(obj: Any) -> Any:
+    """``device`` of a tensor's device, where that is a CUDA device; else it changes nothing."""
+    return device(obj.device if getattr(obj, "is_cuda", False) else None)
+
+
+@_dataclasses.dataclass(frozen=True)
+class _Properties:
+    """What a device is; ``major`` and ``minor`` are its compute capability."""
+
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+
+
+def get_device_properties(device: Any = None) -> _Properties:
+    """Name, compute capability and bytes of memory of a CUDA device."""
+    found = accelerator.capabilities(_device(device))
+    major, minor = get_device_capability(device)
+    return _Properties(found.name, major, minor, found.memory_total or 0)
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """The compute capability of a CUDA device, major and minor."""
+    details = accelerator.capabilities(_device(device)).details
+    major, _, minor = details.get("compute capability", "0.0").partition(".")
+    return int(major), int(minor)
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether the current CUDA device takes bfloat16.
+
+    >>> import tensorbus
+    >>> tensorbus.cuda.is_bf16_supported() in (False, True)
+    True
+    """
+    return is_available() and _bfloat16 in accelerator.capabilities(_TYPE).dtypes
+
+
+def is_tf32_supported() -> bool:
+    """Whether the current CUDA device has TF32, from compute capability 8.0 on.
+
+    >>> import tensorbus
+    >>> tensorbus.cuda.is_tf32_supported() in (False, True)
+    True
+    """
+    return is_available() and get_device_capability() >= (8, 0)
+
+
+def is_initialized() -> bool:
+    """Whether CUDA's state is set up: it is as soon as there is a device, without a step.
+
+    >>> import tensorbus
+    >>> tensorbus.cuda.is_initialized() == tensorbus.cuda.is_available()
+    True
+    """
+    return is_available()
+
+
+def init() -> None:
+    """Set CUDA's state up: RuntimeError where there is no device."""
+    accelerator.capabilities(_TYPE)
+
+
+def ipc_collect() -> None:
+    """Give memory back that other processes were given; nothing does so yet."""
+    init()
+
+
+# -- random numbers: one stream for all devices ----------------------------------------------
 def manual_seed(seed: int) -> None:
     """Seed the stream, which all devices share."""
-    from tensorbus.random import manual_seed as seed_all
-
-    seed_all(seed)
+    random.manual_seed(seed)
 
 
 def manual_seed_all(seed: int) -> None:
     """Seed the stream, which all devices share."""
-    manual_seed(seed)
+    random.manual_seed(seed)
+
+
+def seed() -> None:
+    """Seed the stream, which all devices share, from the system's entropy."""
+    random.seed()
+
+
+def seed_all() -> None:
+    """Seed the stream, which all devices share, from the system's entropy."""
+    random.seed()
+
+
+def initial_seed() -> int:
+    """The seed of the stream, which all devices share.
+
+    >>> import tensorbus
+    >>> tensorbus.cuda.initial_seed() == tensorbus.initial_seed()
+    True
+    """
+    return random.initial_seed()
+
+
+def get_rng_state(device: Any = "cuda") -> Any:
+    """The state of the stream, which all devices share, as a uint8 tensor."""
+    return random.get_rng_state()
+
+
+def get_rng_state_all() -> list[Any]:
+    """The state of the stream, once for each CUDA device."""
+    return [random.get_rng_state() for _ in range(device_count())]
+
+
+def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
+    """Go on from a state of the stream, which all devices share."""
+    random.set_rng_state(new_state)
+
+
+def set_rng_state_all(new_states: Iterable[Any]) -> None:
+    """Go on from the states that ``get_rng_state_all`` gave, of which all are one."""
+    for state in new_states:
+        random.set_rng_state(state)
 
 
 _show_pages(__name__, [*globals().items()])
