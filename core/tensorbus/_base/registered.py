@@ -63,6 +63,9 @@ result_restored = Event()
 tensor_replaced = Event()
 """(new, old): a tensor stands for another of the same value, while a mode is active."""
 
+tensor_crossed = Event()
+"""(new, old, cross): a tensor came into a batch or out of it, as *cross* takes any other."""
+
 adopt_subclass = Upcall("tensorbus.op_engine.override")
 """(class): a subclass of Tensor was defined."""
 

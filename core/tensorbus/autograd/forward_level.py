@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from tensorbus._base.modes import switched, this_thread
-from tensorbus._base.registered import result_restored, tensor_replaced
+from tensorbus._base.registered import result_restored, tensor_crossed, tensor_replaced
 from tensorbus._tensor.tensor import Tensor, from_array, wrap_like
 from tensorbus.autograd.function_jvp import apply_with_tangents
 from tensorbus.autograd.jvp_of_row import directly, in_parts, stood_for, transposed
 from tensorbus.autograd.node import Node
+from tensorbus.op_engine.batches import kind_in_batch
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import replay, strided_recipe
 from tensorbus.op_engine.row_handlers import CONVERSION, DETACHMENT, DRAW, TURN, Proceed, handling
@@ -55,7 +56,7 @@ class Level:
         operand = stood_for(t)
         if operand is not None:
             return self.tangent(operand)
-        if not isinstance(t._b, Tensor):
+        if not isinstance(t._b, Tensor) or t._b._k.device is not t._k.device:
             return None
         of_base = self.tangent(t._b)
         if of_base is None:
@@ -112,7 +113,9 @@ class Level:
             made = proceed(row, arguments)
             if made._k.differentiable:
                 x, kind, format = arguments
-                self.keep(made, laid_out_as(proceed(row, (tangents[id(x)], kind, format)), made))
+                tangent = tangents[id(x)]
+                kind = kind_in_batch(tangent._k, kind)  # it may be in more batches than the tensor
+                self.keep(made, laid_out_as(proceed(row, (tangent, kind, format)), made))
             return made
         if row.form == "view":
             x = arguments[0]
@@ -213,6 +216,15 @@ def _replace(new: Tensor, old: Tensor) -> None:
         tangent = level.tangent(old)
         if tangent is not None:
             level.keep(new, tangent)
+
+
+@tensor_crossed.listen
+def _cross(new: Tensor, old: Tensor, cross: Callable[[Tensor], Tensor]) -> None:
+    for level in levels():
+        tangent = level.tangent(old)
+        if tangent is not None:
+            with without(level):
+                level.keep(new, cross(tangent))
 
 
 # -- layouts ---------------------------------------------------------------------------------

@@ -181,10 +181,10 @@ class FlatBackward0(Node):
     e1: Any
 
     def run(self, g: Any) -> tuple[Any, ...]:
-        return self.e0, g, self.e1, self.k.zeros(tuple(g.shape))
+        return self.e0, g, self.e1, self.e1.k.zeros(tuple(g.shape))
 
     def run_t(self, g: Any) -> tuple[Any, ...]:
-        return self.e0, g, self.e1, self.k.T.zeros(tuple(g.shape))
+        return self.e0, g, self.e1, self.e1.k.T.zeros(tuple(g.shape))
 
 
 def flat(g: Tensor, edge: Any) -> Tensor:

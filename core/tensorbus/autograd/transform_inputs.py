@@ -16,6 +16,7 @@ from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array, same_memory
 from tensorbus.autograd import engine
 from tensorbus.autograd.grad_mode import is_grad_enabled
 from tensorbus.autograd.node import AccumulateGrad, Node, next_sequence
+from tensorbus.op_engine.batches import in_current_batches, lifting_rows
 from tensorbus.op_engine.history import edge_of, requires_grad
 
 
@@ -43,6 +44,7 @@ class Inputs:
 
     def __init__(self, given: Sequence[Tensor]):
         self.recording = is_grad_enabled()
+        given = [in_current_batches(t) for t in given]
         self._behind = [edge_of(t) if self.recording else None for t in given]
         self.tensors = [_leaf(t) for t in given]
         self.edges: list[Any] = [t._e for t in self.tensors]
@@ -90,12 +92,11 @@ class Inputs:
         self, outputs: Sequence[Any], seeds: Sequence[Tensor], create_graph: bool, keep: bool
     ) -> list[Tensor]:
         """Those of the inputs, from those of the outputs' edges; zeros for what does not matter."""
-        tensors = engine.as_tensors(create_graph)
-        roots = []
-        for edge, seed in zip(outputs, seeds, strict=True):
-            if edge is not None:
-                roots.append((edge, seed if tensors else seed._a))
-        found = engine.run(roots, keep or create_graph, create_graph, set(self.edges))
+        pairs = [(e, g) for e, g in zip(outputs, seeds, strict=True) if e is not None]
+        with lifting_rows([g for _, g in pairs], [e.k for e, _ in pairs]):
+            tensors = engine.as_tensors(create_graph)
+            roots = [(e, g if tensors else g._a) for e, g in pairs]
+            found = engine.run(roots, keep or create_graph, create_graph, set(self.edges))
         made = []
         for t, edge in zip(self.tensors, self.edges, strict=True):
             g = found.get(edge)

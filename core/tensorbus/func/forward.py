@@ -11,6 +11,7 @@ from tensorbus.autograd.forward_level import Level
 from tensorbus.autograd.grad_mode import enable_grad, is_grad_enabled
 from tensorbus.autograd.transform_inputs import Inputs
 from tensorbus.func.argnums import tensors_of, with_aux
+from tensorbus.op_engine.batches import in_current_batches
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.row_handlers import handling
 from tensorbus.utils._pytree import tree_flatten, tree_leaves
@@ -46,7 +47,8 @@ def jvp(
     outer = Inputs([])
     try:
         with handling(level):
-            duals = [dual(level, t, v) for t, v in zip(given, along, strict=True)]
+            pairs = zip(given, along, strict=True)
+            duals = [dual(level, *map(in_current_batches, pair)) for pair in pairs]
             made = func(*tree_flatten(primals)[1].unflatten(duals))
             aux: Any = ()
             if has_aux:

@@ -10,8 +10,8 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.func.argnums import Argnums, checked, chosen, replaced, tensors_of
 from tensorbus.func.forward import jvp
 from tensorbus.func.reverse import vjp
-from tensorbus.ops.creation.factories import zeros_like
-from tensorbus.ops.joining.joining import stack
+from tensorbus.func.vmap import vmap
+from tensorbus.ops.creation.factories import eye, zeros_like
 from tensorbus.utils._pytree import tree_flatten
 
 
@@ -60,20 +60,21 @@ def jacrev(
                     f"Tensor with dtype {t.dtype}"
                 )
         zeros = [zeros_like(t) for t in outputs]
+        inputs, in_spec = tree_flatten(primals)
         rows = []
         for i, t in enumerate(outputs):
 
-            def pull(seed: Tensor, i: int = i) -> list[Tensor]:
+            def pull(seed: Tensor, i: int = i) -> tuple[Tensor, ...]:
                 cotangents = [*zeros[:i], seed, *zeros[i + 1 :]]
-                return tree_flatten(found[1](spec.unflatten(cotangents)))[0]
+                return tuple(tree_flatten(found[1](spec.unflatten(cotangents)))[0])
 
-            inputs, in_spec = tree_flatten(primals)
-            each = _for_each(pull, t, len(inputs))
-            blocks = [
-                (stack(part) if part else x.new_zeros((0, *x.shape))).reshape(*t.shape, *x.shape)
-                for part, x in zip(each, inputs, strict=True)
-            ]
-            tree = in_spec.unflatten(blocks)
+            if t.numel():
+                each = vmap(pull, chunk_size=chunk_size)(*_units([t]))
+            else:
+                each = tuple(x.new_zeros((0, *x.shape)) for x in inputs)
+            tree = in_spec.unflatten(
+                part.reshape(*t.shape, *x.shape) for part, x in zip(each, inputs, strict=True)
+            )
             rows.append(tree[0] if isinstance(numbers, int) else tree)
         made = spec.unflatten(rows)
         return (made, found[2]) if has_aux else made
@@ -81,17 +82,25 @@ def jacrev(
     return jacobian
 
 
-def _for_each(
-    function: Callable[[Tensor], Sequence[Tensor]], like: Tensor, count: int
-) -> list[list[Tensor]]:
-    """What *function* gives for each unit vector of the shape of *like*, result by result."""
-    found: list[list[Tensor]] = [[] for _ in range(count)]
-    for i in range(like.numel()):
-        unit = zeros_like(like).reshape(-1)
-        unit[i] = 1.0
-        for part, t in zip(found, function(unit.view(like.shape)), strict=True):
-            part.append(t)
+def _units(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The unit vectors of the space of all elements, along a first dimension."""
+    sizes = [t.numel() for t in tensors]
+    found, start = [], 0
+    for t, n in zip(tensors, sizes, strict=True):
+        units = eye(sum(sizes), dtype=t.dtype, device=t.device)
+        found.append(units[:, start : start + n].reshape(sum(sizes), *t.shape))
+        start += n
     return found
+
+
+def _columns(batch: Tensor, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """The block of a Jacobian for each input, from products with all unit vectors."""
+    last = batch.movedim(0, -1)
+    shape = batch.shape[1:]
+    if not batch.shape[0]:
+        return [batch.new_zeros((*shape, *x.shape)) for x in inputs]
+    parts = last.split([x.numel() for x in inputs], -1)
+    return [part.reshape(*shape, *x.shape) for part, x in zip(parts, inputs, strict=True)]
 
 
 def jacfwd(
@@ -123,35 +132,30 @@ def jacfwd(
         numbers = checked(argnums, len(args))
         given = chosen(args, numbers)
         inputs, in_spec = tensors_of(given)
-        found: list[Any] = []
+        shown: list[Any] = []
 
-        def partial(*leaves: Any) -> Any:
-            return func(*replaced(args, numbers, in_spec.unflatten(leaves)), **kwargs)
+        def push(*tangents: Tensor) -> tuple[Tensor, ...]:
+            def partial(*leaves: Any) -> Any:
+                return func(*replaced(args, numbers, in_spec.unflatten(leaves)), **kwargs)
 
-        columns: list[list[Tensor]] = []
-        for i, x in enumerate(inputs):
-            zeros = [zeros_like(t) for t in inputs]
+            found = jvp(partial, tuple(inputs), tangents, has_aux=has_aux)
+            products, spec = tree_flatten(found[1])
+            aux, aux_spec = tree_flatten(found[2] if has_aux else ())
+            shown[:] = spec, aux, aux_spec
+            return (*products, *(x for x in aux if isinstance(x, Tensor)))
 
-            def push(unit: Tensor, i: int = i, zeros: list[Tensor] = zeros) -> list[Tensor]:
-                along = (*zeros[:i], unit, *zeros[i + 1 :])
-                found[:] = jvp(partial, tuple(inputs), along, has_aux=has_aux)
-                return tree_flatten(found[1])[0]
-
-            if not found:
-                push(zeros[i])
-            outputs = tree_flatten(found[0])[0]
-            each = _for_each(push, x, len(outputs))
-            columns.append(
-                [
-                    (stack(part, -1) if part else t.new_zeros((*t.shape, 0))).reshape(
-                        *t.shape, *x.shape
-                    )
-                    for part, t in zip(each, outputs, strict=True)
-                ]
-            )
-        spec = tree_flatten(found[0])[1]
-        made = spec.unflatten(in_spec.unflatten(blocks) for blocks in zip(*columns, strict=True))
-        return (made, found[2]) if has_aux else made
+        if any(x.numel() for x in inputs):
+            made = vmap(push, randomness=randomness)(*_units(inputs))
+        else:
+            made = tuple(t.new_zeros((0, *t.shape)) for t in push(*map(zeros_like, inputs)))
+        spec, aux, aux_spec = shown
+        count = spec.num_leaves
+        blocks = [in_spec.unflatten(_columns(t, inputs)) for t in made[:count]]
+        if not has_aux:
+            return spec.unflatten(blocks)
+        rest = iter(made[count:])
+        others = [next(rest)[0] if isinstance(x, Tensor) else x for x in aux]
+        return spec.unflatten(blocks), aux_spec.unflatten(others)
 
     return jacobian
 

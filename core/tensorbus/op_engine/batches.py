@@ -7,12 +7,13 @@ batch: it is then the same for all elements.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from tensorbus._base.leaving import block
 from tensorbus._base.modes import OVERRIDES, RARE, fresh_cell, this_thread
+from tensorbus._base.registered import tensor_crossed
 from tensorbus._base.size import Size, size_of
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.batching import (
@@ -50,6 +51,8 @@ def enter(x: Tensor, size: int) -> Tensor:
     o._b = x if x._b is None or x._b is PERMUTED else x._b
     o._r = _ENTERED
     o._v = x._c[0] if type(x._c) is list else 0
+    if RARE.on:
+        tensor_crossed(o, x, lambda t: enter(t, size))
     return o
 
 
@@ -67,6 +70,8 @@ def leave(x: Tensor) -> Tensor:
             x._c = fresh_cell() or [0]
         o._c = x._c
         x._a.alone = False
+    if RARE.on:
+        tensor_crossed(o, x, leave)
     return o
 
 
@@ -89,9 +94,11 @@ def _lifted(x: Tensor, level: BatchedDevice) -> Tensor:
         from tensorbus.op_engine.casting import to_kind
 
         x = to_kind(x, kind_of(level.inner, x._k.dtype))
-    return _moved(
-        x, BatchedArray(x._k.unsqueeze(x._a, 0), False), kind_of(level, x._k.dtype), LiftBackward0
-    )
+    array = BatchedArray(x._k.unsqueeze(x._a, 0), False)
+    o = _moved(x, array, kind_of(level, x._k.dtype), LiftBackward0)
+    if RARE.on:
+        tensor_crossed(o, x, lambda t: _lifted(t, level))
+    return o
 
 
 def _moved(x: Tensor, array: Any, kind: Kind, node: Any) -> Tensor:
@@ -130,7 +137,10 @@ class EnterBackward0(_Crossing):
         return self.e0, _whole(self.k, g)
 
     def run_t(self, g: Any) -> tuple[Any, ...]:
-        return self.e0, leave(g)
+        def leaving(g: Tensor, behind: int) -> Tensor:
+            return _turned(leave(g), 0, behind)
+
+        return self.e0, _across(self.k, g, leaving)
 
 
 class LeaveBackward0(_Crossing):
@@ -142,7 +152,10 @@ class LeaveBackward0(_Crossing):
         return self.e0, BatchedArray(g, False)
 
     def run_t(self, g: Any) -> tuple[Any, ...]:
-        return self.e0, enter(g, g._s[0])
+        def entering(g: Tensor, behind: int) -> Tensor:
+            return enter(_turned(g, behind, 0), g._s[behind])
+
+        return self.e0, _across(self.k, g, entering)
 
 
 class LiftBackward0(_Crossing):
@@ -154,7 +167,30 @@ class LiftBackward0(_Crossing):
         return self.e0, self.source.as_array(self.source.sum(_whole(self.k, g), (0,)))
 
     def run_t(self, g: Any) -> tuple[Any, ...]:
-        return self.e0, core("sum")(leave(g), (0,))
+        return self.e0, _across(self.k, g, lambda g, _: core("sum")(leave(g), (0,)))
+
+
+def _across(kind: Kind, g: Tensor, step: Callable[[Tensor, int], Tensor]) -> Tensor:
+    """A gradient that crosses a border, of a node that was recorded with tensors of *kind*.
+
+    Where the pass itself is in batches that the node knows nothing of, these lie inside of its own.
+    Meanwhile they are the first dimensions of the gradient, and *step* is told how many.
+    """
+    later = levels_of(g._k.device)[len(levels_of(kind.device)) :]
+    for _ in later:
+        g = leave(g)
+    g = step(g, len(later))
+    for level in later:
+        g = enter(g, level.size)
+    return g
+
+
+def _turned(x: Tensor, source: int, target: int) -> Tensor:
+    """A tensor with one dimension moved."""
+    if source == target:
+        return x
+    order = [d for d in range(len(x._s)) if d != source]
+    return core("permute")(x, (*order[:target], source, *order[target:]))
 
 
 def _whole(kind: Any, g: BatchedArray) -> Any:
@@ -297,10 +333,10 @@ def current_device(device: Device) -> Device:
 
 
 def kind_in_batch(source: Kind, target: Kind) -> Kind:
-    """The kind that a tensor of a batch gets where *target* names a device without one."""
-    if type(target.device) is BatchedDevice:
+    """The kind that a tensor of a batch gets where *target* names a device in fewer batches."""
+    if len(levels_of(target.device)) >= len(levels_of(source.device)):
         return target
-    return kind_of(moved_device(source.device, target.device), target.dtype)
+    return kind_of(moved_device(source.device, plain_device(target.device)), target.dtype)
 
 
 def depth_of(x: Tensor) -> int:
