@@ -59,6 +59,16 @@ def profiled() -> None:
 
 
 @program
+def mixed_precision() -> None:
+    w = torch.ones(2, 2, requires_grad=True)
+    with torch.autocast("cpu", dtype=torch.float16):
+        loss = F.mse_loss(w @ w, torch.zeros(2, 2))
+        with torch.autocast("cpu", enabled=False):
+            w @ w
+    loss.backward()
+
+
+@program
 def adam() -> None:
     w = torch.ones(3, requires_grad=True)
     optimizer = torch.optim.Adam([w])

@@ -13,6 +13,7 @@ from tensorbus.autograd.anomaly_mode import ANOMALY
 from tensorbus.autograd.node import Node
 from tensorbus.autograd.watched_nodes import WATCHED_NODES
 from tensorbus.op_engine import override
+from tensorbus.op_engine.autocasting import settings as autocast
 from tensorbus.profiler import recording
 from tensorbus.utils import checkpoint
 from tensorbus.utils.data import worker
@@ -31,6 +32,10 @@ def state() -> dict[str, Any]:
         "listener": modes.this_thread.hear,
         "profiles": (len(recording._recorders), recording.current(), WATCHED_NODES.around),
         "watched entries": (len(watched_entries._replaced), kinds.WATCH.put, kinds.WATCH.adopt),
+        "autocast": (
+            {k for k, on in autocast.enabled.items() if on}, dict(autocast.dtypes),
+            autocast.caching, autocast.nesting, len(autocast.cache),
+        ),
         "anomalies": (ANOMALY.on, ANOMALY.check_nan, "__init__" in vars(Node)),
         "subclasses": (
             modes.OVERRIDES.on, modes.OVERRIDES.modes, override._local.off, override._local.modes

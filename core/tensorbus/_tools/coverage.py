@@ -35,6 +35,10 @@ DIFFERENCES = {
     "the host; ops have the names of the rows here behind `aten::`, mostly PyTorch's; memory is "
     "what results hold, for nothing tells when it is freed",
     "`emit_nvtx`, `emit_itt`, `load_nvprof`": "always an error: no such profiler listens here",
+    "`autocast`": "PyTorch's list for the CPU there, its list for CUDA on all other devices, where "
+    "`2 / x` stays as it is; `linalg.pinv` and `det` compute in float32; a parameter that is "
+    "written to is converted again",
+    "`GradScaler`": "fused optimisers do not unscale themselves: none is here",
     "`random.fork_rng`": "keeps the one stream of all devices, whatever devices it is given",
     "overlapping writes": "`x[1:] = x[:-1]` reads its source first; PyTorch leaves it undefined",
     "`fft.*` of some dimensions but the last": "the result is row-major, where PyTorch's strides "

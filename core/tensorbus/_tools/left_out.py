@@ -39,6 +39,10 @@ LEFT_OUT: tuple[tuple[str, dict[str, str]], ...] = (
         },
     ),
     (
+        "It writes the graphs of PyTorch's own dispatcher; `profiler.profile` exports traces.",
+        {"profiler": "ExecutionTraceObserver"},
+    ),
+    (
         "They name devices of one maker; a plugin's device is reached by `to` and its type.",
         {"Tensor": "ipu mtia xpu"},
     ),
