@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from tests.amp.autocast_calls import CALLS, dtypes
 import tensorbus as tb
 import tensorbus.nn.functional as F
 from tensorbus._base.modes import RARE, this_thread
+from tensorbus.cpu import amp as cpu_amp
+from tensorbus.cuda import amp as cuda_amp
 from tensorbus.op_engine.autocasting import settings
 from tensorbus.rows.autocast_policies import policy_on
 
@@ -196,14 +199,14 @@ def test_functions_of_users() -> None:
 
     class Given(tb.autograd.Function):
         @staticmethod
-        @tb.amp.custom_fwd(device_type="cpu")
+        @tb.amp.custom_fwd(device_type="cpu")  # type: ignore[untyped-decorator]
         def forward(ctx: Any, x: Any, w: Any) -> Any:
             ctx.save_for_backward(x, w)
             seen.append((tb.is_autocast_enabled("cpu"), x.dtype))
             return x @ w
 
         @staticmethod
-        @tb.amp.custom_bwd(device_type="cpu")
+        @tb.amp.custom_bwd(device_type="cpu")  # type: ignore[untyped-decorator]
         def backward(ctx: Any, g: Any) -> Any:
             x, _ = ctx.saved_tensors
             seen.append((tb.is_autocast_enabled("cpu"), (x @ x).dtype))
@@ -211,7 +214,7 @@ def test_functions_of_users() -> None:
 
     class Wide(Given):
         @staticmethod
-        @tb.amp.custom_fwd(device_type="cpu", cast_inputs=tb.float32)
+        @tb.amp.custom_fwd(device_type="cpu", cast_inputs=tb.float32)  # type: ignore[untyped-decorator]
         def forward(ctx: Any, x: Any, w: Any) -> Any:
             return Given.forward(ctx, x, w)
 
@@ -242,11 +245,12 @@ def test_switches() -> None:
     tb.set_autocast_cache_enabled(True)
     assert tb.autocast_increment_nesting() == 1
     assert tb.autocast_decrement_nesting() == 0
-    for wrong in (
+    wrongs: tuple[Callable[[], Any], ...] = (
         lambda: tb.set_autocast_enabled("cpu", 1),  # type: ignore[arg-type]
         lambda: tb.set_autocast_dtype("cpu", 3),  # type: ignore[arg-type]
         lambda: tb.set_autocast_cache_enabled(0),  # type: ignore[arg-type]
-    ):
+    )
+    for wrong in wrongs:
         with pytest.raises(TypeError):
             wrong()
     with pytest.warns(DeprecationWarning, match=r"Please use torch.is_autocast_enabled\('cpu'\)"):
@@ -282,17 +286,17 @@ def test_what_is_told_and_refused() -> None:
 def test_the_older_names_warn() -> None:
     x = tb.ones(2, 2)
     with pytest.warns(FutureWarning, match=r"torch.amp.autocast\('cpu', args...\)"):
-        block = tb.cpu.amp.autocast(dtype=tb.float16)
+        block = cpu_amp.autocast(dtype=tb.float16)
     with block:
         assert (x @ x).dtype is tb.float16
     with pytest.warns(FutureWarning, match=r"torch.amp.GradScaler\('cpu', args...\)"):
-        assert tb.cpu.amp.GradScaler().is_enabled()
+        assert cpu_amp.GradScaler().is_enabled()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        tb.cuda.amp.autocast()
-        tb.cuda.amp.GradScaler()
-        tb.cuda.amp.custom_bwd(lambda ctx: ctx)
-        tb.cuda.amp.custom_fwd(lambda ctx: ctx)
+        cuda_amp.autocast()
+        cuda_amp.GradScaler()
+        cuda_amp.custom_bwd(lambda ctx: ctx)
+        cuda_amp.custom_fwd(lambda ctx: ctx)
     texts = [str(w.message) for w in told if w.category is FutureWarning]
     assert texts == [
         "`torch.cuda.amp.autocast(args...)` is deprecated. Please use "

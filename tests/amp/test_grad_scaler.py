@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -63,11 +64,12 @@ def small() -> tuple[Any, Any, Any]:
 
 def test_calls_in_a_wrong_order_are_refused() -> None:
     w, optimizer, scaler = small()
-    for call, name in (
+    calls: tuple[tuple[Callable[[], Any], str], ...] = (
         (lambda: scaler.update(), "update"),
         (lambda: scaler.step(optimizer), "step"),
         (lambda: scaler.unscale_(optimizer), "unscale_"),
-    ):
+    )
+    for call, name in calls:
         with pytest.raises(AssertionError, match=f"Attempted {name} but _scale is None"):
             call()
     scaler.scale(w.sum()).backward()
@@ -92,7 +94,8 @@ def test_calls_in_a_wrong_order_are_refused() -> None:
 
 
 def test_wrong_values_are_refused() -> None:
-    for wrong in ({"growth_factor": 1.0}, {"backoff_factor": 1.0}):
+    wrongs: tuple[dict[str, Any], ...] = {"growth_factor": 1.0}, {"backoff_factor": 1.0}
+    for wrong in wrongs:
         with pytest.raises(AssertionError, match="factor must be"):
             tb.amp.GradScaler("cpu", **wrong)
     w, _, scaler = small()
