@@ -19,6 +19,7 @@ from tensorbus.ops.linalg import cholesky as _cholesky
 from tensorbus.ops.linalg import determinants as _determinants
 from tensorbus.ops.linalg import eigenvalues as _eigenvalues
 from tensorbus.ops.linalg import general_eigenvalues as _general_eigenvalues
+from tensorbus.ops.linalg import ldl as _ldl
 from tensorbus.ops.linalg import least_squares as _least_squares
 from tensorbus.ops.linalg import lu_functions as _lu
 from tensorbus.ops.linalg import matrix_norms as _matrix_norms
@@ -48,6 +49,9 @@ householder_product = _with_out(
 )
 inv = _with_out(_solving.linalg_inv, "linalg_inv", _SAME)
 inv_ex = _with_out(_solving.inv_ex, "linalg_inv_ex", _SAME)
+ldl_factor = _with_out(_ldl.ldl_factor, "linalg_ldl_factor", _SAME)
+ldl_factor_ex = _with_out(_ldl.ldl_factor_ex, "linalg_ldl_factor_ex", _SAME)
+ldl_solve = _with_out(_ldl.ldl_solve, "linalg_ldl_solve", _SAME)
 lstsq = _with_out(_least_squares.lstsq, "linalg_lstsq", _SAME)
 lu = _with_out(_lu.linalg_lu, "linalg_lu", _SAME)
 lu_factor = _with_out(_lu.lu_factor, "linalg_lu_factor", _SAME)
@@ -82,11 +86,11 @@ if not TYPE_CHECKING:
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
-    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor",
-    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
-    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
-    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
-    "vector_norm",
+    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "ldl_factor",
+    "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve",
+    "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm",
+    "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals",
+    "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 _show_in(__name__, [(name, globals()[name]) for name in __all__])

@@ -52,6 +52,28 @@ def test_the_minors_that_fail(library: str) -> None:
             assert kernel("linalg_cholesky")(stack[at])[1] == info[at]
 
 
+@pytest.mark.parametrize("hermitian", [False, True], ids=["symmetric", "hermitian"])
+@pytest.mark.parametrize("n", [1, 2, 5, 40])
+def test_ldl(library: str, n: int, hermitian: bool) -> None:
+    rng = np.random.default_rng(n)
+    a = rng.standard_normal((3, n, n)) + 1j * rng.standard_normal((3, n, n))
+    a = a + (a.conj() if hermitian else a).swapaxes(-1, -2)
+    a[1] *= 1 - 0.99 * np.eye(n)  # blocks of 2
+    factors, pivots, info = kernel("linalg_ldl", torch.complex128)(a, hermitian)
+    assert not info.any() and not np.triu(factors, 1).any()
+    assert n < 5 or (pivots[1] < 0).any()
+    b = rng.standard_normal((3, n, 2)) + 0j
+    x = kernel("linalg_ldl_solve", torch.complex128)(factors, pivots, b, hermitian)
+    np.testing.assert_allclose(x, np.linalg.solve(a, b), rtol=1e-8, atol=1e-10)
+
+
+def test_ldl_of_singular_matrices(library: str) -> None:
+    a = np.stack([np.diag([1.0, 2, 3]), np.zeros((3, 3)), np.full((3, 3), np.nan),
+                  np.diag([1.0, 0, 3])])  # fmt: skip
+    info = kernel("linalg_ldl")(a, False)[-1]
+    assert info.dtype == np.int32 and info.tolist() == [0, 1, 1, 2]
+
+
 def test_what_needs_scipy(library: str) -> None:
     offered = kernel("linalg_lu") is not None, kernel("linalg_solve_triangular") is not None
     assert offered == (library == "SciPy",) * 2

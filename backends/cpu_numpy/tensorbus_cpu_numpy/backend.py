@@ -25,6 +25,7 @@ from tensorbus_cpu_numpy import (
     selection,
     spectra,
     sums,
+    symmetric_indefinite,
     threads,
     views,
 )
@@ -72,6 +73,7 @@ class CpuBackend(ArrayLibraryBackend):
         joining.TABLE,
         linear_algebra.TABLE,
         spectra.TABLE,
+        symmetric_indefinite.TABLE,
         *ArrayLibraryBackend.tables,
     )
 

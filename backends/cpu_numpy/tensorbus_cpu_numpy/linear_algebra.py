@@ -35,7 +35,8 @@ def library() -> str:
     return "NumPy" if importlib.util.find_spec("scipy") is None else "SciPy"
 
 
-def _routine(module: int, dtype: dtype, name: str) -> Any:
+def routine(module: int, dtype: dtype, name: str) -> Any:
+    """A routine of SciPy's LAPACK (0) or BLAS (1) for a dtype, or None."""
     found = _lapack()
     return None if found is None else getattr(found[module], _LETTERS[dtype.name] + name)
 
@@ -45,7 +46,7 @@ def _routine(module: int, dtype: dtype, name: str) -> Any:
 def _cholesky(xp: Any, dtype: dtype) -> Kernel | None:
     if dtype.name not in _LETTERS:
         return None
-    potrf = _routine(0, dtype, "potrf")
+    potrf = routine(0, dtype, "potrf")
     one = _by_numpy if potrf is None else functools.partial(_by_lapack, potrf)
 
     def cholesky(a: Array) -> tuple[Array, Array]:
@@ -96,7 +97,7 @@ def _by_numpy(a: Array) -> tuple[Array, int]:
 # -- triangular systems ----------------------------------------------------------------------
 @TABLE.row("linalg_solve_triangular", FLOAT, COMPLEX)
 def _solve_triangular(xp: Any, dtype: dtype) -> Kernel | None:
-    trsm = _routine(1, dtype, "trsm") if dtype.name in _LETTERS else None
+    trsm = routine(1, dtype, "trsm") if dtype.name in _LETTERS else None
     if trsm is None:
         return None
 
@@ -122,7 +123,7 @@ def _solve_triangular(xp: Any, dtype: dtype) -> Kernel | None:
 # -- LU --------------------------------------------------------------------------------------
 @TABLE.row("linalg_lu", FLOAT, COMPLEX)
 def _lu(xp: Any, dtype: dtype) -> Kernel | None:
-    getrf = _routine(0, dtype, "getrf") if dtype.name in _LETTERS else None
+    getrf = routine(0, dtype, "getrf") if dtype.name in _LETTERS else None
     if getrf is None:  # NumPy shows no factors
         return None
 

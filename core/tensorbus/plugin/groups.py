@@ -17,6 +17,8 @@ KERNEL_GROUPS: dict[str, dict[str, str]] = {
         "linalg_qr": "(a, complete)",
         "linalg_geqrf": "(a)",
         "linalg_lstsq": "(a, b, rcond)",
+        "linalg_ldl": "(a, hermitian)",
+        "linalg_ldl_solve": "(ld, pivots, b, hermitian)",
         "linalg_eigh": "(a)",
         "linalg_eigvalsh": "(a)",
         "linalg_svd": "(a, complete)",
@@ -71,6 +73,11 @@ def _lstsq(a: Any, b: Any, rcond: float) -> Results:
     )
 
 
+def _ldl(a: Any, hermitian: bool) -> Results:
+    batch = tuple(a.shape[:-1])
+    return (tuple(a.shape), "same"), (batch, "int32"), (batch[:-1], "int32")
+
+
 def _eigh(a: Any) -> Results:
     batch = tuple(a.shape[:-1])
     return (batch, "real"), (tuple(a.shape), "same"), (batch[:-1], "int32")
@@ -104,6 +111,8 @@ GROUP_RESULTS: dict[str, Callable[..., Results]] = {
     "linalg_qr": _qr,
     "linalg_geqrf": _geqrf,
     "linalg_lstsq": _lstsq,
+    "linalg_ldl": _ldl,
+    "linalg_ldl_solve": lambda ld, pivots, b, hermitian: ((tuple(b.shape), "same"),),
     "linalg_eigh": _eigh,
     "linalg_eigvalsh": lambda a: _eigh(a)[::2],
     "linalg_svd": _svd,
