@@ -5,9 +5,12 @@ from builtins import bool as _bool
 from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
+from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 from typing import Literal
+from typing import NoReturn
 from typing import overload
 from tensorbus import accelerator as accelerator
 from tensorbus import amp as amp
@@ -496,6 +499,8 @@ def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along dimension 2."""
+def eig(input: Any, eigenvectors: _bool = False, *, e: Any = None, v: Any = None) -> NoReturn:
+    """Removed: RuntimeError."""
 def einsum(*args: Any) -> Tensor:
     """Products of tensors summed over the letters that the result does not name."""
 def empty(*size: Any, out: Tensor | None = None, memory_format: memory_format | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
@@ -710,6 +715,8 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the absolute value of the gamma function, element by element; *out* receives the result where given."""
 def linspace(start: Any, end: Any, steps: _int, *, out: Tensor | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """*steps* numbers from *start* to *end*, both included, in equal distances."""
+def lobpcg(A: Tensor, k: _int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: _int | None = None, iK: Tensor | None = None, niter: _int | None = None, tol: _float | None = None, largest: _bool | None = None, method: str | None = None, tracker: Callable[[Any], Any] | None = None, ortho_iparams: Mapping[str, _int] | None = None, ortho_fparams: Mapping[str, _float] | None = None, ortho_bparams: Mapping[str, _bool] | None = None) -> tuple[Tensor, Tensor]:
+    """The *k* largest eigenvalues of Hermitian matrices, and their vectors: ``A @ x = E * x``."""
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The natural logarithm, element by element; *out* receives the result where given."""
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -754,6 +761,8 @@ def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False,
     """``log(sum(exp(input)))`` over some dimensions, without overflow."""
 def lshift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input << other``; the operands broadcast."""
+def lstsq(input: Any, A: Any, *, out: Any = None) -> NoReturn:
+    """Removed: RuntimeError."""
 def lt(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input < other``; the operands broadcast."""
 def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False) -> Any:
@@ -774,6 +783,8 @@ def matrix_exp(input: Tensor) -> Tensor:
     """``linalg.matrix_exp``."""
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied with itself *n* times; its inverse *-n* times where n < 0."""
+def matrix_rank(input: Any, tol: Any = None, symmetric: _bool = False, *, out: Any = None) -> NoReturn:
+    """Removed: RuntimeError."""
 @overload
 def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest element; with *dim* (values, indices), the first among equals."""
@@ -886,6 +897,8 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = True, tra
     """``Q @ input3``, Q being the square product of the reflections of *input* and tau, *input2*."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All products of the elements of two vectors."""
+def pca_lowrank(A: Tensor, q: _int | None = None, center: _bool = True, niter: _int = 2) -> tuple[Tensor, Tensor, Tensor]:
+    """The principal components of the rows of *A*: ``svd_lowrank`` of *A* less their mean."""
 def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """The dimensions in another order, without a copy."""
 def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
@@ -1016,6 +1029,8 @@ def slogdet(input: Tensor, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """``linalg.slogdet``."""
 def softmax(input: Tensor, dim: _int, dtype: dtypes.dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along a dimension."""
+def solve(input: Any, A: Any, *, out: Any = None) -> NoReturn:
+    """Removed: RuntimeError."""
 def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Any = None) -> return_types.sort:
     """(values, indices) in order along a dimension; NaN counts as largest."""
 def split(tensor: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
@@ -1048,10 +1063,14 @@ def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool 
     """The sum of all elements, or over some dimensions; integers give int64."""
 def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: Any = None) -> return_types.svd:
     """(U, S, V) with ``input = U @ diag(S) @ V.mH``: ``linalg.svd`` under its older name."""
+def svd_lowrank(A: Tensor, q: _int | None = 6, niter: _int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """(U, S, V) with about ``A = U @ diag(S) @ V.mH``: the *q* greatest singular values."""
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """``transpose`` under NumPy's name."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Two dimensions exchanged, without a copy."""
+def symeig(input: Any, eigenvectors: _bool = False, upper: _bool = True, *, out: Any = None) -> NoReturn:
+    """Removed: RuntimeError."""
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; tensors of fewer dimensions as they are."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -33,6 +33,12 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverses of square matrices (..., n, n); LinAlgError for one that has none."""
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
     """``linalg.inv`` and an int32 *info* for each matrix: 0, or the place of a zero pivot."""
+def ldl_factor(input: Tensor, *, hermitian: bool = False, out: Any = None) -> return_types.linalg_ldl_factor:
+    """(LD, pivots) with ``input = P L D L^T P^T``: L unit lower triangular, D of blocks of 1 or 2."""
+def ldl_factor_ex(input: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Any = None) -> return_types.linalg_ldl_factor_ex:
+    """``linalg.ldl_factor`` and an int32 *info* for each matrix, without waiting for the device."""
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
+    """The solution of ``A @ X = B`` by A's factors, as ``linalg.ldl_factor`` gives them."""
 def lstsq(input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Any = None) -> return_types.linalg_lstsq:
     """The solutions X of least squares: those for which the norm of ``input @ X - b`` is least."""
 def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
@@ -84,4 +90,4 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 def vector_norm(x: Tensor, ord: complex = 2, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The norm of the vectors along some dimensions, or of all elements."""
 
-__all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cond', 'cross', 'det', 'diagonal', 'eig', 'eigh', 'eigvals', 'eigvalsh', 'householder_product', 'inv', 'inv_ex', 'lstsq', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'matrix_rank', 'multi_dot', 'norm', 'pinv', 'qr', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'svd', 'svdvals', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']
+__all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cond', 'cross', 'det', 'diagonal', 'eig', 'eigh', 'eigvals', 'eigvalsh', 'householder_product', 'inv', 'inv_ex', 'ldl_factor', 'ldl_factor_ex', 'ldl_solve', 'lstsq', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'matrix_rank', 'multi_dot', 'norm', 'pinv', 'qr', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'svd', 'svdvals', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']

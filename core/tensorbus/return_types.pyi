@@ -39,6 +39,13 @@ class linalg_eigh(NamedTuple):
 class linalg_inv_ex(NamedTuple):
     inverse: Tensor
     info: Tensor
+class linalg_ldl_factor(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+class linalg_ldl_factor_ex(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
 class linalg_lstsq(NamedTuple):
     solution: Tensor
     residuals: Tensor

@@ -147,6 +147,8 @@ def _centered(a: Any, q: int, center: bool = True, **_: Any) -> Any:
 
 def _lobpcg(a: Any, k: int, b: Any = None, largest: bool = True) -> Any:
     """Values, and vectors times their adjoints, which have no sign."""
+    values: Any
+    vectors: Any
     if isinstance(a, tensorbus.Tensor):
         values, vectors = tensorbus.lobpcg(a, k, b, largest=largest, tol=_TOLERANCE[a.dtype])
         return values, vectors @ vectors.mH

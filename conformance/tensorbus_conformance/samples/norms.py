@@ -91,7 +91,7 @@ _TWO = _MATRIX + r"The input tensor A must have at least 2 dimensions\."
 _EMPTY = " because the operation does not have an identity"
 
 _SPECTRAL = [
-    S(name, *args).only(*PRECISE)
+    S(str(name), *args).only(*PRECISE)
     for name, *args in [
         ("two", T(data=apart(3, 4)), 2),
         ("minus-two", T(data=apart(4, 2)), -2),

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 from typing import Literal
+from typing import NoReturn
 from typing import Self
 from typing import overload
 from tensorbus import return_types
@@ -500,6 +501,8 @@ class Tensor:
     @property
     def dtype(self) -> dtypes.dtype:
         """The type of the elements."""
+    def eig(self, eigenvectors: _bool = False) -> NoReturn:
+        """Removed: RuntimeError."""
     def element_size(self) -> _int:
         """Bytes of an element."""
     def eq(self, other: _Operand) -> Tensor:
@@ -842,6 +845,8 @@ class Tensor:
         """``input << other``; the operands broadcast."""
     def lshift_(self, other: _Operand) -> Self:
         """In-place version of ``lshift``."""
+    def lstsq(self, other: Any) -> NoReturn:
+        """Removed: RuntimeError."""
     def lt(self, other: _Operand) -> Tensor:
         """``input < other``; the operands broadcast."""
     def lt_(self, *operands: Any, other: Any = ...) -> Self:
@@ -1199,6 +1204,8 @@ class Tensor:
         """``linalg.slogdet``."""
     def softmax(self, dim: _int, dtype: dtypes.dtype | None = None) -> Tensor:
         """``exp(input) / sum(exp(input))`` along a dimension."""
+    def solve(self, other: Any) -> NoReturn:
+        """Removed: RuntimeError."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> return_types.sort:
         """(values, indices) in order along a dimension; NaN counts as largest."""
     def split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
@@ -1255,6 +1262,8 @@ class Tensor:
         """Two dimensions exchanged, without a copy."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Self:
         """Two dimensions exchanged, without a copy."""
+    def symeig(self, eigenvectors: _bool = False) -> NoReturn:
+        """Removed: RuntimeError."""
     def t(self) -> Tensor:
         """A matrix transposed; tensors of fewer dimensions as they are."""
     def t_(self) -> Self:

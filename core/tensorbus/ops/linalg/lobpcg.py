@@ -100,10 +100,12 @@ class LOBPCG:
 def _whole(A: Tensor, B: Tensor | None, k: int, largest: bool) -> tuple[Tensor, Tensor]:
     """By all eigenvalues, whose gradients are those of some of them."""
     if B is None:
-        return _chosen(*linalg_eigh(A), k, largest)
+        values, vectors = linalg_eigh(A)
+        return _chosen(values, vectors, k, largest)
     factor = linalg_cholesky(B)
     half = solved(factor, A, False)
-    values, vectors = _chosen(*linalg_eigh(solved(factor, half.mH, False)), k, largest)
+    values, vectors = linalg_eigh(solved(factor, half.mH, False))
+    values, vectors = _chosen(values, vectors, k, largest)
     return values, solved(factor.mH, vectors, True)
 
 

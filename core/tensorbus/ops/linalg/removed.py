@@ -15,9 +15,7 @@ def _refuse(instead: str) -> NoReturn:
 
 
 @public(method=False)
-def symeig(
-    input: Any, eigenvectors: bool = False, upper: bool = True, *, out: Any = None
-) -> NoReturn:
+def symeig(input: Any, eigenvectors: bool = False, upper: bool = True, *, out: Any = None) -> Any:
     """Removed: RuntimeError. ``linalg.eigh`` and ``linalg.eigvalsh`` take its place."""
     _refuse(
         "Where torch.symeig(A, upper=upper) read the upper triangle by default, the functions in "
@@ -30,7 +28,7 @@ def symeig(
 
 
 @public(method=False)
-def eig(input: Any, eigenvectors: bool = False, *, e: Any = None, v: Any = None) -> NoReturn:
+def eig(input: Any, eigenvectors: bool = False, *, e: Any = None, v: Any = None) -> Any:
     """Removed: RuntimeError. ``linalg.eig`` and ``linalg.eigvals`` take its place."""
     _refuse(
         "torch.linalg.eig gives complex tensors, not pairs of real numbers.\n\n"
@@ -42,7 +40,7 @@ def eig(input: Any, eigenvectors: bool = False, *, e: Any = None, v: Any = None)
 
 
 @public(method=False)
-def solve(input: Any, A: Any, *, out: Any = None) -> NoReturn:
+def solve(input: Any, A: Any, *, out: Any = None) -> Any:
     """Removed: RuntimeError. ``linalg.solve`` takes its place, with its arguments reversed."""
     _refuse(
         "torch.linalg.solve has its arguments the other way round and gives no LU factorization, "
@@ -53,7 +51,7 @@ def solve(input: Any, A: Any, *, out: Any = None) -> NoReturn:
 
 
 @public(method=False)
-def lstsq(input: Any, A: Any, *, out: Any = None) -> NoReturn:
+def lstsq(input: Any, A: Any, *, out: Any = None) -> Any:
     """Removed: RuntimeError. ``linalg.lstsq`` takes its place, with its arguments reversed."""
     _refuse(
         "torch.linalg.lstsq has its arguments the other way round, and gives the residuals by "
@@ -64,9 +62,7 @@ def lstsq(input: Any, A: Any, *, out: Any = None) -> NoReturn:
 
 
 @public(method=False)
-def matrix_rank(
-    input: Any, tol: Any = None, symmetric: bool = False, *, out: Any = None
-) -> NoReturn:
+def matrix_rank(input: Any, tol: Any = None, symmetric: bool = False, *, out: Any = None) -> Any:
     """Removed: RuntimeError. ``linalg.matrix_rank`` takes its place."""
     _refuse(
         "Use torch.linalg.matrix_rank(A, tol, hermitian=symmetric): its parameter 'hermitian' was "
@@ -74,24 +70,24 @@ def matrix_rank(
     )
 
 
-def _symeig(self: Any, eigenvectors: bool = False) -> NoReturn:
+def _symeig(self: Any, eigenvectors: bool = False) -> Any:
     """Removed: RuntimeError. ``linalg.eigh`` and ``linalg.eigvalsh`` take its place."""
-    symeig(self, eigenvectors)
+    return symeig(self, eigenvectors)
 
 
-def _eig(self: Any, eigenvectors: bool = False) -> NoReturn:
+def _eig(self: Any, eigenvectors: bool = False) -> Any:
     """Removed: RuntimeError. ``linalg.eig`` and ``linalg.eigvals`` take its place."""
-    eig(self, eigenvectors)
+    return eig(self, eigenvectors)
 
 
-def _solve(self: Any, other: Any) -> NoReturn:
+def _solve(self: Any, other: Any) -> Any:
     """Removed: RuntimeError. ``linalg.solve`` takes its place."""
-    solve(self, other)
+    return solve(self, other)
 
 
-def _lstsq(self: Any, other: Any) -> NoReturn:
+def _lstsq(self: Any, other: Any) -> Any:
     """Removed: RuntimeError. ``linalg.lstsq`` takes its place."""
-    lstsq(self, other)
+    return lstsq(self, other)
 
 
 METHODS.update(symeig=_symeig, eig=_eig, solve=_solve, lstsq=_lstsq)
