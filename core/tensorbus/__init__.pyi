@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 from typing import Literal
-from typing import NoReturn
 from typing import overload
 from tensorbus import accelerator as accelerator
 from tensorbus import amp as amp
@@ -499,7 +498,7 @@ def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along dimension 2."""
-def eig(input: Any, eigenvectors: _bool = False, *, e: Any = None, v: Any = None) -> NoReturn:
+def eig(input: Any, eigenvectors: _bool = False, *, e: Any = None, v: Any = None) -> Any:
     """Removed: RuntimeError."""
 def einsum(*args: Any) -> Tensor:
     """Products of tensors summed over the letters that the result does not name."""
@@ -761,7 +760,7 @@ def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False,
     """``log(sum(exp(input)))`` over some dimensions, without overflow."""
 def lshift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input << other``; the operands broadcast."""
-def lstsq(input: Any, A: Any, *, out: Any = None) -> NoReturn:
+def lstsq(input: Any, A: Any, *, out: Any = None) -> Any:
     """Removed: RuntimeError."""
 def lt(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input < other``; the operands broadcast."""
@@ -783,7 +782,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     """``linalg.matrix_exp``."""
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied with itself *n* times; its inverse *-n* times where n < 0."""
-def matrix_rank(input: Any, tol: Any = None, symmetric: _bool = False, *, out: Any = None) -> NoReturn:
+def matrix_rank(input: Any, tol: Any = None, symmetric: _bool = False, *, out: Any = None) -> Any:
     """Removed: RuntimeError."""
 @overload
 def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1029,7 +1028,7 @@ def slogdet(input: Tensor, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """``linalg.slogdet``."""
 def softmax(input: Tensor, dim: _int, dtype: dtypes.dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along a dimension."""
-def solve(input: Any, A: Any, *, out: Any = None) -> NoReturn:
+def solve(input: Any, A: Any, *, out: Any = None) -> Any:
     """Removed: RuntimeError."""
 def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Any = None) -> return_types.sort:
     """(values, indices) in order along a dimension; NaN counts as largest."""
@@ -1069,7 +1068,7 @@ def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """``transpose`` under NumPy's name."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Two dimensions exchanged, without a copy."""
-def symeig(input: Any, eigenvectors: _bool = False, upper: _bool = True, *, out: Any = None) -> NoReturn:
+def symeig(input: Any, eigenvectors: _bool = False, upper: _bool = True, *, out: Any = None) -> Any:
     """Removed: RuntimeError."""
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; tensors of fewer dimensions as they are."""

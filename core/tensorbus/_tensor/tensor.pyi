@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 from typing import Literal
-from typing import NoReturn
 from typing import Self
 from typing import overload
 from tensorbus import return_types
@@ -501,7 +500,7 @@ class Tensor:
     @property
     def dtype(self) -> dtypes.dtype:
         """The type of the elements."""
-    def eig(self, eigenvectors: _bool = False) -> NoReturn:
+    def eig(self, eigenvectors: _bool = False) -> Any:
         """Removed: RuntimeError."""
     def element_size(self) -> _int:
         """Bytes of an element."""
@@ -845,7 +844,7 @@ class Tensor:
         """``input << other``; the operands broadcast."""
     def lshift_(self, other: _Operand) -> Self:
         """In-place version of ``lshift``."""
-    def lstsq(self, other: Any) -> NoReturn:
+    def lstsq(self, other: Any) -> Any:
         """Removed: RuntimeError."""
     def lt(self, other: _Operand) -> Tensor:
         """``input < other``; the operands broadcast."""
@@ -1204,7 +1203,7 @@ class Tensor:
         """``linalg.slogdet``."""
     def softmax(self, dim: _int, dtype: dtypes.dtype | None = None) -> Tensor:
         """``exp(input) / sum(exp(input))`` along a dimension."""
-    def solve(self, other: Any) -> NoReturn:
+    def solve(self, other: Any) -> Any:
         """Removed: RuntimeError."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> return_types.sort:
         """(values, indices) in order along a dimension; NaN counts as largest."""
@@ -1262,7 +1261,7 @@ class Tensor:
         """Two dimensions exchanged, without a copy."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Self:
         """Two dimensions exchanged, without a copy."""
-    def symeig(self, eigenvectors: _bool = False) -> NoReturn:
+    def symeig(self, eigenvectors: _bool = False) -> Any:
         """Removed: RuntimeError."""
     def t(self) -> Tensor:
         """A matrix transposed; tensors of fewer dimensions as they are."""
