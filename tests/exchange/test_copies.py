@@ -89,7 +89,7 @@ def test_pickles_are_exact_to_the_bit(device: str) -> None:
         assert pickle.dumps(back, protocol) == data
     for made in (
         torch.tensor(True), torch.zeros(0, 2), torch.ones(3, 2).T, torch.ones(2, 3)[:, 1:],
-        torch.arange(3, dtype=torch.int8),
+        torch.arange(3, dtype=torch.int8), torch.arange(4.0)[1:],
     ):  # fmt: skip
         back = pickled(made.to(device))
         assert (back.shape, back.dtype) == (made.shape, made.dtype)
@@ -103,3 +103,10 @@ def test_setstate_refuses_what_is_no_state() -> None:
     assert x.tag == 1
     with pytest.raises(TypeError, match="dict of attributes"):
         x.__setstate__((1, 2))
+
+
+def test_bfloat16_is_copied_pickled_and_shared() -> None:
+    x = torch.tensor([1.5, -0.0, float("inf")]).to(torch.bfloat16)
+    for made in (copy.copy(x), copy.deepcopy(x), pickled(x), x.clone().share_memory_()):
+        assert made.dtype is torch.bfloat16
+        assert made.view(torch.int16).tolist() == [0x3FC0, -0x8000, 0x7F80]

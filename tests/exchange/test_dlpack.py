@@ -45,6 +45,16 @@ def test_both_ways_share_memory(name: str) -> None:
     assert x[0, 0, 0].item() == 1
 
 
+def test_bfloat16_goes_out_and_comes_back() -> None:
+    x = torch.arange(6.0).to(torch.bfloat16).reshape(2, 3)
+    for version in (None, (1, 0)):
+        back = torch.from_dlpack(x.T.__dlpack__(max_version=version))
+        assert back.dtype is torch.bfloat16 and back.data_ptr() == x.data_ptr()
+        assert back.stride() == (1, 3) and back.tolist() == [[0, 3], [1, 4], [2, 5]]
+    with pytest.raises((BufferError, RuntimeError)):  # NumPy has no such dtype
+        np.from_dlpack(x)
+
+
 def test_strides_are_the_arrays() -> None:
     a = np.arange(12.0).reshape(3, 4)
     x = torch.from_dlpack(a.T[1:])

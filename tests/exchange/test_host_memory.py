@@ -35,6 +35,7 @@ def names() -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:The given buffer is not writable")
 @pytest.mark.parametrize(
     ("program", "values", "dtype"),
     [
@@ -63,6 +64,8 @@ def names() -> dict[str, Any]:
         ("torch.frombuffer(b, dtype=torch.int16, offset=2)", [25699], "int16"),
         ("torch.frombuffer(b, dtype=torch.int8, count=2, offset=1)", [98, 99], "int8"),
         ("torch.frombuffer(b, dtype=torch.int16, count=-2)", [25185, 25699], "int16"),
+        ("torch.frombuffer(b + b'e', dtype=torch.int16, offset=1)", [25442, 25956], "int16"),
+        ("torch.frombuffer(b'\\x80?\\x00@', dtype=torch.bfloat16)", [1, 2], "bfloat16"),
         ("torch.frombuffer(a, dtype=torch.float64, offset=8, count=2)", [1, 2], "float64"),
     ],
 )

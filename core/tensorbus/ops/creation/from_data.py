@@ -265,3 +265,14 @@ def over_numpy(ndarray: np.ndarray) -> Tensor:
     # Its memory is shared with others, so it counts as what may overlap.
     t._b = PERMUTED
     return t
+
+
+def over_bytes(
+    host: np.ndarray, d: Dtype, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0
+) -> Tensor:
+    """A CPU tensor over memory that is given as a uint8 array; the rest counts elements."""
+    k = kind_of(Device("cpu"), d)
+    whole = k.backend.share_host(host, dtypes.uint8)
+    t = from_array(k.backend.as_strided(whole, shape, strides, offset, dtypes.uint8, d), k)
+    t._b = PERMUTED  # as in over_numpy
+    return t

@@ -9,8 +9,6 @@ import numpy as np
 from tensorbus._base import dlpack as capsules
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.dtypes import get_default_dtype
-from tensorbus._device.device import device as Device
-from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
@@ -19,6 +17,7 @@ from tensorbus.op_engine.options import Options, check_flag, checked_dtype
 from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.from_data import (
     from_numpy,
+    over_bytes,
     over_numpy,
     tensor,
     warn_of_read_only,
@@ -34,8 +33,7 @@ def frombuffer(
 
     *count* elements are taken from byte *offset* on, all that follow where it is negative.
     ValueError where these are not there or the bytes do not divide; a read-only buffer gives one
-    UserWarning in a program, and writes to the tensor are errors. Memory whose address the dtype
-    can't have is copied.
+    UserWarning in a program, and writes to the tensor are errors.
 
     >>> import tensorbus
     >>> tensorbus.frombuffer(bytearray([1, 0, 2, 0]), dtype=tensorbus.int16)
@@ -44,26 +42,20 @@ def frombuffer(
     d = checked_dtype("frombuffer", dtype)
     if d is None:
         raise TypeError("frombuffer(): argument 'dtype' must be torch.dtype, not None")
-    made = _over_buffer(_bytes_of(buffer), d, count, offset)
+    made = _over_buffer(buffer, d, count, offset)
     return (
         made.requires_grad_() if check_flag("frombuffer", "requires_grad", requires_grad) else made
     )
 
 
-def _bytes_of(buffer: Any) -> np.ndarray:
+def _over_buffer(buffer: Any, d: Dtype, count: int, offset: int) -> Tensor:
     try:
-        view = memoryview(buffer)
+        memory = memoryview(buffer)
     except TypeError:
         raise ValueError("object does not implement Python buffer protocol.") from None
-    if not view.c_contiguous:
+    if not memory.c_contiguous:
         raise RuntimeError("could not retrieve buffer from object: its memory has gaps")
-    if view.readonly:
-        warn_of_read_only("buffer")
-    return np.frombuffer(view, np.uint8) if view.nbytes else np.empty(0, np.uint8)
-
-
-def _over_buffer(host: np.ndarray, d: Dtype, count: int, offset: int) -> Tensor:
-    size, n = d.itemsize, host.size
+    size, n = d.itemsize, memory.nbytes
     if not n or not count:
         raise ValueError(f"both buffer length ({n}) and count ({count}) must not be 0")
     if not 0 <= offset < n:
@@ -81,8 +73,11 @@ def _over_buffer(host: np.ndarray, d: Dtype, count: int, offset: int) -> Tensor:
             f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must "
             f"not be greater than actual buffer length ({n} bytes)"
         )
-    end = n if count < 0 else offset + count * size
-    return over_numpy(host[offset:end].view(kind_of(Device("cpu"), d).token))
+    if memory.readonly:
+        warn_of_read_only("buffer")
+    count = (n - offset) // size if count < 0 else count
+    # Bytes from the offset on, so that the tensor's own storage begins there.
+    return over_bytes(np.frombuffer(memory, np.uint8, count * size, offset), d, (count,), (1,))
 
 
 @public(method=False)
@@ -159,7 +154,7 @@ def _shared(obj: Any, d: Dtype | None, copy: bool | None) -> Tensor | None:
         memoryview(obj)
     except TypeError:
         return None
-    return _over_buffer(_bytes_of(obj), d or get_default_dtype(), -1, 0)
+    return _over_buffer(obj, d or get_default_dtype(), -1, 0)
 
 
 def _fitted(made: Tensor, options: Options, copy: bool | None) -> Tensor:

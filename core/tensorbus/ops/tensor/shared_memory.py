@@ -7,14 +7,11 @@ import sys
 from typing import Any
 
 from tensorbus import storage as storages
-from tensorbus._base import dtypes
-from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.shared_memory import CAN_SHARE, SharedMemory, memory_of, root_of
-from tensorbus._device.device import device as Device
-from tensorbus._dispatch.kinds import kind_of
-from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.parameter import Parameter
 from tensorbus.op_engine.public import public
+from tensorbus.ops.creation.from_data import over_bytes
 
 
 @public(function=False)
@@ -58,25 +55,16 @@ def share_memory_(self: Tensor) -> Tensor:
             "a clone()"
         )
     values = storages.storage_of(self).to_host()
-    memory = SharedMemory.new(len(values))
-    memory.bytes_(len(values))[...] = values
+    memory = SharedMemory.new(len(values)).bytes_(len(values))
+    memory[...] = values
     arrays = []
     for x in moving:
         _, offset, strides = x._k.layout(x._a)
-        arrays.append(_array_over(memory, len(values), x._k.dtype, offset, tuple(x._s), strides))
+        arrays.append(over_bytes(memory, x._k.dtype, tuple(x._s), tuple(strides), offset)._a)
     for x, array in zip(moving, arrays, strict=True):
         x._a = array
     _travel()
     return self
-
-
-def _array_over(
-    memory: SharedMemory, nbytes: int, d: Dtype, offset: int, shape: Any, strides: Any
-) -> Any:
-    """The CPU's array of that layout in a memory."""
-    k = kind_of(Device("cpu"), dtypes.uint8)
-    whole = k.backend.share_host(memory.bytes_(nbytes), dtypes.uint8)
-    return k.backend.as_strided(whole, shape, tuple(strides), offset, dtypes.uint8, d)
 
 
 # -- who else uses a storage -----------------------------------------------------------------
@@ -121,18 +109,15 @@ def _sent(x: Tensor) -> Any:
         return x.__reduce_ex__(2)
     reduction: Any = importlib.import_module("multiprocessing.reduction")
     _, offset, strides = x._k.layout(x._a)
-    layout = (x._k.dtype, offset, tuple(x._s), tuple(strides))
+    layout = (x._k.dtype, tuple(x._s), tuple(strides), offset)
     return _received, (
         type(x), reduction.DupFd(memory.descriptor), root_of(x._a).nbytes, layout, x.requires_grad
     )  # fmt: skip
 
 
 def _received(cls: type, handle: Any, nbytes: int, layout: Any, requires_grad: bool) -> Tensor:
-    memory = SharedMemory.of(handle.detach(), nbytes)
-    d, offset, shape, strides = layout
-    k = kind_of(Device("cpu"), d)
-    made = from_array(_array_over(memory, nbytes, d, offset, shape, strides), k)
-    made._b = PERMUTED
+    memory = SharedMemory.of(handle.detach(), nbytes).bytes_(nbytes)
+    made = over_bytes(memory, *layout)
     _travel()
     if cls is not Tensor:
         return cls(made, requires_grad)
