@@ -71,8 +71,9 @@ def resolve(kind: Kind, name: str) -> Entry:
         candidates.append(resolve(kind, row.on_bool))
     else:
         candidates.append(fallback(kind, name))
-    if row.divides and category == INTEGER and kind.backend.traits.host_sync:
-        candidates = [_checked_division(kind, entry) for entry in candidates]
+    if row.divides and category == INTEGER and kind.has_values:
+        checked = _checked_division if kind.backend.traits.host_sync else _checked_number
+        candidates = [checked(kind, entry) for entry in candidates]
     entry = candidates[0] if len(candidates) == 1 else functools.partial(_first_willing, candidates)
     return _guarded(kind, row, entry) if guarded else entry
 
@@ -134,6 +135,17 @@ def _checked_division(kind: Kind, entry: Entry) -> Entry:
             hit = kind.bool.amax(hits, tuple(range(len(hits.shape)))) if hits.shape else hits
             if kind.bool.to_host(kind.bool.as_array(hit)):
                 raise RuntimeError("ZeroDivisionError")
+        return entry(x, y) if out is None else entry(x, y, out=out)
+
+    return division
+
+
+def _checked_number(kind: Kind, entry: Entry) -> Entry:
+    """A division of integers that refuses the number 0, and waits for no array to look into it."""
+
+    def division(x: Any, y: Any, out: Any = None) -> Any:
+        if y is kind.const(0) and 0 not in getattr(x, "shape", ()):
+            raise RuntimeError("ZeroDivisionError")
         return entry(x, y) if out is None else entry(x, y, out=out)
 
     return division

@@ -18,7 +18,12 @@ PAGE = Path(__file__).parents[3] / "docs" / "coverage.md"
 
 DIFFERENCES = {
     "`conj`": "computes at once: no view, `is_conj` is False, a write to it leaves its source",
-    "integer division by zero": "raises on `cpu`; asynchronous devices give any value",
+    "integer division by zero": "raises; on asynchronous devices a zero in a tensor gives 0",
+    "floats that int8, int16 and uint8 have no number for": "the lower bits of the int64 "
+    "number, on each device; PyTorch's hang on the way it takes",
+    "uint16, uint32, uint64, float8, complex32": "on `cpu` and `meta`; indexing, masks and "
+    "ranges work for all, where PyTorch lacks some",
+    "float16 with a complex number": "gives complex64, for few ops compute on complex32",
     "derivatives at kinks": "PyTorch's, but second derivatives of norms at zero are finite zeros",
     "`use_deterministic_algorithms`": "refuses no op: all have a deterministic way on each device",
     "hooks for saved tensors": "see what the rules here read, which may be other tensors",
