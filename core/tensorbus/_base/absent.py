@@ -14,12 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from tensorbus._base.page import show_pages
+from tensorbus._base.warning import warn_user
 
 PYTORCH = "2.13"
 """The version of PyTorch whose names these are."""
 
 _UNUSUAL = ("__config__",)
 """Modules that users name, although they begin with an underscore."""
+
+RENAMED = {
+    "nn": {"NLLLoss2d": "NLLLoss", "SeLU": "SELU"},
+    "nn.functional": {"bce_with_logits": "binary_cross_entropy_with_logits"},
+}
+"""For each namespace the names of older versions, which work and warn, and what they are now."""
 
 NAMES = Path(__file__).with_name("pytorch_names.txt")
 
@@ -50,8 +57,8 @@ def attributes(
     """The ``__getattr__`` of a public module, for what is not there when it is imported.
 
     *later* maps names to the submodules that define them. Submodules themselves are found as well:
-    what a program never touches is never imported. At last *others* is asked, which gives None for
-    names that it does not know.
+    what a program never touches is never imported. Then *others* is asked, which gives None for
+    names that it does not know; and at last ``RENAMED``.
     """
     space = module.removeprefix("tensorbus").removeprefix(".") or "torch"
     later = later or {}
@@ -72,6 +79,11 @@ def attributes(
             if others is not None and (found := others(name)) is not None:
                 setattr(importlib.import_module(module), name, found)
                 return found
+            if new := RENAMED.get(space, {}).get(name):
+                warn_user(
+                    f"torch.{space}.{name} is deprecated: it is called {new} now", FutureWarning
+                )
+                return getattr(importlib.import_module(module), new)
         raise AttributeError(
             f"module {module!r} has no attribute {name!r}{why(space, name)}",
             name=name,

@@ -43,6 +43,10 @@ LEFT_OUT: tuple[tuple[str, dict[str, str]], ...] = (
         {"profiler": "ExecutionTraceObserver"},
     ),
     (
+        "It indexes by objects that stand for dimensions, of which there are none here.",
+        {"Tensor": "index"},
+    ),
+    (
         "They name devices of one maker; a plugin's device is reached by `to` and its type.",
         {"Tensor": "ipu mtia xpu"},
     ),

@@ -24,6 +24,7 @@ from tensorbus.autograd.node import (
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of, recipe_of, replay, requires_grad
+from tensorbus.op_engine.older_broadcasting import FALLBACK, as_many_in_shape
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.row_handlers import WRITE, handled, seen
 from tensorbus.op_engine.scalars import scalar_name_of
@@ -53,7 +54,14 @@ def in_place(
     if y is NotImplemented:
         return y
     name = getattr(y._e, "written", "")
-    return record_as(assign(x, y), name) if name else assign(x, y)
+    try:
+        assign(x, y)
+    except RuntimeError:
+        flat = as_many_in_shape(x, args[0]) if FALLBACK.on and len(args) == 1 else None
+        if flat is None:
+            raise
+        return in_place(x, f, (flat,), kwargs)
+    return record_as(x, name) if name else x
 
 
 def _check_result(x: Tensor, other: Any) -> None:

@@ -47,15 +47,22 @@ def warn_broadcast(a: Any, b: Any) -> None:
 
 
 def as_one_dimensional(a: Any, b: Any) -> tuple[Tensor, Tensor] | None:
-    """The two operands in the first one's shape, with a warning; None where that can't be."""
+    """The two operands in the first one's shape, with a warning; None where they broadcast."""
     if not _as_many(a, b):
         return None
     try:
         broadcast_shapes(a._s, b._s)
     except RuntimeError:
-        warn_user(
-            "self and other not broadcastable, but have the same number of elements.  Falling back "
-            "to deprecated pointwise behavior."
-        )
-        return a, core("reshape")(b, tuple(a._s))
+        return a, as_many_in_shape(a, b)
     return None
+
+
+def as_many_in_shape(a: Tensor, b: Any) -> Any:
+    """*b* in the shape of *a*, with a warning; None where it has not as many elements."""
+    if not _as_many(a, b):
+        return None
+    warn_user(
+        "self and other not broadcastable, but have the same number of elements.  Falling back to "
+        "deprecated pointwise behavior."
+    )
+    return core("reshape")(b, tuple(a._s))
