@@ -17,7 +17,6 @@ from tensorbus._base import absent
 SPACES = (
     "torch",
     "Tensor",
-    "func",
     "hub",
     "nn",
     "nn.functional",
