@@ -10,6 +10,7 @@ import array_api_programs as programs
 import array_api_strict
 import numpy as np
 import pytest
+from array_api_comparison import failures
 
 import tensorbus
 from tensorbus import array_api
@@ -40,51 +41,6 @@ def special(xp: Any, dtype: str) -> dict[str, Any]:
     """Arrays of special values in which each meets each."""
     values = np.array(SPECIAL).astype(dtype)
     return {"f": xp.asarray(values.reshape(-1, 1)), "g": xp.asarray(values.reshape(1, -1))}
-
-
-def plain(value: Any) -> Any:
-    """A result as NumPy's arrays and Python's values, with the names of dtypes."""
-    if isinstance(value, (list, tuple)) and not isinstance(value, tensorbus.Size):
-        return tuple(plain(v) for v in value)
-    if hasattr(value, "__dlpack__"):
-        return np.from_dlpack(value)
-    if isinstance(value, tensorbus.Size):
-        return tuple(value)
-    return value
-
-
-def compare(ours: Any, theirs: Any, program: str) -> None:
-    if isinstance(theirs, tuple):
-        assert len(ours) == len(theirs), program
-        for a, b in zip(ours, theirs, strict=True):
-            compare(a, b, program)
-    elif isinstance(theirs, np.ndarray):
-        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape), program
-        tolerance = 0.0
-        if theirs.dtype.kind in "fc":
-            tolerance = (
-                2e-5 if theirs.dtype.itemsize // (1 + (theirs.dtype.kind == "c")) == 4 else 1e-12
-            )
-        np.testing.assert_allclose(ours, theirs, tolerance, tolerance, err_msg=program)
-        if theirs.dtype.kind == "f":
-            zero = (theirs == 0) & (ours == 0)
-            assert np.array_equal(np.signbit(ours[zero]), np.signbit(theirs[zero])), program
-    elif isinstance(theirs, float):
-        assert ours == pytest.approx(theirs, rel=1e-6, nan_ok=True), program
-    else:
-        assert ours == theirs, program
-
-
-def failures(chosen: Any, names: Any) -> list[str]:
-    """What is wrong with each program that gives another result than beside array-api-strict."""
-    found = []
-    for program in chosen:
-        theirs = plain(eval(program, {"xp": array_api_strict, **names(array_api_strict)}))
-        try:
-            compare(plain(eval(program, {"xp": array_api, **names(array_api)})), theirs, program)
-        except Exception as error:
-            found.append(f"{program}: {type(error).__name__}: {error}")
-    return found
 
 
 @pytest.fixture(autouse=True)

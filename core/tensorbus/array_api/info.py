@@ -43,7 +43,7 @@ class Info:
         }
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Dtype]:
-        """The standard's dtypes that a device has, of all kinds or of some."""
+        """The standard's dtypes that a device computes in, of all kinds or of some."""
         where = tensorbus.device(self.default_device() if device is None else device)
         k = kind_of(where, tensorbus.float32)
         has = k.backend.capabilities(k.index).dtypes
@@ -51,7 +51,7 @@ class Info:
         for name in kinds:
             if name not in KINDS:
                 raise ValueError(f"dtypes(): {name!r} is no kind; there are {', '.join(KINDS)}")
-        found = {d.name: d for d in has if d.name in NAMES}
+        found = {d.name: d for d in has if d.name in NAMES and d.computes}
         return {n: found[n] for n in NAMES if n in found and any(KINDS[i](found[n]) for i in kinds)}
 
     def devices(self) -> list[Any]:

@@ -46,11 +46,13 @@ def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """The cross products of vectors of size 3 along an axis."""
     x1, x2 = both(x1, x2)
+    if not -min(x1.ndim, x2.ndim) <= axis < min(x1.ndim, x2.ndim):
+        raise IndexError(f"cross(): axis {axis} is out of bounds for one of the arrays")
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
             f"cross(): vectors have size 3, but got {x1.shape[axis]} and {x2.shape[axis]}"
         )
-    return functions.cross(x1, x2, dim=axis)
+    return functions.cross(*tensorbus.broadcast_tensors(x1, x2), dim=axis)
 
 
 def det(x: Tensor, /) -> Tensor:
@@ -130,10 +132,11 @@ def slogdet(x: Tensor, /) -> Any:
 def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """The solutions of systems of equations; x2 has columns unless it is a single vector."""
     x1, x2 = both(x1, x2)
-    if x2.ndim != 1:
-        batch = tensorbus.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-        return functions.solve(x1, x2.expand(*batch, *x2.shape[-2:]))
-    return functions.solve(x1, x2.unsqueeze(-1)).squeeze(-1)
+    columns = x2.unsqueeze(-1) if x2.ndim == 1 else x2
+    # PyTorch takes arrays of one dimension less for vectors, which a batch is here.
+    batch = tensorbus.broadcast_shapes(x1.shape[:-2], columns.shape[:-2])
+    made = functions.solve(x1, columns.expand(*batch, *columns.shape[-2:]))
+    return made.squeeze(-1) if x2.ndim == 1 else made
 
 
 def svd(x: Tensor, /, *, full_matrices: bool = True) -> Any:

@@ -11,13 +11,11 @@ from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus.array_api._operands import Axis, dims, one_dim
 
 
-def _wide(x: Tensor, dtype: Dtype | None) -> Tensor:
-    """x in the dtype that it is summed in: integers and truth values become int64."""
-    if dtype is None and x.dtype.category < FLOAT:
-        dtype = tensorbus.int64
-        if not x.dtype.is_signed and x.dtype.category and hasattr(tensorbus, "uint64"):
-            dtype = tensorbus.uint64
-    return x if dtype is None else x.to(dtype)
+def _wide(x: Tensor, dtype: Dtype | None) -> Dtype:
+    """The dtype that x is summed in: int64 for integers and truth values unless one is named."""
+    if dtype is not None:
+        return dtype
+    return tensorbus.int64 if x.dtype.category < FLOAT else x.dtype
 
 
 def _over(function: Any, x: Tensor, axis: Axis, keepdims: bool, **options: Any) -> Tensor:
@@ -53,7 +51,8 @@ def cumulative_prod(
 ) -> Tensor:
     """The products of the first elements along an axis, with a leading 1 if asked for."""
     dim = one_dim(axis, x, "cumulative_prod")
-    return _with_initial(tensorbus.cumprod(_wide(x, dtype), dim), dim, 1, include_initial)
+    made = tensorbus.cumprod(x, dim, dtype=_wide(x, dtype))
+    return _with_initial(made, dim, 1, include_initial)
 
 
 def cumulative_sum(
@@ -66,7 +65,8 @@ def cumulative_sum(
 ) -> Tensor:
     """The sums of the first elements along an axis, with a leading 0 if asked for."""
     dim = one_dim(axis, x, "cumulative_sum")
-    return _with_initial(tensorbus.cumsum(_wide(x, dtype), dim), dim, 0, include_initial)
+    made = tensorbus.cumsum(x, dim, dtype=_wide(x, dtype))
+    return _with_initial(made, dim, 0, include_initial)
 
 
 def _with_initial(made: Tensor, dim: int, value: int, wanted: bool) -> Tensor:
@@ -109,10 +109,10 @@ def prod(
     x: Tensor, /, *, axis: Axis = None, dtype: Dtype | None = None, keepdims: bool = False
 ) -> Tensor:
     """The product along some axes."""
-    made = _wide(x, dtype)
-    for dim in sorted(dims(axis, x), reverse=True):
-        made = tensorbus.prod(made, dim, keepdim=keepdims, dtype=made.dtype)
-    return made.clone() if made is x else made
+    made, found = x.to(_wide(x, dtype)).unsqueeze(0), dims(axis, x)
+    for dim in sorted(found, reverse=True):
+        made = tensorbus.prod(made, 1 + dim, keepdim=keepdims, dtype=made.dtype)
+    return tensorbus.prod(made, 0, dtype=made.dtype)
 
 
 def std(
@@ -126,7 +126,7 @@ def sum(
     x: Tensor, /, *, axis: Axis = None, dtype: Dtype | None = None, keepdims: bool = False
 ) -> Tensor:
     """The sum along some axes."""
-    return _over(tensorbus.sum, _wide(x, dtype), axis, keepdims)
+    return _over(tensorbus.sum, x, axis, keepdims, dtype=_wide(x, dtype))
 
 
 def var(

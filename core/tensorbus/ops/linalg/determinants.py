@@ -119,7 +119,7 @@ def _signed(name: str, A: Tensor) -> tuple[Tensor, Tensor]:
     pivots = found.lu.diagonal(0, -2, -1)
     size = pivots.abs()
     unit = (pivots / size.where(size != 0, 1)).prod(-1)
-    one = eye(A._s[-1], device=A._k.device).expand(A._s)
+    one = eye(A._s[-1], dtype=size._k.dtype, device=A._k.device).expand(A._s)
     return unit * core("determinant_sign")(one, found.p), size.log().sum(-1)
 
 
