@@ -89,6 +89,8 @@ OTHERWISE: dict[tuple[str, str], str] = {
     ("special.modified_bessel_i0", "negative"): INFINITE,
     ("special.modified_bessel_i1", "ends"): INFINITE,
     ("special.modified_bessel_i1", "negative"): INFINITE,
+    ("linalg.lstsq", "rcond"): "PyTorch's ranks hang on memory that it does not write",
+    ("linalg.ldl_solve", "half-block"): "PyTorch writes beyond its memory",
     ("fft.fft", "none"): NO_SIGNALS,
     ("fft.ifft", "none"): NO_SIGNALS,
     ("fft.rfft", "none"): NO_SIGNALS,
@@ -100,6 +102,8 @@ OTHERWISE: dict[tuple[str, str], str] = {
 NAMED = "the function is named, not the one it is made of"
 DTYPE = "the dtype alone is told, not PyTorch's other options"
 COUNT = "what LAPACK counts differs between its ways, with vectors and without"
+LAPACK = "PyTorch reports a bug in itself for what LAPACK refuses"
+PRECISION = "the function and the dtype are named, as the other functions do"
 FINITE = "values that are not finite are an error on every device, as in linalg.svd"
 TEXTS: dict[tuple[str, str], str] = {
     ("nanquantile", "range"): NAMED,
@@ -123,6 +127,10 @@ TEXTS: dict[tuple[str, str], str] = {
     ("linalg.lu_factor", "pivot"): "the text is the same on every device, and says what to write",
     ("linalg.eigvalsh", "nan"): COUNT,
     ("linalg.eigvalsh", "batch"): COUNT,
+    ("linalg.ldl_factor_ex", "checked"): LAPACK,
+    ("linalg.lstsq", "nan"): LAPACK,
+    ("linalg.lstsq", "half"): PRECISION,
+    ("linalg.matrix_rank", "half"): PRECISION,
     ("linalg.svdvals", "infinite"): FINITE,
     ("linalg.svdvals", "batch"): FINITE,
 }

@@ -166,7 +166,7 @@ _MANY = "LOBPCG algorithm is not applicable when the number of A rows .=2. is sm
 
 # -- removed ---------------------------------------------------------------------------------
 def _removed(name: str, *operands: Any) -> Op:
-    text = "This function was deprecated since version 1.9 and is now removed. .*"
+    text = "This function was deprecated since version 1.9 and is now removed\\..*"
     return Op(name, lambda *_: None, [], REAL, errors=[E("removed", RuntimeError, text, *operands)],
               family="linalg")  # fmt: skip
 

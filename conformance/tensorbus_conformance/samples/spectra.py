@@ -179,7 +179,7 @@ OPS = [
            S("low", T(data=low(4, 3))),
            S("batch", T(data=low(2, 1, 3, 3))),
            S("zeros", T(data=np.zeros((2, 3)))),
-           S("hermitian", T(data=symmetric(3, 3) - np.eye(3)), None, True),
+           S("hermitian", T(data=symmetric(3, 3) - np.eye(3)), hermitian=True),
            S("tol", T(data=_DIAGONALS[0]), 0.1),
            S("tols", T(data=_DIAGONALS), T(data=[0.005, 0.85], dtype=FLOAT32)),
            S("atol", T(data=_DIAGONALS), atol=0.1),

@@ -70,14 +70,10 @@ def matrix_norm(
     x = x.abs() if x._k.is_complex else x
     summed, ranked = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm(x, 1, summed, True)
-    if not x._s[ranked]:
-        if ord < 0:
-            raise IndexError(
-                f"linalg.matrix_norm: no smallest sum of none: dimension {ranked} has size 0"
-            )
+    if not x._s[ranked] and ord > 0:
         r = core("sum")(sums, (ranked,))
     else:
-        r = (core("amax") if ord > 0 else core("amin"))(sums, (ranked,))
+        r = sums.amax(ranked) if ord > 0 else sums.amin(ranked)
     if keepdim:
         return core("view")(r, kept(tuple(x._s), tuple(sorted((rows, columns)))))
     left = tuple(n for d, n in enumerate(x._s) if d not in (rows, columns))
