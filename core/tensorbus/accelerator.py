@@ -147,7 +147,11 @@ def device_index(device: int | None) -> Generator[None]:
         yield
     finally:
         if type is not None:
-            set_current_index(type, before)
+            try:
+                set_current_index(type, before)
+            except BaseException:
+                set_current_index(type, before)
+                raise
 
 
 def _index(device: Any) -> Any:

@@ -15,12 +15,12 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.leaving import block as _block
 from tensorbus.serialization import load as _load
 
 __all__ = [
@@ -115,13 +115,14 @@ def _github_folder(github: str) -> Path:
     )
 
 
-@contextmanager
-def _hubconf(folder: Path) -> Generator[ModuleType]:
+@_block
+def _hubconf(folder: Path) -> Generator[ModuleType, None, None]:
     """A folder's ``hubconf.py``, imported anew; its own modules are found while it is in use."""
     spec = importlib.util.spec_from_file_location("hubconf", folder / _HUBCONF)
     assert spec is not None and spec.loader is not None
-    sys.path.insert(0, str(folder))
+    added = str(folder)
     try:
+        sys.path.insert(0, added)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         needed = getattr(module, "dependencies", None) or ()
@@ -130,7 +131,7 @@ def _hubconf(folder: Path) -> Generator[ModuleType]:
             raise RuntimeError(f"Missing dependencies: {', '.join(missing)}")
         yield module
     finally:
-        sys.path.remove(str(folder))
+        sys.path.remove(added)  # one compiled call, which no interrupt divides
 
 
 def _entry(module: ModuleType, name: Any) -> Any:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import operator
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator as Steps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorbus._base import dtypes
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.leaving import block
 from tensorbus._base.modes import this_thread
 from tensorbus._base.page import show_pages
 from tensorbus._base.public_place import show_in
@@ -169,12 +169,12 @@ def set_rng_state(new_state: Any) -> None:
     default_generator.set_state(new_state)
 
 
-@contextmanager
+@block
 def fork_rng(
     devices: Any = None,
     enabled: bool = True,
     device_type: str | None = None,
-) -> Iterator[None]:
+) -> Steps[None, None, None]:
     """A context, or a decorator, at whose end the stream is where it was at its beginning.
 
     All devices share one stream, so it is kept whatever *devices* and *device_type* name; a device
@@ -192,7 +192,11 @@ def fork_rng(
     try:
         yield
     finally:
-        set_rng_state(state)
+        try:
+            set_rng_state(state)
+        except BaseException:
+            set_rng_state(state)
+            raise
 
 
 show_pages(__name__, [("fork_rng", fork_rng)])

@@ -11,6 +11,7 @@ import tensorbus as torch
 from tensorbus import nn
 from tensorbus.nn import functional as F
 from tensorbus.op_engine.row_handlers import handling
+from tensorbus.utils._python_dispatch import TorchDispatchMode
 from tensorbus.utils.checkpoint import (
     checkpoint,
     set_checkpoint_debug_enabled,
@@ -220,3 +221,42 @@ def data() -> None:
     numbers = torch.utils.data.TensorDataset(torch.arange(6.0))
     for (batch,) in torch.utils.data.DataLoader(numbers, batch_size=2, shuffle=True):
         batch + 1
+
+
+@program
+def batches() -> None:
+    x = torch.ones(2, 3)
+    torch.vmap(torch.vmap(lambda row: row * 2 + torch.rand(()), randomness="same"),
+               randomness="different")(x)  # fmt: skip
+    torch.vmap(torch.func.grad(lambda row: (row * row).sum()))(x)
+
+
+@program
+def forward_mode() -> None:
+    x = torch.ones(2)
+    torch.func.jvp(torch.exp, (x,), (x,))
+    torch.func.hessian(lambda t: (t**3).sum())(x)
+    with torch.autograd.forward_ad.dual_level():
+        y = torch.autograd.forward_ad.make_dual(x, x).exp()
+        torch.autograd.forward_ad.unpack_dual(y)
+
+
+@program
+def transforms() -> None:
+    x = torch.ones(2)
+    value, pull = torch.func.vjp(torch.sin, x)
+    pull(value)
+    torch.func.grad_and_value(lambda t: (t * t).sum())(x)
+    torch.func.jacrev(torch.exp)(x)
+
+
+@program
+def dispatch_modes() -> None:
+    x = torch.ones(2, requires_grad=True)
+    with Seen(), Seen():
+        (x * 2).sum().backward()
+
+
+class Seen(TorchDispatchMode):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))

@@ -29,6 +29,7 @@ def state() -> dict[str, Any]:
         "hooks": (modes.this_thread.hooks, modes.this_thread.hooks_refused),
         "passes": (len(multi_grad_hook._thread.passes), engine.PASSES.current),
         "checkpoints": (checkpoint._settings.early_stop, checkpoint._settings.debug),
+        "batches": (modes.this_thread.batches, modes.this_thread.randomness),
         "listener": modes.this_thread.hear,
         "profiles": (len(recording._recorders), recording.current(), WATCHED_NODES.around),
         "watched entries": (len(watched_entries._replaced), kinds.WATCH.put, kinds.WATCH.adopt),

@@ -20,6 +20,7 @@ import tensorbus as torch
 import tensorbus.distributed as dist
 from tensorbus import discovery, nn
 from tensorbus._dispatch import kinds
+from tensorbus.autograd.node import hooks_of
 from tensorbus.distributed.algorithms import Join, Joinable, JoinHook
 from tensorbus.distributed.algorithms.join import JoinConfig
 from tensorbus.distributed.run import Agent, Plan
@@ -122,6 +123,60 @@ def _signals() -> SimpleNamespace:
     return SimpleNamespace(run=run, seen=seen)
 
 
+def _numbers() -> SimpleNamespace:
+    @torch.random.fork_rng()
+    def drawn() -> None:
+        torch.rand(3)
+
+    def run() -> None:
+        with torch.random.fork_rng():
+            drawn()
+            torch.manual_seed(3)
+
+    return SimpleNamespace(run=run, seen=lambda: torch.get_rng_state().tolist())
+
+
+def _flags() -> SimpleNamespace:
+    def run() -> None:
+        with torch.backends.cudnn.flags(enabled=False, benchmark=True, deterministic=True):
+            assert torch.backends.cudnn.benchmark
+
+    def seen() -> Any:
+        flags = torch.backends.cudnn
+        return (flags.enabled, flags.benchmark, flags.benchmark_limit, flags.deterministic,
+                flags.allow_tf32)  # fmt: skip
+
+    return SimpleNamespace(run=run, seen=seen)
+
+
+def _replaced() -> SimpleNamespace:
+    net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    others = {name: t.detach().clone() for name, t in net.state_dict().items()}
+
+    def run() -> None:
+        torch.func.functional_call(net, others, torch.ones(2, 2))
+
+    def seen() -> Any:
+        return [(name, id(t)) for name, t in net.state_dict(keep_vars=True).items()]
+
+    return SimpleNamespace(run=run, seen=seen)
+
+
+def _multi_hook() -> SimpleNamespace:
+    x = [torch.ones(1, requires_grad=True) * 1 for _ in range(3)]
+    inside: list[bool] = []
+
+    def run() -> None:
+        with torch.autograd.graph.register_multi_grad_hook(x, lambda grads: None):
+            inside.append(True)
+
+    def seen() -> bool:
+        """Whether a block that was begun left a hook."""
+        return bool(inside) and any(hooks_of(t.grad_fn).table for t in x)
+
+    return SimpleNamespace(run=run, seen=seen)
+
+
 @pytest.fixture
 def alone() -> Iterator[None]:
     dist.init_process_group("local", store=dist.HashStore(), rank=0, world_size=1)
@@ -177,6 +232,10 @@ BLOCKS: dict[str, Callable[[], SimpleNamespace]] = {
     "hook": _hook,
     "plugged": _plugged,
     "signals": _signals,
+    "fork_rng": _numbers,
+    "flags": _flags,
+    "functional_call": _replaced,
+    "multi_grad_hook": _multi_hook,
 }
 
 

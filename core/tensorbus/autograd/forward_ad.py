@@ -51,10 +51,14 @@ def enter_dual_level() -> int:
 
     Source: https://pytorch.org/docs/stable/generated/torch.autograd.forward_ad.enter_dual_level.html
     """
+    _enter(Level(public=True))
+    return 0
+
+
+def _enter(level: Level) -> None:
     if _entered() is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    switch("handlers", (*this_thread.handlers, Level(public=True)))
-    return 0
+    switch("handlers", (*this_thread.handlers, level))
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
@@ -98,19 +102,17 @@ class dual_level(Leaving):
     """
 
     def within(self, outer: Any) -> Generator[int, None, None]:
-        level = None
+        level = Level(public=True)
         try:
-            enter_dual_level()
-            level = _entered()
+            _enter(level)
             yield 0
         finally:
             self.close = outer
-            if level is not None:
-                try:
-                    leave(level)
-                except BaseException:
-                    leave(level)
-                    raise
+            try:
+                leave(level)
+            except BaseException:
+                leave(level)
+                raise
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:

@@ -68,7 +68,8 @@ class Level:
     def keep(self, t: Tensor, tangent: Tensor | None) -> None:
         """Make *tangent* that of *t*; None says that it has none, whatever its base has."""
         key = id(t)
-        forget = functools.partial(_forget, self._kept, key)
+        # Compiled: what a callback in Python raises, Ctrl-C too, is lost.
+        forget = functools.partial(self._kept.pop, key)
         self._kept[key] = weakref.ref(t, forget), tangent
 
     def _keep_result(self, t: Tensor, tangent: Tensor, sources: Sequence[Tensor]) -> None:
@@ -186,11 +187,6 @@ class Level:
         for t, tangent in found:
             self._keep_result(t, tangent, list(tangents.values()))
         return result
-
-
-def _forget(kept: dict[int, Any], key: int, dead: Any) -> None:
-    if key in kept and kept[key][0] is dead:
-        del kept[key]
 
 
 def levels() -> list[Level]:

@@ -80,8 +80,8 @@ def _reached(roots: list[Any]) -> set[Any]:
     return found
 
 
-class _MultiHandle:
-    """What registering returns: ``remove()`` takes the hook out again."""
+class _MultiHandle(Leaving):
+    """What registering returns: ``remove()`` takes the hook out again, as a block's end does."""
 
     def __init__(self, handles: tuple[Any, ...]) -> None:
         self.handles = handles
@@ -91,11 +91,16 @@ class _MultiHandle:
         for handle in self.handles:
             handle.remove()
 
-    def __enter__(self) -> _MultiHandle:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
+    def within(self, outer: Callable[[], None]) -> Generator[_MultiHandle, None, None]:
+        try:
+            yield self
+        finally:
+            self.close = outer
+            try:
+                self.remove()
+            except BaseException:
+                self.remove()
+                raise
 
 
 def register_multi_grad_hook(

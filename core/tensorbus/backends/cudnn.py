@@ -14,12 +14,12 @@ True False
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.leaving import block as _block
 from tensorbus._base.page import show_pages as _show_pages
 from tensorbus.backends._flags import Flag, install
 
@@ -71,42 +71,47 @@ def set_flags(
     RuntimeError where a value has another type; then no flag is changed.
     """
     given = (_enabled, _benchmark, _benchmark_limit, _deterministic, _allow_tf32)
-    before = tuple(_get(name) for name in _ORDER)
+    before = _current()
     try:
         for name, value in zip(_ORDER, given, strict=True):
             if value is not None:
                 _put(name, value)
-    except RuntimeError:
+    except BaseException:
         _restore(before)
         raise
     return before
 
 
-@contextmanager
+@_block
 def flags(
     enabled: bool = False,
     benchmark: bool = False,
     benchmark_limit: int | None = 10,
     deterministic: bool = False,
     allow_tf32: bool = True,
-) -> Iterator[None]:
+) -> Generator[None, None, None]:
     """A context in which the flags are these; they are what they were at its end.
 
     RuntimeError where a value has another type.
     """
-    before = set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32)
+    before = _current()
     try:
+        set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32)
         yield
     finally:
-        _restore(before)
+        try:
+            _restore(before)
+        except BaseException:
+            _restore(before)
+            raise
 
 
 def _put(name: str, value: Any) -> None:
     vars(_Cudnn)[name].__set__(None, value)
 
 
-def _get(name: str) -> Any:
-    return vars(_Cudnn)[name].value
+def _current() -> tuple[Any, ...]:
+    return tuple(vars(_Cudnn)[name].value for name in _ORDER)
 
 
 def _restore(values: tuple[Any, ...]) -> None:

@@ -71,18 +71,31 @@ def _replaced(
     wanted = _tied(module, tensors) if tie_weights else dict(tensors)
     if strict:
         _check_names(module, wanted)
-    slots = {name: _slot(module, name, t) for name, t in wanted.items()}
-    before = {name: table.get(last) for name, (table, last) in slots.items()}
-    try:
-        for name, (table, last) in slots.items():
-            table[last] = wanted[name]
-        yield
-    finally:
-        for name, (table, last) in slots.items():
+    slots = [(name, *_slot(module, name, t)) for name, t in wanted.items()]
+    before = [table.get(last) for _, table, last in slots]
+    count = 0  # of those that are replaced
+
+    def set_back() -> None:
+        nonlocal count
+        while count:
+            name, table, last = slots[count - 1]
             now = table[last]
             if now is not wanted[name] and name in tensors:
                 tensors[name] = now
-            table[last] = before[name]
+            table[last] = before[count - 1]
+            count -= 1  # no call since the table was written: an interrupt comes before both
+
+    try:
+        for name, table, last in slots:
+            table[last] = wanted[name]
+            count += 1
+        yield
+    finally:
+        try:
+            set_back()
+        except BaseException:
+            set_back()
+            raise
 
 
 def _tied(module: Module, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
