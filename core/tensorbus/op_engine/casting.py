@@ -98,7 +98,9 @@ def clone_in_format(x: Tensor, format: Any) -> Tensor:
 
 def _copied(x: Tensor, kind: Kind, format: Any, node: Any) -> Tensor:
     if RARE.on and seen(x):
-        return handled(CONVERSION, (x, kind, format), lambda row, given: _copied(*given, node))
+        return handled(
+            CONVERSION, (x, kind, format), lambda row, g: _copied(g[0], g[1], g[2], node)
+        )
     source = x._k
     o = new(Tensor)
     o._a = move(x._a, source, kind, format)

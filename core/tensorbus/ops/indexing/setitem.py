@@ -55,7 +55,7 @@ def write_values(self: Tensor, src: Any, name: str = "CopyBackwards") -> Tensor:
     *name* is that of the node of the write.
     """
     if RARE.on and seen(self, src):
-        return handled(WRITE, (self, src), lambda row, given: write_values(*given, name))
+        return handled(WRITE, (self, src), lambda row, g: write_values(g[0], g[1], name))
     if not isinstance(src, Tensor):
         check_bits(src)
         src = from_array(self._k.full((), src), self._k)

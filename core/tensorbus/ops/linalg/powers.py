@@ -75,7 +75,8 @@ def matrix_exp(input: Tensor) -> Tensor:
     if not input._s.numel() or not k.has_values:
         return input.clone()
     if k.inner is not None:
-        return enter(matrix_exp(leave(input)), input._k.device.size)
+        together = leave(input)
+        return enter(matrix_exp(together), together._s[0])
     sizes = input.detach().abs().sum(-2).amax(-1)
     found = sizes._k.to_host(sizes._a).astype(np.float64)
     reach = _REACH[k.dtype.to_real()]
