@@ -244,3 +244,22 @@ def test_settings_without_effect() -> None:
     assert x.grad.tolist() == [2.0]
     with pytest.raises(TypeError, match="must be bool, not int"):
         tb.autograd.set_multithreading_enabled(1)
+
+
+def test_blocks_for_gradients_are_decorators() -> None:
+    @tb.autograd.set_multithreading_enabled(False)
+    def doubled(x: Any) -> Any:
+        return x * 2
+
+    @tb.autograd.forward_ad.dual_level()
+    def slope(x: Any) -> Any:
+        dual = tb.autograd.forward_ad.make_dual(x, tb.ones_like(x))
+        return tb.autograd.forward_ad.unpack_dual(doubled(dual)).tangent
+
+    @tb.autograd.forward_ad.dual_level()
+    def slopes(x: Any) -> Any:
+        yield slope.__wrapped__(x)
+
+    x = tb.ones(2)
+    assert slope(x).tolist() == slope(x).tolist() == [2.0, 2.0]
+    assert [y.tolist() for y in slopes(x)] == [[2.0, 2.0]]

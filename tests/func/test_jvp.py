@@ -23,10 +23,9 @@ def test_directional_derivatives_are_pytorchs(text: str, expected: float) -> Non
     assert slope(text, tb) == pytest.approx(expected, rel=1e-9, abs=1e-11)
 
 
-def test_the_table_is_what_pytorch_says() -> None:
-    torch = pytest.importorskip("torch")
+def test_the_table_is_what_pytorch_says(live_torch: Any) -> None:
     for text, expected in FUNCTIONS:
-        assert slope(text, torch) == pytest.approx(expected, rel=1e-12, abs=1e-13), text
+        assert slope(text, live_torch) == pytest.approx(expected, rel=1e-12, abs=1e-13), text
 
 
 @pytest.mark.parametrize("text", TEXTS)

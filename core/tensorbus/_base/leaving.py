@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _nothing() -> None:
@@ -45,6 +46,53 @@ class Leaving(io.IOBase):
             steps.close()
             raise
         return got
+
+
+class Decorator(Leaving):
+    """A context manager that is a decorator too, of functions and of generator functions."""
+
+    def _again(self) -> Any:
+        """What makes another of this kind for each call of a function or step of a generator."""
+        return type(self)
+
+    def __call__(self, function: F) -> F:
+        import inspect
+
+        make = self._again()
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def generate(*args: Any, **kwargs: Any) -> Any:
+                return _stepped(make, function(*args, **kwargs))
+
+            return generate  # type: ignore[return-value]
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with make():
+                return function(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+
+def _stepped(make: Callable[[], Leaving], generator: Any) -> Any:
+    """Run a generator's steps inside the context manager and its consumer outside."""
+    send: Any = generator.send
+    value: Any = None
+    while True:
+        try:
+            with make():
+                got = send(value)
+        except StopIteration as stop:
+            return stop.value
+        try:
+            value, send = (yield got), generator.send
+        except GeneratorExit:
+            with make():
+                generator.close()
+            raise
+        except BaseException as error:
+            value, send = error, generator.throw
 
 
 class _Block(Leaving):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.errors import type_error
-from tensorbus._base.leaving import Leaving
+from tensorbus._base.leaving import Decorator
 from tensorbus._base.modes import switch, this_thread
 from tensorbus._base.page import show_pages
 from tensorbus._tensor.tensor import Tensor
@@ -85,8 +85,8 @@ def leave(level: Level) -> None:
     level.close()
 
 
-class dual_level(Leaving):
-    """Inside, tensors may have tangents: forward mode, as a context manager.
+class dual_level(Decorator):
+    """Inside, tensors may have tangents: forward mode; a context manager, a decorator.
 
     ``make_dual`` gives a tensor its tangent, ``unpack_dual`` shows it.
 
@@ -100,6 +100,9 @@ class dual_level(Leaving):
 
     Source: https://pytorch.org/docs/stable/generated/torch.autograd.forward_ad.dual_level.html
     """
+
+    def __init__(self) -> None:  # inspect.signature reads no compiled one
+        super().__init__()
 
     def within(self, outer: Any) -> Generator[int, None, None]:
         level = Level(public=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from typing import Any, Self, TypeVar
 
 from tensorbus._base.errors import type_error
-from tensorbus._base.leaving import Leaving
+from tensorbus._base.leaving import Decorator, Leaving
 from tensorbus._base.modes import in_inference, switch, this_thread
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -52,9 +52,7 @@ def switch_grad(on: bool) -> bool:
     return before
 
 
-class _Mode(Leaving):
-    """A context manager that is a decorator too."""
-
+class _Mode(Decorator):
     mode = True
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Self:
@@ -74,52 +72,9 @@ class _Mode(Leaving):
                 switch_grad(before)
                 raise
 
-    def _again(self) -> Any:
-        """What makes this mode for each call of a function, or each step of a generator."""
-        return type(self)
-
-    def __call__(self, function: F) -> F:
-        import inspect
-
-        make = self._again()
-        if inspect.isgeneratorfunction(function):
-
-            @functools.wraps(function)
-            def generate(*args: Any, **kwargs: Any) -> Any:
-                return _in_mode(make, function(*args, **kwargs))
-
-            return generate  # type: ignore[return-value]
-
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            with make():
-                return function(*args, **kwargs)
-
-        return call  # type: ignore[return-value]
-
 
 def _entered(mode: bool) -> _Mode:
     return (enable_grad if mode else no_grad)()
-
-
-def _in_mode(make: Callable[[], _Mode], generator: Any) -> Any:
-    """Run a generator's steps inside the mode and its consumer outside."""
-    send: Any = generator.send
-    value: Any = None
-    while True:
-        try:
-            with make():
-                got = send(value)
-        except StopIteration as stop:
-            return stop.value
-        try:
-            value, send = (yield got), generator.send
-        except GeneratorExit:
-            with make():
-                generator.close()
-            raise
-        except BaseException as error:
-            value, send = error, generator.throw
 
 
 class no_grad(_Mode):
@@ -224,11 +179,11 @@ def is_inference_mode_enabled() -> bool:
     return in_inference()
 
 
-class set_multithreading_enabled(Leaving):
+class set_multithreading_enabled(Decorator):
     """Whether backward passes may use threads of their own: they never do, so nothing changes.
 
     Each runs in the thread that asks for it, and several threads may walk graphs at once. A
-    function and a context manager.
+    function, a context manager and a decorator.
 
     >>> import tensorbus
     >>> with tensorbus.autograd.set_multithreading_enabled(False):
@@ -237,13 +192,20 @@ class set_multithreading_enabled(Leaving):
     Source: https://pytorch.org/docs/stable/generated/torch.autograd.grad_mode.set_multithreading_enabled.html
     """
 
+    mode: bool
+
     def __new__(cls, mode: bool) -> Self:
         if not isinstance(mode, bool):
             raise type_error("set_multithreading_enabled", "enabled", 1, "bool", mode)
-        return Leaving.__new__(cls)
+        self = Leaving.__new__(cls)
+        self.mode = mode
+        return self
 
     def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
         try:
             yield
         finally:
             self.close = outer
+
+    def _again(self) -> Any:
+        return functools.partial(type(self), self.mode)

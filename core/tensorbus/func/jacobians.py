@@ -11,10 +11,12 @@ from tensorbus.func.argnums import Argnums, checked, chosen, replaced, tensors_o
 from tensorbus.func.forward import jvp
 from tensorbus.func.reverse import vjp
 from tensorbus.func.vmap import vmap
+from tensorbus.op_engine.signatures import hide_private
 from tensorbus.ops.creation.factories import eye, zeros_like
 from tensorbus.utils._pytree import tree_flatten
 
 
+@hide_private
 def jacrev(
     func: Callable[..., Any],
     argnums: Argnums = 0,
