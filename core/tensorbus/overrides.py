@@ -62,12 +62,25 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 
 def has_torch_function_unary(input: Any) -> bool:
-    """``has_torch_function`` of one argument."""
+    """``has_torch_function`` of one argument.
+
+    >>> import tensorbus as torch
+    >>> class Meters(torch.Tensor): pass
+    >>> torch.overrides.has_torch_function_unary(torch.ones(1).as_subclass(Meters))
+    True
+    """
     return has_torch_function((input,))
 
 
 def has_torch_function_variadic(*relevant_args: Any) -> bool:
-    """``has_torch_function`` of arguments one by one."""
+    """``has_torch_function`` of arguments one by one.
+
+    >>> import tensorbus as torch
+    >>> class Meters(torch.Tensor): pass
+    >>> x = torch.ones(1)
+    >>> torch.overrides.has_torch_function_variadic(x, x.as_subclass(Meters))
+    True
+    """
     return has_torch_function(relevant_args)
 
 
@@ -77,6 +90,19 @@ def handle_torch_function(
     """What those among the arguments that override make of a call of the function *public_api*.
 
     TypeError where all of them return NotImplemented.
+
+    >>> import tensorbus as torch
+    >>> from tensorbus.overrides import handle_torch_function, has_torch_function_unary
+    >>> def area(x):
+    ...     if has_torch_function_unary(x):
+    ...         return handle_torch_function(area, (x,), x)
+    ...     return x * x
+    >>> class Side:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return f"{func.__name__} of a side"
+    >>> area(torch.tensor(3)), area(Side())
+    (tensor(9), 'area of a side')
     """
     asked = _override.overriding(tuple(relevant_args))
     return _override.dispatch(public_api, asked, args, kwargs)
@@ -114,6 +140,17 @@ def redispatch_function(func: Callable[..., _T], types: Any, args: Any, kwargs: 
 
     What a function of the program calls inside is seen again; a function of this library computes
     with plain tensors.
+
+    >>> import tensorbus as torch
+    >>> class Named(torch.Tensor):
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return torch.overrides.redispatch_function(func, types, args, kwargs)
+    >>> x = torch.ones(2).as_subclass(Named)
+    >>> type(torch.exp(x)) is torch.Tensor
+    exp
+    True
     """
     own = resolve_name(func) is not None
     if own:
@@ -198,7 +235,13 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
 
 
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
-    """For each function that asks, one with its signature that returns -1."""
+    """For each function that asks, one with its signature that returns -1.
+
+    >>> import tensorbus as torch
+    >>> stand_in = torch.overrides.get_testing_overrides()[torch.add]
+    >>> stand_in(torch.ones(1), 1)
+    -1
+    """
     made = {}
     for f in [f for functions in get_overridable_functions().values() for f in functions]:
 
