@@ -246,4 +246,8 @@ REFUSED = (
     ("xp.linspace(0, 1, -1)", ValueError), ("xp.result_type(1)", ValueError),
     ("xp.meshgrid(xp.arange(2), xp.arange(2.0))", ValueError),
     ("xp.__array_namespace_info__().dtypes(kind='number')", ValueError),
+    ("xp.isdtype(float, 'bool')", TypeError), ("xp.can_cast('f4', xp.float32)", TypeError),
+    ("xp.astype(f, float)", TypeError), ("xp.finfo('f4')", TypeError),
+    ("xp.result_type('f4', f)", TypeError), ("xp.iinfo(int)", TypeError),
+    ("xp.linalg.cross(f, p[0, :], axis=-2)", IndexError),
 )  # fmt: skip

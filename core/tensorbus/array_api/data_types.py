@@ -46,12 +46,20 @@ class IntegerLimits(NamedTuple):
     dtype: Dtype
 
 
-def _dtype_of(value: Any) -> Any:
-    return value.dtype if isinstance(value, Tensor) else value
+def _dtype_of(value: Any, name: str) -> Dtype:
+    """An array's dtype, or a dtype itself; TypeError for anything else, as NumPy's dtypes."""
+    d = value.dtype if isinstance(value, Tensor) else value
+    if not isinstance(d, Dtype):
+        raise TypeError(
+            f"{name}(): expected a dtype of tensorbus, such as float32 of this namespace, but got "
+            f"{d!r}"
+        )
+    return d
 
 
 def astype(x: Tensor, dtype: Dtype, /, *, copy: truth = True, device: Any = None) -> Tensor:
     """x in a dtype, and on a device if one is named; without copy x itself where it is so."""
+    dtype = _dtype_of(dtype, "astype")
     if x.is_complex() and not dtype.is_complex and dtype.category != BOOL:
         raise TypeError(
             f"astype(): {x.dtype} can't become {dtype}, which has no imaginary parts: take "
@@ -62,14 +70,14 @@ def astype(x: Tensor, dtype: Dtype, /, *, copy: truth = True, device: Any = None
 
 def can_cast(from_: Any, to: Dtype, /) -> truth:
     """Whether a dtype, or an array's, goes into another by the standard's table of promotion."""
-    d = _dtype_of(from_)
+    d, to = _dtype_of(from_, "can_cast"), _dtype_of(to, "can_cast")
     same = d.category == to.category or (d.category, to.category) == (FLOAT, COMPLEX)
     return same and tensorbus.promote_types(d, to) is to
 
 
 def finfo(type: Any, /) -> FloatLimits:
     """The limits of a floating point or complex dtype, or of an array's."""
-    d = _dtype_of(type)
+    d = _dtype_of(type, "finfo")
     found = tensorbus.finfo(d)
     values = (found.eps, found.max, found.min, found.smallest_normal)
     return FloatLimits(found.bits, *values, d.to_real())
@@ -77,7 +85,7 @@ def finfo(type: Any, /) -> FloatLimits:
 
 def iinfo(type: Any, /) -> IntegerLimits:
     """The limits of an integer dtype, or of an array's."""
-    d = _dtype_of(type)
+    d = _dtype_of(type, "iinfo")
     found = tensorbus.iinfo(d)
     return IntegerLimits(found.bits, found.max, found.min, d)
 
@@ -90,13 +98,14 @@ def isdtype(dtype: Dtype, kind: Any) -> truth:
         return dtype is kind
     if kind not in KINDS:
         raise ValueError(f"isdtype(): {kind!r} is no kind; there are {', '.join(KINDS)}")
-    return KINDS[kind](dtype)
+    return KINDS[kind](_dtype_of(dtype, "isdtype"))
 
 
 def result_type(*arrays_and_dtypes: Any) -> Dtype:
     """The dtype that a result of such arrays, dtypes and Python numbers has."""
     numbers = [a for a in arrays_and_dtypes if isinstance(a, (int, float, complex))]
-    dtypes = [_dtype_of(a) for a in arrays_and_dtypes if not isinstance(a, (int, float, complex))]
+    others = [a for a in arrays_and_dtypes if not isinstance(a, (int, float, complex))]
+    dtypes = [_dtype_of(a, "result_type") for a in others]
     if not dtypes:
         raise ValueError("result_type(): expected at least one array or dtype")
     found = dtypes[0]

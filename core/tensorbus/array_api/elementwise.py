@@ -15,6 +15,12 @@ def _rounded(x: Tensor) -> Tensor:
     return tensorbus.complex(x.real.round(), x.imag.round())
 
 
+def _expm1(x: Tensor) -> Tensor:
+    made = tensorbus.expm1(x)
+    # NumPy and PyTorch give NaN for parts of infinite complex numbers that the standard states.
+    return tensorbus.where(tensorbus.isfinite(x), made, x.exp() - 1) if x.is_complex() else made
+
+
 def _sign(x: Tensor) -> Tensor:
     made = tensorbus.sgn(x)
     return tensorbus.where(tensorbus.isnan(x), x, made) if x.is_floating_point() else made
@@ -33,7 +39,7 @@ conj = unary("conj", tensorbus.conj_physical, "The complex conjugate")
 cos = unary("cos", tensorbus.cos, "The cosine")
 cosh = unary("cosh", tensorbus.cosh, "The hyperbolic cosine")
 exp = unary("exp", tensorbus.exp, "e to the power of the value")
-expm1 = unary("expm1", tensorbus.expm1, "e to the power of the value, less one")
+expm1 = unary("expm1", _expm1, "e to the power of the value, less one")
 floor = unary("floor", tensorbus.floor, "The greatest integer that is not greater")
 imag = unary("imag", tensorbus.imag, "The imaginary part")
 isfinite = unary("isfinite", tensorbus.isfinite, "Whether the value is finite")
