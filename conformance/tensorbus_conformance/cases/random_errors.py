@@ -95,6 +95,12 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "multinomial/integers": (lambda z, w: tensorbus.multinomial(z(2, dtype=_I) + 1, 1),
                              RuntimeError, "multinomial only supports floating-point dtypes for "
                              "input, got: Long"),
+    "poisson/negative": (lambda z, w: tensorbus.poisson(z(2) - 1), RuntimeError,
+                         "invalid Poisson rate, expected rate to be non-negative"),
+    "poisson/integers": (lambda z, w: tensorbus.poisson(z(2, dtype=_I)), NotImplementedError,
+                         "\"poisson_cpu\" not implemented for 'Long'"),
+    "binomial/integers": (lambda z, w: tensorbus.binomial(z(2, dtype=_I), z(2)), ValueError,
+                          "binomial only supports floating-point dtypes for count, got: Long"),
     "normal/deviation": (lambda z, w: tensorbus.normal(0.0, -1.0, (2,), device=w), RuntimeError,
                          "normal expects std >= 0.0, but found std -1"),
     "normal/deviations": (lambda z, w: tensorbus.normal(z(2), z(2) - 1), RuntimeError,

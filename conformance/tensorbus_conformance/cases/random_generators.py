@@ -38,6 +38,8 @@ def cases() -> Iterator[Case]:
         "Generator/state": _generator_state,
         "Generator/every-function": _every_function,
         "multinomial/frequencies": _multinomial,
+        "poisson/frequencies": _poisson,
+        "binomial/frequencies": _binomial,
         "multinomial/without-replacement": _without_replacement,
         "multinomial/shapes": _multinomial_shapes,
         "normal/parameters": _normal_parameters,
@@ -198,6 +200,8 @@ def _every_function(t: Trial) -> None:
         "randperm": lambda g: tensorbus.randperm(4, generator=g, device=where),
         "bernoulli": lambda g: tensorbus.bernoulli(like, generator=g),
         "normal": lambda g: tensorbus.normal(like, like, generator=g),
+        "poisson": lambda g: tensorbus.poisson(like, generator=g),
+        "binomial": lambda g: tensorbus.binomial(like * 6, like, generator=g),
         "multinomial": lambda g: tensorbus.multinomial(like, 2, generator=g),
         "uniform_": lambda g: like.clone().uniform_(generator=g),
         "normal_": lambda g: like.clone().normal_(generator=g),
@@ -277,6 +281,32 @@ def _geometric(t: Trial) -> None:
         chances = 0.375 * 0.625 ** np.arange(6)
         chances[-1] = 0.625**5
         _chi_square(counts, chances, "geometric_(0.375)")
+
+
+def _poisson(t: Trial) -> None:
+    """Few events and many, which are counted in two ways."""
+    bench = Bench(t)
+    tensorbus.manual_seed(9)
+    for rate, first, last in ((2.5, 0, 8), (40.0, 25, 55)):
+        rates = bench.place(np.full(8000, rate), formats.FLOAT32).tensor
+        _counted(bench.read(tensorbus.poisson(rates)), special.pdtr, (rate,), first, last)
+    spent(Stream(9, 2 * 8000 * 2 // 4), "poisson")
+
+
+def _binomial(t: Trial) -> None:
+    bench = Bench(t)
+    tensorbus.manual_seed(10)
+    for n, p, first, last in ((6, 0.75, 1, 6), (100, 0.625, 50, 75)):
+        given = [bench.place(np.full(8000, x), formats.FLOAT32).tensor for x in (float(n), p)]
+        _counted(bench.read(tensorbus.binomial(*given)), special.bdtr, (n, p), first, last)
+    spent(Stream(10, 2 * 8000 * 2 // 4), "binomial")
+
+
+def _counted(drawn: np.ndarray, cdf: Any, args: tuple[Any, ...], first: int, last: int) -> None:
+    """How often *first*, or less, and the next came, up to *last*, or more."""
+    counts = np.bincount(np.clip(drawn, first, last).astype(np.int64) - first)
+    below = np.array([cdf(k, *args) for k in range(first, last)])
+    _chi_square(counts, np.diff([0.0, *below, 1.0]), f"counts for {args}")
 
 
 def _multinomial(t: Trial) -> None:

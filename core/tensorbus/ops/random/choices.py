@@ -14,6 +14,8 @@ from tensorbus.op_engine.argument_checks import Given
 from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.composed import composed
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.random.pieces import Pieces, joined
@@ -36,7 +38,18 @@ def bernoulli(
                 raise not_implemented("bernoulli_scalar_cpu_", input)
         probability: Any = input if p is None else p
         drawn = bernoulli_pieces(k, tuple(input._s), probability, generator)
-        return from_array(k.view(joined(k, input._s.numel(), drawn), tuple(input._s)), k)
+        made = from_array(k.view(joined(k, input._s.numel(), drawn), tuple(input._s)), k)
+    return without_slope(made, input, "BernoulliBackward0")
+
+
+def without_slope(drawn: Tensor, input: Tensor, node: str) -> Tensor:
+    """What was drawn, with gradients of zero for *input*, where that is recorded."""
+    return _tied(drawn, input, node) if input.requires_grad else drawn
+
+
+@composed(node=lambda drawn, input, node: node)
+def _tied(drawn: Tensor, input: Tensor, node: str) -> Tensor:
+    return core("where")(input == input, drawn, input)
 
 
 def bernoulli_pieces(kind: Kind, shape: tuple[int, ...], p: Any, generator: Any) -> Pieces:
