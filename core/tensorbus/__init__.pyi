@@ -354,6 +354,8 @@ def bernoulli(input: Tensor, p: _float = ..., *, generator: Generator | None = N
     """1 with the probability that *input* (or *p*) says, else 0."""
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
     """How often each non-negative integer occurs, or the sum of its weights."""
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """How many of *count* trials succeed, each with probability *prob*: random counts."""
 def bitwise_and(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input & other``; the operands broadcast."""
 def bitwise_left_shift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -902,6 +904,8 @@ def permute(input: Tensor, dims: Sequence[_int]) -> Tensor:
     """The dimensions in another order, without a copy."""
 def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
     """``linalg.pinv`` under its older name: *rcond* is relative to the largest singular value."""
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Random counts of events, each of Poisson's distribution with the rate that *input* says."""
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers of the given absolute values and angles, which broadcast."""
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
