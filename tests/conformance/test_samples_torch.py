@@ -99,6 +99,11 @@ OTHERWISE: dict[tuple[str, str], str] = {
     ("fft.ihfft", "none"): NO_SIGNALS,
 }
 
+OTHERWISE |= {
+    (name, "*"): "PyTorch has removed it; here it works and warns"
+    for name in ("symeig*", "eig", "solve", "lstsq", "matrix_rank")
+}
+
 NAMED = "the function is named, not the one it is made of"
 DTYPE = "the dtype alone is told, not PyTorch's other options"
 COUNT = "what LAPACK counts differs between its ways, with vectors and without"

@@ -39,12 +39,19 @@ def test_each_example_prints_what_the_file_says_and_calls_show_the_facts_in_it()
 
 WITH_A_GPU_ALONE = {"distributed.split_group", "nn.parallel.data_parallel"}
 """Refused by PyTorch where there is none."""
+_EQUATIONS = "gesv lstsq potrf potri potrs solve trtrs btrifact btrifact_with_info btrisolve"
+OLDER = {
+    name
+    for older in f"{_EQUATIONS} btriunpack eig symeig matrix_rank".split()
+    for name in (older, f"Tensor.{older}")
+} - {"Tensor.matrix_rank"}
+"""Removed from PyTorch."""
 
 
 def test_pytorch_prints_the_same(live_torch: Any) -> None:
     wrong = {}
     ours = pages.entries()
-    shown = [entry for name, entry in ours.items() if name not in WITH_A_GPU_ALONE]
+    shown = [entry for name, entry in ours.items() if name not in WITH_A_GPU_ALONE | OLDER]
     of_ranks = [entry for entry in shown if "ranks" in entry.facts]
     theirs = rank_examples.run([entry.statements for entry in of_ranks], "torch")
     found = dict(zip((entry.name for entry in of_ranks), theirs, strict=True))
@@ -79,12 +86,6 @@ def public() -> Iterator[tuple[str, Any]]:
 WITHOUT_EXAMPLE = {
     "Tensor.__delitem__": "it always raises",
     "Tensor.pin_memory": "no backend allocates pinned memory",
-    **{
-        name: "it always raises"
-        for removed in "eig lstsq solve symeig".split()
-        for name in (removed, f"Tensor.{removed}")
-    },
-    "matrix_rank": "it always raises",
     **{
         f"hub.{name}": "it reads folders and files, of which a reader has none at hand"
         for name in "download_url_to_file help list load load_state_dict_from_url set_dir".split()

@@ -31,13 +31,13 @@ def adjoint(a: Any) -> Any:
     return np.conj(np.swapaxes(a, -1, -2))
 
 
-def _cholesky(a: Any, upper: bool = False) -> Any:
+def cholesky(a: Any, upper: bool = False) -> Any:
     found = np.linalg.cholesky((a + adjoint(a)) / 2)
     return adjoint(found) if upper else found
 
 
 def _cholesky_ex(a: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
-    return _cholesky(a, upper), np.zeros(a.shape[:-2], np.int32)
+    return cholesky(a, upper), np.zeros(a.shape[:-2], np.int32)
 
 
 def _triangle(a: Any, upper: bool, unit: bool) -> Any:
@@ -105,12 +105,12 @@ _FACTORED = [
 _WRONG = "linalg.solve_triangular: "
 
 OPS = [
-    Op("linalg.cholesky", _cholesky, _FACTORED, PRECISE, ulp=16.0, measure="norm",
+    Op("linalg.cholesky", cholesky, _FACTORED, PRECISE, ulp=16.0, measure="norm",
        layouts=("transposed", "strided"), family="linalg", grad_ulp=64.0,
        errors=[*failing("linalg.cholesky"),
                E("integers", RuntimeError, "linalg.cholesky: Expected a floating point or complex "
                  "tensor as input. Got Long", T(2, 2), dtype=INT64)]),
-    Op("cholesky", _cholesky, _FACTORED, PRECISE, ulp=16.0, measure="norm",
+    Op("cholesky", cholesky, _FACTORED, PRECISE, ulp=16.0, measure="norm",
        layouts=("transposed", "strided"), family="linalg", grad_ulp=64.0,
        errors=failing("cholesky")),
     Op("linalg.cholesky_ex", _cholesky_ex, _FACTORED, PRECISE, ulp=16.0, measure="norm",

@@ -1,4 +1,4 @@
-"""L D L^T of symmetric matrices, functions of low rank, and names that were removed."""
+"""L D L^T of symmetric matrices, and functions of low rank."""
 
 from __future__ import annotations
 
@@ -164,13 +164,6 @@ _TOLERANCE = {d: tensorbus.finfo(d).eps for d in (tensorbus.float32, tensorbus.f
 _MANY = "LOBPCG algorithm is not applicable when the number of A rows .=2. is smaller than 3 x .*"
 
 
-# -- removed ---------------------------------------------------------------------------------
-def _removed(name: str, *operands: Any) -> Op:
-    text = "This function was deprecated since version 1.9 and is now removed\\..*"
-    return Op(name, lambda *_: None, [], REAL, errors=[E("removed", RuntimeError, text, *operands)],
-              family="linalg")  # fmt: skip
-
-
 _ANY: Any = {"ulp": 64.0, "measure": "norm", "layouts": ("transposed", "strided"),
              "family": "linalg"}  # fmt: skip
 
@@ -259,9 +252,4 @@ OPS = [
            E("more", ValueError, "lobpcg: k must be from 1 to n=2, but is 3", T(9, 9), 3,
              X=T(9, 2)),
        ]),
-    _removed("symeig", T(2, 2)),
-    _removed("eig", T(2, 2)),
-    _removed("solve", T(2, 1), T(2, 2)),
-    _removed("lstsq", T(2, 1), T(2, 2)),
-    _removed("matrix_rank", T(2, 2)),
 ]  # fmt: skip

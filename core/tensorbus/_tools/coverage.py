@@ -28,6 +28,8 @@ DIFFERENCES = {
     "`use_deterministic_algorithms`": "refuses no op: all have a deterministic way on each device",
     "hooks for saved tensors": "see what the rules here read, which may be other tensors",
     "`linalg.eigh`, `svd`, their values": "LinAlgError on every device for what is not finite",
+    "`symeig`, `eig`, `solve`, `lstsq`, `matrix_rank`": "PyTorch has removed them from `torch`; "
+    "here they work and warn, as `gesv`, `trtrs`, `potrf` and `btrifact` do",
     "factors of matrices": "Q and the others are row-major; PyTorch's are column-major",
     "`torch.compile`": "returns what it is given, and warns once that nothing is compiled",
     "`torch.backends`, `set_float32_matmul_precision`": "flags are kept and change no result; the "

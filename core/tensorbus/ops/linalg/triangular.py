@@ -218,9 +218,16 @@ def triangular_solve(
     With *transpose* of ``A.mT @ x = input``. ``linalg.solve_triangular`` is the newer function.
     """
     check_tensors("triangular_solve", input=input, A=A)
-    deprecated("triangular_solve", "linalg.solve_triangular(A, B)")
-    check_older("torch.triangular_solve", "triangular_solve", A, input)
-    check_factored("triangular_solve", A)
+    return older_triangular_solve("triangular_solve", input, A, upper, transpose, unitriangular)
+
+
+def older_triangular_solve(
+    name: str, input: Tensor, A: Tensor, upper: bool, transpose: bool, unit: bool
+) -> Any:
+    """``triangular_solve`` under one of its names, with that name's warning."""
+    deprecated(name, "linalg.solve_triangular(A, B)")
+    check_older(f"torch.{name}", name, A, input)
+    check_factored(name, A)
     a, b = equal_batches(A, input)
-    solution = solved(a.mT if transpose else a, b, upper is not transpose, True, unitriangular)
+    solution = solved(a.mT if transpose else a, b, upper is not transpose, True, unit)
     return _RESULTS(solution, a.clone())
