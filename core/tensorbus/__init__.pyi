@@ -378,6 +378,14 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors expanded, without a copy, to the shape that they broadcast to."""
 def broadcast_to(input: Tensor, size: _int | Sequence[_int]) -> Tensor:
     """``expand`` as a function."""
+def btrifact(input: Tensor, pivot: _bool = True) -> Any:
+    """Deprecated: ``linalg.lu_factor`` of a batch of matrices, as a tuple."""
+def btrifact_with_info(input: Tensor, pivot: _bool = True) -> Any:
+    """Deprecated: ``linalg.lu_factor_ex`` of a batch of matrices, as a tuple."""
+def btrisolve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """Deprecated: ``linalg.lu_solve``; a vector for each matrix is solved for, too."""
+def btriunpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True) -> Any:
+    """Deprecated: ``lu_unpack`` under its older name."""
 def bucketize(input: Tensor | _complex, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor:
     """The number of the bucket between boundaries that each value lies in."""
 def cartesian_prod(*tensors: Any) -> Tensor:
@@ -500,8 +508,8 @@ def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Views of that many equal pieces, or of the pieces between the indices listed, along the dimension that the stack of that name joins."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Joined along dimension 2."""
-def eig(input: Any, eigenvectors: _bool = False, *, e: Any = None, v: Any = None) -> Any:
-    """Removed: RuntimeError."""
+def eig(input: Tensor, eigenvectors: _bool = False) -> Any:
+    """Deprecated: ``linalg.eig`` of one matrix; of real numbers, with real numbers."""
 def einsum(*args: Any) -> Tensor:
     """Products of tensors summed over the letters that the result does not name."""
 def empty(*size: Any, out: Tensor | None = None, memory_format: memory_format | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
@@ -600,6 +608,8 @@ def geqrf(input: Tensor, *, out: Any = None) -> return_types.geqrf:
     """(a, tau): the QR factorization with Q as a product of reflections."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``outer`` under its older name."""
+def gesv(input: Tensor, A: Tensor) -> Any:
+    """Deprecated: ``linalg.solve`` with its arguments the other way round, and the LU factors."""
 def gradient(input: Tensor, *, spacing: Any = None, dim: _int | Sequence[_int] | None = None, edge_order: _int = 1) -> tuple[Tensor, ...]:
     """The slopes of sampled values along each dimension, or along those of *dim*."""
 def greater(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -762,8 +772,8 @@ def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False,
     """``log(sum(exp(input)))`` over some dimensions, without overflow."""
 def lshift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input << other``; the operands broadcast."""
-def lstsq(input: Any, A: Any, *, out: Any = None) -> Any:
-    """Removed: RuntimeError."""
+def lstsq(input: Tensor, A: Tensor) -> Any:
+    """Deprecated: ``linalg.lstsq`` with its arguments the other way round, of one matrix."""
 def lt(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input < other``; the operands broadcast."""
 def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False) -> Any:
@@ -784,8 +794,8 @@ def matrix_exp(input: Tensor) -> Tensor:
     """``linalg.matrix_exp``."""
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied with itself *n* times; its inverse *-n* times where n < 0."""
-def matrix_rank(input: Any, tol: Any = None, symmetric: _bool = False, *, out: Any = None) -> Any:
-    """Removed: RuntimeError."""
+def matrix_rank(input: Tensor, tol: _float | None = None, symmetric: _bool = False) -> Tensor:
+    """Deprecated: ``linalg.matrix_rank`` of one matrix; *symmetric* is *hermitian* there."""
 @overload
 def max(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest element; with *dim* (values, indices), the first among equals."""
@@ -912,6 +922,12 @@ def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The *n*-th derivative of ``digamma``."""
 def positive(input: Tensor) -> Tensor:
     """The tensor itself; RuntimeError for truth values."""
+def potrf(input: Tensor, upper: _bool = True) -> Tensor:
+    """Deprecated: ``linalg.cholesky``, the upper factor unless told otherwise."""
+def potri(input: Tensor, upper: _bool = True) -> Tensor:
+    """Deprecated: ``cholesky_inverse``, of an upper factor unless told otherwise."""
+def potrs(input: Tensor, input2: Tensor, upper: _bool = True) -> Tensor:
+    """Deprecated: ``cholesky_solve``, of an upper factor unless told otherwise."""
 def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input ** exponent``; the operands broadcast, and one of them may be a number."""
 def prod(input: Tensor, dim: _int = ..., keepdim: _bool = False, *, dtype: dtypes.dtype | None = None, out: Tensor | None = None) -> Tensor:
@@ -1032,8 +1048,8 @@ def slogdet(input: Tensor, *, out: Any = None) -> tuple[Tensor, Tensor]:
     """``linalg.slogdet``."""
 def softmax(input: Tensor, dim: _int, dtype: dtypes.dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """``exp(input) / sum(exp(input))`` along a dimension."""
-def solve(input: Any, A: Any, *, out: Any = None) -> Any:
-    """Removed: RuntimeError."""
+def solve(input: Tensor, A: Tensor) -> Any:
+    """Deprecated: ``linalg.solve`` with its arguments the other way round, and the LU factors."""
 def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Any = None) -> return_types.sort:
     """(values, indices) in order along a dimension; NaN counts as largest."""
 def split(tensor: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
@@ -1072,8 +1088,8 @@ def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
     """``transpose`` under NumPy's name."""
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Two dimensions exchanged, without a copy."""
-def symeig(input: Any, eigenvectors: _bool = False, upper: _bool = True, *, out: Any = None) -> Any:
-    """Removed: RuntimeError."""
+def symeig(input: Tensor, eigenvectors: _bool = False, upper: _bool = True) -> Any:
+    """Deprecated: ``linalg.eigh``, of the upper triangle unless told otherwise."""
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; tensors of fewer dimensions as they are."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1118,6 +1134,8 @@ def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Ten
     """The matrices (..., n, m) with zeros below a diagonal, counted to the right from the main."""
 def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """The indices (2, n) on and above a diagonal of a matrix, row by row."""
+def trtrs(input: Tensor, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> Any:
+    """Deprecated: ``triangular_solve`` under its older name."""
 def true_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     """``input / other``; integers give floats."""
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -12,12 +12,18 @@ class cummax(NamedTuple):
 class cummin(NamedTuple):
     values: Tensor
     indices: Tensor
+class eig(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 class frexp(NamedTuple):
     mantissa: Tensor
     exponent: Tensor
 class geqrf(NamedTuple):
     a: Tensor
     tau: Tensor
+class gesv(NamedTuple):
+    solution: Tensor
+    LU: Tensor
 class histogram(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
@@ -75,6 +81,9 @@ class linalg_svd(NamedTuple):
     U: Tensor
     S: Tensor
     Vh: Tensor
+class lstsq(NamedTuple):
+    solution: Tensor
+    QR: Tensor
 class lu_unpack(NamedTuple):
     P: Tensor
     L: Tensor
@@ -100,6 +109,9 @@ class qr(NamedTuple):
 class slogdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
+class solve(NamedTuple):
+    solution: Tensor
+    LU: Tensor
 class sort(NamedTuple):
     values: Tensor
     indices: Tensor
@@ -107,6 +119,9 @@ class svd(NamedTuple):
     U: Tensor
     S: Tensor
     V: Tensor
+class symeig(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 class topk(NamedTuple):
     values: Tensor
     indices: Tensor

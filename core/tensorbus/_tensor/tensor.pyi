@@ -349,6 +349,12 @@ class Tensor:
         """The tensor as bool."""
     def broadcast_to(self, size: _int | Sequence[_int]) -> Tensor:
         """``expand`` as a function."""
+    def btrifact(self, pivot: _bool = True) -> Any:
+        """Deprecated: ``linalg.lu_factor`` of a batch of matrices, as a tuple."""
+    def btrifact_with_info(self, pivot: _bool = True) -> Any:
+        """Deprecated: ``linalg.lu_factor_ex`` of a batch of matrices, as a tuple."""
+    def btrisolve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """Deprecated: ``linalg.lu_solve``; a vector for each matrix is solved for, too."""
     def bucketize(self, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False) -> Tensor:
         """The number of the bucket between boundaries that each value lies in."""
     def byte(self, *, memory_format: Any = None) -> Tensor:
@@ -501,7 +507,7 @@ class Tensor:
     def dtype(self) -> dtypes.dtype:
         """The type of the elements."""
     def eig(self, eigenvectors: _bool = False) -> Any:
-        """Removed: RuntimeError."""
+        """Deprecated: ``linalg.eig`` of one matrix; of real numbers, with real numbers."""
     def element_size(self) -> _int:
         """Bytes of an element."""
     def eq(self, other: _Operand) -> Tensor:
@@ -600,6 +606,8 @@ class Tensor:
         """(a, tau): the QR factorization with Q as a product of reflections."""
     def ger(self, vec2: Tensor) -> Tensor:
         """``outer`` under its older name."""
+    def gesv(self, A: Tensor) -> Any:
+        """Deprecated: ``linalg.solve`` with its arguments the other way round, and the LU factors."""
     def get_device(self) -> _int:
         """The device's index; -1 on the CPU."""
     @property
@@ -844,8 +852,8 @@ class Tensor:
         """``input << other``; the operands broadcast."""
     def lshift_(self, other: _Operand) -> Self:
         """In-place version of ``lshift``."""
-    def lstsq(self, other: Any) -> Any:
-        """Removed: RuntimeError."""
+    def lstsq(self, A: Tensor) -> Any:
+        """Deprecated: ``linalg.lstsq`` with its arguments the other way round, of one matrix."""
     def lt(self, other: _Operand) -> Tensor:
         """``input < other``; the operands broadcast."""
     def lt_(self, *operands: Any, other: Any = ...) -> Self:
@@ -1039,6 +1047,12 @@ class Tensor:
         """In-place version of ``polygamma``."""
     def positive(self) -> Tensor:
         """The tensor itself; RuntimeError for truth values."""
+    def potrf(self, upper: _bool = True) -> Tensor:
+        """Deprecated: ``linalg.cholesky``, the upper factor unless told otherwise."""
+    def potri(self, upper: _bool = True) -> Tensor:
+        """Deprecated: ``cholesky_inverse``, of an upper factor unless told otherwise."""
+    def potrs(self, input2: Tensor, upper: _bool = True) -> Tensor:
+        """Deprecated: ``cholesky_solve``, of an upper factor unless told otherwise."""
     def pow(self, exponent: _Operand) -> Tensor:
         """``input ** exponent``; the operands broadcast, and one of them may be a number."""
     def pow_(self, exponent: Any) -> Self:
@@ -1203,8 +1217,8 @@ class Tensor:
         """``linalg.slogdet``."""
     def softmax(self, dim: _int, dtype: dtypes.dtype | None = None) -> Tensor:
         """``exp(input) / sum(exp(input))`` along a dimension."""
-    def solve(self, other: Any) -> Any:
-        """Removed: RuntimeError."""
+    def solve(self, A: Tensor) -> Any:
+        """Deprecated: ``linalg.solve`` with its arguments the other way round, and the LU factors."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> return_types.sort:
         """(values, indices) in order along a dimension; NaN counts as largest."""
     def split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
@@ -1261,8 +1275,8 @@ class Tensor:
         """Two dimensions exchanged, without a copy."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Self:
         """Two dimensions exchanged, without a copy."""
-    def symeig(self, eigenvectors: _bool = False) -> Any:
-        """Removed: RuntimeError."""
+    def symeig(self, eigenvectors: _bool = False, upper: _bool = True) -> Any:
+        """Deprecated: ``linalg.eigh``, of the upper triangle unless told otherwise."""
     def t(self) -> Tensor:
         """A matrix transposed; tensors of fewer dimensions as they are."""
     def t_(self) -> Self:
@@ -1314,6 +1328,8 @@ class Tensor:
         """The matrices (..., n, m) with zeros below a diagonal, counted to the right from the main."""
     def triu_(self, diagonal: _int = 0) -> Self:
         """In-place version of ``triu``."""
+    def trtrs(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> Any:
+        """Deprecated: ``triangular_solve`` under its older name."""
     def true_divide(self, other: _Operand) -> Tensor:
         """``input / other``, true division; the operands broadcast."""
     def true_divide_(self, other: _Operand) -> Self:
