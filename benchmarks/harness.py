@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -54,6 +54,8 @@ class Row:
     limit: float | None = None
     unit: str = "µs"
     error: str | None = None
+    beside: dict[str, float] = field(default_factory=dict)
+    """The times of all other libraries, where there is more than one."""
 
     @property
     def verdict(self) -> str:

@@ -89,6 +89,7 @@ PROGRAMS: dict[str, tuple[Any, Any, Callable[[str], Any]]] = {
     "scalar_results": (False, True, lambda d: torch.tensor(X, device=d).sum() * 2),
     "python_scalars": (False, True, lambda d: torch.tensor(X, device=d).reciprocal()),
     "deterministic_scatter": (True, False, added_in_order),
+    "piece": (0, 2, lambda d: torch.tensor(X, device=d).logaddexp2(torch.ones(1, device=d))),
     "max_rank": (64, 3, lambda d: torch.tensor(DEEP, device=d) + torch.ones(2, device=d)),
 }  # fmt: skip
 """The two settings of each trait, and a program that it matters to."""

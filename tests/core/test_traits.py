@@ -17,6 +17,7 @@ NARROW = {
     "contiguous_inputs": True,
     "strided_out": False,
     "negative_strides": False,
+    "piece": 2,
     "max_rank": 3,
 }
 

@@ -14,6 +14,7 @@ from tensorbus.plugin.array_library.narrow import UNSIGNED, dtype_by_name, narro
 from tensorbus.plugin.array_library.table import Table, silence
 from tensorbus_cpu_numpy import (
     convolution,
+    fourier,
     fused,
     indexing,
     joining,
@@ -23,6 +24,7 @@ from tensorbus_cpu_numpy import (
     pooling,
     products,
     selection,
+    special_functions,
     spectra,
     sums,
     symmetric_indefinite,
@@ -56,6 +58,7 @@ class CpuBackend(ArrayLibraryBackend):
         python_scalars=True,
         survives_fork=True,
         deterministic_scatter=True,
+        piece=32768,
     )
 
     narrow = MappingProxyType({dtype_by_name(name): way for name, way in WAYS.items()})
@@ -73,6 +76,8 @@ class CpuBackend(ArrayLibraryBackend):
         joining.TABLE,
         linear_algebra.TABLE,
         spectra.TABLE,
+        fourier.TABLE,
+        special_functions.TABLE,
         symmetric_indefinite.TABLE,
         *ArrayLibraryBackend.tables,
     )
@@ -82,7 +87,10 @@ class CpuBackend(ArrayLibraryBackend):
         details = {
             "numpy": np.__version__,
             "threads": str(threads.count()),
-            "linear algebra": linear_algebra.library(),
+            **dict.fromkeys(
+                ("linear algebra", "Fourier transforms", "special functions"),
+                linear_algebra.library(),
+            ),
         }
         return Capabilities(
             name=platform.processor() or platform.machine() or "cpu",

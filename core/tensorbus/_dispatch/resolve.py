@@ -15,6 +15,7 @@ from tensorbus._base.dtypes import BOOL, FLOAT, INTEGER
 from tensorbus._dispatch import stored
 from tensorbus._dispatch.fallback import fallback
 from tensorbus._dispatch.kinds import Kind
+from tensorbus._dispatch.pieces import in_pieces
 from tensorbus._dispatch.suit_kernels import (
     suit_dtype,
     suit_group,
@@ -169,7 +170,7 @@ def _pointwise_composite(kind: Kind, row: Row, compute: Entry) -> Entry:
         r = compute(kind, *args)
         return r if out is None else target.copy_(out, target.as_array(r))
 
-    return entry
+    return in_pieces(kind, target, entry) if kind.backend.traits.piece else entry
 
 
 def _array(kind: Kind, number: Any) -> Any:

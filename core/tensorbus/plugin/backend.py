@@ -98,6 +98,9 @@ class Traits:
     """Whether arrays have values. Where they have none, shapes, dtypes and strides are all that
     there is: the frontend asks no kernel for more, and a program that reads a value has an error.
     Such a device has no index."""
+    piece: int = 0
+    """So many elements of a composed pointwise op are computed at once, where there are more: then
+    what lies between its steps stays in the processor's caches. 0 for all at once."""
     max_rank: int = 64
     """The most dimensions that the operands of a primitive have, 3 or more: the frontend folds
     those of more. What is no kernel of a primitive takes up to 64 whatever this says."""

@@ -9,11 +9,16 @@ ROOT_PI = math.sqrt(math.pi)
 
 
 def polynomial(F: Any, x: Any, coefficients: tuple[float, ...]) -> Any:
-    """Horner's rule, the highest power first."""
+    """Horner's rule, the highest power first, in one array where no step is recorded."""
     total = F.mul(x, coefficients[0])
+    if F.records or not len(x.shape):
+        for c in coefficients[1:-1]:
+            total = F.mul(F.add(total, c), x)
+        return F.add(total, coefficients[-1])
     for c in coefficients[1:-1]:
-        total = F.mul(F.add(total, c), x)
-    return F.add(total, coefficients[-1])
+        F.add(total, c, out=total)
+        F.mul(total, x, out=total)
+    return F.add(total, coefficients[-1], out=total)
 
 
 # W. J. Cody, "Rational Chebyshev approximations for the error function", Math. Comp. 23 (1969):

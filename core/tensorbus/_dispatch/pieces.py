@@ -1,0 +1,50 @@
+"""Composed pointwise ops of many elements, a piece of them after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tensorbus._base.size import broadcast_shapes
+
+if TYPE_CHECKING:
+    from tensorbus._dispatch.kinds import Kind
+
+Entry = Callable[..., Any]
+
+
+def in_pieces(kind: Kind, target: Kind, entry: Entry) -> Entry:
+    """*entry* by pieces of ``Traits.piece`` elements where there are two or more of them.
+
+    All steps of a composition are taken on one piece before the next: between the steps lie arrays
+    as large as the operands, which else would go through the main memory again and again.
+    """
+    size = kind.backend.traits.piece
+
+    def pieces(*args: Any, out: Any = None) -> Any:
+        shapes = {tuple(x.shape) for x in args if hasattr(x, "shape")}
+        shape = shapes.pop() if len(shapes) == 1 else broadcast_shapes(*shapes)
+        count = math.prod(shape)
+        if count < 2 * size:
+            return entry(*args, out=out)
+        flat = [_flat(kind, x, shape, count) for x in args]
+        direct = out is not None and target.is_contiguous(out)
+        made = out if direct else target.empty(shape)
+        results = target.view(made, (count,))
+        for start in range(0, count, size):
+            stop = min(start + size, count)
+            part = [kind.slice(x, 0, start, stop, 1) if cut else x for x, cut in flat]
+            entry(*part, out=target.slice(results, 0, start, stop, 1))
+        return made if out is None or direct else target.copy_(out, made)
+
+    return pieces
+
+
+def _flat(kind: Kind, x: Any, shape: tuple[int, ...], count: int) -> tuple[Any, bool]:
+    """The elements of an operand in row-major order, and True; numbers and 0-d arrays, and False."""
+    if not getattr(x, "shape", ()):
+        return x, False
+    if tuple(x.shape) != shape:
+        x = kind.expand(x, shape)
+    return kind.view(kind.contiguous(x), (count,)), True
