@@ -14,6 +14,7 @@ from tensorbus.plugin.array_library.narrow import UNSIGNED, dtype_by_name, narro
 from tensorbus.plugin.array_library.table import Table, silence
 from tensorbus_cpu_numpy import (
     convolution,
+    equations,
     fourier,
     fused,
     indexing,
@@ -75,6 +76,7 @@ class CpuBackend(ArrayLibraryBackend):
         losses.TABLE,
         joining.TABLE,
         linear_algebra.TABLE,
+        equations.TABLE,
         spectra.TABLE,
         fourier.TABLE,
         special_functions.TABLE,

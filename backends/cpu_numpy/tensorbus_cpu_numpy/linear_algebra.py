@@ -15,8 +15,9 @@ from tensorbus_cpu_numpy import small_matrices
 
 TABLE = Table()
 
+SINGLE = ("float32", "complex64")
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-_SMALL = 32
+SMALL = 32
 """Below this size NumPy's loop over a batch costs less than a call for each matrix."""
 
 
@@ -28,6 +29,16 @@ def _lapack() -> Any:
     except ImportError:
         return None
     return lapack, blas
+
+
+@functools.cache
+def functions() -> Any:
+    """The module of SciPy's functions of matrices, or None."""
+    try:
+        from scipy import linalg
+    except ImportError:
+        return None
+    return linalg
 
 
 def library() -> str:
@@ -50,7 +61,7 @@ def _cholesky(xp: Any, dtype: dtype) -> Kernel | None:
     one = _by_numpy if potrf is None else functools.partial(_by_lapack, potrf)
 
     def cholesky(a: Array) -> tuple[Array, Array]:
-        if potrf is None or (a.ndim > 2 and a.shape[-1] < _SMALL):
+        if potrf is None or (a.ndim > 2 and a.shape[-1] < SMALL):
             try:
                 factors = np.linalg.cholesky(a)
             except np.linalg.LinAlgError:
@@ -70,7 +81,10 @@ def _cholesky(xp: Any, dtype: dtype) -> Kernel | None:
 
 def _orders(factors: Array) -> Array:
     """Where a factor's diagonal is first not positive: LAPACK passes over NaN on some machines."""
-    failed = ~(np.diagonal(factors, axis1=-2, axis2=-1).real > 0)
+    positive = np.diagonal(factors, axis1=-2, axis2=-1).real > 0
+    if positive.all():
+        return np.zeros(factors.shape[:-2], np.int32)
+    failed = ~positive
     return np.where(failed.any(-1), failed.argmax(-1) + 1, 0).astype(np.int32)
 
 
@@ -143,6 +157,14 @@ def _lu(xp: Any, dtype: dtype) -> Kernel | None:
     return lu
 
 
+def order_of(pivots: Array) -> Array:
+    """The order of the rows after LAPACK's exchanges, one after the other."""
+    order = list(range(len(pivots)))
+    for i, other in enumerate(pivots.tolist()):
+        order[i], order[other] = order[other], order[i]
+    return np.array(order)
+
+
 # -- orthogonal factors ----------------------------------------------------------------------
 @TABLE.row("linalg_qr", FLOAT, COMPLEX)
 def _qr(xp: Any, dtype: dtype) -> Kernel | None:
@@ -150,6 +172,11 @@ def _qr(xp: Any, dtype: dtype) -> Kernel | None:
         return None
 
     def qr(a: Array, complete: bool) -> tuple[Array, Array]:
+        if a.ndim == 2 and dtype.name in SINGLE and min(a.shape) >= SMALL:
+            sp = functions()
+            if sp is not None:  # NumPy's computes single precision in double
+                q, r = sp.qr(a, mode="full" if complete else "economic", check_finite=False)
+                return q, r
         q, r = np.linalg.qr(a, "complete" if complete else "reduced")
         return q, r
 

@@ -34,6 +34,9 @@ def _ldl(xp: Any, dtype: dtype) -> Kernel | None:
         kind = "hetrf" if hermitian and dtype.is_complex else "sytrf"
         routine = linear_algebra.routine(0, dtype, kind)
         packed, n = np.tril(a), a.shape[-1]
+        if routine is not None and a.ndim == 2 and n:
+            packed, exchanges, failed = routine(packed.T.copy().T, 1, _WORK * n, 1)
+            return packed, exchanges, np.asarray(failed, np.int32)
         pivots, info = np.empty(a.shape[:-1], np.int32), np.zeros(a.shape[:-2], np.int32)
         for at in np.ndindex(info.shape if n else ()):
             if not packed.size:
@@ -53,8 +56,14 @@ def _ldl_solve(xp: Any, dtype: dtype) -> Kernel | None:
         return None
 
     def ldl_solve(packed: Array, pivots: Array, b: Array, hermitian: bool) -> Array:
+        kind = "hetrs" if hermitian and dtype.is_complex else "sytrs"
+        routine = linear_algebra.routine(0, dtype, kind)
         x = np.array(b)
-        if x.size:
+        if x.size and routine is not None:
+            exchanges = pivots.astype(np.int32)
+            for at in np.ndindex(b.shape[:-2]):
+                x[at] = routine(packed[at], exchanges[at], b[at], lower=1)[0]
+        elif x.size:
             for at in np.ndindex(b.shape[:-2]):
                 solve(packed[at], pivots[at], x[at], hermitian)
         return x

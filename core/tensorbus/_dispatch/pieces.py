@@ -42,7 +42,7 @@ def in_pieces(kind: Kind, target: Kind, entry: Entry) -> Entry:
 
 
 def _flat(kind: Kind, x: Any, shape: tuple[int, ...], count: int) -> tuple[Any, bool]:
-    """The elements of an operand in row-major order, and True; numbers and 0-d arrays, and False."""
+    """An operand's elements in row-major order, and True; a number or a 0-d array, and False."""
     if not getattr(x, "shape", ()):
         return x, False
     if tuple(x.shape) != shape:

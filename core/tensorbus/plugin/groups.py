@@ -13,6 +13,10 @@ KERNEL_GROUPS: dict[str, dict[str, str]] = {
     "linalg": {
         "linalg_cholesky": "(a)",
         "linalg_lu": "(a)",
+        "linalg_solve": "(a, b)",
+        "linalg_inv": "(a)",
+        "linalg_det": "(a)",
+        "linalg_slogdet": "(a)",
         "linalg_solve_triangular": "(a, b, upper, unit)",
         "linalg_qr": "(a, complete)",
         "linalg_geqrf": "(a)",
@@ -107,6 +111,10 @@ def _resized(x: Any, dim: int, n: int) -> tuple[int, ...]:
 GROUP_RESULTS: dict[str, Callable[..., Results]] = {
     "linalg_cholesky": _factored,
     "linalg_lu": _lu,
+    "linalg_solve": lambda a, b: ((tuple(b.shape), "same"), (tuple(a.shape[:-2]), "int32")),
+    "linalg_inv": _factored,
+    "linalg_det": lambda a: ((tuple(a.shape[:-2]), "same"),),
+    "linalg_slogdet": lambda a: ((tuple(a.shape[:-2]), "same"),) * 2,
     "linalg_solve_triangular": _solved,
     "linalg_qr": _qr,
     "linalg_geqrf": _geqrf,

@@ -20,11 +20,20 @@ from tensorbus.ops.linalg.checks import (
     check_precise,
     check_square,
 )
+from tensorbus.ops.linalg.lu import factors
 from tensorbus.ops.linalg.lu_functions import factors_of
 from tensorbus.ops.linalg.matrices import adjoint, conjugated, diagonal
 from tensorbus.rows.registry import row
 
 # fmt: off
+row("linalg_det", "a:T",
+    doc="The determinants of square matrices.",
+    domain="float",
+    composite=lambda F, a: F.determinant(a, *factors(F, a)[:2]))
+row("linalg_slogdet", "a:T",
+    doc="The signs and the logarithms of the absolute values of the determinants of real matrices.",
+    results="sign:same logabsdet:same", domain="ordered float",
+    composite=lambda F, a: _sign_and_logarithm(F, a, *factors(F, a)[:2]))
 row("determinant", "a:T, lu:T, p:int64",
     doc="The determinant of *a* by the factors that *lu* and *p* are.",
     domain="float", kernel=None, node_name="LinalgDetBackward0",
@@ -47,6 +56,10 @@ row("without_zero_pivots", "lu:T",
     domain="float", kernel=None,
     composite=lambda F, lu: _without_zero_pivots(F, lu))
 # fmt: on
+
+
+def _sign_and_logarithm(F: Any, a: Any, lu: Any, p: Any) -> tuple[Any, Any]:
+    return F.determinant_sign(lu, p), F.log_determinant(a, lu, p)
 
 
 def _exchange_sign(F: Any, p: Any) -> Any:
@@ -84,8 +97,7 @@ def _determinant(name: str, A: Tensor) -> Tensor:
     check_square(name, A)
     check_floating(name, A)
     check_factored("lu", A)
-    found = factors_of(A.detach())
-    return core("determinant")(A, found.lu, found.p)
+    return core("linalg_det")(A)
 
 
 @public(name="linalg_det", function=False, method=False, out=SAME)
@@ -112,9 +124,7 @@ def _signed(name: str, A: Tensor) -> tuple[Tensor, Tensor]:
     check_square(name, A)
     check_precise(name, A)
     if not A._k.dtype.is_complex:
-        found = factors_of(A.detach())
-        sign = core("determinant_sign")(found.lu, found.p)
-        return sign, core("log_determinant")(A, found.lu, found.p)
+        return core("linalg_slogdet")(A)
     found = factors_of(A)  # which records
     pivots = found.lu.diagonal(0, -2, -1)
     size = pivots.abs()

@@ -44,12 +44,33 @@ row("inverted", "a:T, lu:T, p:int64",
     domain="float", kernel=None, node_name="LinalgInvExBackward0",
     composite=lambda F, a, lu, p: solve(F, lu, p, identity(F, tuple(lu.shape)), False),
     a=lambda F, g, out: F.neg(F.matmul(F.matmul(adjoint(F, out), g), adjoint(F, out))))
+row("linalg_solve", "a:T, b:T",
+    doc="The solution of equations with square matrices *a*, of the same batch as *b*, and what "
+        "``linalg_lu`` tells of these.",
+    results="x:same info:int32", domain="float",
+    composite=lambda F, a, b: _by_factors(
+        F, a, lambda lu, p: F.solved(a, lu, p, b, False)))
+row("linalg_inv", "a:T",
+    doc="The inverses of square matrices *a*, and what ``linalg_lu`` tells of these.",
+    results="x:same info:int32", domain="float",
+    composite=lambda F, a: _by_factors(F, a, lambda lu, p: F.inverted(a, lu, p)))
 row("exchanged", "x:T, p:int64, back",
     doc="*x* with each row exchanged for that which *p* names, from the first; *back* undoes it.",
     kernel=None,
     composite=lambda F, x, p, back: exchange(F, x, permutation(F, p, x.shape[-2], back)),
     x=lambda F, g, p, back: F.exchanged(g, p, not back))
 # fmt: on
+
+
+def factors(F: Any, a: Any) -> tuple[Any, Any, Any]:
+    """The factors, the exchanges as int64, and the zero pivots, none of which record."""
+    lu, pivots, info = F.linalg_lu(a.detach() if F.records else a)
+    return lu, F.i64.cast(pivots, F.i32), info
+
+
+def _by_factors(F: Any, a: Any, compute: Any) -> tuple[Any, Any]:
+    lu, p, info = factors(F, a)
+    return compute(lu, p), info
 
 
 def _solved_matrix(F: Any, g: Any, a: Any, lu: Any, p: Any, out: Any, adjoint_: bool) -> Any:

@@ -48,8 +48,12 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         power = matmul(power, power)
 
 
-_REACH = {dtypes.float32: 3.925724783138660, dtypes.float64: 5.371920351148152}
-"""Up to which 1-norm the quotients below are exact to the dtype's precision (Higham, 2005)."""
+_REACH = {
+    dtypes.float32: {3: 4.258730016922831e-1, 5: 1.880152677804762, 7: 3.925724783138660},
+    dtypes.float64: {3: 1.495585217958292e-2, 5: 2.539398330063230e-1, 7: 9.504178996162932e-1,
+                     9: 2.097847961257068, 13: 5.371920351148152},
+}  # fmt: skip
+"""Up to which 1-norm the quotients of each degree are exact to the precision (Higham, 2005)."""
 
 
 def _coefficients(degree: int) -> list[float]:
@@ -79,7 +83,8 @@ def matrix_exp(input: Tensor) -> Tensor:
         return enter(matrix_exp(together), together._s[0])
     sizes = input.detach().abs().sum(-2).amax(-1)
     found = sizes._k.to_host(sizes._a).astype(np.float64)
-    reach = _REACH[k.dtype.to_real()]
+    degrees = _REACH[k.dtype.to_real()]
+    reach = max(degrees.values())
     with np.errstate(all="ignore"):
         halvings = np.ceil(np.log2(found / reach))
     halvings = np.where(np.isfinite(halvings), np.maximum(halvings, 0), 0)
@@ -87,7 +92,8 @@ def matrix_exp(input: Tensor) -> Tensor:
     if halvings.any():
         factors = k.from_host(np.exp2(-halvings)[..., None, None].astype(k.dtype.name))
         x = input * from_array(factors, k)
-    x = _near_zero(x, 7 if k.dtype.to_real() is dtypes.float32 else 13)
+    largest = found.max()  # NaN and what is halved take the highest degree
+    x = _near_zero(x, next((n for n, most in degrees.items() if largest <= most), max(degrees)))
     for step in range(int(halvings.max())):
         doubled = halvings > step
         squared = matmul(x, x)
@@ -104,10 +110,18 @@ def _near_zero(x: Tensor, degree: int) -> Tensor:
     c = _coefficients(degree)
     square = matmul(x, x)
     one = eye(x._s[-1], dtype=x._k.dtype, device=x._k.device)
-    power, even, odd = square, one * c[0] + square * c[2], one * c[1] + square * c[3]
-    for j in range(4, degree, 2):
-        power = matmul(power, square)
-        even, odd = even + power * c[j], odd + power * c[j + 1]
+    even, odd = one * c[0] + square * c[2], one * c[1] + square * c[3]
+    if degree == 13:  # two products fewer
+        fourth = matmul(square, square)
+        sixth = matmul(fourth, square)
+        even, odd = even + fourth * c[4] + sixth * c[6], odd + fourth * c[5] + sixth * c[7]
+        even = even + matmul(sixth, square * c[8] + fourth * c[10] + sixth * c[12])
+        odd = odd + matmul(sixth, square * c[9] + fourth * c[11] + sixth * c[13])
+    else:
+        power = square
+        for j in range(4, degree, 2):
+            power = matmul(power, square)
+            even, odd = even + power * c[j], odd + power * c[j + 1]
     odd = matmul(x, odd)
     return linalg_solve(even - odd, even + odd)
 

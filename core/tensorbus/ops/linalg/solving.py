@@ -66,6 +66,11 @@ def _solve(A: Tensor, B: Tensor, left: bool, checked_as: str) -> tuple[Tensor, T
     check_equation(name, A, b, left)
     check_factored("lu", A)
     batch = broadcast_shapes(tuple(b._s[:-2]), tuple(A._s[:-2]))
+    if left and A._s[:-2] == b._s[:-2]:
+        x, info = core("linalg_solve")(A, b)
+        if checked_as:
+            _refuse_singular(checked_as, info)
+        return x.squeeze(-1) if vector else x, info
     found = factors_of(A.detach())
     if checked_as:
         _refuse_singular(checked_as, found.info)
@@ -99,10 +104,10 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 def _inverse(A: Tensor, checked_as: str) -> tuple[Tensor, Tensor]:
     check_square("linalg.inv", A)
     check_precise("linalg.inv", A)
-    found = factors_of(A.detach())
+    x, info = core("linalg_inv")(A)
     if checked_as:
-        _refuse_no_inverse(checked_as, found.info)
-    return core("inverted")(A, found.lu, found.p), found.info
+        _refuse_no_inverse(checked_as, info)
+    return x, info
 
 
 @public(name="linalg_inv", function=False, method=False, out=SAME)
