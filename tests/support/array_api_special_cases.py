@@ -95,9 +95,9 @@ BINARY = {
         neg -inf x; neg inf inf; pos -inf -inf""",
     "pow": """<0 nan nan; 0.3 nan nan; 2 nan nan; any 0 1; any -0 1; nan nonzero nan;
         nan infinite nan; >1 inf inf; <-1 inf inf; >1 -inf 0; <-1 -inf 0; unit inf 1; unit -inf 1;
-        1 number 1; 1 nan 1; within inf 0; within -inf inf; inf pos inf; inf neg 0; -inf odd -inf; -inf even inf;
-        -inf -odd -0; -inf -even 0; 0 pos 0; 0 neg inf; -0 odd -0; -0 even 0; -0 -odd -inf;
-        -0 -even inf; neg fraction nan""",
+        1 number 1; 1 nan 1; within inf 0; within -inf inf; inf pos inf; inf neg 0; -inf odd -inf;
+        -inf even inf; -inf -odd -0; -inf -even 0; 0 pos 0; 0 neg inf; -0 odd -0; -0 even 0;
+        -0 -odd -inf; -0 -even inf; neg fraction nan""",
     "atan2": """nan any nan; any nan nan; +any 0 pi/2; +any -0 pi/2; 0 +any 0; 0 0 0; 0 -0 pi;
         0 -any pi; -0 +any -0; -0 0 -0; -0 -0 -pi; -0 -any -pi; -any 0 -pi/2; -any -0 -pi/2;
         pos inf 0; pos -inf pi; neg inf -0; neg -inf -pi; inf finite pi/2; -inf finite -pi/2;
