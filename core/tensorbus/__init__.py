@@ -100,6 +100,19 @@ _LATER = {
         "pixel_shuffle pixel_unshuffle prelu rrelu rrelu_ selu selu_ threshold threshold_".split(),
         "nn.functional",
     ),
+    **dict.fromkeys(
+        "adaptive_max_pool1d alpha_dropout alpha_dropout_ batch_norm "
+        "binary_cross_entropy_with_logits constant_pad_nd cosine_embedding_loss dropout_ embedding "
+        "embedding_renorm_ group_norm hinge_embedding_loss instance_norm kl_div layer_norm "
+        "margin_ranking_loss max_pool1d max_pool2d norm_except_dim poisson_nll_loss scalar_tensor "
+        "triplet_margin_loss".split(),
+        "nn.torch_functions",
+    ),
+    "rms_norm": "nn.functional",
+    **dict.fromkeys(
+        "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell".split(),
+        "nn.recurrent_functions",
+    ),
     "is_anomaly_enabled": "autograd.anomaly_mode",
     "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     **dict.fromkeys(

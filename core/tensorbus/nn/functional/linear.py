@@ -152,7 +152,7 @@ def embedding(
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx %= n
     if max_norm is not None:
-        _renormalise(input, weight, max_norm, norm_type)
+        renormalise(input, weight, max_norm, norm_type)
     indices = input.long().reshape(-1)
     rows = core("take")(weight, 0, indices, False)
     if scale_grad_by_freq and rows.requires_grad:
@@ -172,7 +172,7 @@ def _shared_by_frequency(rows: Tensor, indices: Tensor) -> Tensor:
     return rows
 
 
-def _renormalise(input: Tensor, weight: Tensor, max_norm: float, norm_type: float) -> None:
+def renormalise(input: Tensor, weight: Tensor, max_norm: float, norm_type: float) -> None:
     from tensorbus.autograd.grad_mode import no_grad
 
     with no_grad():
