@@ -11,6 +11,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.grad_mode import is_grad_enabled
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.public import public
@@ -65,7 +66,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     """A NumPy array over the tensor's memory; *force* copies where that needs a way out."""
     if force:
         return self.detach().cpu().numpy()
-    if self.requires_grad:
+    if self.requires_grad and is_grad_enabled():
         raise RuntimeError(
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         )
