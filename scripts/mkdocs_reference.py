@@ -52,6 +52,7 @@ SPACES = (
     "backends.mkldnn",
     "backends.mps",
     "backends.openmp",
+    "library",
     "overrides",
     "profiler",
     "autograd.profiler",

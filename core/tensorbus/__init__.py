@@ -66,6 +66,7 @@ newaxis = None
 
 # What a program never touches is never imported: submodules are found by __getattr__ too.
 _LATER = {
+    "Tag": "library",
     "save": "serialization",
     "load": "serialization",
     "Generator": "random",

@@ -27,6 +27,7 @@ from tensorbus import fft as fft
 from tensorbus import func as func
 from tensorbus import futures as futures
 from tensorbus import hub as hub
+from tensorbus import library as library
 from tensorbus import linalg as linalg
 from tensorbus import multiprocessing as multiprocessing
 from tensorbus import nn as nn
@@ -115,6 +116,7 @@ from tensorbus.autograd.grad_mode import no_grad as no_grad
 from tensorbus.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from tensorbus.compiler import compile as compile
 from tensorbus.func import vmap as vmap
+from tensorbus.library import Tag as Tag
 from tensorbus.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
 from tensorbus.nn.functional import avg_pool1d as avg_pool1d
 from tensorbus.nn.functional import bilinear as bilinear

@@ -50,6 +50,9 @@ DIFFERENCES = {
     "overlapping writes": "`x[1:] = x[:-1]` reads its source first; PyTorch leaves it undefined",
     "`fft.*` of some dimensions but the last": "the result is row-major, where PyTorch's strides "
     "hang on which dimensions were transformed",
+    "`library`": "kernels are for device types, `Autograd` and the two composites, and for no ops "
+    "of `aten`; fallbacks of a key are refused; gradients through what an op without a formula "
+    "wrote to are an error; formulas work in `func` and forward mode, and batches of lists too",
 }
 """Present names that do not do all that PyTorch's do; each line is the whole difference."""
 

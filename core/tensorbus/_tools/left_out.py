@@ -21,7 +21,7 @@ LEFT_OUT: tuple[tuple[str, dict[str, str]], ...] = (
         "TorchScript, tracing and export are not there yet, nor the names of their parts.",
         {
             "torch": "AVG AggregationType DispatchKey SUM ScriptClass ScriptFunction SymBool "
-            "SymFloat SymInt Tag cond fork import_ir_module import_ir_module_from_buffer "
+            "SymFloat SymInt cond fork import_ir_module import_ir_module_from_buffer "
             "merge_type_from_type_comment parse_ir parse_schema parse_type_comment "
             "unify_type_list wait while_loop",
         },
@@ -41,6 +41,11 @@ LEFT_OUT: tuple[tuple[str, dict[str, str]], ...] = (
     (
         "It writes the graphs of PyTorch's own dispatcher; `profiler.profile` exports traces.",
         {"profiler": "ExecutionTraceObserver"},
+    ),
+    (
+        "They hand Triton kernels to a compiler, of which there is none here; `custom_op` makes an "
+        "op of a function that launches one.",
+        {"library": "triton_op wrap_triton"},
     ),
     (
         "It indexes by objects that stand for dimensions, of which there are none here.",

@@ -62,9 +62,15 @@ class TorchDispatchMode(Leaving):
 
     def _handle(self, row: Row, arguments: tuple[Any, ...], proceed: Proceed) -> Any:
         types = tuple(dict.fromkeys(type(t) for t in _dispatching(arguments)))
-        return self.__torch_dispatch__(op_of(row), types, arguments, {})
+        op = op_of(row)
+        args, kwargs = op.seen(arguments)
+        rule = op.rule_for(type(self))
+        if rule is not None:
+            return rule(self, op, types, args, kwargs)
+        return self.__torch_dispatch__(op, types, args, kwargs)
 
     _handle.follows_gradients = True  # type: ignore[attr-defined]
+    _handle.sees_operators = "off while it runs"  # type: ignore[attr-defined]
 
 
 # -- classes -----------------------------------------------------------------------------------
@@ -119,14 +125,21 @@ def adopt(t: Tensor) -> None:
 def _ask(row: Row, asked: list[Any], arguments: tuple[Any, ...]) -> Any:
     types = tuple(dict.fromkeys(type(t) for t in asked))
     ordered = sorted(types, key=lambda c: -len(c.__mro__))
+    op = op_of(row)
+    args, kwargs = op.seen(arguments)
     with no_grad():
         for cls in ordered:
-            made = cls.__torch_dispatch__(op_of(row), types, arguments, {})
+            rule = op.rule_for(cls)
+            made = (
+                cls.__torch_dispatch__(op, types, args, kwargs)
+                if rule is None
+                else rule(cls, op, types, args, kwargs)
+            )
             if made is not NotImplemented:
                 return made
     names = ", ".join(c.__name__ for c in ordered)
     raise TypeError(
-        f"Multiple dispatch failed for '{op_of(row)}'; all __torch_dispatch__ handlers returned "
+        f"Multiple dispatch failed for '{op}'; all __torch_dispatch__ handlers returned "
         f"NotImplemented: {names}"
     )
 

@@ -74,19 +74,17 @@ def split(schema: FunctionSchema, values: Values) -> tuple[tuple[Any, ...], dict
 def shortened(schema: FunctionSchema, values: Values) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """As ``split``, without what is as the schema has it: so ``__torch_dispatch__`` sees a call."""
     args, kwargs = split(schema, values)
-    positional = [a for a in schema.arguments if not a.kwarg_only]
     n = len(args)
-    while n and positional[n - 1].has_default_value() and _is_default(positional[n - 1], args[n - 1]):
+    while n and _is_default(schema.arguments[n - 1], args[n - 1]):
         n -= 1
     by_name = {a.name: a for a in schema.arguments}
-    return args[:n], {
-        name: value for name, value in kwargs.items()
-        if not (by_name[name].has_default_value() and _is_default(by_name[name], value))
-    }  # fmt: skip
+    given = {name: v for name, v in kwargs.items() if not _is_default(by_name[name], v)}
+    return args[:n], given
 
 
 def _is_default(a: Argument, value: Any) -> bool:
-    return type(value) is type(a.default_value) and bool(value == a.default_value)
+    same = a.has_default_value() and type(value) is type(a.default_value)
+    return same and bool(value == a.default_value)
 
 
 def tensors_of(values: Any) -> list[Tensor]:

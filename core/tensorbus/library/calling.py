@@ -7,13 +7,22 @@ from typing import Any
 from tensorbus._base.modes import RARE, switched, this_thread
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor, bump
+from tensorbus.amp.autocast_mode import autocast
 from tensorbus.autograd.function import Function
 from tensorbus.autograd.grad_mode import is_grad_enabled
 from tensorbus.autograd.node import UnrecordedWrite
 from tensorbus.library.arguments import Values, check_results, split, tensors_of
 from tensorbus.library.batches import batched
-from tensorbus.library.operators import AUTOCAST, AUTOGRAD, COMPOSED, DEFAULT, META, Kernel, Operator
-from tensorbus.op_engine.autocasting import cast_to, settings
+from tensorbus.library.operators import (
+    AUTOCAST,
+    AUTOGRAD,
+    COMPOSED,
+    DEFAULT,
+    META,
+    Kernel,
+    Operator,
+)
+from tensorbus.op_engine.autocasting import converted_to, settings
 from tensorbus.op_engine.batches import deepest
 from tensorbus.op_engine.in_place import abandon
 from tensorbus.rows.registry import Row
@@ -24,14 +33,12 @@ def call(op: Operator, values: Values) -> Any:
     if RARE.on:
         for key, kernels in op.registered.kernels.items():
             place = key.removeprefix(AUTOCAST)
-            if kernels and place != key and settings.enabled.get(place):
-                if any(t._k.device.type == place for t in tensors_of(values)):
-                    target = kernels[-1].function()
-                    return cast_to(target, place, _recorded_of, (op, *values))
-    return _recorded(op, values)
-
-
-def _recorded_of(op: Operator, *values: Any) -> Any:
+            on = kernels and place != key and settings.enabled.get(place)
+            if on and any(t._k.device.type == place for t in tensors_of(values)):
+                target = kernels[-1].function()
+                values = converted_to(target, place, values)
+                with autocast(place, enabled=False):
+                    return _recorded(op, values)
     return _recorded(op, values)
 
 
@@ -71,19 +78,20 @@ def refuse_history(op: Operator, written: list[Any]) -> None:
     """No formula says what a write of the op means to gradients: refuse those through it."""
     for t in tensors_of(written):
         if t.requires_grad and not t.is_leaf:
-            abandon(t, node=type("UnrecordedWrite", (_UnknownWrite,), {"op": str(op)}))
+            abandon(t, node=type("UnrecordedWrite", (_UnknownWrite,), {"operator": str(op)}))
 
 
 class _UnknownWrite(UnrecordedWrite):
     """The edge of what an op of a program wrote to."""
 
     __slots__ = ()
+    operator = ""
 
     def run(self, g: Any) -> tuple[Any, ...]:
         raise RuntimeError(
-            f"Trying to backward through {self.op}, which writes to a tensor that requires grad: "
-            "no formula says what that does to gradients. Call it on a detached tensor or under "
-            "torch.no_grad(), or let it return a new tensor and give it register_autograd"
+            f"Trying to backward through {self.operator}, which writes to a tensor that requires "
+            "grad: no formula says what that does to gradients. Call it on a detached tensor or "
+            "under torch.no_grad(), or let it return a new tensor and give it register_autograd"
         )
 
 
@@ -134,7 +142,7 @@ def run_kernel(op: Operator, values: Values, chosen: Kernel | None = None) -> An
     place = place_of(op, values)
     found = chosen or _kernel(op, place)
     if found is None:
-        raise NotImplementedError(_why_none(op, values, place))
+        raise _no_kernel(op, values, place)
     args, kwargs = split(op._schema, values)
     made = found.function(*args, **kwargs)
     if found.checked:
@@ -142,27 +150,28 @@ def run_kernel(op: Operator, values: Values, chosen: Kernel | None = None) -> An
     return check_results(op._schema, made)
 
 
-def _why_none(op: Operator, values: Values, place: str) -> str:
-    if op.definition is not None and place and not tensors_of(values):
-        return (
+def _no_kernel(op: Operator, values: Values, place: str) -> Exception:
+    given = tensors_of(values)
+    if op.definition is not None and place and not given:
+        return RuntimeError(
             f"{op._opname} does not have a kernel registered for {place}. Please use "
             "register_kernel to do so."
         )
     if place == META:
-        return (
+        return NotImplementedError(
             f"{op._name}: attempted to run this operator with Meta tensors, but there was no fake "
             "impl or Meta kernel registered. Give it one with torch.library.register_fake"
         )
     known = ", ".join(key for key, kernels in op.registered.kernels.items() if kernels)
-    if not tensors_of(values) and not place:
-        return (
+    if not given and not place:
+        return NotImplementedError(
             "There were no tensor arguments to this function (e.g., you passed an empty list of "
             f"Tensors), but no fallback function is registered for schema {op._name}.  This "
             "usually means that this function requires a non-empty list of Tensors, or that you "
             "(the operator writer) forgot to register a fallback function.  Available functions "
             f"are [{known}]"
         )
-    return (
+    return NotImplementedError(
         f"Could not run '{op._name}' with arguments from the '{place.upper()}' backend. This could "
         "be because the operator doesn't exist for this backend: give it a kernel with "
         f"torch.library.impl('{op._name}', '{place}'). '{op._name}' is only available for these "

@@ -62,9 +62,7 @@ def opcheck(
     RuntimeError('Argument x is not defined as mutable but was mutated')
     """
     if (rtol is None) != (atol is None):
-        raise ValueError(
-            "opcheck(op, ...): if you specify one of rtol/atol, you must specify both"
-        )
+        raise ValueError("opcheck(op, ...): if you specify one of rtol/atol, you must specify both")
     checked = _operator(op)
     wanted = (test_utils,) if isinstance(test_utils, str) else test_utils
     if wanted == ("ALL",):
@@ -109,9 +107,7 @@ def _operator(op: Any) -> Operator:
 
 def _apart(values: Values) -> Values:
     """The values with leaves of their own, so that a check changes none that the caller has."""
-    return tuple(
-        [_copied(t) for t in v] if isinstance(v, list) else _copied(v) for v in values
-    )
+    return tuple([_copied(t) for t in v] if isinstance(v, list) else _copied(v) for v in values)
 
 
 def _copied(t: Any) -> Any:

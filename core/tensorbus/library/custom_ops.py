@@ -290,9 +290,7 @@ class CustomOpDef:
     def register_autocast(self, device_type: str, cast_inputs: dtype) -> None:
         """Register the dtype in which it computes under ``autocast`` on a device type."""
         if not isinstance(device_type, str):
-            raise ValueError(
-                f"Expected `device_type` of type `str`, got: `{type(device_type)}`"
-            )
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         add_autocast(self._lib, self._opoverload, device_type, cast_inputs, where())
 
     def register_torch_dispatch(
@@ -312,5 +310,3 @@ def add_autocast(lib: Library, op: Operator, device_type: str, target: dtype, pl
     if not is_autocast_available(device_type):
         raise ValueError(f"Device type '{device_type}' does not support autocast.")
     lib.add_kernel(op._name, AUTOCAST + device_type, lambda: target, place)
-
-

@@ -44,7 +44,7 @@ def _parameter_types() -> dict[Any, str]:
 
 def _sequences(item: Any) -> list[Any]:
     return [
-        typing.Sequence[item],  # noqa: UP006
+        typing.Sequence[item],
         typing.List[item],  # noqa: UP006
         GenericAlias(collections.abc.Sequence, (item,)),
         GenericAlias(list, (item,)),

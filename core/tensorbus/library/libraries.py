@@ -13,14 +13,16 @@ from tensorbus.library.operators import (
     Kernel,
     Operator,
     check_namespace,
-    define as define_op,
     forget,
     key_of,
     parse_name,
     registrations,
 )
-from tensorbus.library.tags import Tag, tuple_of
+from tensorbus.library.operators import (
+    define as define_op,
+)
 from tensorbus.library.tagged_schemas import check_tagged
+from tensorbus.library.tags import Tag, tuple_of
 from tensorbus.op_engine.op_objects import OpOverload
 
 Handle = Callable[[], None]
@@ -94,7 +96,7 @@ class Library:
             key_of(dispatch_key, device=False)
         if kind == "DEF":
             _whole[ns] = place
-            self._handles.append(functools.partial(_whole.pop, ns, None))
+            self._handles.append(functools.partial(_free, ns))
         self._finish = weakref.finalize(self, _undo, self._handles)
         self._finish.atexit = False
 
@@ -202,6 +204,10 @@ class Library:
         self._finish()
 
 
+def _free(namespace: str) -> None:
+    _whole.pop(namespace, None)
+
+
 def _undo(handles: list[Handle]) -> None:
     while handles:
         handles.pop()()
@@ -248,7 +254,9 @@ def library_for(namespace: str, lib: Library | None) -> Library:
 
 
 # -- functions -------------------------------------------------------------------------------
-def define(qualname: Any, schema: str, *args: Any, lib: Library | None = None, tags: Any = ()) -> Any:
+def define(
+    qualname: Any, schema: str, *args: Any, lib: Library | None = None, tags: Any = ()
+) -> Any:
     """Define the op ``"namespace::name"`` by a schema without a name.
 
     It lives as long as *lib*, if that is given. ValueError for malformed names and schemas,

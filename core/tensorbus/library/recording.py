@@ -14,7 +14,7 @@ from tensorbus.library.arguments import Values, split, tensors_of
 from tensorbus.library.calling import below_autograd, refuse_history
 from tensorbus.library.operators import Operator
 from tensorbus.library.tags import Tag
-from tensorbus.op_engine.batches import deepest
+from tensorbus.op_engine.batches import deepest, in_current_batches
 
 
 class Formula:
@@ -120,7 +120,7 @@ class _Generated(Function):
         """Tangents by the formula: it is linear in the gradient, so its transpose is the result."""
         with enable_grad():
             seeds = [
-                from_array(r[0].zeros(tuple(r[1])), r[0]).requires_grad_()
+                in_current_batches(from_array(r[0].zeros(tuple(r[1])), r[0])).requires_grad_()
                 if r is not None and r[0].differentiable
                 else None
                 for r in ctx.results

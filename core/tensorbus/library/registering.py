@@ -186,9 +186,7 @@ def register_autograd(
     library_for(target.namespace, lib).add_kernel(target._name, AUTOGRAD, kernel, where())
 
 
-def register_vmap(
-    op: Op, func: Function | None = None, /, *, lib: Library | None = None
-) -> Any:
+def register_vmap(op: Op, func: Function | None = None, /, *, lib: Library | None = None) -> Any:
     """Register the rule for an op inside ``vmap``; without one it is called for each element.
 
     ``func(info, in_dims, *args)`` gets the arguments with the batch, along the dimensions *in_dims*
@@ -329,5 +327,3 @@ def _bound(op: Operator, kernel: Kernel) -> Function:
         return run_kernel(op, bind(op._schema, args, kwargs), kernel)
 
     return run
-
-

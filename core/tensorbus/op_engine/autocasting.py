@@ -179,6 +179,12 @@ def as_one_op(policy: str, f: Callable[..., Any], args: Any, kwargs: Any) -> Any
             raise
 
 
+def converted_to(target: dtypes.dtype, place: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands with those on a type of device in one dtype, as autocast converts them."""
+    made: tuple[Any, ...] = _walk(operands, place, target)
+    return made
+
+
 def operands_for(row: str, *operands: Any) -> Any:
     """The operands of a row as autocast wants them, before a function compares their dtypes."""
     return _converted(ROWS[row].autocast, row, operands)[0] if _present() else operands

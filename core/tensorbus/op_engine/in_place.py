@@ -179,10 +179,10 @@ def stopped(x: Tensor, error: BaseException, *edges: Any) -> None:
         abandon(x, *edges)
 
 
-def abandon(x: Tensor, *edges: Any) -> None:
-    """Refuse backward passes through *x*: nobody knows how much of a write was done.
+def abandon(x: Tensor, *edges: Any, node: type[UnrecordedWrite] = UnrecordedWrite) -> None:
+    """Refuse backward passes through *x*: nobody knows what a write did, or how much of it.
 
-    *edges* are the histories of the written values.
+    *edges* are the histories of the written values; the class *node* has the error.
     """
     if not (GRAD.on or THREAD.on):
         return
@@ -193,7 +193,7 @@ def abandon(x: Tensor, *edges: Any) -> None:
         return
     sources = tuple(edge for edge in (base._e, *edges) if edge is not None)
     if sources and type(base._e) is not AccumulateGrad:
-        n = UnrecordedWrite()
+        n = node()
         n.q = next_sequence()
         n.k, n.h, n.shape, n.sources = x._k, None, x._s, sources
         follow(base, n)

@@ -60,6 +60,14 @@ class OpOverload:
     def __reduce__(self) -> Any:
         return _find, (self.namespace, self.overloadpacket.__name__, self._overloadname)
 
+    def seen(self, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a row as ``__torch_dispatch__`` gets them, by position and by name."""
+        return arguments, {}
+
+    def rule_for(self, cls: type) -> Callable[..., Any] | None:
+        """What answers instead of a class's ``__torch_dispatch__`` (``torch.library``)."""
+        return None
+
     def name(self) -> str:
         """``namespace::op``, with the overload behind a point where it has a name."""
         whole = self.overloadpacket._qualified_op_name
@@ -134,8 +142,23 @@ def _find(space: str, name: str, overload: str) -> OpOverload:
     return found
 
 
+def find_packet(space: str, name: str) -> OpOverloadPacket | None:
+    """The op of a name, where there is one."""
+    return getattr(namespace(space), name, None)
+
+
 # -- the rows' ops -----------------------------------------------------------------------------
 _OPS: dict[Row, OpOverload] = {}
+
+
+def adopt(row: Row, op: OpOverload) -> None:
+    """Let *op* be what ``__torch_dispatch__`` sees of a row that a program's library made."""
+    _OPS[row] = op
+
+
+def forget(row: Row) -> None:
+    """Undo ``adopt``."""
+    _OPS.pop(row, None)
 
 
 def op_of(row: Row) -> OpOverload:

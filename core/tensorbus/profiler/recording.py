@@ -111,7 +111,7 @@ class Recorder:
     # -- what is called ----------------------------------------------------------------------
     def row(self, row: Row, arguments: tuple[Any, ...], proceed: Proceed) -> Any:
         """Call an op on tensors."""
-        record = self.begin(f"aten::{row.name}")
+        record = self.begin(row.name if "::" in row.name else f"aten::{row.name}")
         record.row = "write" if row.name == "copy_" else row.name
         if self.options.shapes:
             record.shapes = [_shape(x) for x in arguments]
@@ -296,6 +296,9 @@ def _handler(row: Row, arguments: tuple[Any, ...], proceed: Proceed) -> Any:
     if recorder is None:
         return proceed(row, arguments)
     return recorder.row(row, arguments, proceed)
+
+
+_handler.sees_operators = "stays on"  # type: ignore[attr-defined]
 
 
 def _watched_node(name: str, run: Callable[[], Any], inner: bool) -> Any:
