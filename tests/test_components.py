@@ -50,6 +50,10 @@ def needs(component: str, extra: str = "") -> set[str]:
     return {r for r in listed if not r.startswith("tensorbus")}
 
 
+ALWAYS = needs(CORE) | needs("tensorbus-cpu")
+"""What the whole brings without an extra: the device ``cpu`` is the default."""
+
+
 def entry_points(project: dict) -> set[tuple[str, str, str]]:
     groups = {**project.get("entry-points", {}), "console_scripts": project.get("scripts", {})}
     return {(group, *entry) for group, entries in groups.items() for entry in entries.items()}
@@ -83,12 +87,12 @@ def test_the_entry_points_are_those_of_the_whole():
     assert sorted(parts) == sorted(entry_points(WHOLE["project"]))
 
 
-def test_what_the_whole_needs_is_what_the_core_needs():
-    assert {*WHOLE["project"]["dependencies"]} == needs(CORE)
+def test_what_the_whole_needs_is_what_the_core_and_the_device_cpu_need():
+    assert {*WHOLE["project"]["dependencies"]} == ALWAYS
 
 
 def test_the_extras_of_the_whole_are_the_needs_of_the_components():
-    extras, always = WHOLE["project"]["optional-dependencies"], needs(CORE)
+    extras, always = WHOLE["project"]["optional-dependencies"], ALWAYS
     assert {*extras} == {*EXTRAS} | DEVELOPMENT
     for extra, parts in EXTRAS.items():
         wanted = set().union(*(needs(*part) for part in parts))

@@ -51,7 +51,8 @@ def _plugin(backend: Backend) -> dict[str, str]:
 def capabilities(found: Capabilities) -> dict[str, Any]:
     """What a device says of itself, as JSON takes it; ``details`` has its vendor's versions."""
     return {
-        "dtypes": [d.name for d in formats.ALL if d in found.dtypes],
+        "dtypes": [d.name for d in formats.ALL if d in found.dtypes]
+        + sorted(d.name for d in found.dtypes.difference(formats.ALL)),
         "memory_total": found.memory_total,
         "details": {str(key): str(value) for key, value in found.details.items()},
     }
