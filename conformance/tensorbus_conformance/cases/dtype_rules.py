@@ -96,7 +96,8 @@ def _default(d: Dtype, t: Trial) -> None:
     """What takes the default dtype: Python floats, true division, functions of integers."""
     device = t.device.type
     whole = tensorbus.ones(2, dtype=formats.INT64, device=device)
-    pair = promotion_rules.complex_of(d)
+    half = d is formats.FLOAT16
+    pair = tensorbus.complex32 if half else promotion_rules.complex_of(d)
     with _default_dtype(d):
         found = {
             "zeros(2)": tensorbus.zeros(2, device=device),

@@ -115,6 +115,9 @@ bool = dtype("bool", 1, BOOL, "BoolTensor")
 ALL: tuple[dtype, ...] = tuple(_BY_NAME.values())
 """The dtypes that ops compute on."""
 
+HALVES: tuple[dtype, ...] = (float16, bfloat16)
+"""What arrays hold alone: ops compute in float32, and round once."""
+
 uint16 = dtype("uint16", 2, INTEGER, "UInt16Tensor", False)
 uint32 = dtype("uint32", 4, INTEGER, "UInt32Tensor", False)
 uint64 = dtype("uint64", 8, INTEGER, "UInt64Tensor", False)

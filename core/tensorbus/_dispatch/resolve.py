@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus import discovery
-from tensorbus._base.dtypes import BOOL, FLOAT, INTEGER
+from tensorbus._base.dtypes import BOOL, FLOAT, HALVES, INTEGER
 from tensorbus._dispatch import stored
 from tensorbus._dispatch.fallback import fallback
 from tensorbus._dispatch.kinds import Kind
@@ -23,6 +23,7 @@ from tensorbus._dispatch.suit_kernels import (
     suit_traits,
     suit_truths,
 )
+from tensorbus._dispatch.wide_compositions import wide_composition
 from tensorbus.plugin import shape_rules
 from tensorbus.plugin.groups import KERNEL_GROUPS
 from tensorbus.plugin.primitives import PRIMITIVES
@@ -153,10 +154,13 @@ def _checked_number(kind: Kind, entry: Entry) -> Entry:
 
 
 def _composite(kind: Kind, row: Row) -> Entry:
-    assert row.composite is not None
+    compute = row.composite
+    assert compute is not None
+    if row.in_float32 and kind.dtype in HALVES:
+        compute = wide_composition(row)
     if row.form in ("unary", "binary"):
-        return _pointwise_composite(kind, row, row.composite)
-    return functools.partial(row.composite, kind)
+        return _pointwise_composite(kind, row, compute)
+    return functools.partial(compute, kind)
 
 
 def _pointwise_composite(kind: Kind, row: Row, compute: Entry) -> Entry:

@@ -122,6 +122,9 @@ class Row:
     holomorphic: bool = False
     """Whether its rules, which hold for real numbers, multiply the gradient with derivatives of a
     function that is holomorphic: on complex numbers a rule is run as ``conj(rule(conj(g)))``."""
+    in_float32: bool = False
+    """Whether its composition on float16 and bfloat16 computes in float32 and rounds once, as it
+    does where the domain begins with floating point; not where it moves elements."""
     autocast: str = ""
     """In which dtype it computes under autocast: the words of ``autocast_policies.py``."""
     node_name: str = ""
@@ -158,6 +161,8 @@ class Row:
         if taken and self.rules:
             raise ValueError(f"row {self.name}: {sorted(taken)} are names of the generated text")
         policy_on(self.autocast, True)
+        if DOMAINS[self.domain][0] == FLOAT and self.form != "view":
+            self.in_float32 = True
         if self.kernel == "":
             self.kernel = self.name
         primitive = PRIMITIVE_TABLE.get(self.kernel or "")

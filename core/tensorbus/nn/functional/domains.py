@@ -15,8 +15,6 @@ from tensorbus.op_engine.mixed_operands import common_kind
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import ROWS
 
-_HALF_WIDTHS = (dtypes.float16, dtypes.bfloat16)
-
 
 def refuse_complex(kernel: str, input: Tensor) -> None:
     """NotImplementedError, under PyTorch's name of the kernel, for a complex tensor."""
@@ -53,17 +51,25 @@ def check_parameter(name: str, t: Tensor | None, input: Tensor) -> None:
     if t is None or t._k is input._k:
         return
     check_device(input, t)
-    if input.dtype not in _HALF_WIDTHS or t.dtype is not dtypes.float32:
+    if input.dtype not in dtypes.HALVES or t.dtype is not dtypes.float32:
         raise RuntimeError(
             f"mixed dtype: expect {name} to have scalar type of {scalar_name(input._k.dtype)}, as "
             f"the input has, but found {scalar_name(t._k.dtype)}"
         )
 
 
-def as_input(name: str, t: Tensor | None, input: Tensor) -> Tensor | None:
-    """A parameter of a norm in the input's dtype."""
-    check_parameter(name, t, input)
-    return t if t is None else to_kind(t, input._k)
+def norm_operands(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """The operands of a norm in the input's dtype, or in float32 where that has 16 bits.
+
+    Intermediate results would be rounded each; the result is converted back.
+    """
+    for name, t in (("weight", weight), ("bias", bias)):
+        check_parameter(name, t, input)
+    k = input._k.of(dtypes.float32) if input.dtype in dtypes.HALVES else input._k
+    parameters = [t if t is None else to_kind(t, k) for t in (weight, bias)]
+    return to_kind(input, k), parameters[0], parameters[1]
 
 
 def check_same_kind(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:

@@ -9,8 +9,8 @@ from tensorbus._base.errors import dim_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.nn.functional.domains import (
-    as_input,
     check_parameter,
+    norm_operands,
     refuse_complex,
     refuse_gradient,
     refuse_integers,
@@ -122,6 +122,8 @@ def batch_norm(
             raise RuntimeError(f"{missing} must be defined in evaluation mode")
         y = _with_constants(input, running_mean, running_var, weight, bias, eps)
         return y.to(input.dtype)
+    d = input.dtype
+    input, weight, bias = norm_operands(input, weight, bias)
     n = input.numel() // max(input.shape[1], 1)
     with no_grad():
         mean = core("mean")(input, dims)
@@ -130,13 +132,19 @@ def batch_norm(
             running_mean.mul_(1 - momentum).add_(mean * momentum)
         if running_var is not None:
             running_var.mul_(1 - momentum).add_(var * (momentum * n / (n - 1)))
-    weight, bias = as_input("weight", weight, input), as_input("bias", bias, input)
-    return core("normalize")(input, mean, var, weight, bias, dims, (1,), eps)
+    return _rounded(core("normalize")(input, mean, var, weight, bias, dims, (1,), eps), d)
+
+
+def _rounded(y: Tensor, d: dtypes.dtype) -> Tensor:
+    """A result in the input's dtype where that has 16 bits."""
+    return y.to(d) if d in dtypes.HALVES else y
 
 
 def _with_constants(
     input: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
+    if input.dtype in dtypes.HALVES:
+        input, mean, var = input.float(), mean.float(), var.float()
     shape = (1, -1, *(1,) * (input.dim() - 2))
     scale = (var + eps).rsqrt()
     if weight is not None:
@@ -159,12 +167,13 @@ def layer_norm(
     refuse_complex("LayerNormKernelImpl", input)
     shape = _trailing("layer_norm", input, normalized_shape)
     _check_affine(shape, weight=weight, bias=bias)
-    weight, bias = as_input("weight", weight, input), as_input("bias", bias, input)
+    d = input.dtype
+    input, weight, bias = norm_operands(input, weight, bias)
     dims = tuple(range(input.dim() - len(shape), input.dim()))
     with no_grad():
         mean = core("mean")(input, dims)
         var = core("var")(input, dims, 0)
-    return core("normalize")(input, mean, var, weight, bias, dims, dims, eps)
+    return _rounded(core("normalize")(input, mean, var, weight, bias, dims, dims, eps), d)
 
 
 @composed(layout="row_major")
@@ -176,7 +185,7 @@ def rms_norm(
     _check_affine(shape, weight=weight)
     refuse_integers("rms_norm", input)
     dims = tuple(range(-len(shape), 0))
-    x = input.float() if input.dtype in (dtypes.float16, dtypes.bfloat16) else input
+    x = norm_operands(input, None, None)[0]
     if eps is None:
         eps = dtypes.finfo(x.dtype.to_real()).eps
     y = x * ((x * x).mean(dims, keepdim=True) + eps).rsqrt()
@@ -212,7 +221,8 @@ def group_norm(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, "
                 f"but got {name} of shape {list(t._s)} and input of shape {list(input._s)}"
             )
-    weight, bias = as_input("weight", weight, input), as_input("bias", bias, input)
+    d = input.dtype
+    input, weight, bias = norm_operands(input, weight, bias)
     grouped = input.reshape(n * num_groups, input._s[1:].numel() // num_groups)
     with no_grad():
         mean = core("mean")(grouped, (1,))
@@ -221,7 +231,8 @@ def group_norm(
     shape = (1, c, *(1,) * (input.dim() - 2))
     if weight is not None:
         y = y * weight.view(shape)
-    return y if bias is None else y + bias.view(shape)
+    y = y if bias is None else y + bias.view(shape)
+    return _rounded(y, d)
 
 
 @composed(node="ViewBackward0", layout="row_major")

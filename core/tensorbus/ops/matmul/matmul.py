@@ -13,6 +13,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.autocasting import as_one_op, operands_for
+from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
@@ -37,6 +38,7 @@ row(
     "linear",
     "x:T, w:T, b:T?",
     doc="``x @ w.T + b``; without *b* the product alone.",
+    in_float32=True,
     composite=lambda F, x, w, b: _linear(F, x, w, b),
     holomorphic=True,
     x=lambda F, g, w: F.matmul(g, w) if len(g.shape) > 1 else _linear_vector(F, g, w),
@@ -273,20 +275,26 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 def combined(
-    product: Tensor, input: Tensor, beta: Any, alpha: Any, factors: dtypes.dtype | None = None
-) -> Tensor:
-    """``beta * input + alpha * product``, where *input* broadcasts and beta = 0 ignores it.
+    multiply: Any, x: Tensor, y: Tensor, input: Tensor, beta: Any, alpha: Any,
+    factors: dtypes.dtype | None = None,
+) -> Tensor:  # fmt: skip
+    """``beta * input + alpha * multiply(x, y)``, where *input* broadcasts and beta = 0 ignores it.
 
     The factors are numbers of the dtype *factors*, if not given that in which products are added.
     """
-    d = factors or widened(product._k.dtype)
+    kind = x._k
+    d = factors or widened(kind.dtype)
     beta, alpha = fitted(beta, d), fitted(alpha, d)
+    if kind.dtype in dtypes.HALVES and y._k is input._k is kind:  # rounded once, at the end
+        wide = kind.of(dtypes.float32)
+        x, y, input = to_kind(x, wide), to_kind(y, wide), to_kind(input, wide)
+    product = multiply(x, y)
     if input._s is not product._s:
         input = input.expand(product._s)
     product = product if alpha == 1 else core("mul")(product, alpha)
-    if beta == 0:
-        return product
-    return core("add")(product, input if beta == 1 else core("mul")(input, beta))
+    if beta != 0:
+        product = core("add")(product, input if beta == 1 else core("mul")(input, beta))
+    return to_kind(product, kind)
 
 
 def _same_dtypes(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
@@ -315,7 +323,7 @@ def addmm(
     for name, x in (("mat1", mat1), ("mat2", mat2)):
         if len(x._s) != 2:
             raise RuntimeError(f"{name} must be a matrix, got {len(x._s)}-D tensor")
-    return combined(matmul(mat1, mat2), input, beta, alpha)
+    return combined(matmul, mat1, mat2, input, beta, alpha)
 
 
 @public(out=SAME, inplace=True)
@@ -341,7 +349,7 @@ def addmv(
         raise RuntimeError(
             f"size mismatch, got input ({input._s.numel()}), mat ({n}x{k}), vec ({vec._s[0]})"
         )
-    return combined(mv(mat, vec), input, beta, alpha, mat._k.dtype)
+    return combined(mv, mat, vec, input, beta, alpha, mat._k.dtype)
 
 
 @public(out=SAME, inplace=True)
@@ -362,7 +370,7 @@ def baddbmm(
             f"Input dtypes must be the same, got: input {names[0]}, batch1: {names[1]}, "
             f"batch2: {names[2]}"
         )
-    return combined(bmm(batch1, batch2), input, beta, alpha)
+    return combined(bmm, batch1, batch2, input, beta, alpha)
 
 
 def _swap_last(F: Any, x: Any) -> Any:

@@ -79,8 +79,8 @@ def addr(
     for name, factor in (("Beta", beta), ("Alpha", alpha)):
         if isinstance(factor, bool) and d is not dtypes.bool:
             raise RuntimeError(f"Boolean {name.lower()} only supported for Boolean results.")
-    product = to_kind(outer(vec1, vec2), vec1._k.of(d))
-    return combined(product, to_kind(input, product._k), beta, alpha, d)
+    k = vec1._k.of(d)
+    return combined(outer, to_kind(vec1, k), to_kind(vec2, k), to_kind(input, k), beta, alpha, d)
 
 
 @public(out=SAME, inplace=True)
@@ -108,8 +108,7 @@ def addbmm(
         )
     # One product with the batch as part of the inner dimension: the sum keeps the dtype.
     left = batch1.permute(1, 0, 2).reshape(rows, n * inner)
-    product = matmul(left, batch2.reshape(n * inner, columns))
-    return combined(product, input, beta, alpha)
+    return combined(matmul, left, batch2.reshape(n * inner, columns), input, beta, alpha)
 
 
 # -- contraction -----------------------------------------------------------------------------

@@ -21,20 +21,24 @@ from tensorbus.rows.registry import row
 # fmt: off
 row("softmax", "x:T, dim",
     doc="``exp(x) / sum(exp(x))`` along *dim*, without overflow.",
+    in_float32=True,
     composite=lambda F, x, dim: _softmax(F, x, dim),
     x=lambda F, g, out, dim: F.softmax_backward(g, out, dim), autocast="device float32")
 row("softmax_backward", "g:T, out:T, dim",
     doc="The derivative of ``softmax`` from its result *out*: ``out * (g - sum(g * out))`` along "
         "*dim*.",
+    in_float32=True,
     composite=lambda F, g, out, dim:
         F.mul(out, F.sub(g, _keep(F, F.sum(F.mul(g, out), (dim,)), dim))))
 row("log_softmax", "x:T, dim",
     doc="``x - log(sum(exp(x)))`` along *dim*, without overflow.",
+    in_float32=True,
     composite=lambda F, x, dim: _log_softmax(F, x, dim),
     x=lambda F, g, out, dim: F.log_softmax_backward(g, out, dim), autocast="device float32")
 row("log_softmax_backward", "g:T, out:T, dim",
     doc="The derivative of ``log_softmax`` from its result *out*: ``g - exp(out) * sum(g)`` along "
         "*dim*.",
+    in_float32=True,
     composite=lambda F, g, out, dim:
         F.sub(g, F.mul(F.exp(out), _keep(F, F.sum(g, (dim,)), dim))))
 row("hardtanh", "x:T, low, high", "unary",

@@ -15,6 +15,7 @@ _SETTING = "stride, padding, dilation, groups"
 row("convolution", f"x:T, w:T, b:T?, {_SETTING}",
     doc="The convolution of the planes *x* with the kernels *w*, and *b* added to each channel.",
     holomorphic=True,
+    in_float32=True,
     composite=lambda F, x, w, b, stride, padding, dilation, groups:
         _biased(F, F.conv2d(x, w, stride, padding, dilation, groups), b),
     x=lambda F, g, x_shape, w, stride, padding, dilation, groups:
@@ -25,6 +26,7 @@ row("convolution", f"x:T, w:T, b:T?, {_SETTING}",
 row("conv2d", f"x:T, w:T, {_SETTING}",
     doc="The convolution of the planes *x* with the kernels *w*.",
     holomorphic=True,
+    in_float32=True,
     composite=lambda F, x, w, stride, padding, dilation, groups:
         _conv(F, x, w, stride, padding, dilation, groups),
     x=lambda F, g, x_shape, w, stride, padding, dilation, groups:
@@ -35,6 +37,7 @@ row("conv2d_input", f"y:T, w:T, size, {_SETTING}",
     doc="The derivative of ``conv2d`` for its input, planes of *size*, from the gradient *y* and "
         "the kernels *w*.",
     holomorphic=True,
+    in_float32=True,
     composite=lambda F, y, w, size, stride, padding, dilation, groups:
         _input(F, y, w, size, stride, padding, dilation, groups),
     y=lambda F, g, w, stride, padding, dilation, groups:
@@ -45,6 +48,7 @@ row("conv2d_weight", f"y:T, x:T, size, {_SETTING}",
     doc="The derivative of ``conv2d`` for its kernels, of *size*, from the gradient *y* and the "
         "planes *x*.",
     holomorphic=True,
+    in_float32=True,
     composite=lambda F, y, x, size, stride, padding, dilation, groups:
         _weight(F, y, x, size, stride, padding, dilation, groups),
     y=lambda F, g, x, stride, padding, dilation, groups:

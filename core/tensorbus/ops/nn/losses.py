@@ -21,36 +21,43 @@ row("nll_rows_backward", "g:T, i:int64, c:bool, shape",
     g=lambda F, g, i, c: F.nll_rows(g, i, c))
 row("cross_entropy_rows", "x:T, i:int64, c:bool",
     doc="``-log_softmax(x, 1)[n, i[n]]`` for each row n of *x* where *c* is true, else 0.",
+    in_float32=True,
     composite=lambda F, x, i, c: F.nll_rows(F.log_softmax(x, 1), i, c),
     x=lambda F, g, x, i, c: _cross_entropy_backward(F, g, x, i, c))
 row("cross_entropy_mean", "x:T, i:int64, ignore",
     doc="The mean of ``-log_softmax(x, 1)[n, i[n]]`` over the rows n whose *i* is not *ignore*.",
+    in_float32=True,
     composite=lambda F, x, i, ignore: _mean_loss(F, x, i, ignore),
     x=lambda F, g, x, i, ignore: F.cross_entropy_mean_backward(g, x, i, ignore))
 row("cross_entropy_mean_backward", "g:T, x:T, i:int64, ignore",
     doc="The derivative of ``cross_entropy_mean`` for *x*, times the gradient *g*.",
+    in_float32=True,
     composite=lambda F, g, x, i, ignore: _mean_loss_backward(F, g, x, i, ignore))
 row("bce_logits", "x:T, y:T",
     doc="``(1 - y) * x - log_sigmoid(x)``: the cross entropy of the logits *x* and the targets "
         "*y*.",
+    in_float32=True,
     composite=lambda F, x, y: F.sub(F.mul(F.sub(F.number(1), y), x), F.log_sigmoid(x)),
     x=lambda F, g, x, y: F.mul(g, F.sub(F.sigmoid(x), y)),
     y=lambda F, g, x: F.neg(F.mul(g, x)))
 row("bce", "x:T, y:T",
     doc="``-(y * log(x) + (1 - y) * log(1 - x))`` with logarithms of at least -100.",
     node_name="BinaryCrossEntropyBackward0",
+    in_float32=True,
     composite=lambda F, x, y: in_single(F, _bce, x, y),
     x=lambda F, g, x, y: F.bce_backward(g, x, y),
     y=lambda F, g, x: F.mul(g, F.sub(F.log1p(F.neg(x)), F.log(x))))
 row("bce_backward", "d:T, x:T, y:T",
     doc="The derivative of ``bce`` for *x*, times the gradient *d*: ``d * (x - y) / (x * (1 - "
         "x))``.",
+    in_float32=True,
     composite=lambda F, d, x, y: in_single(F, _bce_backward, d, x, y),
     d=lambda F, g, x, y: in_single(F, _bce_slope, g, F.sub(x, y), x),
     x=lambda F, g, d, x, y: in_single(F, _bce_curve, F.mul(g, d), x, y),
     y=lambda F, g, d, x: F.neg(in_single(F, _bce_slope, g, d, x)))
 row("smooth_l1", "x:T, y:T, beta",
     doc="``d * d / (2 * beta)`` where ``d = abs(x - y)`` is below *beta*, else ``d - beta / 2``.",
+    in_float32=True,
     composite=lambda F, x, y, beta: _smooth(F, F.sub(x, y), beta),
     x=lambda F, g, x, y, beta: F.mul(g, _slope(F, x, y, beta)),
     y=lambda F, g, x, y, beta: F.neg(F.mul(g, _slope(F, x, y, beta))))

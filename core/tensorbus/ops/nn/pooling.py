@@ -25,6 +25,7 @@ row("max_pool2d_indices", "x:T, kernel, stride, padding, dilation, ceil_mode",
         _indices(F, x, kernel, stride, padding, dilation, ceil_mode))
 row("max_pool2d_backward", "g:T, i:int64, shape",
     doc="The derivative of ``max_pool2d``: zeros of *shape*, with *g* added at the indices *i*.",
+    in_float32=True,
     composite=lambda F, g, i, shape: _scattered(F, g, i, shape),
     g=lambda F, g, g_shape, i: F.picked(g, i))
 row("picked", "x:T, i:int64",
@@ -34,6 +35,7 @@ row("picked", "x:T, i:int64",
 row("avg_pool2d", "x:T, kernel, stride, padding, ceil_mode, count_include_pad, divisor",
     doc="The mean of each window of the planes *x*, or its sum divided by *divisor*.",
     piecewise_linear=True,
+    in_float32=True,
     composite=lambda F, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor:
         _average(F, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor),
     x=lambda F, g, x_shape, kernel, stride, padding, ceil_mode, count_include_pad, divisor:
@@ -43,6 +45,7 @@ row("avg_pool2d_backward",
     "g:T, size, kernel, stride, padding, ceil_mode, count_include_pad, divisor",
     doc="The derivative of ``avg_pool2d``: *g* spread evenly over the windows, in planes of "
         "*size*.",
+    in_float32=True,
     composite=lambda F, g, size, kernel, stride, padding, ceil_mode, count_include_pad, divisor:
         _average_backward(F, g, size, kernel, stride, padding, ceil_mode, count_include_pad,
                           divisor),

@@ -40,6 +40,7 @@ row(
     domain="number",
     divides=True,
     node_name="DivBackward2",
+    in_float32=True,
     composite=lambda F, x, y: F.floor_divide(x, y),
     x=lambda F, g: F.zeros(tuple(g.shape)),
     y=lambda F, g: F.zeros(tuple(g.shape)),

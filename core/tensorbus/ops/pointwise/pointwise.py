@@ -96,6 +96,7 @@ binary("remainder", doc="The remainder of division with the sign of *other*",
        divides=True,
        numbers=EITHER, operator="mod",
        domain="ordered number",
+       in_float32=True,
        composite=lambda F, x, y: of.remainder(F, x, y),
        x=lambda F, g: g, y=lambda F, g, x, y: F.neg(F.mul(g, F.div_floor(x, y))))
 binary("pow", doc="``input ** exponent``", node_name="PowBackward1",

@@ -26,6 +26,7 @@ row("atanh_slope", "x:T", "unary",
 row("sigmoid_backward", "d:T, y:T",
     doc="The derivative of ``sigmoid`` from its result *y*: ``d * y * (1 - y)``.",
     holomorphic=True,
+    in_float32=True,
     composite=lambda F, d, y: F.mul(d, F.mul(y, F.sub(F.number(1), y))),
     d=lambda F, g, y: F.sigmoid_backward(g, y),
     y=lambda F, g, d, y: F.mul(F.mul(g, d), F.sub(F.number(1), F.mul(y, 2.0))))

@@ -95,11 +95,13 @@ row("diagonal_backward", "g:T, shape, offset, dim0, dim1",
     g=lambda F, g, offset, dim0, dim1: F.diagonal(g, offset, dim0, dim1))
 row("windows_backward", "g:T, shape, dim, size, step",
     doc="The derivative of ``windows``: zeros of *shape*, with *g* added where each window lies.",
+    in_float32=True,
     composite=lambda F, g, shape, dim, size, step: _windows_backward(F, g, shape, dim, size, step),
     g=lambda F, g, dim, size, step: F.windows(g, dim, size, step))
 row("strided_backward", "g:T, shape, strides, offset",
     doc="The derivative of ``strided``: zeros of *shape*, with *g* added where each element was "
         "read.",
+    in_float32=True,
     composite=lambda F, g, shape, strides, offset: _strided_backward(F, g, shape, strides, offset),
     g=lambda F, g, g_shape, strides, offset: F.strided(g, tuple(g_shape), strides, offset))
 # fmt: on

@@ -93,15 +93,15 @@ class BFloat16(Narrow):
         return self.upper_half(single(self.xp, self.xp.asarray(x)))
 
     def upper_half(self, x: Array) -> Array:
-        """The elements of float32 numbers, ties to even; a NaN stays one."""
+        """The elements of float32 numbers, ties to even; a NaN stays one and keeps its sign."""
         x = self.xp.ascontiguousarray(x).reshape(x.shape)
         bits = x.view(np.uint32)
         rounded = (bits >> np.uint32(16)) & np.uint32(1)
         rounded += bits
         rounded += np.uint32(0x7FFF)
-        rounded >>= np.uint32(16)
-        halves = rounded.astype(np.uint16).view(self.memory)
-        return self.xp.where(x == x, halves, self.memory.type(0x7FC0))
+        nan = (bits & np.uint32(0x80000000)) | np.uint32(0x7FC00000)
+        rounded = self.xp.where(x == x, rounded, nan) >> np.uint32(16)
+        return rounded.astype(np.uint16).view(self.memory)
 
 
 HALF = Narrow()

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base import dtypes
-from tensorbus._base.dtypes import FLOAT, dtype
+from tensorbus._base.dtypes import FLOAT, HALVES, dtype
 from tensorbus.plugin.kernel_language.array import StridedArray, row_major
 from tensorbus.plugin.kernel_language.device import FAULT, Device
 from tensorbus.plugin.kernel_language.layout import Strides, expand_strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
-from tensorbus.plugin.kernel_language.types import HALVES, compute_type, load, raw, store, unsigned
+from tensorbus.plugin.kernel_language.move import converted
+from tensorbus.plugin.kernel_language.types import compute_type, load, raw, store, unsigned
 
 _EXTRAS = [("GLOBAL i64 *", "fault"), ("i64", "size"), ("i64", "stride"), ("i64", "dim")]
 
@@ -137,6 +138,12 @@ class Scatter:
         if 0 in shape:
             return out
         device, d = self.device, self.dtype
+        if d in HALVES and op != "set":
+            wide = converted(device, out, dtypes.float32)
+            if isinstance(src, StridedArray):
+                src = converted(device, src, dtypes.float32)
+            Scatter(device, dtypes.float32).run(wide, dim, i, shape, steps, src, op, wrap)
+            return self._rounded(out, wide)
         is_array = isinstance(src, StridedArray)
         if op == "set" and is_array:
             d = raw(d)
@@ -162,13 +169,29 @@ class Scatter:
         plan.launch(plan.size, *arguments, *plan.layout, *last)
         return out
 
+    def _rounded(self, out: StridedArray, wide: StridedArray) -> StridedArray:
+        """Write the float32 numbers that have changed: a NaN elsewhere keeps its bits."""
+        key = ("rounded", self.dtype)
+        nest = self.device.made.get(key)
+        if nest is None:
+            d = self.dtype
+            body = f"f32 v = w[w_i]; if (BITS32(v) != BITS32({load(d, 'out', 'out_i')})) "
+            operands = [Operand("out", d, written=True), Operand("w", dtypes.float32)]
+            nest = LoopNest(
+                self.device, "k_rounded", operands, body + f"{{ {store(d, 'out', 'out_i', 'v')} }}"
+            )
+            self.device.made[key] = nest
+        plan = nest.plan(out.shape, (out.strides, wide.strides))
+        plan.launch(plan.size, out.buffer, out.offset, wide.buffer, wide.offset, *plan.layout)
+        return out
+
     def _by_lines(self, lines: int, count: int, op: str) -> bool:
         dialect, d = self.device.dialect, self.dtype
         if count == 1 or lines >= 2 * dialect.units:
             return True
         if op == "set":
             return False
-        return d in HALVES or (d.itemsize == 8 and not dialect.atomics64)
+        return d.itemsize == 8 and not dialect.atomics64
 
     def _nest(self, d: dtype, op: str, wrap: bool, is_array: bool, lines: bool) -> LoopNest:
         key = ("scatter", d, op, wrap, is_array, lines)

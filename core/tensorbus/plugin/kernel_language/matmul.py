@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tensorbus._base import dtypes
-from tensorbus._base.dtypes import BOOL, FLOAT, dtype
+from tensorbus._base.dtypes import BOOL, FLOAT, HALVES, dtype
 from tensorbus._base.size import broadcast_shapes
 from tensorbus.plugin.kernel_language.array import StridedArray
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import expand_strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
 from tensorbus.plugin.kernel_language.move import as_halves, fill
-from tensorbus.plugin.kernel_language.types import HALVES, cast, compute_type, load, store, unsigned
+from tensorbus.plugin.kernel_language.types import cast, compute_type, load, store, unsigned
 
 # Rows and vectors of columns that one work item keeps in registers.
 ROWS, COLUMNS = 4, 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorbus._base.dtypes import dtype
+from tensorbus._base.dtypes import HALVES, dtype
 from tensorbus._base.rounding import as_float, to_bfloat16
 from tensorbus._base.size import is_row_major
 from tensorbus.plugin.kernel_language.array import StridedArray, row_major, view
@@ -10,7 +10,6 @@ from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import expand_strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
 from tensorbus.plugin.kernel_language.types import (
-    HALVES,
     cast_for_store,
     compute_type,
     load,
@@ -60,13 +59,16 @@ def contiguous(device: Device, x: StridedArray) -> StridedArray:
     return out
 
 
-def as_halves(device: Device, x: StridedArray, target: dtype) -> StridedArray:
-    """What a kernel that adds up in float32 loads for halves: each element rounded."""
-    if target not in HALVES or x.dtype is target:
-        return x
+def converted(device: Device, x: StridedArray, target: dtype) -> StridedArray:
+    """A row-major copy in another dtype."""
     out = device.new(x.shape, target)
     copy(device, out, x)
     return out
+
+
+def as_halves(device: Device, x: StridedArray, target: dtype) -> StridedArray:
+    """What a kernel that adds up in float32 loads for halves: each element rounded."""
+    return x if target not in HALVES or x.dtype is target else converted(device, x, target)
 
 
 def wrap(value: bool | int | float, d: dtype) -> bool | int | float:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base import dtypes
-from tensorbus._base.dtypes import BOOL, FLOAT, dtype
+from tensorbus._base.dtypes import BOOL, FLOAT, HALVES, dtype
 from tensorbus.plugin.kernel_language.array import StridedArray, row_major
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import merge
 from tensorbus.plugin.kernel_language.loops import PLANS_KEPT, LoopNest, Operand, Plan
-from tensorbus.plugin.kernel_language.types import HALVES, cast, compute_type, load, store, unsigned
+from tensorbus.plugin.kernel_language.types import cast, compute_type, load, store, unsigned
 
 # A piece of a cut reduction has at least so many elements.
 PIECE = 512

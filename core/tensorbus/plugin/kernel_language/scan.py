@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tensorbus._base import dtypes
-from tensorbus._base.dtypes import BOOL, FLOAT, dtype
+from tensorbus._base.dtypes import BOOL, FLOAT, HALVES, dtype
 from tensorbus.plugin.kernel_language.array import StridedArray, row_major
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import Strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
 from tensorbus.plugin.kernel_language.reduce import Reduction
-from tensorbus.plugin.kernel_language.types import HALVES, cast, compute_type, load, store, unsigned
+from tensorbus.plugin.kernel_language.types import cast, compute_type, load, store, unsigned
 
 TOTALS = {"cumsum": "sum", "cumprod": "prod", "cummax": "amax", "cummin": "amin"}
 PIECE = 1024

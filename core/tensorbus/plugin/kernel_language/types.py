@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tensorbus._base import dtypes
-from tensorbus._base.dtypes import BOOL, FLOAT, INTEGER, dtype
+from tensorbus._base.dtypes import BOOL, FLOAT, HALVES, INTEGER, dtype
 
 STORAGE = {
     dtypes.bool: "u8",
@@ -17,16 +17,14 @@ STORAGE = {
     dtypes.float32: "f32",
     dtypes.float64: "f64",
 }
-HALVES = (dtypes.float16, dtypes.bfloat16)
-"""What is kept in memory alone: kernels compute in float32, and round once."""
-
 # Rounding again gives what rounding once does, where the last bit of a float that a bit was lost of
 # is one. Magnitudes of floats are ordered as their bits are.
 BFLOAT16 = """
 #define LOAD_BFLOAT(p, i) FLOAT32((u32)(p)[i] << 16)
 FUNCTION i16 bfloat(f32 x) {
     u32 bits = BITS32(x);
-    return x != x ? (i16)0x7FC0 : (i16)((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
+    if (x != x) return (i16)((bits >> 16 & 0x8000u) | 0x7FC0u);
+    return (i16)((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
 }
 FUNCTION f32 odd_of_long(i64 x) {
     u64 size = x < 0 ? (u64)0 - (u64)x : (u64)x;

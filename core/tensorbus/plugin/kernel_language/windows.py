@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tensorbus._base import dtypes
-from tensorbus._base.dtypes import FLOAT, dtype
+from tensorbus._base.dtypes import FLOAT, HALVES, dtype
 from tensorbus.plugin.kernel_language.array import StridedArray, view
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
@@ -32,6 +32,7 @@ class Convolution:
     def __init__(self, device: Device, d: dtype):
         self.device = device
         self.dtype = d
+        self.partial = dtypes.float32 if d in HALVES else d
         self.matmul = matmul_kernel(device, d)
         width = raw(d)
         row, column = Operand("row", dtypes.int8), Operand("column", dtypes.int8)
@@ -55,7 +56,7 @@ class Convolution:
         self.folding = LoopNest(
             device,
             "k_fold",
-            [Operand("out", d, written=True), Operand("taps", d), row, column],
+            [Operand("out", d, written=True), Operand("taps", self.partial), row, column],
             f"""
             {compute_type(d)} acc = 0;
             for (i64 p = 0; p < kh; p++) {{
@@ -64,7 +65,7 @@ class Convolution:
                 for (i64 q = 0; q < kw; q++) {{
                     i64 c = column_i - q * dw;
                     if (c < 0 || c % sw || c / sw >= ow) continue;
-                    acc += {load(d, "taps", "taps_i + ((p * kw + q) * oh + r / sh) * ow + c / sw")};
+                    acc += taps[taps_i + ((p * kw + q) * oh + r / sh) * ow + c / sw];
                 }}
             }}
             {store(d, "out", "out_i", "acc")}
@@ -133,7 +134,7 @@ class Convolution:
             return out
         w = reshape(w if w.flat else contiguous(self.device, w), (groups, o // groups, taps))
         g = reshape(g if g.flat else contiguous(self.device, g), (n, groups, o // groups, pixels))
-        spread = self.matmul(permute(w, (0, 2, 1)), g, self.dtype)
+        spread = self.matmul(permute(w, (0, 2, 1)), g, self.partial)
         block = kernel[0] * kernel[1] * pixels
         strides = ((c * block, block, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
         plan = self.folding.plan((n, c, *image), (out.strides, *strides))
@@ -157,8 +158,8 @@ class Convolution:
         if o * taps <= FEW_WEIGHTS:
             steps = (pixels * groups * taps, taps, groups * taps, 1)
             seen = view(seen, (n, groups, pixels, taps), steps, 0)
-            each = self.matmul(g, seen, d)
-            total = Reduction.of(device, "sum", d, d)(each, (0,))
+            each = self.matmul(g, seen, self.partial)
+            total = Reduction.of(device, "sum", self.partial, d)(each, (0,))
         else:
             seen = view(seen, (groups, n * pixels, taps), (taps, groups * taps, 1), 0)
             g = contiguous(device, permute(g, (1, 2, 0, 3)))
