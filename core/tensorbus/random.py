@@ -169,6 +169,15 @@ def set_rng_state(new_state: Any) -> None:
     default_generator.set_state(new_state)
 
 
+def thread_safe_generator() -> Generator | None:
+    """The generator of the loader's thread that this is called in: always None.
+
+    Workers of a ``DataLoader`` are processes here, each with a default generator of its own;
+    functions take that where they are given None.
+    """
+    return None
+
+
 @block
 def fork_rng(
     devices: Any = None,
@@ -199,7 +208,10 @@ def fork_rng(
             raise
 
 
-show_pages(__name__, [("fork_rng", fork_rng)])
+show_pages(
+    __name__,
+    [("fork_rng", fork_rng), ("thread_safe_generator", thread_safe_generator)],
+)
 
 if not TYPE_CHECKING:
     __getattr__ = _attributes(__name__)

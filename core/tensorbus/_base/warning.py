@@ -15,6 +15,33 @@ def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(text, category, stacklevel=level + 1)
 
 
+_SHOWN: set[str] = set()
+_always = False
+
+
+def warn_once(what: str, text: str) -> None:
+    """Warn the first time that this is called for *what*, or always where that is wanted."""
+    if _always or what not in _SHOWN:
+        _SHOWN.add(what)
+        warn_user(text)
+
+
+def set_warn_always(b: bool, /) -> None:
+    """With True, warnings that are shown once in a process are shown each time.
+
+    RuntimeError where *b* is no bool.
+    """
+    global _always
+    if not isinstance(b, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    _always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """Whether ``set_warn_always(True)`` is in force."""
+    return _always
+
+
 def user_frame() -> FrameType:
     """The nearest frame outside of the package; where there is none, the outermost."""
     frame = sys._getframe(1)

@@ -7,6 +7,7 @@ from tensorbus._base.absent import listing as _listing
 from tensorbus._base.page import show_pages as _show_pages
 from tensorbus.autograd.grad_mode import (
     enable_grad,
+    enforce_grad_layout_policy,
     inference_mode,
     is_grad_enabled,
     no_grad,
@@ -50,6 +51,7 @@ __all__ = [
     "Variable",
     "backward",
     "enable_grad",
+    "enforce_grad_layout_policy",
     "grad",
     "inference_mode",
     "is_grad_enabled",

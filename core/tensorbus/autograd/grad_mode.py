@@ -209,3 +209,25 @@ class set_multithreading_enabled(Decorator):
 
     def _again(self) -> Any:
         return functools.partial(type(self), self.mode)
+
+
+class enforce_grad_layout_policy(set_multithreading_enabled):
+    """Whether gradients of leaves get the leaves' strides: what was asked for is kept, no more.
+
+    Accumulated gradients have the strides that PyTorch's have by default. A function, a context
+    manager and a decorator.
+
+    >>> import tensorbus
+    >>> x = tensorbus.ones(3, 2).t().requires_grad_()
+    >>> with tensorbus.autograd.enforce_grad_layout_policy(False):
+    ...     (x * 2).sum().backward()
+
+    Source: https://pytorch.org/docs/stable/autograd.html
+    """
+
+    def __new__(cls, enable: bool = True) -> Self:
+        if not isinstance(enable, bool):
+            raise type_error("enforce_grad_layout_policy", "enable", 1, "bool", enable)
+        self = Leaving.__new__(cls)
+        self.mode = enable
+        return self

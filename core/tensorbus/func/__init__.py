@@ -16,6 +16,7 @@ from tensorbus.func.modules import (
     replace_all_batch_norm_modules_,
     stack_module_state,
 )
+from tensorbus.func.rearranging import rearrange
 from tensorbus.func.reverse import grad, grad_and_value, vjp
 from tensorbus.func.unwrapping import debug_unwrap, functionalize
 from tensorbus.func.vmap import vmap
@@ -33,6 +34,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "rearrange",
     "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",

@@ -17,6 +17,11 @@ from tensorbus.multiprocessing.errors import (
     ProcessExitedException,
     ProcessRaisedException,
 )
+from tensorbus.multiprocessing.sharing import (
+    get_all_sharing_strategies,
+    get_sharing_strategy,
+    set_sharing_strategy,
+)
 from tensorbus.multiprocessing.spawning import (
     ProcessContext,
     SpawnContext,
@@ -31,6 +36,9 @@ __all__ = [
     "ProcessExitedException",
     "ProcessRaisedException",
     "SpawnContext",
+    "get_all_sharing_strategies",
+    "get_sharing_strategy",
+    "set_sharing_strategy",
     "spawn",
     "start_processes",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base import dtypes
-from tensorbus._base.warning import warn_user
+from tensorbus._base.warning import warn_once
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
@@ -23,18 +23,14 @@ from tensorbus.storage.untyped import (
 )
 from tensorbus.storage.views import view_of
 
-_warned = False
-
 
 def warn_typed() -> None:
     """Say once that storages with a dtype are deprecated."""
-    global _warned
-    if not _warned:
-        _warned = True
-        warn_user(
-            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will "
-            "be the only storage class. Use tensor.untyped_storage() instead of tensor.storage()"
-        )
+    warn_once(
+        "TypedStorage",
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be "
+        "the only storage class. Use tensor.untyped_storage() instead of tensor.storage()",
+    )
 
 
 class TypedStorage:

@@ -19,6 +19,7 @@ from tensorbus.op_engine.names import FUNCTIONS
 from tensorbus.op_engine.scalars import fitted, widened
 from tensorbus.ops.nn.activation import log_softmax as _log_softmax
 from tensorbus.ops.nn.activation import softmax as _softmax
+from tensorbus.ops.nn.activation_methods import hardshrink, prelu
 
 sigmoid = FUNCTIONS["sigmoid"]
 tanh = FUNCTIONS["tanh"]
@@ -150,14 +151,6 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - input.tanh()
 
 
-def hardshrink(input: Tensor, lambd: complex = 0.5) -> Tensor:
-    """The values outside [-lambd, lambd], else 0."""
-    lambd = fitted(lambd, dtypes.float64 if input._k.dtype.category < dtypes.FLOAT else input.dtype)
-    refuse_complex("hardshrink_cpu", input)
-    refuse_integers("hardshrink_cpu", input)
-    return core("hardshrink")(input, lambd)
-
-
 def softshrink(input: Tensor, lambd: complex = 0.5) -> Tensor:
     """The values moved by *lambd* towards 0, no further than 0."""
     refuse_integers("softshrink_check", input)
@@ -198,33 +191,6 @@ def logsigmoid(input: Tensor) -> Tensor:
     """``log(sigmoid(x))`` without overflow."""
     refuse_integers("log_sigmoid_cpu", input)
     return core("log_sigmoid")(input)
-
-
-@composed(node="PreluKernelBackward0", autocast="lower")
-def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """``leaky_relu`` with a slope that is learnt, one for all or one for each channel."""
-    if weight._k.dtype is not input._k.dtype:
-        raise RuntimeError(
-            f"prelu: Type promoting not supported. Got {scalar_name(input._k.dtype)} and "
-            f"{scalar_name(weight._k.dtype)}"
-        )
-    if len(weight._s) > 1:
-        raise RuntimeError(
-            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
-            f"{len(weight._s)}"
-        )
-    if weight.numel() != 1:
-        if input.dim() < 2 or input.shape[1] != weight.numel():
-            channels = input.shape[1] if input.dim() > 1 else 1
-            raise RuntimeError(
-                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                f"{weight.numel()} and channel size = {channels}."
-            )
-        weight = weight.view(1, -1, *(1,) * (input.dim() - 2))
-    elif not input.dim():
-        weight = weight.view(())
-    refuse_integers("prelu_cpu", input)
-    return core("prelu_kernel")(input, weight)
 
 
 @composed(node="GluBackward0", layout="order", operands=1)

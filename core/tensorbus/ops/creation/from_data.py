@@ -11,7 +11,7 @@ from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.dtypes import dtype_by_name
 from tensorbus._base.rounding import truncated
 from tensorbus._base.size import check_rank
-from tensorbus._base.warning import warn_user
+from tensorbus._base.warning import warn_once, warn_user
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import kind_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
@@ -227,20 +227,15 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     return over_numpy(ndarray)
 
 
-_warned = False
-
-
 def warn_of_read_only(what: str) -> None:
     """The UserWarning of the first tensor over memory that must not be written."""
-    global _warned
-    if not _warned:
-        _warned = True
-        warn_user(
-            f"The given {what} is not writable: a write to this tensor is an error (in PyTorch it "
-            "is undefined behavior). You may want to copy the data, or to make it writable before "
-            "converting it to a tensor. This type of warning will be suppressed for the rest of "
-            "this program."
-        )
+    warn_once(
+        "read-only memory",
+        f"The given {what} is not writable: a write to this tensor is an error (in PyTorch it is "
+        "undefined behavior). You may want to copy the data, or to make it writable before "
+        "converting it to a tensor. This type of warning will be suppressed for the rest of this "
+        "program.",
+    )
 
 
 def over_numpy(ndarray: np.ndarray) -> Tensor:
