@@ -102,8 +102,8 @@ _LATER = {
     "get_float32_matmul_precision": "_base.matmul_precision",
     **dict.fromkeys(
         "adaptive_avg_pool1d avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d conv_tbc "
-        "conv_transpose1d conv_transpose2d cosine_similarity pairwise_distance pdist "
-        "pixel_shuffle pixel_unshuffle rrelu rrelu_ selu selu_ threshold threshold_".split(),
+        "conv_transpose1d conv_transpose2d cosine_similarity hardshrink pairwise_distance pdist "
+        "pixel_shuffle pixel_unshuffle prelu rrelu rrelu_ selu selu_ threshold threshold_".split(),
         "nn.functional",
     ),
     **dict.fromkeys(

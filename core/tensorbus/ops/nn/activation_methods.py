@@ -8,12 +8,11 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import fitted
 
 
-@public(out=SAME)
+@public(function=False)
 def hardshrink(input: Tensor, lambd: complex = 0.5) -> Tensor:
     """The values outside [-lambd, lambd], else 0."""
     lambd = fitted(lambd, dtypes.float64 if input._k.dtype.category < dtypes.FLOAT else input.dtype)
@@ -22,7 +21,7 @@ def hardshrink(input: Tensor, lambd: complex = 0.5) -> Tensor:
     return core("hardshrink")(input, lambd)
 
 
-@public()
+@public(function=False)
 @composed(node="PreluKernelBackward0", autocast="lower")
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """``leaky_relu`` with a slope that is learnt, one for all or one for each channel."""
