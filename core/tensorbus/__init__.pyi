@@ -49,6 +49,7 @@ from tensorbus import testing as testing
 from tensorbus import utils as utils
 from tensorbus import version as version
 from tensorbus._base import dtypes
+from tensorbus._base.denormals import set_flush_denormal as set_flush_denormal
 from tensorbus._base.deterministic import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from tensorbus._base.deterministic import get_deterministic_debug_mode as get_deterministic_debug_mode
 from tensorbus._base.deterministic import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
@@ -78,6 +79,8 @@ from tensorbus._base.formats import strided as strided
 from tensorbus._base.matmul_precision import get_float32_matmul_precision as get_float32_matmul_precision
 from tensorbus._base.matmul_precision import set_float32_matmul_precision as set_float32_matmul_precision
 from tensorbus._base.size import Size as Size
+from tensorbus._base.warning import is_warn_always_enabled as is_warn_always_enabled
+from tensorbus._base.warning import set_warn_always as set_warn_always
 from tensorbus._device.defaults import get_default_device as get_default_device
 from tensorbus._device.defaults import set_default_device as set_default_device
 from tensorbus._device.device import device as device
@@ -91,6 +94,7 @@ from tensorbus._dispatch.fallback import set_fallback as set_fallback
 from tensorbus._tensor.tensor import Tensor as Tensor
 from tensorbus._tensor.tensor import _Operand
 from tensorbus.amp.autocast_mode import autocast as autocast
+from tensorbus.amp.grad_scaler import GradScaler as GradScaler
 from tensorbus.amp.switches import autocast_decrement_nesting as autocast_decrement_nesting
 from tensorbus.amp.switches import autocast_increment_nesting as autocast_increment_nesting
 from tensorbus.amp.switches import clear_autocast_cache as clear_autocast_cache
@@ -184,6 +188,7 @@ from tensorbus.random import initial_seed as initial_seed
 from tensorbus.random import manual_seed as manual_seed
 from tensorbus.random import seed as seed
 from tensorbus.random import set_rng_state as set_rng_state
+from tensorbus.random import thread_safe_generator as thread_safe_generator
 from tensorbus.serialization import load as load
 from tensorbus.serialization import save as save
 from tensorbus.storage import BFloat16Storage as BFloat16Storage

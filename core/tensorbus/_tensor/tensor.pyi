@@ -634,6 +634,8 @@ class Tensor:
         """In-place version of ``gt``: 1 where it holds, else 0."""
     def half(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as float16."""
+    def hardshrink(self, lambd: complex = 0.5) -> Tensor:
+        """The values outside [-lambd, lambd], else 0."""
     def heaviside(self, values: Tensor, **keywords: Any) -> Tensor:
         """0 below 0, 1 above, *values* at 0; both of one dtype."""
     def heaviside_(self, values: Tensor, **keywords: Any) -> Self:
@@ -1057,6 +1059,8 @@ class Tensor:
         """``input ** exponent``; the operands broadcast, and one of them may be a number."""
     def pow_(self, exponent: Any) -> Self:
         """In-place version of ``pow``."""
+    def prelu(self, weight: Tensor) -> Tensor:
+        """``leaky_relu`` with a slope that is learnt, one for all or one for each channel."""
     def prod(self, dim: _int = ..., keepdim: _bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
         """The product of all elements, or over one dimension; integers give int64."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
