@@ -31,6 +31,8 @@ _CODES = {
 }  # fmt: skip
 """(code, bits) of DLPack's element types: the names of ours."""
 _MAX_RANK = 64
+_MOST_BYTES = 1 << 57
+"""The most that a processor of today addresses."""
 
 
 class _Tensor(ctypes.Structure):
@@ -123,6 +125,10 @@ def describe(capsule: Any) -> Described:
             f"from_dlpack(): the capsule's array has {held.ndim} dimensions; 0 to {_MAX_RANK} are "
             "allowed"
         )
+    if held.ndim and not held.shape:
+        raise BufferError(
+            f"from_dlpack(): the capsule's array of {held.ndim} dimensions has no shape"
+        )
     shape = tuple(held.shape[: held.ndim]) if held.ndim else ()
     if any(n < 0 for n in shape) or prod(shape) * found.itemsize >= 1 << 63:
         raise BufferError(f"from_dlpack(): the capsule's array has the shape {shape}")
@@ -133,6 +139,12 @@ def describe(capsule: Any) -> Described:
         raise BufferError(
             f"from_dlpack(): the array has the strides {strides}; tensors have no negative "
             "strides: make a copy of the array first"
+        )
+    span = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) * found.itemsize
+    if prod(shape) and held.byte_offset + span >= _MOST_BYTES:
+        raise BufferError(
+            f"from_dlpack(): the capsule's array of shape {shape}, strides {strides} and an offset "
+            f"of {held.byte_offset} bytes reaches further than any memory"
         )
     if not held.data and prod(shape):
         raise BufferError(f"from_dlpack(): the capsule's array of shape {shape} has no memory")

@@ -88,6 +88,8 @@ def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -
 
 def roll(x: Tensor, /, shift: Any, *, axis: Axis = None) -> Tensor:
     """x with its elements moved on along some axes; what falls out comes in at the other end."""
+    if axis == ():
+        return x.clone()
     return tensorbus.roll(x, shift, axis) if axis is not None else tensorbus.roll(x, shift)
 
 

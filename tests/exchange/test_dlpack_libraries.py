@@ -1,0 +1,109 @@
+"""DLPack with PyTorch and JAX, both ways: which memory, layouts, dtypes, options and refusals."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorbus as torch
+
+NAMES = (
+    "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 "
+    "complex32 complex64 complex128 float8_e4m3fn float8_e5m2"
+).split()
+
+
+@pytest.fixture
+def jax() -> Any:
+    """JAX's array functions, on the host."""
+    return pytest.importorskip("jax.numpy", reason="JAX itself runs in this test: pip install jax")
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
+@pytest.mark.parametrize("name", NAMES)
+def test_every_dtype_of_pytorch_goes_both_ways(name: str, live_torch: Any) -> None:
+    pt = live_torch
+    theirs = pt.tensor([[0, 1, 2], [3, 4, 5]], dtype=getattr(pt, name))
+    taken = torch.from_dlpack(theirs)
+    for ours, wanted in ((taken, theirs), (torch.from_dlpack(theirs.T[1:]), theirs.T[1:])):
+        back = pt.from_dlpack(ours)
+        for made in (ours, back, pt.from_dlpack(torch.to_dlpack(ours))):
+            assert str(made.dtype) == f"torch.{name}" and made.data_ptr() == wanted.data_ptr()
+            assert (made.shape, made.stride()) == (tuple(wanted.shape), wanted.stride())
+        assert back.view(pt.uint8).tolist() == wanted.view(pt.uint8).tolist() if name in (
+            "uint8", "int8", "bool", "float8_e5m2") else True  # fmt: skip
+    whole = pt.utils.dlpack.to_dlpack(theirs)
+    assert torch.from_dlpack(whole).data_ptr() == theirs.data_ptr()
+
+
+def test_options_with_pytorch(live_torch: Any) -> None:
+    pt = live_torch
+    ours, theirs = torch.zeros(2, 3), pt.zeros(2, 3)
+    for copied in (pt.from_dlpack(ours, copy=True), pt.from_dlpack(ours).clone()):
+        copied += 1
+        assert ours.sum().item() == 0
+    torch.from_dlpack(theirs, copy=True).add_(1)
+    assert theirs.sum().item() == 0
+    pt.from_dlpack(ours, device="cpu", copy=False).add_(1)
+    torch.from_dlpack(theirs, device="cpu", copy=False).add_(1)
+    assert ours.sum().item() == theirs.sum().item() == 6
+    for library in (pt, torch):
+        x = library.zeros(2)
+        assert '"dltensor"' in repr(x.__dlpack__(stream=-1))
+        assert '"dltensor_versioned"' in repr(x.__dlpack__(max_version=(2, 0)))
+        assert '"dltensor"' in repr(x.__dlpack__(dl_device=(1, 0), max_version=(0, 5)))
+        with pytest.raises(AssertionError, match="stream should be None on cpu"):
+            x.__dlpack__(stream=0)
+    for take, given in ((torch.from_dlpack, pt.ones(2, requires_grad=True)),
+                        (pt.from_dlpack, torch.ones(2, requires_grad=True))):  # fmt: skip
+        with pytest.raises(BufferError, match=r"require gradient, use tensor.detach\(\)"):
+            take(given)
+    with pytest.raises(BufferError, match="conjugate bit"):
+        torch.from_dlpack(pt.ones(2, dtype=pt.complex64).conj())
+    with pytest.raises(BufferError, match=r"shares no memory.*\.cpu\(\)"):
+        pt.from_dlpack(torch.ones(2, device="strict"))
+    host = torch.ones(2, device="strict").__dlpack__(dl_device=(1, 0))
+    assert pt.from_dlpack(host).tolist() == [1, 1]
+
+
+def test_pytorchs_memory_is_given_back(live_torch: Any) -> None:
+    theirs = live_torch.zeros(1000)
+    counted = sys.getrefcount(theirs)
+    for _ in range(20):
+        made = torch.from_dlpack(theirs)[1:].view(-1)
+        live_torch.from_dlpack(made).add_(1)
+        del made
+    gc.collect()
+    assert sys.getrefcount(theirs) == counted and theirs[1].item() == 20
+    ours = torch.zeros(10)
+    counted = sys.getrefcount(ours._a)
+    held = [live_torch.from_dlpack(ours) for _ in range(20)]
+    while_held = sys.getrefcount(ours._a)
+    held.clear()
+    gc.collect()
+    after = sys.getrefcount(ours._a)
+    assert while_held > counted and after == counted
+
+
+@pytest.mark.slow
+def test_jax(jax: Any) -> None:
+    ours = torch.arange(6.0).reshape(2, 3)
+    taken = jax.from_dlpack(ours)
+    assert taken.tolist() == ours.tolist() and jax.from_dlpack(ours.T).tolist() == ours.T.tolist()
+    assert torch.from_dlpack(taken).tolist() == ours.tolist()
+    for name in ("int32", "uint8", "bool", "float16", "bfloat16", "float32", "float8_e4m3fn"):
+        made = jax.ones((2, 3), name)
+        back = torch.from_dlpack(made)
+        assert back.dtype is getattr(torch, name) and back.shape == (2, 3)
+        assert jax.from_dlpack(back).dtype == made.dtype
+        copied = torch.from_dlpack(made, copy=True)
+        copied.zero_()
+        assert np.all(np.asarray(made.astype("float32")) == 1)
+    assert torch.asarray(jax.ones(2)).tolist() == [1, 1]
+    assert jax.asarray(ours).tolist() == ours.tolist()
+    with pytest.raises(BufferError, match=r"shares no memory.*\.cpu\(\)"):
+        jax.from_dlpack(torch.ones(2, device="strict"))
