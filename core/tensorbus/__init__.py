@@ -22,7 +22,7 @@ from tensorbus._base.dtypes import (
     promote_types,
     set_default_dtype,
 )
-from tensorbus._base.errors import OutOfMemoryError
+from tensorbus._base.errors import AcceleratorError, OutOfMemoryError
 from tensorbus._base.page import show_pages as _show_pages
 from tensorbus._base.public_place import show_in as _show_in
 from tensorbus._base.size import Size
@@ -49,7 +49,7 @@ from tensorbus.ops.joining.grids import broadcast_shapes
 from tensorbus.version import __version__
 
 _families.load()
-_CLASSES = (Tensor, Size, dtype, device, finfo, iinfo, OutOfMemoryError)
+_CLASSES = (Tensor, Size, dtype, device, finfo, iinfo, AcceleratorError, OutOfMemoryError)
 _show_in("tensorbus", [(c.__name__, c) for c in _CLASSES])
 _public.install(Tensor)
 globals().update(_public.FUNCTIONS)
@@ -81,6 +81,9 @@ _LATER = {
     "set_num_threads": "_device.threads",
     "get_num_threads": "_device.threads",
     "compile": "compiler",
+    "Stream": "_dispatch.streams",
+    "Event": "_dispatch.streams",
+    "get_device_module": "_device.device_module",
     "autocast": "amp.autocast_mode",
     "GradScaler": "amp.grad_scaler",
     "is_warn_always_enabled": "_base.warning",
@@ -146,6 +149,7 @@ __dir__ = _listing(__name__, _LATER)
 
 
 __all__ = [
+    "AcceleratorError",
     "OutOfMemoryError",
     "Size",
     "Tensor",

@@ -62,6 +62,7 @@ from tensorbus._base.dtypes import get_default_dtype as get_default_dtype
 from tensorbus._base.dtypes import iinfo as iinfo
 from tensorbus._base.dtypes import promote_types as promote_types
 from tensorbus._base.dtypes import set_default_dtype as set_default_dtype
+from tensorbus._base.errors import AcceleratorError as AcceleratorError
 from tensorbus._base.errors import OutOfMemoryError as OutOfMemoryError
 from tensorbus._base.formats import channels_last as channels_last
 from tensorbus._base.formats import channels_last_3d as channels_last_3d
@@ -84,6 +85,7 @@ from tensorbus._base.warning import set_warn_always as set_warn_always
 from tensorbus._device.defaults import get_default_device as get_default_device
 from tensorbus._device.defaults import set_default_device as set_default_device
 from tensorbus._device.device import device as device
+from tensorbus._device.device_module import get_device_module as get_device_module
 from tensorbus._device.threads import get_num_interop_threads as get_num_interop_threads
 from tensorbus._device.threads import get_num_threads as get_num_threads
 from tensorbus._device.threads import set_num_interop_threads as set_num_interop_threads
@@ -91,6 +93,8 @@ from tensorbus._device.threads import set_num_threads as set_num_threads
 from tensorbus._dispatch.fallback import fallback_counts as fallback_counts
 from tensorbus._dispatch.fallback import get_fallback as get_fallback
 from tensorbus._dispatch.fallback import set_fallback as set_fallback
+from tensorbus._dispatch.streams import Event as Event
+from tensorbus._dispatch.streams import Stream as Stream
 from tensorbus._tensor.tensor import Tensor as Tensor
 from tensorbus._tensor.tensor import _Operand
 from tensorbus.amp.autocast_mode import autocast as autocast
@@ -1235,4 +1239,4 @@ def zeros(*size: Any, out: Tensor | None = None, dtype: dtype | type | None = No
 def zeros_like(input: Tensor, *, memory_format: memory_format | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of zeros in the shape of another tensor, with its dtype and device if not given."""
 
-__all__ = ['OutOfMemoryError', 'Size', 'Tensor', '__version__', 'broadcast_shapes', 'can_cast', 'device', 'dtype', 'enable_grad', 'fallback_counts', 'finfo', 'get_default_device', 'get_default_dtype', 'get_fallback', 'iinfo', 'inference_mode', 'is_grad_enabled', 'is_inference_mode_enabled', 'no_grad', 'promote_types', 'result_type', 'set_default_device', 'set_default_dtype', 'set_fallback', 'set_grad_enabled']
+__all__ = ['AcceleratorError', 'OutOfMemoryError', 'Size', 'Tensor', '__version__', 'broadcast_shapes', 'can_cast', 'device', 'dtype', 'enable_grad', 'fallback_counts', 'finfo', 'get_default_device', 'get_default_dtype', 'get_fallback', 'iinfo', 'inference_mode', 'is_grad_enabled', 'is_inference_mode_enabled', 'no_grad', 'promote_types', 'result_type', 'set_default_device', 'set_default_dtype', 'set_fallback', 'set_grad_enabled']

@@ -11,8 +11,13 @@ from tensorbus._base.leaving import block
 from tensorbus._base.page import show_pages as _show_pages
 from tensorbus._device.defaults import accelerator_type
 from tensorbus._device.device import device as Device
+from tensorbus._dispatch import memory_stats as _memory
+from tensorbus._dispatch import streams as _streams
 from tensorbus._dispatch.kinds import current_index, set_current_index
 from tensorbus.plugin.backend import Backend, Capabilities
+
+if TYPE_CHECKING:
+    from collections import OrderedDict
 
 
 def current_accelerator(check_available: bool = False) -> Device | None:
@@ -96,6 +101,72 @@ def synchronize(device: Any = None) -> None:
 def empty_cache(type: str | None = None) -> None:
     """Give cached memory back to the devices of a type, None: the accelerator's."""
     discovery.backend(_type(type)).empty_cache()
+
+
+def current_stream(device: Any = None) -> _streams.Stream:
+    """The stream that this thread's work for a device goes into, None: the current accelerator.
+
+    RuntimeError where there is no accelerator.
+    """
+    stream: _streams.Stream = _streams.current_stream(_index(device))
+    return stream
+
+
+def set_stream(stream: _streams.Stream) -> None:
+    """Make a stream this thread's current one of its device, and that device the current one."""
+    _streams.set_stream(stream)
+
+
+def memory_stats(device: Any = None) -> OrderedDict[str, int]:
+    """Figures of a device's memory by PyTorch's names, None: the current accelerator's.
+
+    Those that the backend knows: ``allocated_bytes.all.current``, ``.peak``, ``.allocated`` and
+    ``.freed``, ``reserved_bytes.all.current`` and ``.peak``.
+    """
+    backend, index = _found(_index(device))
+    return _memory.figures(backend, index)
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most bytes that tensors took of a device; 0 where the backend does not say.
+
+    Since the program began, or since ``reset_peak_memory_stats``.
+    """
+    return memory_stats(device).get("allocated_bytes.all.peak", 0)
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes that this process holds of a device, with what is kept for later tensors.
+
+    0 where the backend does not say.
+    """
+    return memory_stats(device).get("reserved_bytes.all.current", 0)
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """The most bytes that this process held of a device; 0 where the backend does not say.
+
+    Since the program began, or since ``reset_peak_memory_stats``.
+    """
+    return memory_stats(device).get("reserved_bytes.all.peak", 0)
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Let the peaks of ``memory_stats`` begin again, at what is in use now."""
+    _memory.reset_peaks(*_found(_index(device)))
+
+
+def reset_accumulated_memory_stats(device: Any = None) -> None:
+    """Let ``memory_stats`` count anew what was allocated and freed."""
+    _memory.reset_accumulated(*_found(_index(device)))
+
+
+def get_memory_info(device: Any = None) -> tuple[int, int]:
+    """The bytes that are free on a device, and all that it has, None: the current accelerator.
+
+    RuntimeError where the backend does not say.
+    """
+    return _memory.free_and_total(*_found(_index(device)))
 
 
 def memory_allocated(device: Any = None) -> int:

@@ -18,8 +18,10 @@ from tensorbus.plugin import (
     Array,
     ArrayLibraryBackend,
     Capabilities,
+    Event,
     Kernel,
     OutOfMemoryError,
+    Stream,
     Traits,
     dtype,
 )
@@ -27,9 +29,11 @@ from tensorbus.plugin.array_library import Table
 from tensorbus.plugin.array_library.runtime import host_scalar
 from tensorbus_cuda_cupy import indexing, ordering, random, reductions
 from tensorbus_cuda_cupy.faults import Faults
+from tensorbus_cuda_cupy.memory import Memory
 from tensorbus_cuda_cupy.pointwise import pointwise_kernel
 from tensorbus_cuda_cupy.softmax import softmax_kernel
 from tensorbus_cuda_cupy.storage import is_whole, storage_key, storage_of, storage_size
+from tensorbus_cuda_cupy.streams import CudaEvent, Streams
 
 
 class CudaBackend(ArrayLibraryBackend):
@@ -56,6 +60,8 @@ class CudaBackend(ArrayLibraryBackend):
 
     def __init__(self) -> None:
         self.faults = Faults()
+        self._memory = Memory()
+        self._streams: dict[int, Streams] = {}
 
     # -- devices -----------------------------------------------------------------------------
     def device_count(self) -> int:
@@ -73,16 +79,25 @@ class CudaBackend(ArrayLibraryBackend):
                 f"{found['pciDeviceID']:02x}.0",
                 "cupy": cupy.__version__,
                 "CUDA": str(cupy.cuda.runtime.runtimeGetVersion()),
+                "peers": ",".join(map(str, self._peers(index))),
                 # CuPy compiles all kernels with NVRTC's option -ftz=true.
                 "subnormals": "flush",
             },
             accelerator=True,
         )
 
+    def _peers(self, index: int) -> list[int]:
+        """The other devices whose memory this one's kernels can read."""
+        runtime = cupy.cuda.runtime
+        others = (other for other in range(self.device_count()) if other != index)
+        return [other for other in others if runtime.deviceCanAccessPeer(index, other)]
+
     def synchronize(self, index: int) -> None:
         with cupy.cuda.Device(index) as device:
             device.synchronize()
-            self.faults.raise_pending(index)
+            for stream in self._of(index).all():
+                stream.let_go()
+            self.faults.raise_all(index)
 
     def device_of(self, array: Array) -> int:
         return array.device.id
@@ -119,8 +134,48 @@ class CudaBackend(ArrayLibraryBackend):
         with cupy.cuda.Device(index):
             return cupy.get_default_memory_pool().used_bytes()
 
+    def memory_stats(self, index: int) -> dict[str, int]:
+        return self._memory.stats(index)
+
+    def reset_memory_peaks(self, index: int) -> None:
+        self._memory.reset_peaks(index)
+
     def empty_cache(self) -> None:
-        cupy.get_default_memory_pool().free_all_blocks()
+        for streams in self._streams.values():
+            for stream in streams.all():
+                stream.let_go()
+        self._memory.free_held()
+
+    # -- streams -----------------------------------------------------------------------------
+    def _of(self, index: int) -> Streams:
+        found = self._streams.get(index)
+        if found is None:
+            made = Streams(index, self.faults.raise_pending)
+            found = self._streams.setdefault(index, made)
+        return found
+
+    def default_stream(self, index: int) -> Stream:
+        return self._of(index).default
+
+    def current_stream(self, index: int) -> Stream:
+        return self._of(index).current()
+
+    def set_stream(self, stream: Stream) -> None:
+        self._of(stream.index).choose(stream)
+
+    def new_stream(self, index: int, priority: int = 0) -> Stream:
+        return self._of(index).new(priority)
+
+    def wrap_stream(self, handle: int, index: int) -> Stream:
+        return self._of(index).of_handle(handle)
+
+    def new_event(
+        self, index: int, timing: bool = False, interprocess: bool = False
+    ) -> Event | None:
+        return None if interprocess else CudaEvent(index, timing)
+
+    def record_stream(self, array: Array, stream: Stream) -> None:
+        self._of(stream.index).known(stream).hold(array.data.mem)
 
     # -- views -------------------------------------------------------------------------------
     def strided_view(

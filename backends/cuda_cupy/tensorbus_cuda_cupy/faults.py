@@ -1,7 +1,7 @@
 """Indices checked on the device, without waiting for it.
 
-Four integers per device, ``(set, value, dim, n)``, keep the first fault. Kernels write them;
-whoever reads results next reads them and raises.
+Four integers per stream, ``(set, value, dim, n)``, keep the first fault. Kernels write them;
+whoever reads results in that stream next reads them and raises.
 """
 
 from __future__ import annotations
@@ -23,28 +23,44 @@ LOCKS = 1024
 
 
 class Faults:
-    """The pending index faults of all devices."""
+    """The pending index faults of all devices and streams."""
 
     def __init__(self) -> None:
-        self._words: dict[int, Array] = {}
-        self._pending: set[int] = set()
+        self._words: dict[tuple[int, int], Array] = {}
+        self._pending: set[tuple[int, int]] = set()
 
     def words(self, index: int) -> Array:
         """What a kernel that is launched now writes its fault to."""
-        found = self._words.get(index)
+        key = index, cupy.cuda.get_current_stream(index).ptr
+        found = self._words.get(key)
         if found is None:
             with cupy.cuda.Device(index):
-                found = self._words[index] = cupy.zeros(4 + LOCKS, np.int64)
-        self._pending.add(index)
+                found = self._words[key] = cupy.zeros(4 + LOCKS, np.int64)
+        self._pending.add(key)
         return found
 
-    def raise_pending(self, index: int) -> None:
-        """Raise the device's first fault, if there is one, and forget it."""
-        if index not in self._pending:
+    def raise_pending(self, index: int, stream: int | None = None) -> None:
+        """Raise the first fault of a stream's work, which is done, and forget it.
+
+        None is the current stream of the calling thread.
+        """
+        if not self._pending:
             return
-        self._pending.discard(index)
-        words = self._words[index][:4]
-        found, value, dim, n = words.tolist()
+        handle = cupy.cuda.get_current_stream(index).ptr if stream is None else stream
+        key = index, handle
+        if key not in self._pending:
+            return
+        self._pending.discard(key)
+        with cupy.cuda.Device(index):
+            words = self._words[key][:4]
+            found, value, dim, n = words.tolist()
+            if found:
+                words.fill(0)
         if found:
-            words.fill(0)
             raise IndexFault(value, dim, n)
+
+    def raise_all(self, index: int) -> None:
+        """Raise the first fault of any stream of a device, where the work of all is done."""
+        for device, stream in list(self._pending):
+            if device == index:
+                self.raise_pending(index, stream)

@@ -1,4 +1,4 @@
-"""The runtime of the device ``opencl``: buffers, transfers, compiled kernels, one queue each."""
+"""The runtime of the device ``opencl``: buffers, transfers, compiled kernels, queues."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 import pyopencl as cl
-from pyopencl.tools import ImmediateAllocator, MemoryPool
 
-from tensorbus.plugin import Capabilities, KernelLanguageBackend, OutOfMemoryError
+from tensorbus.plugin import (
+    Array,
+    Capabilities,
+    Event,
+    KernelLanguageBackend,
+    OutOfMemoryError,
+    Stream,
+)
 from tensorbus.plugin.kernel_language import Dialect
 from tensorbus_opencl.devices import find_devices
 from tensorbus_opencl.dialect import dialect_of
+from tensorbus_opencl.runtime import Runtime
+from tensorbus_opencl.streams import Mark, Queue
 
 _SCALARS = {
     "u8": np.uint8,
@@ -34,19 +42,6 @@ _NO_MEMORY = (
 )
 
 
-class _Runtime:
-    """The context, the in-order queue and the memory pool of one device."""
-
-    def __init__(self, device: Any):
-        self.device = device
-        self.context = cl.Context([device])
-        self.queue = cl.CommandQueue(self.context)
-        self.pool = MemoryPool(ImmediateAllocator(self.queue))
-        self.options = ["-cl-std=CL1.2", "-w"]
-        if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
-            self.options.append("-cl-fp32-correctly-rounded-divide-sqrt")
-
-
 class OpenCLBackend(KernelLanguageBackend):
     """OpenCL devices, GPUs first."""
 
@@ -56,12 +51,16 @@ class OpenCLBackend(KernelLanguageBackend):
         super().__init__()
         self._found = find_devices()
         self._dialects = [dialect_of(device) for device in self._found]
-        self._runtimes: dict[int, _Runtime] = {}
+        self._runtimes: dict[int, Runtime] = {}
 
-    def _runtime(self, index: int) -> _Runtime:
+    def _runtime(self, index: int) -> Runtime:
         found = self._runtimes.get(index)
         if found is None:
-            found = self._runtimes[index] = _Runtime(self._found[index])
+            with self.lock:
+                found = self._runtimes.get(index)
+                if found is None:
+                    found = Runtime(self._found[index], index, self.lock, self._raise_fault)
+                    self._runtimes[index] = found
         return found
 
     def device_count(self) -> int:
@@ -89,17 +88,17 @@ class OpenCLBackend(KernelLanguageBackend):
     def alloc(self, index: int, nbytes: int) -> Any:
         runtime = self._runtimes.get(index) or self._runtime(index)
         try:
-            return runtime.pool.allocate(nbytes)
+            return runtime.allocate(nbytes)
         except cl.Error as error:
             if error.code in _NO_MEMORY:
                 raise OutOfMemoryError(nbytes) from None
             raise
 
     def upload(self, index: int, buffer: Any, values: np.ndarray) -> None:
-        cl.enqueue_copy(self._runtime(index).queue, buffer, values, is_blocking=True)
+        cl.enqueue_copy(self._runtime(index).current.queue, buffer, values, is_blocking=True)
 
     def download(self, index: int, buffer: Any, start: int, values: np.ndarray) -> None:
-        queue = self._runtime(index).queue
+        queue = self._runtime(index).current.queue
         cl.enqueue_copy(queue, values, buffer, src_offset=start, is_blocking=True)
 
     def build(
@@ -109,13 +108,13 @@ class OpenCLBackend(KernelLanguageBackend):
         program = cl.Program(runtime.context, source).build(options=runtime.options)
         kernel = cl.Kernel(program, name)
         kernel.set_scalar_arg_dtypes([None if t is None else _SCALARS[t] for t in types])
-        queue = runtime.queue
         group = self._dialects[index].group
         local = {1: (group,), 2: (group, 1)}
 
         def launch(size: tuple[int, ...], *arguments: Any) -> None:
+            stream = runtime.only or runtime.local.stream
             try:
-                kernel(queue, size, local[len(size)], *arguments)
+                stream.last = kernel(stream.queue, size, local[len(size)], *arguments)
             except cl.Error as error:  # some drivers find memory for a buffer when it is used
                 if error.code in _NO_MEMORY:
                     raise OutOfMemoryError from None
@@ -124,11 +123,54 @@ class OpenCLBackend(KernelLanguageBackend):
         return launch
 
     def finish(self, index: int) -> None:
-        self._runtime(index).queue.finish()
+        self._runtime(index).finish()
 
+    # -- memory ------------------------------------------------------------------------------
     def memory_allocated(self, index: int) -> int | None:
-        return self._runtime(index).pool.active_bytes
+        return self._runtime(index).allocated()
+
+    def memory_stats(self, index: int) -> dict[str, int]:
+        with self.lock:
+            return self._runtime(index).memory_stats()
+
+    def reset_memory_peaks(self, index: int) -> None:
+        with self.lock:
+            self._runtime(index).reset_peaks()
 
     def empty_cache(self) -> None:
-        for runtime in self._runtimes.values():
-            runtime.pool.free_held()
+        with self.lock:
+            for runtime in self._runtimes.values():
+                runtime.free_held()
+
+    # -- streams -----------------------------------------------------------------------------
+    def current_queue(self, index: int) -> Queue:
+        return self._runtime(index).current
+
+    def default_stream(self, index: int) -> Stream:
+        return self._runtime(index).default
+
+    def current_stream(self, index: int) -> Stream:
+        return self._runtime(index).current
+
+    def set_stream(self, stream: Stream) -> None:
+        self._runtime(stream.index).choose(stream)
+
+    def new_stream(self, index: int, priority: int = 0) -> Stream:
+        with self.lock:
+            return self._runtime(index).new_stream()
+
+    def wrap_stream(self, handle: int, index: int) -> Stream:
+        with self.lock:
+            return self._runtime(index).stream_of(handle)
+
+    def new_event(
+        self, index: int, timing: bool = False, interprocess: bool = False
+    ) -> Event | None:
+        return None if interprocess else Mark(index, timing, self.lock)
+
+    def record_stream(self, array: Array, stream: Stream) -> None:
+        with self.lock:
+            self._runtime(stream.index).known(stream).hold(array.storage.buffer)
+
+    def _raise_fault(self, queue: Queue) -> None:
+        self.device(queue.index).raise_fault(queue)

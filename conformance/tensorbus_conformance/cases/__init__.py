@@ -61,6 +61,7 @@ from tensorbus_conformance.cases import (
     shapes,
     sizes,
     storage,
+    streams,
     training_helpers,
     views,
     written_gradients,
@@ -68,7 +69,7 @@ from tensorbus_conformance.cases import (
 from tensorbus_conformance.profile import find
 
 MODULES = (
-    host, exchange, storage, copying, views,
+    host, exchange, streams, storage, copying, views,
     pointwise, reductions, scans, matmul, movement, scattering, ordering, creation,
     sizes, kernel_sizes, kernel_ranges, kernel_casts, kernel_layouts, kernel_state, kernel_faults,
     aliasing, aliasing_gradients, aliasing_errors,

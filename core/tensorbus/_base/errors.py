@@ -15,6 +15,10 @@ class OutOfMemoryError(RuntimeError):
     """
 
 
+class AcceleratorError(RuntimeError):
+    """A device could not do what was asked of it, for reasons of its own: its driver says which."""
+
+
 class LinAlgError(RuntimeError):
     """A matrix is singular, or not positive definite: its factorization could not be completed.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import io
+import operator
+import threading
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 from typing import Any, ParamSpec, TypeVar
@@ -93,6 +95,44 @@ def _stepped(make: Callable[[], Leaving], generator: Any) -> Any:
             raise
         except BaseException as error:
             value, send = error, generator.throw
+
+
+class Entered(threading.local):
+    """How this thread leaves what it has entered last, of objects that blocks and threads share."""
+
+    leave: Callable[[], None] = staticmethod(_nothing)
+
+
+class _Exit(io.IOBase):
+    """Its ``__exit__`` leaves what this thread has entered last, in compiled code throughout."""
+
+    closed = True  # there is nothing to do when the object is freed
+
+    def __init__(self, local: Entered):
+        self.close = functools.partial(operator.methodcaller("leave"), local)  # type: ignore[method-assign]
+
+
+def entering(
+    local: Entered, within: Callable[[Any, Callable[[], None]], Generator[Any, None, None]]
+) -> tuple[Callable[[Any], Any], Callable[..., None]]:
+    """``__enter__`` and ``__exit__`` of a class whose objects blocks and threads share.
+
+    *within* is as ``Leaving.within`` of the object, and gives ``local.leave`` back to *outer*.
+    Neither is called by methods of the class: an interrupt between the two would leave the object
+    entered.
+    """
+
+    def enter(entered: Any) -> Any:
+        steps = within(entered, local.leave)
+        try:
+            next(steps)
+            local.leave = steps.close
+        except BaseException:
+            steps.close()
+            raise
+        return entered
+
+    return enter, _Exit(local).__exit__
 
 
 class _Block(Leaving):

@@ -128,6 +128,18 @@ class _Overrides:
 OVERRIDES = _Overrides()
 
 
+class _Streams:
+    """``order`` once the program has chosen a stream: it keeps backward passes in their order."""
+
+    __slots__ = ("order",)
+
+    def __init__(self) -> None:
+        self.order: Any = None
+
+
+STREAMS = _Streams()
+
+
 class InferenceCell:
     """The version cell of a tensor made in inference mode, and of its views: it counts nothing.
 

@@ -1088,6 +1088,8 @@ class Tensor:
         """``1 / input``, element by element; *out* receives the result where given."""
     def reciprocal_(self) -> Self:
         """In-place version of ``reciprocal``."""
+    def record_stream(self, stream: Any) -> None:
+        """Keep the tensor's memory until what a stream has now is done, though the tensor is gone."""
     def register_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
         """Call *hook* with the gradient when it is known; what it returns replaces the gradient."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:

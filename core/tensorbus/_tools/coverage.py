@@ -47,6 +47,11 @@ DIFFERENCES = {
     "written to is converted again",
     "`GradScaler`": "fused optimisers do not unscale themselves: none is here",
     "`random.fork_rng`": "keeps the one stream of all devices, whatever devices it is given",
+    "`torch.Stream`": "`device_type` is the type's name; `stream_id` is the driver's number",
+    "streams and backward passes": "a pass runs in the current stream, not in those of the forward "
+    "pass; all streams that were used wait for each other around it",
+    "`memory_stats`": "bytes allocated and reserved, with peaks: no pools, no counts",
+    "`cuda.get_arch_list`": "is empty on every machine: kernels are compiled when needed",
     "overlapping writes": "`x[1:] = x[:-1]` reads its source first; PyTorch leaves it undefined",
     "`fft.*` of some dimensions but the last": "the result is row-major, where PyTorch's strides "
     "hang on which dimensions were transformed",

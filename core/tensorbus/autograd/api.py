@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._base import registered
+from tensorbus._base.modes import STREAMS
 from tensorbus._base.warning import warn_user
 from tensorbus._dispatch.memory import check_memory
 from tensorbus._tensor.tensor import Tensor, from_array
@@ -100,6 +101,8 @@ def _pass(
             before = getattr(t, "_g", None)  # .grad itself warns
             t._g = g if before is None else before + g
     engine.store(found, engine.as_tensors(create_graph))
+    if STREAMS.order is not None:  # the gradients before may have been memory of other streams
+        STREAMS.order.after()
 
 
 def grad(

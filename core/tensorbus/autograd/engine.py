@@ -17,7 +17,7 @@ from sys import getrefcount
 from typing import Any
 
 from tensorbus._base.float_warnings import silence
-from tensorbus._base.modes import RARE, this_thread
+from tensorbus._base.modes import RARE, STREAMS, this_thread
 from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, from_array, wrap_like
 from tensorbus.autograd.anomaly_mode import ANOMALY, run_watched
 from tensorbus.autograd.early import EARLY, count
@@ -75,14 +75,19 @@ def run(
 
     With *wanted* only nodes that lead there run.
     """
-    if NUMBERED.on:
-        outer = PASSES.current
-        try:
-            PASSES.current = _next_pass(), wanted is None
-            return _run(roots, keep_graph, create_graph, wanted)
-        finally:
-            PASSES.current = outer
-    return _run(roots, keep_graph, create_graph, wanted)
+    order = STREAMS.order
+    if order is None and not NUMBERED.on:
+        return _run(roots, keep_graph, create_graph, wanted)
+    outer = PASSES.current
+    try:
+        if order is not None:
+            order.before()
+        PASSES.current = _next_pass(), wanted is None
+        return _run(roots, keep_graph, create_graph, wanted)
+    finally:
+        PASSES.current = outer
+        if order is not None:
+            order.after()
 
 
 def _run(

@@ -12,9 +12,40 @@ from tensorbus._base.dtypes import bfloat16 as _bfloat16
 from tensorbus._base.errors import OutOfMemoryError as OutOfMemoryError
 from tensorbus._base.leaving import block as _block
 from tensorbus._base.page import show_pages as _show_pages
+from tensorbus.cuda.memory import empty_cache as empty_cache
+from tensorbus.cuda.memory import max_memory_allocated as max_memory_allocated
+from tensorbus.cuda.memory import max_memory_cached as max_memory_cached
+from tensorbus.cuda.memory import max_memory_reserved as max_memory_reserved
+from tensorbus.cuda.memory import mem_get_info as mem_get_info
+from tensorbus.cuda.memory import memory_allocated as memory_allocated
+from tensorbus.cuda.memory import memory_cached as memory_cached
+from tensorbus.cuda.memory import memory_reserved as memory_reserved
+from tensorbus.cuda.memory import memory_stats as memory_stats
+from tensorbus.cuda.memory import memory_stats_as_nested_dict as memory_stats_as_nested_dict
+from tensorbus.cuda.memory import memory_summary as memory_summary
+from tensorbus.cuda.memory import reset_accumulated_memory_stats as reset_accumulated_memory_stats
+from tensorbus.cuda.memory import reset_max_memory_allocated as reset_max_memory_allocated
+from tensorbus.cuda.memory import reset_max_memory_cached as reset_max_memory_cached
+from tensorbus.cuda.memory import reset_peak_memory_stats as reset_peak_memory_stats
+from tensorbus.cuda.streams import Event as Event
+from tensorbus.cuda.streams import ExternalStream as ExternalStream
+from tensorbus.cuda.streams import Stream as Stream
+from tensorbus.cuda.streams import StreamContext as StreamContext
+from tensorbus.cuda.streams import current_stream as current_stream
+from tensorbus.cuda.streams import default_stream as default_stream
+from tensorbus.cuda.streams import get_stream_from_external as get_stream_from_external
+from tensorbus.cuda.streams import set_stream as set_stream
+from tensorbus.cuda.streams import stream as stream
+from tensorbus.cuda.sync_debug import get_sync_debug_mode as get_sync_debug_mode
+from tensorbus.cuda.sync_debug import set_sync_debug_mode as set_sync_debug_mode
 from tensorbus.ops.creation.typed_constructors import DeviceNamespace as _DeviceNamespace
 
 _TYPE = "cuda"
+
+has_half = True
+"""Whether devices take float16: all do."""
+has_magma = False
+"""Whether the library MAGMA is used: it is not."""
 
 
 def _device(device: Any) -> Any:
@@ -46,17 +77,6 @@ def set_device(device: Any) -> None:
 def synchronize(device: Any = None) -> None:
     """Wait for a CUDA device's work."""
     accelerator.synchronize(_device(device))
-
-
-def empty_cache() -> None:
-    """Give cached memory back to the devices; nothing happens where there is none."""
-    if is_available():
-        accelerator.empty_cache(_TYPE)
-
-
-def memory_allocated(device: Any = None) -> int:
-    """Bytes in use on a CUDA device by this process."""
-    return accelerator.memory_allocated(_device(device))
 
 
 def get_device_name(device: Any = None) -> str:
@@ -130,6 +150,49 @@ def is_tf32_supported() -> bool:
     True
     """
     return is_available() and get_device_capability() >= (8, 0)
+
+
+def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+    """Whether kernels of one CUDA device can read the memory of another.
+
+    AssertionError for a device that is not here; RuntimeError where there is no CUDA device.
+    """
+    pair = [accelerator._found(_device(d))[1] for d in (device, peer_device)]
+    for index, which in zip(pair, ("device", "peer device"), strict=True):
+        if index >= device_count():
+            raise AssertionError(f"Invalid {which} id")
+    peers = accelerator.capabilities(f"{_TYPE}:{pair[0]}").details.get("peers", "")
+    return str(pair[1]) in peers.split(",")
+
+
+def get_arch_list() -> list[str]:
+    """The architectures that kernels were compiled for beforehand: none, they are when needed.
+
+    >>> import tensorbus
+    >>> tensorbus.cuda.get_arch_list()
+    []
+    """
+    return []
+
+
+def get_gencode_flags() -> str:
+    """The compiler's options for ``get_arch_list``: none.
+
+    >>> import tensorbus
+    >>> tensorbus.cuda.get_gencode_flags()
+    ''
+    """
+    return ""
+
+
+def is_current_stream_capturing() -> bool:
+    """Whether a graph records what is put into the current stream: none does so yet.
+
+    >>> import tensorbus
+    >>> tensorbus.cuda.is_current_stream_capturing()
+    False
+    """
+    return False
 
 
 def is_initialized() -> bool:
@@ -206,6 +269,13 @@ def set_rng_state_all(new_states: Iterable[Any]) -> None:
 
 _show_pages(__name__, [*globals().items()])
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    default_generators: tuple[random.Generator, ...]
+else:
     _types = _DeviceNamespace(_TYPE)
-    __getattr__ = _attributes(__name__, None, lambda name: getattr(_types, name, None))
+    _rest = _attributes(__name__, None, lambda name: getattr(_types, name, None))
+
+    def __getattr__(name: str) -> Any:
+        if name == "default_generators":  # all devices share one
+            return (random.default_generator,) * device_count()
+        return _rest(name)

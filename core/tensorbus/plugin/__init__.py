@@ -22,9 +22,10 @@ from tensorbus._base.dtypes import (
     int64,
     uint8,
 )
-from tensorbus._base.errors import OutOfMemoryError
+from tensorbus._base.errors import AcceleratorError, OutOfMemoryError
 from tensorbus.plugin.backend import (
     API,
+    MEMORY_STATS,
     VIEWS,
     Array,
     Backend,
@@ -79,6 +80,7 @@ __all__ = [
     "HOST",
     "JOINS",
     "KERNEL_GROUPS",
+    "MEMORY_STATS",
     "OTHERS",
     "POINTWISE",
     "PRIMITIVES",
@@ -88,6 +90,7 @@ __all__ = [
     "SCANS",
     "SIGNATURES",
     "VIEWS",
+    "AcceleratorError",
     "Array",
     "ArrayLibraryBackend",
     "Backend",

@@ -45,6 +45,24 @@ for others.
 """
 
 
+MEMORY_STATS = (
+    "allocated",
+    "allocated_peak",
+    "allocated_total",
+    "reserved",
+    "reserved_peak",
+    "free",
+)
+"""What ``Backend.memory_stats`` may tell, in bytes, of a device's memory.
+
+``allocated`` is what arrays of this process have now, ``allocated_total`` what they were given
+since it began, freed or not; ``reserved`` is what the process holds of the device, with what it
+keeps for later arrays. The peaks are the most of each, since it began or since
+``reset_memory_peaks``.
+``free`` is what the device has left, for all processes.
+"""
+
+
 class IndexFault(IndexError, RuntimeError):
     """An index kernel met *value* where a dimension *dim* of size *n* was indexed.
 
@@ -140,7 +158,7 @@ SINCE: dict[str, int] = dict.fromkeys(
     (
         "compile default_stream current_stream set_stream new_stream wrap_stream new_event "
         "open_event record_stream pinned_empty is_pinned from_pinned to_pinned dlpack_device "
-        "to_dlpack from_dlpack export_storage import_storage"
+        "to_dlpack from_dlpack export_storage import_storage memory_stats reset_memory_peaks"
     ).split(),
     2,
 )
@@ -282,6 +300,13 @@ class Backend:
         """Use *n* host threads for kernels, where the backend has such a setting."""
 
     # -- optional, since version 2: the defaults say "not offered" -----------------------------
+    def memory_stats(self, index: int) -> dict[str, int] | None:
+        """Figures of the device's memory by the names of ``MEMORY_STATS``: those it knows."""
+        return None
+
+    def reset_memory_peaks(self, index: int) -> None:
+        """Let the peaks of ``memory_stats`` begin again, at what is in use now."""
+
     def compile(self, graph: Graph, index: int) -> Kernel | None:
         """One kernel for a whole graph on device *index*, or None: not for this one.
 

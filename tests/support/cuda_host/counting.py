@@ -51,3 +51,20 @@ def counting() -> Iterator[Counts]:
             counts.allocations,
             counts.fills,
         ) = numbers
+
+
+@contextlib.contextmanager
+def watching_streams() -> Iterator[list[tuple[str, int, int]]]:
+    """What is done in streams within the block: what, the stream's number and the event's."""
+    library = libraries.device()
+    seen: list[tuple[str, int, int]] = []
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p)
+    def watch(what: bytes, stream: int | None, event: int | None) -> None:
+        seen.append((what.decode(), stream or 0, event or 0))
+
+    library.host_watch_streams(watch)
+    try:
+        yield seen
+    finally:
+        library.host_watch_streams(None)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -35,6 +36,14 @@ void host_launched(const char *name) {
 static int waited(const char *name) {
     counters[WAITS]++;
     if (watcher) watcher(name);
+    return 0;
+}
+
+/* Python learns of each launch, copy, record and wait in a stream while it watches the streams. */
+static void (*stream_watcher)(const char *, void *, void *);
+void host_watch_streams(void (*f)(const char *, void *, void *)) { stream_watcher = f; }
+static int in_stream(const char *what, void *stream, void *event) {
+    if (stream_watcher) stream_watcher(what, stream, event);
     return 0;
 }
 
@@ -106,7 +115,10 @@ int cudaMemcpy(void *to, const void *from, size_t n, int kind) {
     copied(to, from, n, kind);
     return waited("cudaMemcpy");
 }
-int cudaMemcpyAsync(void *to, const void *from, size_t n, int kind, void *s) { return copied(to, from, n, kind); }
+int cudaMemcpyAsync(void *to, const void *from, size_t n, int kind, void *s) {
+    in_stream("copy", s, 0);
+    return copied(to, from, n, kind);
+}
 int cudaMemcpyPeerAsync(void *to, int a, const void *from, int b, size_t n, void *s) { return copied(to, from, n, 3); }
 int cudaMemcpyPeer(void *to, int a, const void *from, int b, size_t n) { return copied(to, from, n, 3); }
 int cudaMemset(void *p, int v, size_t n) { counters[FILLS]++; memset(p, v, n); return 0; }
@@ -118,21 +130,33 @@ int cudaPointerGetAttributes(attributes *a, const void *p) {
 }
 
 /* -- streams and events -------------------------------------------------------------------- */
+typedef struct { struct timespec at; } event;
 int cudaStreamCreate(void **s) { *s = malloc(8); return 0; }
 int cudaStreamCreateWithFlags(void **s, unsigned f) { return cudaStreamCreate(s); }
 int cudaStreamCreateWithPriority(void **s, unsigned f, int p) { return cudaStreamCreate(s); }
 int cudaStreamDestroy(void *s) { free(s); return 0; }
-int cudaStreamSynchronize(void *s) { return waited("cudaStreamSynchronize"); }
+int cudaStreamSynchronize(void *s) {
+    in_stream("synchronize", s, 0);
+    return waited("cudaStreamSynchronize");
+}
 int cudaStreamQuery(void *s) { return 0; }
 int cudaStreamIsCapturing(void *s, int *v) { *v = 0; return 0; }
 int cudaStreamGetDevice(void *s, int *d) { *d = current; return 0; }
-int cudaStreamWaitEvent(void *s, void *e, unsigned f) { return 0; }
-int cudaEventCreate(void **e) { *e = malloc(8); return 0; }
+int cudaStreamWaitEvent(void *s, void *e, unsigned f) { return in_stream("wait", s, e); }
+int cudaEventCreate(void **e) { *e = calloc(1, sizeof(event)); return 0; }
 int cudaEventCreateWithFlags(void **e, unsigned f) { return cudaEventCreate(e); }
 int cudaEventDestroy(void *e) { free(e); return 0; }
-int cudaEventRecord(void *e, void *s) { return 0; }
+int cudaEventRecord(void *e, void *s) {
+    clock_gettime(CLOCK_MONOTONIC, &((event *)e)->at);
+    return in_stream("record", s, e);
+}
 int cudaEventQuery(void *e) { return 0; }
 int cudaEventSynchronize(void *e) { return waited("cudaEventSynchronize"); }
+int cudaEventElapsedTime(float *ms, void *a, void *b) {
+    struct timespec from = ((event *)a)->at, to = ((event *)b)->at;
+    *ms = (to.tv_sec - from.tv_sec) * 1e3 + (to.tv_nsec - from.tv_nsec) / 1e6;
+    return 0;
+}
 
 /* -- the driver: modules and launches ------------------------------------------------------ */
 typedef void (*entry)(const unsigned *grid, const unsigned *block, void **parameters);
@@ -178,6 +202,7 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
                    unsigned shared, void *stream, void **parameters, void **extra) {
     unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
     host_launched(((function *)f)->name);
+    in_stream("launch", stream, 0);
     ((function *)f)->run(grid, block, parameters);
     return 0;
 }

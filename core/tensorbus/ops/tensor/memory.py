@@ -99,6 +99,27 @@ def _view_of(storage: Any, x: Tensor, offset: Any, size: Any, stride: Any) -> Te
 
 
 @public(function=False)
+def record_stream(self: Tensor, stream: Any) -> None:
+    """Keep the tensor's memory until what a stream has now is done, though the tensor is gone.
+
+    For a tensor that was made in another stream. RuntimeError for what is no stream of the
+    tensor's type of device, NotImplementedError where the device has no streams.
+    """
+    from tensorbus._dispatch import streams
+
+    if not isinstance(stream, streams.Stream):
+        raise TypeError(
+            f"record_stream(): argument 'stream' must be torch.Stream, not {type(stream).__name__}"
+        )
+    device = self._k.device
+    if device.type != stream.device_type:
+        raise RuntimeError(
+            f"record_stream(): the tensor is on {device}, and {stream} is of another type of device"
+        )
+    streams.record_stream(self._k.backend, self._a, stream)
+
+
+@public(function=False)
 def as_subclass(self: Tensor, cls: type) -> Any:
     """The same storage and history as an object of a subclass of Tensor."""
     if not isinstance(cls, type) or not issubclass(cls, Tensor):

@@ -41,7 +41,8 @@ class KernelLanguageBackend(Backend):
 
     The author supplies ``device_count`` and ``capabilities`` of the contract, and the seven
     methods below that raise here. The base class holds ``lock`` around each call of them, so they
-    need no lock of their own. Kernels of a device run in the order they are launched.
+    need no lock of their own. Kernels of a device run in the order they are launched, or those of
+    one queue where ``current_queue`` tells several apart.
     """
 
     traits = Traits(
@@ -93,8 +94,15 @@ class KernelLanguageBackend(Backend):
         raise NotImplementedError
 
     def finish(self, index: int) -> None:
-        """Wait until all that was launched on a device is done."""
+        """Wait until all that was launched on a device, in all its queues, is done."""
         raise NotImplementedError
+
+    def current_queue(self, index: int) -> Any:
+        """What tells the queue that the calling thread's work goes into apart from others.
+
+        Override it where there are several: index faults are kept for each of them.
+        """
+        return None
 
     # -- the contract's ----------------------------------------------------------------------
     def device(self, index: int) -> Device:
@@ -117,7 +125,7 @@ class KernelLanguageBackend(Backend):
         device = self.device(index)
         with self.lock:
             self.finish(index)
-        device.raise_fault()
+        device.raise_faults()
 
     def empty(self, shape: Sequence[int], dtype: dtype, index: int) -> StridedArray:
         return self.device(index).new(tuple(shape), dtype)
@@ -134,7 +142,7 @@ class KernelLanguageBackend(Backend):
             array = contiguous(device, array)
         result = np.empty(array.shape, _NUMPY[dtype])
         device.download(array, result)
-        device.raise_fault()
+        device.raise_fault(self.current_queue(array.storage.index))
         return result
 
     def copy_(self, dst: StridedArray, dst_dtype: dtype, src: Any, src_dtype: dtype | None) -> None:

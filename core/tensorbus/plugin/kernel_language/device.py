@@ -52,8 +52,8 @@ class Device:
         self.backend = backend
         self.index = index
         self.dialect = backend.dialect(index)
-        self.fault_pending = False
-        self._fault: StridedArray | None = None
+        self._faults: dict[Any, StridedArray] = {}
+        self._pending: set[Any] = set()
         self.made: dict[Any, Any] = {}
 
     def new(self, shape: tuple[int, ...], d: dtype) -> StridedArray:
@@ -95,23 +95,30 @@ class Device:
                 self.backend.download(self.index, array.buffer, start, values)
 
     def fault_words(self) -> StridedArray:
-        """The array that kernels with indices write faults to."""
+        """The array that kernels with indices write faults to, in the calling thread's queue."""
         from tensorbus._base import dtypes
 
-        if self._fault is None:
-            words = self.new((4,), dtypes.int64)
-            self.upload(words, np.zeros(4, np.int64))
-            self._fault = words
-        self.fault_pending = True
-        return self._fault
+        queue = self.backend.current_queue(self.index)
+        found = self._faults.get(queue)
+        if found is None:
+            found = self.new((4,), dtypes.int64)
+            self.upload(found, np.zeros(4, np.int64))
+            self._faults[queue] = found
+        self._pending.add(queue)
+        return found
 
-    def raise_fault(self) -> None:
-        """Raise the first index fault since the last call, if there was one."""
-        if not self.fault_pending or self._fault is None:
+    def raise_fault(self, queue: Any) -> None:
+        """Raise the first index fault of a queue since the last call, if there was one."""
+        if queue not in self._pending:
             return
         words = np.zeros(4, np.int64)
-        self.download(self._fault, words)
-        self.fault_pending = False
+        self.download(self._faults[queue], words)
+        self._pending.discard(queue)
         if words[0]:
-            self.upload(self._fault, np.zeros(4, np.int64))
+            self.upload(self._faults[queue], np.zeros(4, np.int64))
             raise IndexFault(int(words[1]), int(words[2]), int(words[3]))
+
+    def raise_faults(self) -> None:
+        """Raise the first index fault of any queue, where the work of all is done."""
+        for queue in list(self._pending):
+            self.raise_fault(queue)
