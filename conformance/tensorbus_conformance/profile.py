@@ -24,8 +24,8 @@ _CHIEF_ELSEWHERE = frozenset(
 _OF_INTEGERS = frozenset("strided accumulates ends steady changed".split())
 """These too, where the operands are whole numbers."""
 _OF_MAIN = frozenset(
-    "large deep sharp window one-element apart threads parameters layouts twice "
-    "fault-places fault-named fault-first fault-scalar".split()
+    "large large-broadcast held deep sharp window one-element apart threads parameters layouts "
+    "twice fault-places fault-named fault-first fault-scalar".split()
 )
 """And these, in the dtypes that programs compute in."""
 

@@ -92,6 +92,18 @@ def _without_dilation(kernel: Kernel) -> Kernel:
     return conv
 
 
+def _large_where(wrong: Callable[..., bool]) -> Callable[[Kernel], Kernel]:
+    """A kernel whose last element is wrong where *wrong* holds of its operands."""
+
+    def change(made: Any, *args: Any) -> Any:
+        if wrong(*args):
+            made = np.array(made)
+            made[(-1,) * made.ndim] += 1
+        return made
+
+    return after(change)
+
+
 KERNELS: dict[str, tuple[str, Callable[[Kernel], Kernel], str]] = {
     # name: the kernel, its mutation, and the op whose cases catch it where it is no primitive
     "exp-overflows-early": ("exp", after(lambda r, x: np.where(x > 88, np.inf, r)), ""),
@@ -117,6 +129,17 @@ KERNELS: dict[str, tuple[str, Callable[[Kernel], Kernel], str]] = {
     "amax-from-the-lowest": ("amax", after(_from_lowest), ""),
     "cummax-from-the-lowest": ("cummax", after(_from_lowest), ""),
     "products-skip-zeros": ("matmul", after(_skips_zeros), ""),
+    "products-lose-tails": ("matmul", _large_where(lambda a, b, _: a.shape[-1] % 16 == 15), ""),
+    "products-of-one-row": (
+        "matmul", _large_where(lambda a, b, _: a.shape[-2] == 1 and a.shape[-1] > 256), "",
+    ),
+    "products-of-large-columns": (
+        "matmul", _large_where(lambda a, b, _: b.size > 4096 and not b.flags.c_contiguous), "",
+    ),
+    "wide-rows-are-taken": (
+        "take", _large_where(lambda x, dim, *_: x.ndim > 1 and dim == 0 and x.shape[-1] > 256)
+        , "",
+    ),
     "int-lt-by-double": ("lt", before(np.float64, 0, 1), ""),
     "int-maximum-by-float": (
         "maximum", after(lambda r, x, y: np.maximum(np.float64(x), np.float64(y))

@@ -141,6 +141,26 @@ def returns_kept(op: str, kernel: Kernel) -> Kernel:
     return call
 
 
+def large_results_in_turn(op: str, kernel: Kernel) -> Kernel:
+    """Large results lie in one of four places in turn."""
+    places: dict[Hashable, list[Any]] = {}
+
+    def call(*args: Any, out: Any = None) -> Any:
+        made = kernel(*args) if out is None else kernel(*args, out=out)
+        if out is not None or op in WRITING or np.size(made) < 1_024:
+            return made
+        found = places.setdefault((made.size, made.dtype), [])
+        if len(found) < 4:
+            found.append(np.empty(made.size, made.dtype))
+        else:
+            found.append(found.pop(0))
+        kept = found[-1].reshape(made.shape)
+        kept[...] = made
+        return kept
+
+    return call
+
+
 def aliases(op: str, kernel: Kernel) -> Kernel:
     """A result that equals an operand is that operand."""
 
@@ -198,6 +218,7 @@ ANY_KERNEL: dict[str, Mutation] = {
     "memo-by-identity": _memo(_identity),
     "memo-by-first-value": _memo(_shapes),
     "shared-scratch": returns_kept,
+    "large-results-in-turn": large_results_in_turn,
     "aliases-its-operand": aliases,
     "two-threads": shares_operands,
     "windows": when(lambda op, given, args: any(map(_overlaps, given))),
@@ -206,6 +227,36 @@ ANY_KERNEL: dict[str, Mutation] = {
     "strided-integers": contiguous_integers_only,
 }
 """What any kernel may do wrong."""
+
+
+def _into(wrong: Callable[[np.ndarray], bool]) -> Mutation:
+    """A kernel that is wrong where it writes into such an ``out``."""
+
+    def mutate(op: str, kernel: Kernel) -> Kernel:
+        def call(*args: Any, out: Any = None) -> Any:
+            if out is None:
+                return kernel(*args)
+            kernel(*args, out=out)
+            if wrong(out):
+                out[...] = spoilt(out)
+            return out
+
+        return call
+
+    return mutate
+
+
+def _repeats(op: str, given: list[np.ndarray], args: tuple[Any, ...]) -> bool:
+    if not any(a.ndim and 0 in a.strides for a in given):
+        return False
+    return bool(np.prod(np.broadcast_shapes(*(a.shape for a in given))) > 65_536)
+
+
+OF_POINTWISE: dict[str, Mutation] = {
+    "large-broadcast": when(_repeats),
+    "nine-dimensions-into-out": _into(lambda out: out.ndim > 8),
+}
+"""What a kernel that takes operands of any shapes may do wrong."""
 
 
 def _bad(i: np.ndarray, n: int, wrap: bool) -> np.ndarray:
@@ -270,6 +321,23 @@ def merges_ends(op: str, kernel: Kernel) -> Kernel:
     return call
 
 
+def wrong_after_a_fault(op: str, kernel: Kernel) -> Kernel:
+    """The call after one with a wrong index."""
+    state = {"faulted": False}
+    spoiling = when(lambda *_: state["faulted"])(op, kernel)
+
+    def call(*args: Any) -> Any:
+        try:
+            made = spoiling(*args)
+        except IndexFault:
+            state["faulted"] = True
+            raise
+        state["faulted"] = False
+        return made
+
+    return call
+
+
 FAULTY: dict[str, tuple[tuple[str, ...], Mutation]] = {
     "writes-before-a-fault": (WRITING, writes_first),
     "names-the-first-index": (
@@ -281,6 +349,7 @@ FAULTY: dict[str, tuple[tuple[str, ...], Mutation]] = {
     "names-dimension-zero": (
         ("take", "gather", *WRITING), _renamed(lambda f, i: (f.value, 0, f.n)),
     ),
+    "wrong-after-a-fault": (("take", "gather", *WRITING), wrong_after_a_fault),
     "loses-duplicates-of-the-end": (("put",), merges_ends),
 }  # fmt: skip
 """What the kernels of indices may do wrong."""

@@ -14,7 +14,7 @@ import tensorbus
 from tensorbus_conformance import formats, values
 from tensorbus_conformance.bench import Bench, flatten, on_hosts
 from tensorbus_conformance.case import Case
-from tensorbus_conformance.cases.kernel_state import in_a_kernel, together
+from tensorbus_conformance.cases.kernel_state import in_a_kernel, together, turn
 from tensorbus_conformance.cases.op_values import level
 from tensorbus_conformance.compare import Mismatch, same_bytes
 from tensorbus_conformance.fused_forms import FORMS, Form
@@ -192,10 +192,22 @@ def _steady(form: Form, op: Op, t: Trial) -> None:
     """Calls in turn over two sets of operands, all results kept until the end."""
     held = []
     for call in range(CALLS):
-        made = _call(form, op, t, "plain", call % 3 % 2)
+        made = _call(form, op, t, "plain", turn(call))
         held.append((made, made.run()))
     for made, got in held:
         made.check(got)
+
+
+def _many_held(form: Form, op: Op, t: Trial) -> None:
+    """Large results and gradients, held until all calls were made, are what they were at first."""
+    sets = [_call(form, op, t, "many", draw) for draw in range(2)]
+    held: list[tuple[Any, bytes]] = []
+    for call in range(CALLS):
+        made = sets[turn(call)]
+        held += [(r, made.bench.read(r).tobytes()) for r in made.run()]
+    for result, before in held:
+        if sets[0].bench.read(result).tobytes() != before:
+            raise Mismatch("a result that was read before has changed: a later call wrote into it")
 
 
 def _changed(form: Form, op: Op, t: Trial) -> None:
@@ -254,6 +266,8 @@ def cases() -> Iterator[Case]:
         for which, windows in (
             ("one", False), ("nine", False), ("many", False), ("plain", True)
         ):  # fmt: skip
+            if which == "many" and form.many is not None:
+                checks["many-held"] = _many_held
             if getattr(form, which) is not None:
                 variant = {"plain": "windows"}.get(which, which)
                 checks[variant] = functools.partial(_shape, which, windows)

@@ -11,7 +11,7 @@ import numpy as np
 from tensorbus.plugin import POINTWISE, dtype
 from tensorbus_conformance import formats, layouts
 from tensorbus_conformance.case import Case
-from tensorbus_conformance.cases.kernel_sizes import family
+from tensorbus_conformance.cases.kernel_sizes import chief, family
 from tensorbus_conformance.primitives import DIVIDING, INDEXED, OF_ARRAYS, WRITING, arity, domain
 from tensorbus_conformance.specimens import CONTRACTION, Specimen, specimen
 from tensorbus_conformance.trial import Placed, Trial
@@ -83,11 +83,15 @@ def _part(t: Trial, base: Placed, start: int, n: int) -> Placed:
 
 def check_deep(op: str, d: dtype, t: Trial) -> None:
     """Nine dimensions, in an order of which no two neighbours can be merged."""
-    for dim in (len(DEEP) - 1, 4) if op not in (*POINTWISE, CONTRACTION) else (None,):
+    for dim in (len(DEEP) - 1, 4, 0) if op not in (*POINTWISE, CONTRACTION) else (None,):
         s = specimen(op, d, DEEP, "deep", dim=dim)
         deep = [where if a.ndim > 1 else "contiguous" for a, where in
                 zip(s.arrays, ("permuted", "transposed", "contiguous"), strict=False)]  # fmt: skip
         s.check(t, deep)
+    if op in POINTWISE:
+        out, placed = t.place(np.zeros(DEEP), s.found, "transposed"), s.place(t, deep)
+        t.call(op, d, *placed, out=out)
+        s.judge(t, t.written(out))
 
 
 def check_one(op: str, d: dtype, t: Trial) -> None:
@@ -118,8 +122,7 @@ def cases() -> Iterator[Case]:
         for d in domain(op):
             checks: dict[str, Any] = {"window": check_window, "one-element": check_one}
             # A rank is a kernel more for devices that compile: one dtype has it in every profile.
-            chief = formats.FLOAT32 if formats.FLOAT32 in domain(op) else formats.INT64
-            checks["deep" if d is chief else "deep-more"] = check_deep
+            checks["deep" if d is chief(op) else "deep-more"] = check_deep
             if op in POINTWISE and arity(op) > 1:
                 checks["between"] = check_between
             if op in INDEXED:

@@ -17,7 +17,7 @@ from tensorbus_conformance import formats, values
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases.copying import cast
 from tensorbus_conformance.cases.creation import stream
-from tensorbus_conformance.primitives import INDEXED, OF_ARRAYS, WRITING, arity, domain
+from tensorbus_conformance.primitives import INDEXED, OF_ARRAYS, WRITING, arity, domain, joins
 from tensorbus_conformance.sharp_values import anywhere
 from tensorbus_conformance.specimens import CONTRACTION, Specimen, specimen
 from tensorbus_conformance.trial import Trial
@@ -35,6 +35,7 @@ INDICES: tuple[tuple[tuple[int, ...], int, int], ...] = (
     ((70_003,), 0, 5_003),
     ((7, 3), 0, 30_011),
     ((2, 9_001), 1, 9_001),
+    ((13, 1_031), 0, 11),
 )
 """Shape, dimension, and how many indices."""
 PRODUCTS: tuple[tuple[tuple[int, ...], int], ...] = (
@@ -43,8 +44,12 @@ PRODUCTS: tuple[tuple[tuple[int, ...], int], ...] = (
     ((3, 4_099), 4),
     ((67, 131), 521),
     ((700, 3, 4), 5),
+    ((1, 1_031), 1_033),
+    ((1_033, 1_031), 1),
 )
 """Shape of the first factor, columns of the second."""
+TAILS = (15, 17, 31, 33, 47, 63, 65)
+"""Sizes about those of vectors and blocks."""
 
 _SUMMARY = {
     "reduction": "reductions", "scan": "scans", "contraction": "matmul", "creation": "create",
@@ -58,6 +63,11 @@ def family(op: str) -> str:
     return _SUMMARY.get(own, own)
 
 
+def chief(op: str) -> dtype:
+    """The dtype in which a primitive is tried where each is a kernel more for those who compile."""
+    return formats.FLOAT32 if formats.FLOAT32 in domain(op) else formats.INT64
+
+
 def large(op: str, d: dtype) -> Iterator[Specimen]:
     """The calls with many elements."""
     if op == CONTRACTION:
@@ -68,10 +78,11 @@ def large(op: str, d: dtype) -> Iterator[Specimen]:
         for shape, dim in LINES[family(op)]:
             yield specimen(op, d, shape, "large", dim=dim)
         return
-    hows = ("add", "set") if op in WRITING else (None,)
+    hows = joins(d) if op in WRITING else (None,)
     for shape, dim, count in INDICES:
         for how in hows:
-            if (how == "set" and count > shape[dim]) or (how == "add" and d is formats.BOOL):
+            # Many factors for each place leave the range of a float.
+            if how in ("set", "mul") and count > shape[dim]:
                 continue
             more: dict[str, Any] = {} if how is None else {"how": how}
             yield specimen(op, d, shape, "large", dim=dim, indices=count, **more)
@@ -81,6 +92,33 @@ def check_large(op: str, d: dtype, t: Trial) -> None:
     """More elements than one launch, one block of threads or a 16-bit counter covers."""
     for made in large(op, d):
         made.check(t)
+
+
+def check_tails(d: dtype, t: Trial) -> None:
+    """Products of each size of a dimension about the blocks that kernels compute in."""
+    for n in TAILS:
+        for shape, columns in [((n, 3), 5), ((3, n), 5), ((3, 5), n)]:
+            specimen(CONTRACTION, d, shape, "tails", columns=columns).check(t)
+
+
+def check_large_layouts(d: dtype, t: Trial) -> None:
+    """Products of large factors, each of which may lie by columns."""
+    made = specimen(CONTRACTION, d, (67, 131), "large", columns=521)
+    for layout in [("transposed", "contiguous"), ("contiguous", "transposed"),
+                   ("transposed", "transposed")]:  # fmt: skip
+        made.check(t, layout)
+
+
+def check_large_broadcast(op: str, d: dtype, t: Trial) -> None:
+    """Operands that repeat one row, or one number of each row, many times."""
+    whole = specimen(op, d, TABLE, "large", of=anywhere)
+    repeated = tuple(
+        np.broadcast_to(a[:1] if k % 2 else a[:, :1], TABLE)
+        for k, a in enumerate(reversed(whole.arrays))
+    )
+    made = Specimen(op, d, repeated[::-1])
+    placed = made.place(t, "expanded")
+    _judged(t, made, made.read(t, made.launch(t, placed), placed), None)
 
 
 def check_large_table(op: str, d: dtype, t: Trial) -> None:
@@ -182,12 +220,20 @@ def cases() -> Iterator[Case]:
     """The cases, in the family of the primitive they try."""
     part = functools.partial
     for op in OF_ARRAYS:
-        check = check_large_table if op in POINTWISE else check_large
+        whole = check_large_table if op in POINTWISE else check_large
         for d in domain(op):
             stem, home = f"L1/{op}/{d.name}", family(op)
-            yield Case(f"{stem}/large", home, part(check, op, d), (d,))
+            yield Case(f"{stem}/large", home, part(whole, op, d), (d,))
+            more: dict[str, Any] = {}
+            if op in POINTWISE and d is chief(op):
+                more["large-broadcast"] = part(check_large_broadcast, op, d)
             if op in POINTWISE and arity(op) > 1:
-                yield Case(f"{stem}/large-scalar", home, part(check_large_scalar, op, d), (d,))
+                more["large-scalar"] = part(check_large_scalar, op, d)
+            if op == CONTRACTION:
+                more = {"tails": part(check_tails, d), "layouts": part(check_large_layouts, d)}
+                more = {f"large-{name}": check for name, check in more.items()}
+            for name, check in more.items():
+                yield Case(f"{stem}/{name}", home, check, (d,))
     for d in (*formats.INTS, *formats.FLOATS):
         yield Case(f"L1/arange/{d.name}/large", family("arange"), part(check_range, d), (d,))
     yield Case("L1/random_bits/int64/large", family("random_bits"), check_stream)
