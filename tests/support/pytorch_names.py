@@ -11,6 +11,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from tensorbus._base import absent
@@ -85,4 +86,4 @@ def record() -> str:
 
 
 if __name__ == "__main__":
-    absent.NAMES.write_text(record(), "utf-8")
+    Path(absent.NAMES).write_text(record(), "utf-8")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from tensorbus._base.page import show_pages
@@ -28,14 +28,15 @@ RENAMED = {
 }
 """For each namespace the names of older versions, which work and warn, and what they are now."""
 
-NAMES = Path(__file__).with_name("pytorch_names.txt")
+NAMES = os.path.join(os.path.dirname(__file__), "pytorch_names.txt")
 
 
 @functools.cache
 def documented() -> dict[str, frozenset[str]]:
     """The documented names of each namespace: ``torch``, ``Tensor``, ``nn``, ``nn.functional``."""
-    lines = (line.split() for line in NAMES.read_text("utf-8").splitlines())
-    return {space.removesuffix(":"): frozenset(names) for space, *names in lines}
+    with open(NAMES, encoding="utf-8") as file:
+        lines = (line.split() for line in file)
+        return {space.removesuffix(":"): frozenset(names) for space, *names in lines}
 
 
 def why(space: str, name: str) -> str:

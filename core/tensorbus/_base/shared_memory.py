@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import tempfile
 from typing import Any
 
 import numpy as np
@@ -34,6 +33,8 @@ class SharedMemory(mmap.mmap):
         if hasattr(os, "memfd_create"):
             descriptor = os.memfd_create("tensorbus", os.MFD_CLOEXEC)
         else:
+            import tempfile  # here: it takes longer to import than the rest of this room
+
             descriptor, name = tempfile.mkstemp()
             os.unlink(name)
         try:
