@@ -103,7 +103,8 @@ row("strided_backward", "g:T, shape, strides, offset",
         "read.",
     in_float32=True,
     composite=lambda F, g, shape, strides, offset: _strided_backward(F, g, shape, strides, offset),
-    g=lambda F, g, g_shape, strides, offset: F.strided(g, tuple(g_shape), strides, offset))
+    g=lambda F, g, g_shape, strides, offset:
+        F.strided(F.clone(g), tuple(g_shape), strides, offset))
 # fmt: on
 
 
