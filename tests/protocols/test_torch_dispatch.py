@@ -283,3 +283,44 @@ def test_a_recorded_write_into_a_wrapper_is_refused() -> None:
     with pytest.raises(NotImplementedError, match="writes into tensors of Wrapped"):
         w.add_(1)
     assert (w + 1).inner.tolist() == [2.0, 2.0]
+
+
+def test_the_default_runs_the_op_on_plain_tensors() -> None:
+    seen: list[str] = []
+
+    class Noted(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            seen.append(str(func))
+            return super().__torch_dispatch__(func, types, args, kwargs or {})
+
+    x = torch.tensor([1.0, 4.0], requires_grad=True)
+    y = x.as_subclass(Noted).sqrt() * 3
+    assert type(y) is torch.Tensor and y.tolist() == [3.0, 6.0]
+    assert seen == ["aten.sqrt.default"]  # its result is plain
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad, [1.5, 0.75])
+    with pytest.raises(RuntimeError):
+        torch.Tensor.__torch_dispatch__(torch.ops.aten.add.Tensor, (), (x, torch.ones(3)), {})
+    seen.clear()
+    x.as_subclass(Noted).exp()  # asked again after the error
+    assert seen == ["aten.exp.default"]
+
+
+def test_a_class_that_dispatches_does_not_override_unless_it_says_so() -> None:
+    class Held(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, *_: Any, **__: Any) -> Any:
+            return torch.zeros(1)
+
+    class Both(Held):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kw: Any = None) -> Any:
+            return "asked"
+
+    default: Any = Held.__torch_function__
+    assert default is torch._C._disabled_torch_function_impl
+    assert type(torch.ones(1).as_subclass(Held) + 1) is torch.Tensor
+    assert torch.ones(1).as_subclass(Both) + 1 == "asked"

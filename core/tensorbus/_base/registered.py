@@ -72,6 +72,9 @@ adopt_subclass = Upcall("tensorbus.op_engine.override")
 adopt_dispatching = Upcall("tensorbus.autograd.torch_dispatch")
 """(tensor): a tensor was made whose class has ``__torch_dispatch__``."""
 
+undispatched = Upcall("tensorbus.autograd.torch_dispatch")
+"""(func, args, kwargs): the call, where no class with ``__torch_dispatch__`` is asked."""
+
 ones_like = Upcall("tensorbus.autograd.torch_dispatch")
 """(tensor): ones, as a tensor of the class of one with ``__torch_dispatch__``."""
 

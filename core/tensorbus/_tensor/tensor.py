@@ -48,6 +48,24 @@ class Tensor:
         if not between:
             registered.adopt_subclass(cls)
 
+    @staticmethod
+    def __torch_dispatch__(
+        func: Any, types: tuple[type, ...], args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Run an op as on plain tensors: what ``super()`` is in a class that has its own.
+
+        >>> import tensorbus as torch
+        >>> class Noted(torch.Tensor):
+        ...     @classmethod
+        ...     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        ...         print(func)
+        ...         return super().__torch_dispatch__(func, types, args, kwargs)
+        >>> torch.ones(2).as_subclass(Noted) + 1
+        aten.add.Tensor
+        tensor([2., 2.])
+        """
+        return registered.undispatched(func, args, kwargs or {})
+
     @classmethod
     def __torch_function__(
         cls, func: Any, types: tuple[type, ...], args: Any = (), kwargs: Any = None
@@ -63,6 +81,12 @@ class Tensor:
         'Meters'
         """
         return registered.default_torch_function(cls, func, types, args, kwargs)
+
+
+def dispatches(cls: type) -> bool:
+    """Whether ops ask a class, which has a ``__torch_dispatch__`` of its own."""
+    plain = Tensor.__torch_dispatch__
+    return getattr(cls, "__torch_dispatch__", plain) is not plain
 
 
 class _Permuted:

@@ -45,6 +45,7 @@ class Tensor:
     def __new__(cls, *args: Any, **kwargs: Any) -> Tensor: ...
     @classmethod
     def __init_subclass__(cls, between: _bool = False, **kwargs: Any) -> None: ...
+    def __torch_dispatch__(cls, types: tuple[_type, ...], args: Any = (), kwargs: Any = None) -> Any: ...
     @classmethod
     def __torch_function__(cls, func: Any, types: tuple[_type, ...], args: Any = (), kwargs: Any = None) -> Any: ...
     @property
@@ -1410,6 +1411,8 @@ class Tensor:
     def zero_(self) -> Self:
         """Write zeros everywhere."""
 
+def dispatches(cls: _type) -> _bool:
+    """Whether ops ask a class, which has a ``__torch_dispatch__`` of its own."""
 PERMUTED: Any
 new = object.__new__
 make: Callable[[], Tensor]

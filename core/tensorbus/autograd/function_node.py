@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from tensorbus._base.modes import RARE, this_thread
 from tensorbus._base.registered import result_restored
-from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, from_array, new, version_of, wrap_like
+from tensorbus._tensor.tensor import (
+    PERMUTED,
+    Tensor,
+    bump,
+    dispatches,
+    from_array,
+    new,
+    version_of,
+    wrap_like,
+)
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.autograd.node import Node, follow, next_sequence, stale
 from tensorbus.autograd.packing import Packed, pack_result
@@ -155,7 +164,7 @@ class FunctionNode(Node):
                     f"{invalid} - got {list(g._s)} but expected shape compatible with {list(size)}"
                 )
             g = core("sum_to")(g, tuple(size))
-        if g._k is not kind and not (type(g) is not Tensor and hasattr(g, "__torch_dispatch__")):
+        if g._k is not kind and not dispatches(type(g)):
             if g._k.dtype.is_complex and not kind.dtype.is_complex:
                 raise RuntimeError(f"{invalid} - got a complex one, but the argument is real")
             if g._k.device is not kind.device and g._s:

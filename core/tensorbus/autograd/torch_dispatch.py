@@ -8,19 +8,21 @@ the class sees the ops of the backward pass too.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Generator
 from typing import Any
 
 from tensorbus._base import registered
-from tensorbus._base.leaving import Leaving
+from tensorbus._base.leaving import Leaving, block
 from tensorbus._base.modes import RARE, watch_classes
 from tensorbus._base.public_place import show_in
-from tensorbus._tensor.tensor import Tensor, bump
+from tensorbus._tensor.tensor import Tensor, bump, dispatches
 from tensorbus.autograd.function import Function
 from tensorbus.autograd.grad_mode import is_grad_enabled, no_grad
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.op_objects import op_of
+from tensorbus.op_engine.override import DisableTorchFunctionSubclass
 from tensorbus.op_engine.row_handlers import Proceed, add, remove
 from tensorbus.rows.registry import ROWS, Row, rule_arguments
 
@@ -73,6 +75,31 @@ class TorchDispatchMode(Leaving):
     _handle.sees_operators = "off while it runs"  # type: ignore[attr-defined]
 
 
+class _Local(threading.local):
+    off = False
+    """Whether no class is asked in this thread."""
+
+
+_local = _Local()
+
+
+@registered.undispatched.provide
+def undispatched(func: Any, args: Any, kwargs: Any) -> Any:
+    """Run an op as on plain tensors."""
+    with _asking_none(), DisableTorchFunctionSubclass():
+        return func(*args, **kwargs)
+
+
+@block
+def _asking_none() -> Generator[None, None, None]:
+    before = _local.off
+    try:
+        _local.off = True
+        yield
+    finally:
+        _local.off = before
+
+
 # -- classes -----------------------------------------------------------------------------------
 def _tensors(arguments: tuple[Any, ...]) -> list[Tensor]:
     each = (x if isinstance(x, (list, tuple)) else (x,) for x in arguments)
@@ -81,12 +108,12 @@ def _tensors(arguments: tuple[Any, ...]) -> list[Tensor]:
 
 def _dispatching(arguments: tuple[Any, ...]) -> list[Any]:
     """The tensors whose classes have ``__torch_dispatch__``."""
-    return [t for t in _tensors(arguments) if hasattr(type(t), "__torch_dispatch__")]
+    return [t for t in _tensors(arguments) if dispatches(type(t))]
 
 
 def _by_classes(row: Row, arguments: tuple[Any, ...], run: Proceed) -> Any:
     """The handler that asks the classes of the operands, below all others."""
-    asked = _dispatching(arguments)
+    asked = [] if _local.off else _dispatching(arguments)
     if not asked:
         if not _LIVING:
             watch_classes(None)
@@ -147,7 +174,7 @@ def _ask(row: Row, asked: list[Any], arguments: tuple[Any, ...]) -> Any:
 @registered.ones_like.provide
 def ones_like(t: Tensor) -> Any:
     """Ones for the gradient of a result, as a tensor of its class where that has one."""
-    if not hasattr(type(t), "__torch_dispatch__"):
+    if not dispatches(type(t)):
         return None
     with no_grad():
         return core("add")(core("mul")(t, 0), 1)
@@ -225,9 +252,9 @@ def _gradients(row: Row, arguments: Any, made: Any, grads: Any, wanted: Any) -> 
 
 def _of_class(value: Any, g: Any) -> Any:
     """A gradient without history, such as zeros, as a tensor of the operand's class."""
-    if g is None or g.requires_grad or hasattr(g, "__torch_dispatch__"):
+    if g is None or g.requires_grad or dispatches(type(g)):
         return g
-    return _ask(ROWS["clone"], [value], (g,)) if hasattr(value, "__torch_dispatch__") else g
+    return _ask(ROWS["clone"], [value], (g,)) if dispatches(type(value)) else g
 
 
 def _by_rule(row: Row, rule: Any, F: Any, g: Any, known: dict[str, Any], own: list[bool]) -> Any:

@@ -20,7 +20,7 @@ from tensorbus._base.leaving import Leaving, block
 from tensorbus._base.modes import OVERRIDES
 from tensorbus._base.size import Size
 from tensorbus._device.device import device as Device
-from tensorbus._tensor.tensor import PERMUTED, Tensor, attributes_of, new
+from tensorbus._tensor.tensor import PERMUTED, Tensor, attributes_of, dispatches, new
 from tensorbus.op_engine.argument_checks import Late, checked
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
@@ -225,7 +225,7 @@ def _convert(result: Any, cls: type, args: Any) -> Any:
     if isinstance(result, Tensor):
         if isinstance(result, cls):
             return result
-        own = type(result) is Tensor and not hasattr(cls, "__torch_dispatch__")
+        own = type(result) is Tensor and not dispatches(cls)
         if own and all(result is not t for t in _tensors(args)):
             try:
                 result.__class__ = cls  # nobody else has seen it yet
@@ -254,7 +254,7 @@ def as_subclass(x: Tensor, cls: type) -> Any:
     if t._b is not None and t._b is not PERMUTED:
         t._r = source._r
         t._v = getattr(source, "_v", 0)
-    if hasattr(cls, "__torch_dispatch__"):
+    if dispatches(cls):
         registered.adopt_dispatching(t)
     return t
 
@@ -303,16 +303,25 @@ def _rebuild(cls: type, make: Callable[..., Tensor], args: Any) -> Any:
     return _convert(make(*args), cls, ())
 
 
+_DEFAULT = Tensor.__torch_function__.__func__  # type: ignore[attr-defined]
+
+
 @registered.adopt_subclass.provide
 def adopt(cls: type) -> None:
-    """Put ``Overriding`` between Tensor and a new subclass that overrides."""
-    if Tensor in cls.__bases__ and (
-        cls.__torch_function__ is not disabled_torch_function  # type: ignore[attr-defined]
-    ):
-        if "add" not in vars(Overriding):
-            _install()
-        OVERRIDES.meet()
-        cls.__bases__ = tuple(Overriding if b is Tensor else b for b in cls.__bases__)
+    """Put ``Overriding`` between Tensor and a new subclass that overrides.
+
+    One that has ``__torch_dispatch__`` does not, unless it says so: ops ask it.
+    """
+    given: Any = cls
+    if dispatches(cls) and getattr(given.__torch_function__, "__func__", None) is _DEFAULT:
+        given.__torch_function__ = disabled_torch_function
+    if given.__torch_function__ is disabled_torch_function or issubclass(cls, Overriding):
+        return
+    if "add" not in vars(Overriding):
+        _install()
+    OVERRIDES.meet()
+    bases = tuple(Overriding if b is Tensor else b for b in cls.__bases__)
+    cls.__bases__ = bases if Overriding in bases else (*bases, Overriding)
 
 
 def _install() -> None:

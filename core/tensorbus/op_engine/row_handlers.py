@@ -14,6 +14,7 @@ from typing import Any
 
 from tensorbus._base.leaving import block
 from tensorbus._base.modes import RARE, switch, this_thread
+from tensorbus._tensor.tensor import dispatches
 from tensorbus.rows.registry import Row
 
 Proceed = Callable[[Row, tuple[Any, ...]], Any]
@@ -69,9 +70,7 @@ def seen(*operands: Any) -> bool:
     """Whether this thread's handlers, or classes of the operands, see what is done to these."""
     if this_thread.handlers:
         return True
-    return RARE.classes is not None and any(
-        hasattr(type(t), "__torch_dispatch__") for t in operands
-    )
+    return RARE.classes is not None and any(dispatches(type(t)) for t in operands)
 
 
 def handled(row: Row, arguments: tuple[Any, ...], run: Proceed) -> Any:

@@ -11,7 +11,7 @@ from tensorbus._base.size import size_of
 from tensorbus._device import defaults
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
-from tensorbus._tensor.tensor import Tensor, new, order_mark
+from tensorbus._tensor.tensor import Tensor, dispatches, new, order_mark
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.override import as_subclass
 from tensorbus.rows.layouts import contiguous_strides, empty_in_layout
@@ -37,7 +37,7 @@ def make_wrapper_subclass(
     dispatch_sizes_strides_policy: Any = None,
 ) -> Any:
     """An object of a class with ``__torch_dispatch__`` that has a shape, a dtype and no values."""
-    if not hasattr(cls, "__torch_dispatch__"):
+    if not dispatches(cls):
         raise RuntimeError(f"{cls.__name__} must define __torch_dispatch__")
     shape = tuple(size)
     d = dtypes.get_default_dtype()
