@@ -23,6 +23,7 @@ def kernel(name: str, dtype: Any = torch.float64) -> Any:
 def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "NumPy":
         monkeypatch.setattr(linear_algebra, "_lapack", lambda: None)
+        monkeypatch.setattr(linear_algebra, "functions", lambda: None)
     return str(request.param)
 
 
@@ -186,3 +187,65 @@ def test_vectors_are_computed_for_gradients_alone(
     np.testing.assert_allclose(np.sort(found.detach().numpy().real), np.sort(expected), rtol=1e-12)
     (grad,) = torch.autograd.grad(found.real.sum(), x)
     np.testing.assert_allclose(grad.numpy(), np.eye(2), atol=1e-12)
+
+
+def _equations(*shape: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(list(shape))
+    draws = [rng.standard_normal(shape) + 1j * rng.standard_normal(shape) for _ in range(2)]
+    kept = draws if np.dtype(dtype).kind == "c" else [x.real for x in draws]
+    return kept[0].astype(dtype), kept[1].astype(dtype)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 5), (40, 40), (3, 4, 4), (2, 1, 33, 33)], ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+def test_solutions_inverses_and_determinants(library: str, shape: Any, dtype: Any) -> None:
+    a, b = _equations(*shape, dtype=dtype)
+    wide = np.complex128 if np.dtype(dtype).kind == "c" else np.float64
+    exact, rtol = a.astype(wide), 1e-9 if dtype is wide else 2e-3
+    d = torch.from_numpy(a[..., :1, 0].copy()).dtype
+
+    def check(found: Any, expected: Any) -> None:
+        assert found.dtype == dtype and found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol * np.abs(expected).max())
+
+    for given in (a, np.asfortranarray(a)):
+        kept = given.copy()
+        for (x, info), expected in (
+            (kernel("linalg_solve", d)(given, b), np.linalg.solve(exact, b.astype(wide))),
+            (kernel("linalg_inv", d)(given), np.linalg.inv(exact)),
+        ):
+            check(x, expected)
+            assert info.dtype == np.int32 and info.shape == shape[:-2] and not info.any()
+        check(kernel("linalg_det", d)(given), np.linalg.det(exact))
+        if wide is np.float64:
+            for found, expected in zip(
+                kernel("linalg_slogdet", d)(given), np.linalg.slogdet(exact), strict=True
+            ):
+                check(found, expected)
+        np.testing.assert_array_equal(given, kept)
+
+
+def test_one_singular_matrix_of_a_batch(library: str) -> None:
+    a = np.stack([np.eye(3), np.diag([1.0, 0, 2]), np.array([[0.0, 1, 0], [0, 0, 1], [0, 0, 0]])])
+    b = np.ones((3, 3, 2))
+    for x, info in (kernel("linalg_inv")(a), kernel("linalg_solve")(a, b)):
+        assert info.tolist() == [0, 2, 1]
+        np.testing.assert_array_equal(x[0], np.eye(3) @ b[0] if x.shape == b.shape else np.eye(3))
+    for at, place in enumerate((0, 2, 1)):
+        assert kernel("linalg_inv")(a[at])[1] == place
+        assert kernel("linalg_solve")(a[at], b[at])[1] == place
+    assert kernel("linalg_det")(a).tolist() == [1, 0, 0]
+    sign, size = kernel("linalg_slogdet")(a)
+    assert sign.tolist() == [1, 0, 0] and size.tolist() == [0, -np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+def test_many_right_hand_sides_of_an_indefinite_matrix(library: str, dtype: Any) -> None:
+    a, b = _equations(2, 40, 40, dtype=dtype)
+    a = a + a.swapaxes(-1, -2)
+    d = torch.from_numpy(a[0, 0, :1].copy()).dtype
+    packed, pivots, _ = kernel("linalg_ldl", d)(a, False)
+    x = kernel("linalg_ldl_solve", d)(packed, pivots.astype(np.int64), b, False)
+    assert x.dtype == dtype
+    rtol = 1e-9 if dtype is np.float64 else 2e-2
+    np.testing.assert_allclose(a @ x, b, rtol=rtol, atol=rtol)

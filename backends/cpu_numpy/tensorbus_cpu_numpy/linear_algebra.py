@@ -43,7 +43,11 @@ def functions() -> Any:
 
 def library() -> str:
     """Whose LAPACK the kernels of this module use, without importing it."""
-    return "NumPy" if importlib.util.find_spec("scipy") is None else "SciPy"
+    try:
+        found = importlib.util.find_spec("scipy")
+    except ImportError:  # somebody keeps it out of this process
+        found = None
+    return "NumPy" if found is None else "SciPy"
 
 
 def routine(module: int, dtype: dtype, name: str) -> Any:

@@ -234,7 +234,11 @@ def _sinc_slope(F: Any, x: Any) -> Any:
 
 
 def _logit(F: Any, x: Any) -> Any:
-    return F.log(F.div(x, F.sub(F.number(1.0), x)))
+    """Around its zero at 1/2 by the difference from there, which has all digits."""
+    rest = F.sub(F.number(1.0), x)
+    difference = F.sub(x, 0.5)
+    around = F.log1p(F.div(F.mul(difference, 2.0), rest))
+    return F.where(F.lt(F.abs(difference), 0.25), around, F.log(F.div(x, rest)))
 
 
 def _logit_backward(F: Any, g: Any, product: Any) -> Any:
