@@ -128,7 +128,7 @@ def test_a_runtime_wrong_in_its_own_way_is_caught(name: str) -> None:
 POINTWISE = (
     "remainder hypot copysign gt ge neg sign ceil trunc rsqrt square reciprocal exp2 log2 log10 "
     "tan asin acos atan sinh cosh asinh acosh atanh sigmoid relu clamp clamp_min clamp_max isnan "
-    "isinf isfinite logical_not"
+    "isinf isfinite logical_not digamma erfinv igamma igammac lgamma"
 ).split()
 ALONG = "softmax log_softmax logcumsumexp mean any all".split()
 BACKWARD = {
@@ -139,7 +139,8 @@ BACKWARD = {
 }  # fmt: skip
 CALLED = {
     "max_pool2d_indices": "nn.functional.max_pool2d", "flatnonzero": "nonzero",
-    "cross_entropy_mean": "nn.functional.cross_entropy", "concatenate": "cat", **BACKWARD,
+    "cross_entropy_mean": "nn.functional.cross_entropy", "concatenate": "cat",
+    "ndtri": "special.ndtri", **BACKWARD,
 }  # fmt: skip
 """Kernels that are called by an op of another name."""
 FUSED = (*POINTWISE, *ALONG, "conv2d", "max_pool2d", "avg_pool2d", *CALLED)
@@ -224,7 +225,8 @@ def test_all_fused_kernels_of_the_cpu_are_tried() -> None:
 # -- kernels of the groups: decompositions and transforms ----------------------------------------
 GROUPED = {name for group in KERNEL_GROUPS.values() for name in group}
 OTHER_NAMES = {
-    "fft_c2c": "fft.fft", "fft_r2c": "fft.rfft", "fft_c2r": "fft.irfft", "linalg_geqrf": "geqrf"
+    "fft_c2c": "fft.fft", "fft_r2c": "fft.rfft", "fft_c2r": "fft.irfft",
+    "linalg_geqrf": "geqrf",
 }  # fmt: skip
 DTYPES = {"fft_c2c": tensorbus.complex64, "fft_c2r": tensorbus.complex64}
 

@@ -32,7 +32,8 @@ def _eigh(xp: Any, dtype: dtype) -> Kernel | None:
         return None
 
     def eigh(a: Array) -> tuple[Array, ...]:
-        sp, function = _module(dtype, a), np.linalg.eigh
+        sp = _module(dtype, a)
+        function: Callable[[Array], Any] = np.linalg.eigh
         if sp is not None:
             function = _each(lambda x: sp.eigh(x, driver="evd", check_finite=False))
         return _converged(function, a, np.tril)
@@ -90,7 +91,8 @@ def _eig(xp: Any, dtype: dtype) -> Kernel | None:
     wide = np.dtype(dtype.to_complex().name)
 
     def eig(a: Array) -> tuple[Array, ...]:
-        sp, function = _module(dtype, a), np.linalg.eig
+        sp = _module(dtype, a)
+        function: Callable[[Array], Any] = np.linalg.eig
         if sp is not None:
             function = _each(lambda x: _widened(wide, sp.eig(x, check_finite=False)))
         values, vectors, info = _converged(function, a)
