@@ -305,6 +305,20 @@ def test_the_streams_of_a_device_come_round(opencl):
     assert len(set(made)) == 32
 
 
+def test_what_the_driver_says_is_an_accelerator_error(opencl, monkeypatch):
+    import pyopencl as cl
+
+    class Failing:
+        def finish(self) -> None:
+            raise cl.RuntimeError("clFinish failed: OUT_OF_RESOURCES")
+
+    s = torch.Stream(opencl)
+    monkeypatch.setattr(s._own, "queue", Failing())
+    for wait in (s.synchronize, lambda: torch.accelerator.synchronize(opencl)):
+        with pytest.raises(torch.AcceleratorError, match="device opencl:0 failed: clFinish failed"):
+            wait()
+
+
 def test_a_queue_of_the_program_s_own(opencl):
     import pyopencl as cl
 

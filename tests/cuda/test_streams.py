@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import cupy
 import pytest
@@ -180,6 +181,16 @@ def test_memory_figures():
     assert "Allocated memory" in cuda.memory_summary()
     with pytest.warns(FutureWarning, match="renamed to `torch.cuda.memory_reserved`"):
         assert cuda.memory_cached() == cuda.memory_reserved()
+
+
+def test_what_cuda_says_is_an_accelerator_error(monkeypatch):
+    def fail() -> None:
+        raise cupy.cuda.runtime.CUDARuntimeError(2)
+
+    s = cuda.Stream()
+    monkeypatch.setattr(s._own, "native", SimpleNamespace(synchronize=fail))
+    with pytest.raises(torch.AcceleratorError, match="device cuda:0 failed: cudaErrorMemory"):
+        s.synchronize()
 
 
 def test_peers():

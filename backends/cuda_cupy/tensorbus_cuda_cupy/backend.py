@@ -33,7 +33,7 @@ from tensorbus_cuda_cupy.memory import Memory
 from tensorbus_cuda_cupy.pointwise import pointwise_kernel
 from tensorbus_cuda_cupy.softmax import softmax_kernel
 from tensorbus_cuda_cupy.storage import is_whole, storage_key, storage_of, storage_size
-from tensorbus_cuda_cupy.streams import CudaEvent, Streams
+from tensorbus_cuda_cupy.streams import CudaEvent, Streams, waited_for
 
 
 class CudaBackend(ArrayLibraryBackend):
@@ -94,7 +94,7 @@ class CudaBackend(ArrayLibraryBackend):
 
     def synchronize(self, index: int) -> None:
         with cupy.cuda.Device(index) as device:
-            device.synchronize()
+            waited_for(index, device.synchronize)
             for stream in self._of(index).all():
                 stream.let_go()
             self.faults.raise_all(index)

@@ -8,13 +8,21 @@ from weakref import WeakValueDictionary
 
 import cupy
 
-from tensorbus.plugin import Event, Stream
+from tensorbus.plugin import AcceleratorError, Event, Stream
 
 STREAMS = 32
 """So many streams a device has for each priority; who asks for more gets one of them again.
 
 CuPy keeps the memory that was freed in a stream for that stream, as long as the process runs.
 """
+
+
+def waited_for(index: int, wait: Callable[[], None]) -> None:
+    """Wait for a device's work; AcceleratorError where CUDA says that it failed."""
+    try:
+        wait()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise AcceleratorError(f"device cuda:{index} failed: {error}") from error
 
 
 class CudaStream(Stream):
@@ -36,7 +44,7 @@ class CudaStream(Stream):
 
     def synchronize(self) -> None:
         with cupy.cuda.Device(self.index):
-            self.native.synchronize()
+            waited_for(self.index, self.native.synchronize)
             self.let_go()
         self._fault(self.index, self.native.ptr)
 

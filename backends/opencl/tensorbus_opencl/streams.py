@@ -12,7 +12,7 @@ from typing import Any
 import pyopencl as cl
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
-from tensorbus.plugin import Event, Stream
+from tensorbus.plugin import AcceleratorError, Event, Stream
 
 
 class Queue(Stream):
@@ -65,8 +65,11 @@ class Queue(Stream):
         self._fault(self)
 
     def finish(self) -> None:
-        """Wait for all commands of the queue."""
-        self.queue.finish()
+        """Wait for all commands of the queue; AcceleratorError where the driver failed."""
+        try:
+            self.queue.finish()
+        except cl.Error as error:
+            raise AcceleratorError(f"device opencl:{self.index} failed: {error}") from error
         self.let_go()
 
     def wait_event(self, event: Event) -> None:
