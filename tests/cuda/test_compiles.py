@@ -16,7 +16,7 @@ from tensorbus.plugin.kernel_language.scalars import UNARY
 from tensorbus_cuda_cupy.pointwise import ACTIVATIONS
 
 ARCHITECTURES = ("80", "90")
-COMMON = ("bool", "int64", "float16", "float32", "complex64")
+COMMON = ("bool", "int64", "float16", "bfloat16", "float32", "complex64")
 REST = ("uint8", "int8", "int16", "int32", "float64", "complex128")
 MORE = (
     "erf",
@@ -35,7 +35,11 @@ MORE = (
 def run_all(backend: Any, name: str) -> None:
     """Call each kernel of the dtype once, so that its text is compiled."""
     d = dtypes.dtype_by_name(name)
-    x = cupy.ones((2, 3), name)
+    x = (
+        backend.from_host(np.full((2, 3), 0x3F80, np.uint16), d, 0)
+        if name == "bfloat16"
+        else (cupy.ones((2, 3), name))
+    )
     i, wide = cupy.array([0, 1]), cupy.zeros((2, 3), np.int64)
 
     def call(op: str, *arguments: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Hashable, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import cupy
@@ -23,13 +24,16 @@ from tensorbus.plugin import (
     OutOfMemoryError,
     Stream,
     Traits,
+    bfloat16,
     dtype,
 )
 from tensorbus.plugin.array_library import Table
+from tensorbus.plugin.array_library.narrow import BFloat16, narrow_dtype
 from tensorbus.plugin.array_library.runtime import host_scalar
 from tensorbus_cuda_cupy import indexing, ordering, random, reductions
 from tensorbus_cuda_cupy.faults import Faults
 from tensorbus_cuda_cupy.memory import Memory
+from tensorbus_cuda_cupy.narrow import DeviceBFloat16
 from tensorbus_cuda_cupy.pointwise import pointwise_kernel
 from tensorbus_cuda_cupy.softmax import softmax_kernel
 from tensorbus_cuda_cupy.storage import is_whole, storage_key, storage_of, storage_size
@@ -52,6 +56,7 @@ class CudaBackend(ArrayLibraryBackend):
         deterministic_scatter=False,
     )
 
+    narrow = MappingProxyType({bfloat16: DeviceBFloat16})
     tables: ClassVar[tuple[Table, ...]] = (
         ordering.TABLE,
         reductions.TABLE,
@@ -118,9 +123,12 @@ class CudaBackend(ArrayLibraryBackend):
         with array.device:
             host = cupy.asnumpy(array, order="C")
             self.faults.raise_pending(array.device.id)
-        return host
+        return host.view(f"u{host.itemsize}") if narrow_dtype(dtype) else host
 
     def copy_(self, dst: Array, dst_dtype: dtype, src: Array, src_dtype: dtype | None) -> None:
+        if isinstance(src, np.generic):  # a number of ``scalar``'s
+            with dst.device:
+                src = cupy.asarray(src)
         if src_dtype is not None and src.device != dst.device:
             # A dense copy crosses in one transfer; elements one by one would need peer access.
             with src.device:
@@ -219,6 +227,8 @@ class CudaBackend(ArrayLibraryBackend):
     ) -> Any:
         with array.device:
             options = {} if max_version is None else {"max_version": max_version}
+            if narrow_dtype(dtype):  # the base class says what the integers are
+                return super().to_dlpack(array, dtype, stream, max_version, copy)
             return (array.copy() if copy else array).__dlpack__(stream=stream, **options)
 
     # -- kernels -----------------------------------------------------------------------------
@@ -236,6 +246,8 @@ class CudaBackend(ArrayLibraryBackend):
         return on_device
 
     def _kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:
+        if dtype in self.narrow:
+            return super().kernel(op, dtype, index)
         indexed = indexing.MAKERS.get(op)
         if indexed is not None:
             return indexed(dtype, self.faults, index)
@@ -248,9 +260,12 @@ class CudaBackend(ArrayLibraryBackend):
     def cast(self, src: Array, src_dtype: dtype, dst_dtype: dtype) -> Array:
         # A conversion to bool may look at a part of the bits; a comparison may not.
         if dst_dtype.name == "bool":
-            return src != 0
+            return (self.dtype(src_dtype).widened(src) if src_dtype in self.narrow else src) != 0
         return super().cast(src, src_dtype, dst_dtype)
 
     def scalar(self, value: bool | int | float | complex, dtype: dtype) -> Any:
         """A Python number: it travels as a kernel's argument and needs no memory on the device."""
+        if dtype in self.narrow:
+            number = value.real if isinstance(value, complex) else value
+            return BFloat16().narrowed(np.asarray(number))[()]
         return host_scalar(value, dtype).item()
