@@ -114,3 +114,14 @@ def test_what_others_know_is_not_swapped() -> None:
         tb.utils.swap_tensors(base, free)
     with pytest.raises(RuntimeError, match="use_count"):
         tb.utils.swap_tensors(free, part)
+
+
+def test_the_device_type_of_checkpoints_is_kept() -> None:
+    from tensorbus.utils.checkpoint import DefaultDeviceType
+
+    try:
+        DefaultDeviceType.set_device_type("cpu")
+        assert DefaultDeviceType.get_device_type() == "cpu"
+    finally:
+        DefaultDeviceType.set_device_type()
+    assert DefaultDeviceType.get_device_type() == "cuda"

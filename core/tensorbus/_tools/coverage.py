@@ -46,6 +46,12 @@ DIFFERENCES = {
     "`2 / x` stays as it is; `linalg.pinv` and `det` compute in float32; a parameter that is "
     "written to is converted again",
     "`GradScaler`": "fused optimisers do not unscale themselves: none is here",
+    "`set_flush_denormal`": "returns False: no device is asked to treat denormal numbers as zeros",
+    "`poisson`, `binomial`": "an infinite rate or count gives infinity; `binomial` has no graph",
+    "`Tensor.as_strided` inside `vmap`": "refused: an element of a batch has no storage of its own",
+    "`func.rearrange`": "ValueError where PyTorch raises its DimensionBindError",
+    "`utils.swap_tensors`": "refuses tensors that a node has, where PyTorch lets the backward pass "
+    "fail",
     "`random.fork_rng`": "keeps the one stream of all devices, whatever devices it is given",
     "`torch.Stream`": "`device_type` is the type's name; `stream_id` is the driver's number",
     "streams and backward passes": "a pass runs in the current stream, not in those of the forward "

@@ -39,6 +39,10 @@ LEFT_OUT: tuple[tuple[str, dict[str, str]], ...] = (
         },
     ),
     (
+        "It groups what graph compilers capture, and nothing is compiled here.",
+        {"utils.checkpoint": "GraphExecGroup"},
+    ),
+    (
         "It writes the graphs of PyTorch's own dispatcher; `profiler.profile` exports traces.",
         {"profiler": "ExecutionTraceObserver"},
     ),

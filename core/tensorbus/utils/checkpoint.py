@@ -28,6 +28,7 @@ from tensorbus.autograd.grad_mode import enable_grad, is_grad_enabled
 from tensorbus.autograd.recomputing import CheckpointError, Frame, describe
 from tensorbus.ops.creation.factories import empty
 from tensorbus.random import default_generator
+from tensorbus.utils.checkpoint_devices import DefaultDeviceType
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
@@ -365,6 +366,7 @@ def _in_a_row(steps: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "DefaultDeviceType",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
