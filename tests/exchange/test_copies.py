@@ -97,6 +97,48 @@ def test_pickles_are_exact_to_the_bit(device: str) -> None:
     assert pickled(torch.ones(3, 2).T.to(device)).stride() == (1, 2)
 
 
+EVERY = (
+    "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 "
+    "complex32 complex64 complex128 float8_e4m3fn float8_e5m2"
+).split()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_loaded_tensor_pickles_to_the_same_bytes(name: str) -> None:
+    for shape in ((), (0, 3), (2, 3)):
+        x = torch.ones(shape).to(getattr(torch, name))
+        data = pickle.dumps(x)
+        for made in (pickle.loads(data), copy.copy(x), copy.deepcopy(x)):
+            assert (made.dtype, made.shape) == (x.dtype, x.shape) and pickle.dumps(made) == data
+
+
+def test_views_modules_and_optimisers_pickle_to_the_same_bytes() -> None:
+    x = torch.arange(48.0).reshape(1, 3, 4, 4)
+    net = nn.Sequential(nn.Conv2d(3, 2, 2), nn.BatchNorm2d(2))
+    optimiser = torch.optim.Adam(net.parameters())
+    net(x).sum().backward()
+    optimiser.step()
+    for made in (
+        x[..., ::2], x.mT, x[0, 1:, :, 2], x.expand(2, 3, 4, 4), nn.Parameter(x),
+        x.to(memory_format=torch.channels_last), x.clone().requires_grad_(),
+        net.state_dict(), optimiser.state_dict(),
+    ):  # fmt: skip
+        data = pickle.dumps(made)
+        assert pickle.dumps(pickle.loads(data)) == data
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, pickled])
+def test_hooks_stay_with_the_original(how: Any) -> None:
+    x, called = torch.ones(2, requires_grad=True), []
+    x.register_hook(lambda g: called.append("hook"))
+    x.register_post_accumulate_grad_hook(lambda t: called.append("post"))
+    made = how(x)
+    (made * 2).sum().backward()
+    assert called == [] and made.grad.tolist() == [2, 2] and x.grad is None
+    (x * 2).sum().backward()
+    assert called == ["hook", "post"]
+
+
 def test_setstate_refuses_what_is_no_state() -> None:
     x = torch.ones(2)
     x.__setstate__({"tag": 1})

@@ -121,7 +121,19 @@ def test_modules_share_their_parameters_and_buffers() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files")
 def test_memory_goes_with_its_last_tensor() -> None:
-    before = len(os.listdir("/proc/self/fd"))
+    def resources() -> tuple[int, int]:
+        """How many files are open, and how many of memory's are mapped."""
+        mapped = Path("/proc/self/maps").read_text().splitlines()
+        shared = [line for line in mapped if "/dev/shm/" in line or "/memfd:" in line]
+        return len(os.listdir("/proc/self/fd")), len(shared)
+
+    before = resources()
     for _ in range(50):
         torch.ones(100).share_memory_()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert resources() == before
+    held = [torch.ones(100).share_memory_() for _ in range(5)]
+    views = [t[1:] for t in held]
+    held.clear()
+    while_viewed = resources()
+    views.clear()
+    assert while_viewed[1] - before[1] == 5 and resources() == before
