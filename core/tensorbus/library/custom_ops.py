@@ -15,7 +15,7 @@ from tensorbus.library.fakes import without_sizes
 from tensorbus.library.inference import infer_schema
 from tensorbus.library.libraries import Library, where
 from tensorbus.library.operators import AUTOCAST, AUTOGRAD, DEFAULT, META, VMAP, Operator, key_of
-from tensorbus.library.recording import Formula, recorded
+from tensorbus.library.recording import Formula, check_formula, recorded
 from tensorbus.library.tags import Tag, tuple_of
 
 log = logging.getLogger(__name__)
@@ -264,18 +264,7 @@ class CustomOpDef:
         self, backward: Function, /, *, setup_context: Function | None = None
     ) -> None:
         """Register the formula for gradients; see ``torch.library.register_autograd``."""
-        op = self._opoverload
-        if Tag.out in self._tags:
-            raise RuntimeError(
-                "Cannot register autograd formula for operator tagged with torch.Tag.out: "
-                f"{self}. Out variants do not support autograd."
-            )
-        if not op._schema.is_functional:
-            raise RuntimeError(
-                f"Cannot register autograd formula for non-functional operator {self} with schema "
-                f"{op._schema}. Please create a functional operator and register an autograd "
-                "formula for that."
-            )
+        check_formula(self._opoverload, self)
         self._formula.backward, self._formula.setup_context = backward, setup_context
 
     def register_vmap(self, func: Function | None = None) -> Any:

@@ -29,6 +29,21 @@ class Formula:
         self.setup_context = setup_context
 
 
+def check_formula(op: Operator, shown: Any) -> None:
+    """RuntimeError for an op that can have no formula; *shown* is what its error names."""
+    if Tag.out in op.tags:
+        raise RuntimeError(
+            "Cannot register autograd formula for operator tagged with torch.Tag.out: "
+            f"{shown}. Out variants do not support autograd."
+        )
+    if not op._schema.is_functional:
+        raise RuntimeError(
+            f"Cannot register autograd formula for non-functional operator {shown} with schema "
+            f"{op._schema}. Please create a functional operator and register an autograd formula "
+            "for that."
+        )
+
+
 def recorded(op: Operator, formula: Formula) -> Callable[..., Any]:
     """The kernel for Autograd of an op with a formula, or with one that will come."""
     name = f"GeneratedBackwardFor_{op.namespace}_{op._opname}_{op._overloadname}"

@@ -21,8 +21,7 @@ from tensorbus.library.operators import (
     look_up,
     parse_name,
 )
-from tensorbus.library.recording import Formula, recorded
-from tensorbus.library.tags import Tag
+from tensorbus.library.recording import Formula, check_formula, recorded
 from tensorbus.op_engine.op_objects import OpOverload
 
 Op = str | OpOverload | CustomOpDef
@@ -170,17 +169,7 @@ def register_autograd(
         found.register_autograd(backward, setup_context=setup_context)
         return
     target = _operator(found)
-    if Tag.out in target.tags:
-        raise RuntimeError(
-            "Cannot register autograd formula for operator tagged with torch.Tag.out: "
-            f"{target}. Out variants do not support autograd."
-        )
-    if not target._schema.is_functional:
-        raise RuntimeError(
-            f"Cannot register autograd formula for non-functional operator {target} with schema "
-            f"{target._schema}. Please create a functional operator and register an autograd "
-            "formula for that."
-        )
+    check_formula(target, target)
     _refuse_keyword_tensors(target, "register_autograd")
     kernel = recorded(target, Formula(backward, setup_context))
     library_for(target.namespace, lib).add_kernel(target._name, AUTOGRAD, kernel, where())
