@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -100,3 +102,39 @@ def test_what_is_not_written_keeps_its_bits(device: str) -> None:
     assert x.cpu().view(tensorbus.int16).tolist() == [0x7FC1, 0x4000, -63]
     nan = tensorbus.tensor([np.nan, -np.nan]).to(device).bfloat16().cpu()
     assert tensorbus.signbit(nan).tolist() == [False, True]
+
+
+def nearest(value: float, digits: int, least: int, largest: float) -> float:
+    """The number of the format nearest to a number, of two that are as near the even one."""
+    if value == 0 or not np.isfinite(float(value)):
+        return float(value)
+    exact = Fraction(value)
+    exponent = max(math.frexp(float(value))[1] - 1, least)
+    if abs(exact) >= Fraction(2) ** (exponent + 1):  # the float itself was rounded up or down
+        exponent += 1
+    unit = Fraction(2) ** (exponent - digits + 1)
+    rounded = round(exact / unit) * unit
+    return math.copysign(math.inf if abs(rounded) > largest else abs(float(rounded)), value)
+
+
+TIES = [1 + 2**-8 + 2**-40, 1 + 2**-8 - 2**-40, 1 + 3 * 2**-8, 3.3961775292304e38, 3.39e38,
+        65519.999, 65520.0, 1 + 2**-11 + 2**-50, 2.0**-133, 2.0**-134, 1.0001 * 2.0**-134, -1e-40,
+        6e-8, 2.0**-25, 1.0001 * 2.0**-25, -0.0, math.inf]  # fmt: skip
+WHOLE = [(257 << 40) + 1, (0x10180 << 40) - 1, -(257 << 44) - 1, 2**63 - 1, -(2**63), 65519, 65520,
+         2**24 + 1, 257, 259, (0x10080 << 10) + 1]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "device", "dtype"),
+    [("float64", *place) for place in PLACES if place[0] != "strict"]  # which has none
+    + [(whole, *place) for whole in ("int64", "int32") for place in PLACES],
+)
+def test_conversions_round_the_number_itself_once(source: str, device: str, dtype: str) -> None:
+    whole = [v for v in WHOLE if source == "int64" or abs(v) < 2**31]
+    values = TIES if source == "float64" else whole
+    digits, least = FORMATS[dtype]
+    largest = tensorbus.finfo(getattr(tensorbus, dtype)).max
+    x = tensorbus.tensor(values, dtype=getattr(tensorbus, source)).to(available(device))
+    found = x.to(getattr(tensorbus, dtype)).tolist()
+    expected = [nearest(v, digits, least, largest) for v in values]
+    assert list(map(str, found)) == list(map(str, expected))
