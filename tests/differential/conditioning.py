@@ -1,0 +1,72 @@
+"""How far PyTorch's own results move when each of its operations is off by a rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.differential.comparison import EPSILON, EPSILON_FLOAT64
+from tests.differential.programs import Program, run
+from tests.differential.seen import Seen
+
+RUNS = 4
+
+# They move or choose elements: nothing is rounded.
+EXACT = frozenset(
+    "as_strided view _unsafe_view reshape expand permute transpose t select slice unsqueeze "
+    "squeeze alias detach clone copy_ _to_copy cat stack index index_put_ gather scatter "
+    "masked_fill_ fill_ zero_ empty empty_like new_empty zeros zeros_like ones ones_like full "
+    "full_like split unbind flip roll constant_pad_nd lift_fresh _local_scalar_dense view_as_real "
+    "view_as_complex real imag scalar_tensor empty_strided new_empty_strided new_zeros diagonal "
+    "resolve_conj resolve_neg conj _conj equal item amax amin max min maximum minimum sort median "
+    "nanmedian kthvalue topk mode cummax cummin where relu sign sgn isnan eq ne lt le gt ge".split()
+)
+
+
+def wobbled(program: Program, torch: Any) -> tuple[list[Seen], ...]:
+    """What *program* is seen to do in runs whose operations are each off by a rounding."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_map
+
+    class Wobbling(TorchDispatchMode):
+        def __init__(self, seed: int) -> None:
+            super().__init__()
+            self.random = torch.Generator().manual_seed(seed)
+
+        def moved(self, value: Any) -> Any:
+            if not isinstance(value, torch.Tensor) or not value.numel():
+                return value
+            if not (value.is_floating_point() or value.is_complex()):
+                return value
+            dtype = str(value.dtype).removeprefix("torch.")
+            noise = torch.rand(value.shape, generator=self.random, dtype=torch.float64) + 1
+            noise = noise * (torch.randint(2, value.shape, generator=self.random) * 2 - 1)
+            factor = 1 + noise * EPSILON.get(dtype, EPSILON_FLOAT64)
+            wide = value.to(torch.complex128 if value.is_complex() else torch.float64)
+            return (wide * factor).to(value.dtype)
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            kwargs = kwargs or {}
+            name = func.__name__.partition(".")[0]
+            schema = func._schema
+            written = [a.alias_info is not None and a.alias_info.is_write for a in schema.arguments]
+            aliases = any(r.alias_info is not None for r in schema.returns)
+            if name == "_efficientzerotensor":  # of which few operations run in such a mode
+                return torch.zeros(*args, dtype=kwargs.get("dtype"))
+            if name in EXACT or (aliases and not any(written)):
+                return func(*args, **kwargs)
+            args = [
+                a if w else tree_map(self.moved, a)
+                for a, w in zip(args, [*written, *[False] * len(args)], strict=False)
+            ]
+            result = func(*args, **kwargs)
+            if any(written):
+                if isinstance(result, torch.Tensor) and result is args[0]:
+                    result.copy_(self.moved(result))
+                return result
+            return tree_map(self.moved, result)
+
+    runs = []
+    for seed in range(RUNS):
+        with Wobbling(seed):
+            runs.append(run(program, torch))
+    return tuple(runs)
