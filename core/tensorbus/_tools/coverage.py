@@ -59,6 +59,14 @@ DIFFERENCES = {
     "`memory_stats`": "bytes allocated and reserved, with peaks: no pools, no counts",
     "`cuda.get_arch_list`": "is empty on every machine: kernels are compiled when needed",
     "overlapping writes": "`x[1:] = x[:-1]` reads its source first; PyTorch leaves it undefined",
+    "numbers beside float16 and bfloat16": "are rounded to the dtype first; PyTorch's CPU computes "
+    "with all their digits",
+    "dtypes that an op of PyTorch's CPU lacks": "are computed where the op has a meaning for them",
+    "`detach_` of a tensor that a rule reads": "the backward pass goes on; PyTorch refuses it",
+    "writes to a view whose base got a history after it was taken": "are recorded; PyTorch refuses "
+    "those that come before the view was used",
+    "`slogdet`": "the sign of a real determinant is a constant, and does not require a gradient",
+    "powers of a complex 0 to negative exponents": "NaN, where PyTorch has inf in one part",
     "`fft.*` of some dimensions but the last": "the result is row-major, where PyTorch's strides "
     "hang on which dimensions were transformed",
     "`library`": "kernels are for device types, `Autograd` and the two composites, and for no ops "
