@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
-from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.argument_values import every_value, number_of
 from tensorbus.op_engine.arguments import check_device
@@ -200,6 +200,7 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f"source.numel() = {source._s.numel()}, index.numel() = {index._s.numel()}"
         )
     if not index._s.numel() and not check_write(self, source):
+        bump(self)
         return self
     if not self._s.numel() and index._s.numel():
         raise IndexError("put_(): Tried to put elements into an empty tensor")
@@ -291,6 +292,7 @@ def _write_slices(x: Tensor, d: int, i: Tensor, source: Any, op: str, wrap: bool
     target = _vector(x)
     _filled(target, d, i)
     if (not i._s[0] or not x._s.numel()) and not check_write(x, source):
+        bump(x)
         return x
     if isinstance(source, Tensor):
         source = _vector(source)

@@ -25,7 +25,12 @@ from tensorbus.op_engine.override import dispatch, of_several_batches, overridin
 from tensorbus.op_engine.public import Lazy
 from tensorbus.ops.creation.from_data import tensor
 from tensorbus.ops.indexing.index_tensors import Indexed, as_indexed, assign_at, take_at
-from tensorbus.ops.indexing.setitem import assigned, without_leading_ones, write_values
+from tensorbus.ops.indexing.setitem import (
+    assigned,
+    overwrite,
+    without_leading_ones,
+    write_values,
+)
 from tensorbus.ops.views.rows import SELECT, SLICE, UNSQUEEZE
 from tensorbus.rows.recipes import UNRECORDED
 from tensorbus.rows.registry import ROWS, Row, row
@@ -110,6 +115,8 @@ def _make_other_getitem() -> Any:
         if b is None or b is PERMUTED:
             o._b = self
             how: Any = (select_row, 0, at)
+        elif not self._r:  # cut off from its base's history: it may have one of its own
+            return _any_getitem(self, index)
         else:
             o._b = b
             how = self._r and (select_row, 0, at, self._r)
@@ -193,6 +200,9 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
         return
     if not isinstance(value, Tensor):
         value = assigned(self, value)
+    if index is Ellipsis:  # the tensor itself, and no view of it
+        overwrite(self, value)
+        return
     view = tensors = None
     if type(index) is int or type(index) is slice:
         index = (index,)

@@ -9,7 +9,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.errors import OutOfMemoryError, device_error
 from tensorbus._base.warning import warn_user
 from tensorbus._dispatch.memory import check_memory
-from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.casting import to_kind
@@ -170,6 +170,10 @@ class Indexed:
                 value = int(every_value(item).flat[0])
                 raise IndexFault(value, own, 0)
         k = view._k.i64
+        dims = self.dims
+        if any(not n for d, n in enumerate(view._s) if d not in dims):
+            # Nothing is read or written, so nothing is out of bounds.
+            return from_array(k.full((math.prod(self.shape),), 0), k), False
         later = not k.backend.traits.host_sync
         if len(self.index) == 1:
             dim, own, item = self.index[0]
@@ -269,6 +273,7 @@ def assign_at(at: Indexed, value: Any, op: str = "set") -> None:
     before, after = shape[:start], shape[start + count :]
     src = _source(value, (*before, *at.shape, *after), (*before, math.prod(at.shape), *after))
     if (0 in before or 0 in after or not i._s[0]) and not check_write(view, src):
+        bump(view)
         return
     merged = (*before, math.prod(shape[start : start + count]), *after)
     try:

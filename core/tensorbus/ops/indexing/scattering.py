@@ -190,7 +190,10 @@ def _with_nothing(x: Tensor, src: Any) -> Tensor:
 
 
 def _nothing_written(x: Tensor, src: Any) -> Tensor:
-    return in_place(x, _with_nothing, (src,)) if check_write(x, src) else x
+    if check_write(x, src):
+        return in_place(x, _with_nothing, (src,))
+    bump(x)
+    return x
 
 
 _REDUCE = {None: "set", "add": "add", "multiply": "mul"}

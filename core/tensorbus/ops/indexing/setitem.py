@@ -20,6 +20,7 @@ from tensorbus.op_engine.in_place import (
     check_write,
     rebase,
     record_as,
+    refuse_overlap,
     stopped,
 )
 from tensorbus.op_engine.names import METHODS
@@ -78,6 +79,17 @@ def write_values(self: Tensor, src: Any, name: str = "CopyBackwards") -> Tensor:
         stopped(self, error, y._e)
         raise
     return record_as(self, name) if recording else self
+
+
+def overwrite(x: Tensor, value: Any) -> None:
+    """Write a number, or a tensor that broadcasts, into all of a tensor."""
+    if isinstance(value, Tensor):
+        write_values(x, without_leading_ones(value, len(x._s)))
+    elif check_history(x):
+        write_values(x, value, "FillBackward3")
+    else:
+        refuse_overlap(x)
+        x.fill_(value)
 
 
 @public(function=False)

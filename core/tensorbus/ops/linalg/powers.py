@@ -36,7 +36,8 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         input, n = linalg_inv(input), -n
     if n == 0:
         one = eye(input._s[-1], dtype=input._k.dtype, device=input._k.device)
-        return one.expand(input._s).clone()
+        # Recorded as a write over a copy: the power hangs on the matrix, with gradients of zero.
+        return input.clone().copy_(one)
     result: Any = None
     power = input
     while True:

@@ -148,7 +148,8 @@ def _matmul_any(x: Tensor, y: Tensor) -> Tensor:
             )
         if x._k.dtype is dtypes.bool:
             raise not_implemented("dot", x)
-        return core("sum")(core("mul")(x, y), (0,)) if a[0] else x.sum(dtype=x._k.dtype)
+        products = core("mul")(x, y)
+        return core("sum")(products, (0,)) if a[0] else products.sum(dtype=x._k.dtype)
     if len(b) == 1:
         if a[-1] != b[0]:
             n = _rows(tuple(a))
@@ -294,6 +295,9 @@ def combined(
     product = product if alpha == 1 else core("mul")(product, alpha)
     if beta != 0:
         product = core("add")(product, input if beta == 1 else core("mul")(input, beta))
+    elif input._e is not None:
+        # It is not read, for 0 * NaN would be NaN, and its gradient is zero.
+        product = core("add")(product, core("clone")(input).zero_())
     return to_kind(product, kind)
 
 

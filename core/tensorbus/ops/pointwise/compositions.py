@@ -77,6 +77,10 @@ def over_square(F: Any, x: Any, length: Any) -> Any:
 
 
 def logaddexp(F: Any, x: Any, y: Any) -> Any:
+    if F.dtype.is_complex:
+        behind = F.real.lt(*(F.real.select(F.view_as_real(z), len(z.shape), 0) for z in (x, y)))
+        large, small = F.where(behind, y, x), F.where(behind, x, y)
+        return F.add(large, F.log1p(F.exp(F.sub(small, large))))
     rest = F.log1p(F.exp(F.neg(F.abs(F.sub(x, y)))))
     return F.where(F.eq(x, y), F.add(x, math.log(2.0)), F.add(F.maximum(x, y), rest))
 

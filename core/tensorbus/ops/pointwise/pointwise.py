@@ -126,7 +126,8 @@ binary("hypot", doc="``sqrt(input**2 + other**2)`` without overflow",
        x=lambda F, g, x, out: F.mul(g, F.div(x, out)),
        y=lambda F, g, y, out: F.mul(g, F.div(y, out)))
 binary("logaddexp", doc="``log(exp(input) + exp(other))`` without overflow",
-       numbers=NONE, check=refuse_whole("logaddexp"), inplace=False, domain="ordered float",
+       numbers=NONE, check=refuse_whole("logaddexp"), inplace=False, domain="float",
+       holomorphic=True,
        composite=lambda F, x, y: of.in_single(F, of.logaddexp, x, y),
        x=lambda F, g, x, y: F.mul(g, F.sigmoid(F.sub(x, y))),
        y=lambda F, g, x, y: F.mul(g, F.sigmoid(F.sub(y, x))))

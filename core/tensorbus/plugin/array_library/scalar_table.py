@@ -35,8 +35,8 @@ TABLE.names(
     asinh="arcsinh",
     acosh="arccosh",
     atanh="arctanh",
-    reciprocal="reciprocal",
 )
+TABLE.names((FLOAT,), reciprocal="reciprocal")  # NumPy's of a complex 0 is NaN, but 1 / 0 is not
 TABLE.names(NUMBERS, neg="negative", square="square")
 TABLE.names((FLOAT, COMPLEX), isnan="isnan", isinf="isinf", isfinite="isfinite")
 TABLE.names(ORDERED, logical_not="logical_not")
