@@ -19,18 +19,13 @@ from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, make
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.generate import shortcut
-from tensorbus.op_engine.in_place import check_history, refuse_overlap
+from tensorbus.op_engine.in_place import check_history
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.override import dispatch, of_several_batches, overriding
 from tensorbus.op_engine.public import Lazy
 from tensorbus.ops.creation.from_data import tensor
 from tensorbus.ops.indexing.index_tensors import Indexed, as_indexed, assign_at, take_at
-from tensorbus.ops.indexing.setitem import (
-    assigned,
-    overwrite,
-    without_leading_ones,
-    write_values,
-)
+from tensorbus.ops.indexing.setitem import assigned, overwrite
 from tensorbus.ops.views.rows import SELECT, SLICE, UNSQUEEZE
 from tensorbus.rows.recipes import UNRECORDED
 from tensorbus.rows.registry import ROWS, Row, row
@@ -217,11 +212,7 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
         return
     if view is self:
         view = core("alias")(self)  # what is overwritten gets a gradient of zeros
-    if not isinstance(value, Tensor):
-        refuse_overlap(view)
-        view.fill_(value)
-        return
-    write_values(view, without_leading_ones(value, len(view._s)))
+    overwrite(view, value)
 
 
 def _written(x: Tensor, index: tuple[Any, ...], value: Any) -> bool:
