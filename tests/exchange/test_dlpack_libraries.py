@@ -70,6 +70,20 @@ def test_options_with_pytorch(live_torch: Any) -> None:
     assert pt.from_dlpack(host).tolist() == [1, 1]
 
 
+def test_pytorchs_tensors_are_not_asked_to_override(live_torch: Any) -> None:
+    """Once a class of tensors overrides, PyTorch's own answer would call us again, for ever."""
+
+    class Overriding(torch.Tensor):
+        pass
+
+    theirs, ours = live_torch.ones(2), torch.ones(2)
+    assert isinstance(ours.as_subclass(Overriding) + 1, Overriding)
+    for take in (torch.from_dlpack, torch.asarray, torch.as_tensor):
+        assert take(theirs).tolist() == [1, 1]
+    with pytest.raises(TypeError, match="must be Tensor"):
+        torch.equal(ours, theirs)
+
+
 def test_pytorchs_memory_is_given_back(live_torch: Any) -> None:
     theirs = live_torch.zeros(1000)
     counted = sys.getrefcount(theirs)

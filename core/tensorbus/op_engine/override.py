@@ -68,8 +68,16 @@ def overrides(cls: type) -> bool:
 
 
 def is_duck(value: Any) -> bool:
-    """Whether a value that is no tensor says itself what functions make of it."""
-    return hasattr(type(value), "__torch_function__") and not isinstance(value, (Tensor, type))
+    """Whether a value that is no tensor says itself what functions make of it.
+
+    An array of another library, as a tensor of PyTorch, answers for that library's functions.
+    """
+    cls = type(value)
+    return (
+        hasattr(cls, "__torch_function__")
+        and not isinstance(value, (Tensor, type))
+        and not hasattr(cls, "__dlpack__")
+    )
 
 
 def _tensors(value: Any) -> Iterator[Any]:
