@@ -8,7 +8,7 @@ from tests.differential.comparison import EPSILON, EPSILON_FLOAT64
 from tests.differential.programs import Program, run
 from tests.differential.seen import Seen
 
-RUNS = 4
+RUNS = 6
 
 # They move or choose elements: nothing is rounded.
 EXACT = frozenset(
@@ -39,7 +39,7 @@ def wobbled(program: Program, torch: Any) -> tuple[list[Seen], ...]:
                 return value
             dtype = str(value.dtype).removeprefix("torch.")
             noise = torch.rand(value.shape, generator=self.random, dtype=torch.float64) + 1
-            noise = noise * (torch.randint(2, value.shape, generator=self.random) * 2 - 1)
+            noise = noise * (torch.randint(3, value.shape, generator=self.random) - 1)
             factor = 1 + noise * EPSILON.get(dtype, EPSILON_FLOAT64)
             wide = value.to(torch.complex128 if value.is_complex() else torch.float64)
             return (wide * factor).to(value.dtype)

@@ -54,6 +54,10 @@ def explained(line: str, found: str, ours: Seen, theirs: Seen) -> str:
     late = a.get("grad_fn") == "AsStridedBackward0" or "more than one element" in a.get("text", "")
     if late and "a leaf Variable that" in b.get("text", ""):
         return "a write to a view whose base got a history after it was taken"
+    if found.startswith("grad_fn 'AsStridedBackward0'") and a["view"]:
+        return "a view of a view whose base got a history after it was taken"
+    if b.get("is") == "torch.complex32" and a.get("is") == "torch.complex64":
+        return "float16 with a complex number"
     if "slogdet" in line and found.startswith("part 0: requires_grad False"):
         return "signs of real determinants are constants"
     halves = b.get("dtype") == "complex32" or "ComplexHalf" in b.get("text", "")

@@ -129,7 +129,7 @@ def square(d: Draw) -> None:
         a = d.new(f"torch.ones({tuple(shape)}, dtype=torch.{d.one([dtype, 'int64'])})")
     elif d.chance(0.05):
         a = d.new(f"torch.zeros({(n, n)}, dtype=torch.{dtype})")
-        if f in ("logdet", "pinv", "cond", "eigh", "eig", "ldl", "tensorinv"):
+        if f in ("logdet", "inv_ex", "pinv", "cond", "eigh", "eig", "ldl", "tensorinv"):
             return
     else:
         a = well_conditioned(d, n, dtype, hermitian, b)

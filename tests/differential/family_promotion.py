@@ -59,6 +59,8 @@ def step(d: Draw, names: list[str]) -> str:
         y = d.one(names) if f in (*REAL, *LOGICAL) else operand(d, names)
         if f == "float_power" and _far(d, x, y):
             return ""
+        if f == "copysign" and bool(d.get(y).isnan().any()):
+            return ""  # a NaN has no sign that anyone promises
         if "div" in f and divided_by_none(d, x, y):
             return ""
         return d.new(f"torch.{f}({x}, {y}{extra(d, f)})", "y")

@@ -25,8 +25,8 @@ def program(d: Draw) -> None:
 
 
 def step(d: Draw, x: str, dtype: str) -> None:
-    if dtype in COMPLEX and (d.get(x).dim() == 0 or d.get(x).numel() == 0):
-        # PyTorch orders complex numbers where there is nothing to order.
+    if dtype in (*COMPLEX, "bool") and (d.get(x).dim() == 0 or d.get(x).numel() == 0):
+        # PyTorch orders complex numbers and truth values where there is nothing to order.
         several(d, x, dtype, SEVERAL[:2])
         return
     kind = d.random.random()

@@ -64,7 +64,7 @@ DIFFERENCES = {
     "dtypes that an op of PyTorch's CPU lacks": "are computed where the op has a meaning for them",
     "`detach_` of a tensor that a rule reads": "the backward pass goes on; PyTorch refuses it",
     "writes to a view whose base got a history after it was taken": "are recorded; PyTorch refuses "
-    "those that come before the view was used",
+    "those that come before the view was used. Nodes of further views are AsStridedBackward0",
     "`slogdet`": "the sign of a real determinant is a constant, and does not require a gradient",
     "powers of a complex 0 to negative exponents": "NaN, where PyTorch has inf in one part",
     "`fft.*` of some dimensions but the last": "the result is row-major, where PyTorch's strides "

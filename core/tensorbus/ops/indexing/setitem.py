@@ -83,10 +83,12 @@ def write_values(self: Tensor, src: Any, name: str = "CopyBackwards") -> Tensor:
 
 def overwrite(x: Tensor, value: Any) -> None:
     """Write a number, or a tensor that broadcasts, into all of a tensor."""
-    if isinstance(value, Tensor):
-        write_values(x, without_leading_ones(value, len(x._s)))
+    tensor = isinstance(value, Tensor)
+    node = "FillBackward3" if x._s and not (tensor and value._s) else "CopyBackwards"
+    if tensor:
+        write_values(x, without_leading_ones(value, len(x._s)), node)
     elif check_history(x):
-        write_values(x, value, "FillBackward3")
+        write_values(x, value, node)
     else:
         refuse_overlap(x)
         x.fill_(value)
