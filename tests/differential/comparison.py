@@ -124,17 +124,23 @@ def _values(ours: Seen, theirs: Seen, wobbled: tuple[Seen, ...], without: frozen
     dtype = (theirs.facts or {}).get("dtype", a.dtype.name)
     like = [w.values for w in wobbled if w.values is not None and w.values.shape == b.shape]
     whole = np.abs(b).astype(np.float64)
-    if b.size and ("elements" in without or (dtype in HALVES and "elements of halves" in without)):
+    together = "elements" in without
+    if b.size and (together or (dtype in HALVES and "elements of halves" in without)):
         whole = np.full_like(whole, np.max(whole, where=np.isfinite(whole), initial=0.0))
     if b.dtype.kind == "c":
-        return _real(a.real, b.real, dtype, [w.real for w in like], whole) or _real(
-            a.imag, b.imag, dtype, [w.imag for w in like], whole
+        return _real(a.real, b.real, dtype, [w.real for w in like], whole, together) or _real(
+            a.imag, b.imag, dtype, [w.imag for w in like], whole, together
         )
-    return _real(a, b, dtype, like, whole)
+    return _real(a, b, dtype, like, whole, together)
 
 
 def _real(
-    a: np.ndarray, b: np.ndarray, dtype: str, like: list[np.ndarray], size: np.ndarray
+    a: np.ndarray,
+    b: np.ndarray,
+    dtype: str,
+    like: list[np.ndarray],
+    size: np.ndarray,
+    together: bool,
 ) -> str:
     """*size*: the scale on which each number is rounded, such as a complex one's absolute value."""
     same = a == b
@@ -145,6 +151,7 @@ def _real(
             room = ULPS.get(dtype, ULPS_FLOAT64) * epsilon * size
             for w in like:
                 moved = np.abs(w.astype(np.float64) - b.astype(np.float64))
+                moved = np.nanmax(moved, initial=0.0) if together else moved
                 room = np.fmax(room, WOBBLES.get(dtype, WOBBLES_WIDE) * moved)
             close = np.abs(a.astype(np.float64) - b.astype(np.float64)) <= room
         same |= close & np.isfinite(a) & np.isfinite(b)

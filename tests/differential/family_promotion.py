@@ -45,9 +45,13 @@ def operand(d: Draw, names: list[str]) -> str:
 
 
 def divided_by_none(d: Draw, *operands: str) -> bool:
-    """Whether a complex number may be divided by 0: C leaves it to the library what comes of it."""
+    """Whether a complex number may be divided by 0: C leaves it to the library what comes of it.
+
+    Or by itself, which is 1 or close to it.
+    """
     tensors = [t for t in map(d.get, operands) if t is not None]
     zero = any(_zero(d, y) for y in operands)
+    zero |= len({*operands}) < len(operands)
     return zero and (any(t.is_complex() for t in tensors) or "j" in "".join(operands))
 
 
