@@ -21,8 +21,9 @@ def test_cpu() -> None:
     # What a program calls is tried by test_completeness, and in every dtype by scripts/reports.
     report = run("cpu", "L0,L1")
     _conforms(report)
-    # A skip is not a pass: what this device lacks is a second one, and an overlay.
+    # A skip is not a pass: this device lacks a second one, an overlay, streams and their figures.
     lacking = {r.id for r in report.results if r.outcome == "not supported"}
+    lacking = {i for i in lacking if not i.startswith(("L0/streams/", "L0/memory_stats/"))}
     assert lacking == {"L0/copy_/devices", "L0/overlays"}
     assert report.counts()["pass"] > 7000
     assert not report.counts()["quality"]

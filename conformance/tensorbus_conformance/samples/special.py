@@ -224,6 +224,7 @@ OPS = [
         wide=False,
         more=[
             S("upper", T(3, 4, of=(0.6, 0.75))).only(*FLOATING),
+            S("one", T(1, of=(0.6, 0.75))).only(*FLOATING),
             S("ends", T(data=[0.0, 1.0, 0.5, -0.5, 1.5, np.nan], grad=False)).only(*FLOATING),
         ],
     ),
