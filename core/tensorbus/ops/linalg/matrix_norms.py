@@ -157,7 +157,7 @@ def _norm(
     if isinstance(p, str) and p != "fro":
         dims = tuple(range(len(input._s))) if dim is None and len(input._s) > 2 else dim
         return matrix_norm(input, p, (-2, -1) if dims is None else dims, keepdim, dtype=dtype)
-    if p == "fro" and isinstance(dim, Sequence) and len(dim) > 2:
+    if isinstance(p, str) and isinstance(dim, Sequence) and len(dim) > 2:
         return matrix_norm(input, p, dim, keepdim, dtype=dtype)  # which refuses
     order = 2 if p is None or isinstance(p, str) else p
     return vector_norm(input, order, dim, keepdim, dtype=dtype)
