@@ -260,11 +260,7 @@ def test_an_interrupt_leaves_the_stream_and_the_device_before(logged):
 
 
 # -- a device that runs several queues at once ---------------------------------------------------
-@pytest.fixture
-def opencl(device: str) -> str:
-    if device != "opencl":
-        pytest.skip("for a device with streams")
-    return device
+on_opencl = pytest.mark.parametrize("device", ["opencl"], indirect=True)
 
 
 def slow(x: Any) -> Any:
@@ -274,11 +270,12 @@ def slow(x: Any) -> Any:
     return x
 
 
-def test_streams_of_opencl_wait_where_they_are_told_to(opencl):
-    x = torch.zeros(1_000_000, device=opencl)
-    a, b = torch.Stream(opencl), torch.Stream(opencl)
-    a.wait_stream(torch.accelerator.current_stream(opencl))
-    begin, end = (torch.Event(opencl, enable_timing=True) for _ in range(2))
+@on_opencl
+def test_streams_of_opencl_wait_where_they_are_told_to(device):
+    x = torch.zeros(1_000_000, device=device)
+    a, b = torch.Stream(device), torch.Stream(device)
+    a.wait_stream(torch.accelerator.current_stream(device))
+    begin, end = (torch.Event(device, enable_timing=True) for _ in range(2))
     with a:
         begin.record()
         y = slow(x)
@@ -287,49 +284,53 @@ def test_streams_of_opencl_wait_where_they_are_told_to(opencl):
     with b:
         assert (slow(y) == 16).all()
     assert end.query() and begin.elapsed_time(end) > 0
-    assert torch.Stream(stream_id=a.stream_id, device_index=0, device_type=opencl) == a
+    assert torch.Stream(stream_id=a.stream_id, device_index=0, device_type=device) == a
 
 
-def test_gradients_of_a_pass_in_another_stream_than_the_forward_pass(opencl):
-    s = torch.Stream(opencl)
+@on_opencl
+def test_gradients_of_a_pass_in_another_stream_than_the_forward_pass(device):
+    s = torch.Stream(device)
     with s:
-        x = torch.ones(1_000_000, device=opencl, requires_grad=True)
+        x = torch.ones(1_000_000, device=device, requires_grad=True)
         y = slow(x) * x
     # The seed is computed here, the rest reads what s computes.
-    y.backward(torch.ones(1_000_000, device=opencl))
+    y.backward(torch.ones(1_000_000, device=device))
     assert (x.grad == 10).all()
 
 
-def test_the_streams_of_a_device_come_round(opencl):
-    made = [torch.Stream(opencl) for _ in range(33)]
+@on_opencl
+def test_the_streams_of_a_device_come_round(device):
+    made = [torch.Stream(device) for _ in range(33)]
     assert len(set(made)) == 32
 
 
-def test_what_the_driver_says_is_an_accelerator_error(opencl, monkeypatch):
+@on_opencl
+def test_what_the_driver_says_is_an_accelerator_error(device, monkeypatch):
     import pyopencl as cl
 
     class Failing:
         def finish(self) -> None:
             raise cl.RuntimeError("clFinish failed: OUT_OF_RESOURCES")
 
-    s = torch.Stream(opencl)
+    s = torch.Stream(device)
     monkeypatch.setattr(s._own, "queue", Failing())
-    for wait in (s.synchronize, lambda: torch.accelerator.synchronize(opencl)):
+    for wait in (s.synchronize, lambda: torch.accelerator.synchronize(device)):
         with pytest.raises(torch.AcceleratorError, match="device opencl:0 failed: clFinish failed"):
             wait()
 
 
-def test_a_queue_of_the_program_s_own(opencl):
+@on_opencl
+def test_a_queue_of_the_program_s_own(device):
     import pyopencl as cl
 
-    default = torch.accelerator.current_stream(opencl)
+    default = torch.accelerator.current_stream(device)
     theirs = cl.CommandQueue.from_int_ptr(default.native_handle, retain=True)
     queue = cl.CommandQueue(theirs.context)
-    s = torch.Stream(stream_id=queue.int_ptr, device_index=0, device_type=opencl)
+    s = torch.Stream(stream_id=queue.int_ptr, device_index=0, device_type=device)
     with s:
-        assert slow(torch.zeros(1000, device=opencl)).sum().item() == 8000
+        assert slow(torch.zeros(1000, device=device)).sum().item() == 8000
         assert s.record_event() is not None
     s.synchronize()
     foreign = cl.CommandQueue(cl.Context([theirs.device]))
     with pytest.raises(RuntimeError, match="must run in order, and belong to the context"):
-        torch.Stream(stream_id=foreign.int_ptr, device_index=0, device_type=opencl)
+        torch.Stream(stream_id=foreign.int_ptr, device_index=0, device_type=device)

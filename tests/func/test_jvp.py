@@ -28,11 +28,10 @@ def test_the_table_is_what_pytorch_says(live_torch: Any) -> None:
         assert slope(text, live_torch) == pytest.approx(expected, rel=1e-12, abs=1e-13), text
 
 
-@pytest.mark.parametrize("text", TEXTS)
+# What is detached has no derivative, and differences.
+@pytest.mark.parametrize("text", [text for text in TEXTS if "detach" not in text])
 def test_jacobians_agree_with_central_differences(text: str) -> None:
     f = function(text, tb)
-    if "detach" in text:
-        pytest.skip("what is detached has no derivative, and differences")
     x = matrix(X)
     rows, columns = jacrev(f)(x), jacfwd(f)(x)
     output, push = linearize(f, x)

@@ -20,6 +20,7 @@ import tensorbus as torch
 def interrupt(name: str, most: int) -> int:
     """Interrupt a program at up to *most* places; how many were tried."""
     run = PROGRAMS[name]
+    gc.collect()  # what other tests have left, modes that last as long as a tensor among it
     run()  # what is made at the first use
     run()
     assert small_program() == RESULT

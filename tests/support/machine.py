@@ -25,7 +25,7 @@ LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 @functools.cache
 def why_not(need: str) -> str:
-    """Why this machine lacks a device type, c, mpi or cuda-host; empty where it has it."""
+    """Why this machine lacks a device type, c, mpi, pytorch or cuda-host; empty where it has it."""
     if need in REQUIRED:
         return ""  # then the tests themselves fail, with the reason
     if need == "c":
@@ -35,6 +35,9 @@ def why_not(need: str) -> str:
     if need == "mpi":
         found = importlib.util.find_spec("mpi4py") is not None
         return "" if found else "mpi4py is not installed"
+    if need == "pytorch":
+        found = importlib.util.find_spec("torch") is not None
+        return "" if found else "PyTorch itself runs in them, and is not installed"
     from tensorbus import discovery
 
     try:
@@ -53,7 +56,9 @@ def needs(item: pytest.Item) -> set[str]:
         found.add("cuda-host")
     if "mpiexec" in getattr(item, "fixturenames", ()):
         found.add("mpi")
-    return found & {"opencl", "c", "mpi", "cuda-host"}
+    if "live_torch" in getattr(item, "fixturenames", ()):
+        found.add("pytorch")
+    return found & {"opencl", "c", "mpi", "cuda-host", "pytorch"}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -11,6 +11,7 @@ WAYS = {
     "c": "apt-get install gcc libc6-dev",
     "mpi": "pip install 'tensorbus[mpi]'",
     "cuda-host": "pip install 'tensorbus[cuda-host]', and apt-get install g++ binutils",
+    "pytorch": "scripts/venv test,opencl,demo,bench",
 }
 
 
