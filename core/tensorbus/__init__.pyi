@@ -37,6 +37,7 @@ from tensorbus import optim as optim
 from tensorbus import overrides as overrides
 from tensorbus import plugin as plugin
 from tensorbus import profiler as profiler
+from tensorbus import quasirandom as quasirandom
 from tensorbus import random as random
 from tensorbus import return_types as return_types
 from tensorbus import rows as rows
