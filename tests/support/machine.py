@@ -20,6 +20,8 @@ REQUIRED = {name for name in os.environ.get("TENSORBUS_REQUIRE", "").split(",") 
 # Fixtures whose parameter names a device, or "c" for kernels in C; the fixture opencl is of one.
 DEVICE_FIXTURES = ("device", "generated")
 
+MODULES = {"mpi": "mpi4py", "pytorch": "torch"}
+
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 
@@ -32,12 +34,9 @@ def why_not(need: str) -> str:
         return "" if shutil.which("gcc") else "gcc is not installed: apt-get install gcc libc6-dev"
     if need == "cuda-host":
         return cuda_host.why_not()
-    if need == "mpi":
-        found = importlib.util.find_spec("mpi4py") is not None
-        return "" if found else "mpi4py is not installed"
-    if need == "pytorch":
-        found = importlib.util.find_spec("torch") is not None
-        return "" if found else "PyTorch itself runs in them, and is not installed"
+    if need in MODULES:
+        found = importlib.util.find_spec(MODULES[need]) is not None
+        return "" if found else f"{MODULES[need]} is not installed"
     from tensorbus import discovery
 
     try:

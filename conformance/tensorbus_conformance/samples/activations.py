@@ -154,6 +154,12 @@ POINTWISE = [
     # The derivative 1 - (1 - tanh(x)^2) cancels near 0.
     _activation("tanhshrink", lambda x: x - np.tanh(x), ulp=2, scale=_magnitude, grad_ulp=128),
     _activation(
+        "rrelu",
+        lambda x, lower=1 / 8, upper=1 / 3: np.where(x > 0, x, x * (lower + upper) / 2),
+        S("bounds", T(3, 4), 0.25, 0.75),
+        ulp=2,
+    ),
+    _activation(
         "hardshrink",
         _hardshrink,
         S("lambd", T(3, 4), 0.9),
@@ -253,16 +259,36 @@ def _in_place(op: Op) -> Op:
     )
 
 
+def _spelled(op: Op) -> Op:
+    """The activation that has a name in place."""
+    name = f"{op.name.removeprefix(_F)}_"
+
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        target = x.clone()
+        if functional(name)(target, *args, **kwargs) is not target:
+            raise Mismatch(f"{name} returned another tensor than its own")
+        return target
+
+    return dataclasses.replace(_in_place(op), name=f"{op.name}_", call=call)
+
+
 IN_PLACE = [
     _in_place(op)
     for op in POINTWISE
     if op.name.removeprefix(_F)
-    in "relu relu6 hardtanh leaky_relu elu selu celu silu mish threshold hardsigmoid "
+    in "relu rrelu relu6 hardtanh leaky_relu elu selu celu silu mish threshold hardsigmoid "
     "hardswish".split()
+]
+
+SPELLED = [
+    _spelled(op)
+    for op in POINTWISE
+    if op.name.removeprefix(_F) in "relu rrelu hardtanh leaky_relu elu selu celu threshold".split()
 ]
 
 OPS = [
     *POINTWISE,
+    *SPELLED,
     *IN_PLACE,
     dataclasses.replace(POINTWISE[0], name="relu"),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,18 @@ def _rank(a: Any, tol: Any = None, symmetric: bool = False) -> Any:
     return np.linalg.matrix_rank(a, tol)
 
 
+def _without_derivative(name: str, text: str) -> Op:
+    """Factors that may be recorded, but not differentiated."""
+
+    def call(a: Any) -> Any:
+        factors = operator.attrgetter(name)(tensorbus)(a.requires_grad_())[0]
+        return factors.sum().backward()
+
+    error = E("backward", NotImplementedError, text, T(2, 2))
+    return Op(f"{name}-derivative", lambda a: a, [], REAL, call=call, errors=[error],
+              family="linalg")  # fmt: skip
+
+
 _MATRIX = "{}: {} should be 2 dimensional, but has 3"
 _ANY: Any = {"ulp": 64.0, "measure": "norm", "layouts": ("transposed", "strided"),
              "family": "linalg", "grad_ulp": 256.0}  # fmt: skip
@@ -134,6 +147,9 @@ _FACTORED = [
 ]
 
 OPS = [
+    _without_derivative("linalg.ldl_factor", r"the derivative of linalg\.ldl_factor and "
+                        r"linalg\.ldl_solve is not implemented\. .*"),
+    _without_derivative("geqrf", r"the derivative for 'geqrf' is not implemented\. .*"),
     Op("symeig", _symeig,
        [
            S("upper", T(data=apart(3, 3), grad=False)),
