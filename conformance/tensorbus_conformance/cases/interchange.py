@@ -150,7 +150,10 @@ def _state(bench: Bench) -> None:
     _is((made.label, made.tolist(), hasattr(x, "label")), (3, [1, 1], False), "attributes set")
 
 
-class _Own(tensorbus.Tensor):
+_TENSOR: Any = tensorbus.Tensor
+
+
+class _Own(_TENSOR):  # type: ignore[misc]
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return "overridden"
@@ -162,9 +165,9 @@ class _Own(tensorbus.Tensor):
 
 def _subclasses(bench: Bench) -> None:
     x = _ones(bench, 2)
-    own = tensorbus.Tensor._make_subclass(tensorbus.nn.Parameter, x, True)
+    own = _TENSOR._make_subclass(tensorbus.nn.Parameter, x, True)
     _is((type(own), own.requires_grad), (tensorbus.nn.Parameter, True), "the subclass")
-    shell = tensorbus.Tensor._make_wrapper_subclass(_Own, (2, 3), dtype=tensorbus.float32)
+    shell = _TENSOR._make_wrapper_subclass(_Own, (2, 3), dtype=tensorbus.float32)
     _is(type(shell), _Own, "the class of a wrapper")
 
 
