@@ -45,6 +45,8 @@ def _forms() -> Iterator[tuple[str, Form]]:
         "asin": ("unit", 0.0), "acos": ("unit", None), "atan": ("spread", 0.0),
         "sinh": ("spread", 0.0), "cosh": ("spread", None), "asinh": ("spread", 0.0),
         "acosh": ("above one", None), "atanh": ("unit", 0.0), "sigmoid": ("spread", None),
+        "digamma": ("positive", None), "lgamma": ("above one", None), "erfinv": ("unit", None),
+        "special.ndtri": ((0.25, 0.45), None),
     }  # fmt: skip
     for name, (of, fixed) in unary.items():
         kinked = name in ("ceil", "trunc")
@@ -66,6 +68,12 @@ def _forms() -> Iterator[tuple[str, Form]]:
 
         same = S("", _given(_WHOLE), T(data=np.full((2, 3), other), grad=False))
         yield name, Form(pair(3, 5), pair(1), pair(*MANY), pair(*NINE), same, name != "remainder")
+    for name in ("igamma", "igammac"):
+
+        def orders(*shape: int) -> Sample:
+            return S("", T(*shape, of="positive", grad=False), T(*shape, of="positive"))
+
+        yield name, Form(orders(3, 5), orders(1), orders(*MANY), orders(*NINE))
     for name in ("gt", "ge"):
 
         def two(*shape: int) -> Sample:
