@@ -19,6 +19,7 @@ from tensorbus_conformance.samples.factorizations import (
     regular,
 )
 from tensorbus_conformance.samples.orthogonal import REAL, apart, symmetric
+from tensorbus_conformance.samples.spectra import complex_of
 
 
 def _symeig(a: Any, upper: bool = True) -> Any:
@@ -36,13 +37,17 @@ def _eig(a: Any) -> Any:
     if not isinstance(a, tensorbus.Tensor):
         found = np.linalg.eigvals(a)
         ones = np.ones(a.shape)
-        return np.stack([found.real, found.imag], -1), ones, ones[0]
+        return found, ones, ones[0]
     values, packed = tensorbus.eig(a, eigenvectors=True)
     scale, rotation = values.unbind(1)
     other = tensorbus.where(rotation > 0, packed.roll(-1, 1), packed.roll(1, 1))
     wrong = a @ packed - scale * packed + rotation * other
     squares = packed.square().sum(0)
-    return values, wrong + 1, squares + (rotation != 0) * other.square().sum(0)
+    return (
+        tensorbus.view_as_complex(values),
+        wrong + 1,
+        squares + (rotation != 0) * other.square().sum(0),
+    )
 
 
 def _solve(b: Any, a: Any) -> Any:
@@ -165,7 +170,7 @@ OPS = [
            S("real", T(data=[[2.0, 1.0], [0.5, -1.0]], grad=False)),
            S("rotation", T(data=[[0.0, -2.0, 0.0], [1.0, 0.5, 0.0], [0.0, 0.0, 3.0]], grad=False)),
        ],
-       REAL, call=_eig, result=("same", "same", "same"), gradient=False, **_ANY,
+       REAL, call=_eig, result=(complex_of, "same", "same"), gradient=False, **_ANY,
        errors=[E("batch", RuntimeError, _MATRIX.format("eig", "input"), T(2, 3, 3))]),
     Op("solve", _solve, _EQUATIONS, PRECISE, result=("same", "same"), errors=_NO_EQUATION,
        **_ANY),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import tensorbus
-from tensorbus_conformance.formats import FLOAT16, FLOAT32, FLOAT64, INT64
+from tensorbus_conformance.formats import COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT64
 from tensorbus_conformance.op import E, Op, S, T
 from tensorbus_conformance.samples.factorizations import NAMED, PRECISE, RANKS, regular
 from tensorbus_conformance.samples.orthogonal import apart, symmetric
@@ -62,7 +62,7 @@ def _eigvals(a: Any) -> Any:
     return _ordered(xp.linalg.eigvals(a))
 
 
-def _complex(dtype: Any) -> Any:
+def complex_of(dtype: Any) -> Any:
     return dtype.to_complex()
 
 
@@ -85,8 +85,14 @@ def _eig_errors(name: str) -> list[Any]:
     return [
         E("vector", RuntimeError, RANKS.format(f"{name}: ", "A"), T(3)),
         E("oblong", RuntimeError, NAMED.format(f"{name}: "), T(2, 3)),
-        E("nan", LinAlgError, text.format(""), T(data=broken[1])),
-        E("batch", LinAlgError, text.format(r"\(Batch element 1\): "), T(data=broken)),
+        E("nan", LinAlgError, text.format(""), T(data=broken[1]), dtype=COMPLEX64),
+        E(
+            "batch",
+            LinAlgError,
+            text.format(r"\(Batch element 1\): "),
+            T(data=broken),
+            dtype=COMPLEX64,
+        ),
         E("half", NotImplementedError, half, T(2, 2), dtype=FLOAT16),
     ]
 
@@ -165,13 +171,13 @@ _ANY: Any = {"ulp": 64.0, "measure": "norm", "layouts": ("transposed", "strided"
              "family": "linalg", "grad_ulp": 512.0}  # fmt: skip
 
 OPS = [
-    Op("linalg.eig", _eig, _SQUARE, PRECISE, call=_eig, result=(_complex, _complex),
+    Op("linalg.eig", _eig, _SQUARE, PRECISE, call=_eig, result=(complex_of, complex_of),
        errors=[], **{**_ANY, "ulp": 256.0}),
-    Op("linalg.eigvals", _eigvals, _SQUARE, PRECISE, call=_eigvals, result=_complex, **_ANY),
+    Op("linalg.eigvals", _eigvals, _SQUARE, PRECISE, call=_eigvals, result=complex_of, **_ANY),
     Op("linalg.eig-errors", _eig, [], PRECISE, call=lambda a: tensorbus.linalg.eig(a),
        errors=_eig_errors("linalg.eig"), **_ANY),
     Op("linalg.eigvals-errors", _eigvals, _NONE, PRECISE,
-       call=lambda a: tensorbus.linalg.eigvals(a), result=_complex,
+       call=lambda a: tensorbus.linalg.eigvals(a), result=complex_of,
        errors=_eig_errors("linalg.eigvals"), **_ANY),
     Op("linalg.matrix_rank", _matrix_rank,
        [
