@@ -34,7 +34,9 @@ def elements(dtype: str, awkward: bool = True) -> st.SearchStrategy[Any]:
     if d.kind == "i":
         return st.integers(-5, 5) | hnp.from_dtype(d)
     reals: st.SearchStrategy[Any] = st.integers(-40, 40).map(lambda n: n / 8)
-    if awkward:
+    # Which part of a complex product of infinities is NaN hangs on the order of its terms: NumPy's
+    # own loops differ. The tables of special cases have what the standard says of them.
+    if awkward and d.kind == "f":
         reals |= st.sampled_from(AWKWARD)
     return reals if d.kind == "f" else st.builds(complex, reals, reals)
 
