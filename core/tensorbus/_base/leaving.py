@@ -8,7 +8,7 @@ import operator
 import threading
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,6 +48,25 @@ class Leaving(io.IOBase):
             steps.close()
             raise
         return got
+
+
+class Handle(Leaving):
+    """What registering returns: ``remove()`` takes it out again, as a block's end does."""
+
+    def remove(self) -> None:
+        """Take out what was registered; a second call does nothing."""
+        raise NotImplementedError
+
+    def within(self, outer: Callable[[], None]) -> Generator[Self, None, None]:
+        try:
+            yield self
+        finally:
+            self.close = outer
+            try:
+                self.remove()
+            except BaseException:
+                self.remove()
+                raise
 
 
 class Decorator(Leaving):

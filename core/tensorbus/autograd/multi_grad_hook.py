@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from tensorbus._base.leaving import Leaving
+from tensorbus._base.leaving import Handle, Leaving
 from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.engine import leading_to
@@ -80,7 +80,7 @@ def _reached(roots: list[Any]) -> set[Any]:
     return found
 
 
-class _MultiHandle(Leaving):
+class _MultiHandle(Handle):
     """What registering returns: ``remove()`` takes the hook out again, as a block's end does."""
 
     def __init__(self, handles: tuple[Any, ...]) -> None:
@@ -90,17 +90,6 @@ class _MultiHandle(Leaving):
         """Remove the hook from all tensors."""
         for handle in self.handles:
             handle.remove()
-
-    def within(self, outer: Callable[[], None]) -> Generator[_MultiHandle, None, None]:
-        try:
-            yield self
-        finally:
-            self.close = outer
-            try:
-                self.remove()
-            except BaseException:
-                self.remove()
-                raise
 
 
 def register_multi_grad_hook(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable, Generator
 from typing import Any
 
-from tensorbus._base.leaving import Leaving
+from tensorbus._base.leaving import Handle
 
 _hook_ids = itertools.count()
 
 
-class RemovableHandle(Leaving):
+class RemovableHandle(Handle):
     """What registering a hook returns: ``remove()`` takes the hook out again.
 
     Works as a context manager too; the hook is removed when the block ends.
@@ -27,17 +26,6 @@ class RemovableHandle(Leaving):
         table = self._table() if self._table is not None else None
         if table is not None:
             table.pop(self.id, None)
-
-    def within(self, outer: Callable[[], None]) -> Generator[RemovableHandle, None, None]:
-        try:
-            yield self
-        finally:
-            self.close = outer
-            try:
-                self.remove()
-            except BaseException:
-                self.remove()
-                raise
 
     def __reduce__(self) -> tuple[Any, ...]:
         table = self._table() if self._table is not None else None
