@@ -81,6 +81,19 @@ def _keep_output(t: Tensor, node: Any) -> Callable[[], Tensor]:
 
 
 # -- the node --------------------------------------------------------------------------------
+def counted(made: Any, n: int, name: str) -> tuple[Any, ...]:
+    """The *n* gradients that a user's formula has returned; more may be None."""
+    made = made if isinstance(made, tuple) else (made,)
+    if len(made) > n and all(x is None for x in made[n:]):
+        made = made[:n]
+    if len(made) != n:
+        raise RuntimeError(
+            f"function {name} returned an incorrect number of gradients (expected {n}, "
+            f"got {len(made)})"
+        )
+    return made
+
+
 class FunctionNode(Node):
     """The node of a ``Function``: its backward is the user's."""
 
@@ -128,15 +141,7 @@ class FunctionNode(Node):
 
     def _call(self, g: Any, create_graph: bool) -> tuple[Any, ...]:
         made = self.function.backward(self.ctx, *self._arrive(g, create_graph))
-        made = made if isinstance(made, tuple) else (made,)
-        n = len(self._edges)
-        if len(made) > n and all(x is None for x in made[n:]):
-            made = made[:n]
-        if len(made) != n:
-            raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {n}, "
-                f"got {len(made)})"
-            )
+        made = counted(made, len(self._edges), self.name())
         for i, (given, value) in enumerate(zip(self.inputs, made, strict=True), 1):
             if given is None and value is not None:
                 raise RuntimeError(

@@ -9,6 +9,7 @@ from tensorbus._base.modes import this_thread
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.api import grad
 from tensorbus.autograd.function import Function
+from tensorbus.autograd.function_node import counted
 from tensorbus.autograd.grad_mode import enable_grad, is_grad_enabled
 from tensorbus.library.arguments import Values, split, tensors_of
 from tensorbus.library.calling import below_autograd, refuse_history
@@ -175,14 +176,7 @@ def _gradients(ctx: Any, grads: Any) -> list[Any]:
         made = cls.formula.backward(ctx, *_nested(grads, form.outputs))
     finally:
         ctx.needs_input_grad = needed
-    made = made if isinstance(made, tuple) else (made,)
-    if len(made) > positional and all(g is None for g in made[positional:]):
-        made = made[:positional]
-    if len(made) != positional:
-        raise RuntimeError(
-            f"function {cls.__name__}Backward returned an incorrect number of gradients (expected "
-            f"{positional}, got {len(made)})"
-        )
+    made = counted(made, positional, f"{cls.__name__}Backward")
     flat: list[Any] = []
     for g, n in zip((*made, *[None] * (len(form.inputs) - positional)), form.inputs, strict=True):
         if n is None:
