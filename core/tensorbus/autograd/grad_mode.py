@@ -179,24 +179,15 @@ def is_inference_mode_enabled() -> bool:
     return in_inference()
 
 
-class set_multithreading_enabled(Decorator):
-    """Whether backward passes may use threads of their own: they never do, so nothing changes.
+class _WithoutEffect(Decorator):
+    """A mode that is accepted and changes nothing: its argument is checked, no more."""
 
-    Each runs in the thread that asks for it, and several threads may walk graphs at once. A
-    function, a context manager and a decorator.
-
-    >>> import tensorbus
-    >>> with tensorbus.autograd.set_multithreading_enabled(False):
-    ...     tensorbus.ones(1, requires_grad=True).exp().backward()
-
-    Source: https://pytorch.org/docs/stable/generated/torch.autograd.grad_mode.set_multithreading_enabled.html
-    """
-
+    _argument: str
     mode: bool
 
     def __new__(cls, mode: bool) -> Self:
         if not isinstance(mode, bool):
-            raise type_error("set_multithreading_enabled", "enabled", 1, "bool", mode)
+            raise type_error(cls.__name__, cls._argument, 1, "bool", mode)
         self = Leaving.__new__(cls)
         self.mode = mode
         return self
@@ -211,7 +202,26 @@ class set_multithreading_enabled(Decorator):
         return functools.partial(type(self), self.mode)
 
 
-class enforce_grad_layout_policy(set_multithreading_enabled):
+class set_multithreading_enabled(_WithoutEffect):
+    """Whether backward passes may use threads of their own: they never do, so nothing changes.
+
+    Each runs in the thread that asks for it, and several threads may walk graphs at once. A
+    function, a context manager and a decorator.
+
+    >>> import tensorbus
+    >>> with tensorbus.autograd.set_multithreading_enabled(False):
+    ...     tensorbus.ones(1, requires_grad=True).exp().backward()
+
+    Source: https://pytorch.org/docs/stable/generated/torch.autograd.grad_mode.set_multithreading_enabled.html
+    """
+
+    _argument = "enabled"
+
+    def __new__(cls, mode: bool) -> Self:
+        return super().__new__(cls, mode)
+
+
+class enforce_grad_layout_policy(_WithoutEffect):
     """Whether gradients of leaves get the leaves' strides: what was asked for is kept, no more.
 
     Accumulated gradients have the strides that PyTorch's have by default. A function, a context
@@ -225,9 +235,7 @@ class enforce_grad_layout_policy(set_multithreading_enabled):
     Source: https://pytorch.org/docs/stable/autograd.html
     """
 
+    _argument = "enable"
+
     def __new__(cls, enable: bool = True) -> Self:
-        if not isinstance(enable, bool):
-            raise type_error("enforce_grad_layout_policy", "enable", 1, "bool", enable)
-        self = Leaving.__new__(cls)
-        self.mode = enable
-        return self
+        return super().__new__(cls, enable)
