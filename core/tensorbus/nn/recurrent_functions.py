@@ -241,37 +241,23 @@ def lstm_cell(
     return h, c
 
 
-def gru_cell(
-    input: Tensor,
-    hx: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> Tensor:
-    """One step of a GRU: the hidden state after (N, inputs)."""
-    return _of_one_step(_gru, input, (hx,), Weights(w_ih, w_hh, b_ih, b_hh))[0]
+def _cell(name: str, cell: Cell) -> Callable[..., Tensor]:
+    def one_step(
+        input: Tensor,
+        hx: Tensor,
+        w_ih: Tensor,
+        w_hh: Tensor,
+        b_ih: Tensor | None = None,
+        b_hh: Tensor | None = None,
+    ) -> Tensor:
+        return _of_one_step(cell, input, (hx,), Weights(w_ih, w_hh, b_ih, b_hh))[0]
+
+    one_step.__name__ = one_step.__qualname__ = name
+    network = name.removesuffix("_cell")
+    one_step.__doc__ = f"One step of ``{network}``: the hidden state after (N, inputs)."
+    return one_step
 
 
-def rnn_tanh_cell(
-    input: Tensor,
-    hx: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> Tensor:
-    """One step of a network with tanh: the hidden state after (N, inputs)."""
-    return _of_one_step(_tanh, input, (hx,), Weights(w_ih, w_hh, b_ih, b_hh))[0]
-
-
-def rnn_relu_cell(
-    input: Tensor,
-    hx: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> Tensor:
-    """One step of a network with ReLU: the hidden state after (N, inputs)."""
-    return _of_one_step(_relu, input, (hx,), Weights(w_ih, w_hh, b_ih, b_hh))[0]
+gru_cell = _cell("gru_cell", _gru)
+rnn_tanh_cell = _cell("rnn_tanh_cell", _tanh)
+rnn_relu_cell = _cell("rnn_relu_cell", _relu)
