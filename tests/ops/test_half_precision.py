@@ -12,7 +12,6 @@ import pytest
 
 import tensorbus
 import tensorbus.nn.functional as F
-from tensorbus import discovery
 
 FORMATS = {"float16": (11, -14), "bfloat16": (8, -126)}
 """Bits of a number with the hidden one, and the least exponent."""
@@ -51,23 +50,13 @@ OPS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
 }  # fmt: skip
 
 
-def available(name: str) -> str:
-    try:
-        discovery.backend(name).capabilities(0)
-    except Exception as error:
-        pytest.skip(f"no device {name}: {error}")
-    return name
-
-
-@pytest.mark.parametrize(("device", "dtype"), PLACES)
+@pytest.mark.parametrize(("device", "dtype"), PLACES, indirect=["device"])
 @pytest.mark.parametrize("op", OPS)
 def test_results_are_rounded_once(op: str, device: str, dtype: str) -> None:
     function, shapes = OPS[op]
     random = np.random.default_rng(5)
     d: Any = getattr(tensorbus, dtype)
-    given = [
-        tensorbus.tensor(random.standard_normal(s)).to(d).to(available(device)) for s in shapes
-    ]
+    given = [tensorbus.tensor(random.standard_normal(s)).to(d).to(device) for s in shapes]
     found = function(*given)
     assert found.dtype is d and found.device.type == device
     exact = function(*[x.cpu().double() for x in given]).numpy()
@@ -79,13 +68,13 @@ def test_results_are_rounded_once(op: str, device: str, dtype: str) -> None:
     assert (error <= 0.502 * unit + sums).all(), (error / unit).max()
 
 
-@pytest.mark.parametrize("device", ["cpu", "opencl"])
+@pytest.mark.parametrize("device", ["cpu", "opencl"], indirect=True)
 def test_gradients_of_convolutions_are_rounded_once(device: str) -> None:
     random = np.random.default_rng(6)
     shapes = (2, 8, 7, 7), (6, 8, 3, 3)
     given = [tensorbus.tensor(random.standard_normal(s)).bfloat16() for s in shapes]
     exact = [x.double().requires_grad_() for x in given]
-    found = [x.to(available(device)).requires_grad_() for x in given]
+    found = [x.to(device).requires_grad_() for x in given]
     for x, w in (exact, found):
         F.conv2d(x, w, padding=1).sum().backward()
     for ours, wide in zip(found, exact, strict=True):
@@ -93,10 +82,10 @@ def test_gradients_of_convolutions_are_rounded_once(device: str) -> None:
         np.testing.assert_allclose(ours.grad.cpu().double().numpy(), once, rtol=2**-8, atol=1e-5)
 
 
-@pytest.mark.parametrize("device", ["cpu", "opencl"])
+@pytest.mark.parametrize("device", ["cpu", "opencl"], indirect=True)
 def test_what_is_not_written_keeps_its_bits(device: str) -> None:
     bits = tensorbus.tensor([0x7FC1, 0x3F80, -63], dtype=tensorbus.int16)
-    x = bits.view(tensorbus.bfloat16).to(available(device))
+    x = bits.view(tensorbus.bfloat16).to(device)
     one = tensorbus.ones(1, dtype=tensorbus.bfloat16).to(device)
     x.index_add_(0, tensorbus.tensor([1]).to(device), one)
     assert x.cpu().view(tensorbus.int16).tolist() == [0x7FC1, 0x4000, -63]
@@ -128,13 +117,14 @@ WHOLE = [(257 << 40) + 1, (0x10180 << 40) - 1, -(257 << 44) - 1, 2**63 - 1, -(2*
     ("source", "device", "dtype"),
     [("float64", *place) for place in PLACES if place[0] != "strict"]  # which has none
     + [(whole, *place) for whole in ("int64", "int32") for place in PLACES],
+    indirect=["device"],
 )
 def test_conversions_round_the_number_itself_once(source: str, device: str, dtype: str) -> None:
     whole = [v for v in WHOLE if source == "int64" or abs(v) < 2**31]
     values = TIES if source == "float64" else whole
     digits, least = FORMATS[dtype]
     largest = tensorbus.finfo(getattr(tensorbus, dtype)).max
-    x = tensorbus.tensor(values, dtype=getattr(tensorbus, source)).to(available(device))
+    x = tensorbus.tensor(values, dtype=getattr(tensorbus, source)).to(device)
     found = x.to(getattr(tensorbus, dtype)).tolist()
     expected = [nearest(v, digits, least, largest) for v in values]
     assert list(map(str, found)) == list(map(str, expected))
