@@ -13,6 +13,7 @@ from tensorbus.library.calling import place_of
 from tensorbus.library.custom_ops import CustomOpDef
 from tensorbus.library.fakes import sizes_from
 from tensorbus.library.operators import AUTOGRAD, COMPOSED, Operator, Packet
+from tensorbus.random import fork_rng, get_rng_state, set_rng_state
 from tensorbus.testing import assert_close
 
 
@@ -47,9 +48,11 @@ def opcheck(
 
     ``test_schema``: it writes to the arguments that the schema says, and to no others, and its
     results share memory as the schema says. ``test_autograd_registration``: gradients come from a
-    formula. ``test_faketensor``: the fake kernel gives the shapes, dtypes and strides of the
-    kernel. ``test_aot_dispatch_dynamic`` (and ``_static``): called again, it gives the same results
-    and gradients; and its formula runs without values and gives gradients of the same form.
+    formula. ``test_faketensor``: the fake kernel gives as many results as the kernel, of the same
+    shapes, dtypes, strides and need of gradients, which share memory as the kernel's do, and the
+    same numbers. ``test_aot_dispatch_dynamic`` (and ``_static``): called again, from the same state
+    of the random stream, it gives the same results and gradients; and its formula runs without
+    values and gives gradients of the same form.
 
     Returns ``"SUCCESS"`` for each, or with *raise_exception* false its error. OpCheckError else.
 
@@ -188,11 +191,10 @@ def _check_autograd(op: Operator, values: Values, tolerances: dict[str, Any]) ->
 
 
 def _check_fake(op: Operator, values: Values, tolerances: dict[str, Any]) -> None:
-    with no_grad():
-        _compare_forms(op, values, op.run_values(_apart(values)))
+    _compare_forms(op, values, op.run_values(_apart(values)))
 
 
-def _compare_forms(op: Operator, values: Values, real: Any) -> Any:
+def _compare_forms(op: Operator, values: Values, real: Any) -> None:
     """Run the op without values, and compare what it gives with the real results."""
     sizes = _Sizes()
     with sizes_from(sizes.next):
@@ -201,35 +203,44 @@ def _compare_forms(op: Operator, values: Values, real: Any) -> Any:
         sizes.learn(_results(made), _results(real))
         with sizes_from(sizes.again):
             made = op.run_values(_without_values(values))
-    told = f"When comparing the output of {op} on FakeTensor and concrete Tensors, found mismatched"
+    told = f"When comparing the output of {op} on FakeTensor and concrete Tensors, found"
     fakes, reals = _results(made), _results(real)
     if len(fakes) != len(reals):
-        raise MetadataMismatchError(
-            f"{told} numbers of tensors: {len(fakes)} and {len(reals)} are not equal!"
-        )
+        raise AssertionError(f"{told} mismatch in number of returns {len(fakes)} != {len(reals)}")
+    if not reals and made != real:
+        raise AssertionError(f"{told} different returns {made!r} and {real!r}")
     for fake, t in zip(fakes, reals, strict=True):
-        _compare(told, fake, t)
-    return made
+        _compare(f"{told} mismatched tensor metadata: ", fake, t)
+    for i in range(len(reals)):
+        for j in range(i):
+            given, wanted = _same_storage(fakes[i], fakes[j]), _same_storage(reals[i], reals[j])
+            if given != wanted:
+                raise MetadataMismatchError(
+                    f"{told} mismatch in outputs_alias_each_other check {given} != {wanted}"
+                )
 
 
 def _compare(told: str, fake: Tensor, real: Tensor) -> None:
-    for what, x, y in (
-        ("Dtypes", real.dtype, fake.dtype),
-        ("Shapes", real.shape, fake.shape),
-        ("Strides", _strides(real), _strides(fake)),
-        ("Storage offset", real.storage_offset(), fake.storage_offset()),
-    ):
+    for what, x, y in (("Dtypes", real.dtype, fake.dtype), ("Shapes", real.shape, fake.shape)):
         if x != y:
+            raise MetadataMismatchError(f"{told}{what} {x} and {y} are not equal!")
+    strides = zip(real.stride(), fake.stride(), real.shape, strict=True)
+    for d, (own, other, n) in enumerate(strides if real.numel() else ()):
+        if own != other and n > 1:
             raise MetadataMismatchError(
-                f"{told} tensor metadata: {what} {x} and {y} are not equal!"
+                f"{told}Stride mismatch! Strides are {real.stride()} and {fake.stride()} "
+                f"(mismatched at {d})!"
             )
-
-
-def _strides(t: Tensor) -> tuple[int, ...]:
-    """The strides of the dimensions where they matter."""
-    if not t.numel():
-        return ()
-    return tuple(s for s, n in zip(t.stride(), t.shape, strict=True) if n > 1)
+    if real.storage_offset() != fake.storage_offset():
+        raise MetadataMismatchError(
+            f"{told} mismatched storage offset: {real.storage_offset()} and {fake.storage_offset()}"
+        )
+    if real.requires_grad != fake.requires_grad:
+        raise MetadataMismatchError(
+            f"{told} mismatched requires_grad-ness of outputs. This usually means that you have "
+            "added autograd support for your operator at a dispatch key other than Autograd, which "
+            "will lead to problems"
+        )
 
 
 def _without_values(values: Values) -> Values:
@@ -276,36 +287,48 @@ class _Sizes:
 
 
 def _check_again(op: Operator, values: Values, tolerances: dict[str, Any]) -> None:
-    first, first_grads = _with_gradients(op, _apart(values))
-    again, again_grads = _with_gradients(op, _apart(values))
+    state = get_rng_state()
+    first, first_grads = _with_gradients(op, _apart(values), state)
+    again, again_grads = _with_gradients(op, _apart(values), state)
     assert_close(again, first, **tolerances, equal_nan=True)
     assert_close(again_grads, first_grads, **tolerances, equal_nan=True)
-    fakes = _without_values(values)
+    _compare_forms(op, values, op.run_values(_apart(values)))
     sizes = _Sizes()
-    with no_grad():
-        _compare_forms(op, values, op.run_values(_apart(values)))
     with sizes_from(sizes.next):
-        _, fake_grads = _with_gradients(op, fakes)
+        _, fake_grads = _with_gradients(op, _without_values(values), state)
+    told = f"The formula for gradients of {op} gives"
+    if len(fake_grads) != len(first_grads):
+        raise AssertionError(
+            f"{told} {len(fake_grads)} gradients without values, and {len(first_grads)} with them"
+        )
     for fake, real in zip(fake_grads, first_grads, strict=True):
         if (fake.shape, fake.dtype) != (real.shape, real.dtype):
             raise MetadataMismatchError(
-                f"The formula for gradients of {op} gives another gradient without values: "
-                f"{fake.dtype} of {list(fake.shape)}, not {real.dtype} of {list(real.shape)}"
+                f"{told} another gradient without values: {fake.dtype} of {list(fake.shape)}, not "
+                f"{real.dtype} of {list(real.shape)}"
             )
 
 
-def _with_gradients(op: Operator, values: Values) -> tuple[list[Tensor], list[Tensor]]:
-    """The results, and the gradients of the sum of their elements."""
-    made = _results(op.run_values(values))
+def _with_gradients(op: Operator, values: Values, state: Tensor) -> tuple[list[Any], list[Tensor]]:
+    """The results, and the gradients of the sum of their elements.
+
+    An op may draw random numbers, from *state* on. A formula for gradients may not: those of one
+    call would differ from those of the next.
+    """
+    with fork_rng():
+        set_rng_state(state)
+        returned = op.run_values(values)
+    made = _results(returned)
     leaves = [t for t in tensors_of(values) if t.requires_grad]
     followed = [t.abs().sum() for t in made if t.requires_grad]
+    results = [t.detach() for t in made] if made else [returned]
     if not leaves or not followed:
-        return [t.detach() for t in made], []
+        return results, []
     total = followed[0]
     for t in followed[1:]:
         total = total + t.to(total.dtype)
     found = grad(total, leaves, allow_unused=True)
-    return [t.detach() for t in made], [g for g in found if g is not None]
+    return results, [g for g in found if g is not None]
 
 
 _CHECKS: dict[str, Callable[..., None]] = {

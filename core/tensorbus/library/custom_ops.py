@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
-from weakref import WeakValueDictionary
 
 from tensorbus._base.dtypes import dtype
 from tensorbus._base.leaving import block
 from tensorbus._base.warning import warn_user
+from tensorbus._base.weak import WeakValues
 from tensorbus.amp.autocast_mode import is_autocast_available
 from tensorbus.library.fakes import without_sizes
 from tensorbus.library.inference import infer_schema
@@ -25,7 +25,7 @@ Function = Callable[..., Any]
 
 _libraries: dict[str, Library] = {}
 """What holds each such op: defined again, it replaces the one before."""
-DEFINITIONS: WeakValueDictionary[str, CustomOpDef] = WeakValueDictionary()
+DEFINITIONS: WeakValues[str, CustomOpDef] = WeakValues()
 
 
 def custom_op(
@@ -213,14 +213,12 @@ class CustomOpDef:
             log.warning(
                 "Attempted to %s kernel for %s but it was already %sd.", action, device_type, action
             )
+        off = self._disabled_kernel
         try:
-            self._disable(device_type, not enabled)
+            (off.discard if enabled else off.add)(device_type)
             yield
         finally:
-            self._disable(device_type, before)
-
-    def _disable(self, device_type: str, off: bool) -> None:
-        (self._disabled_kernel.add if off else self._disabled_kernel.discard)(device_type)
+            (off.add if before else off.discard)(device_type)  # compiled: no interrupt divides it
 
     # -- shapes ------------------------------------------------------------------------------
     def register_fake(self, fn: Function, /) -> Function:
