@@ -13,6 +13,7 @@ from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.op_engine.argument_checks import Given
 from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
+from tensorbus.op_engine.batches import drawn_for
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -29,6 +30,7 @@ def bernoulli(
 ) -> Tensor:
     """1 with the probability that *input* (or *p*) says, else 0."""
     check_tensors("bernoulli", input=input)
+    input = drawn_for(input)
     k = input._k
     with no_grad():
         if not k.is_float and input._s.numel():
@@ -98,6 +100,7 @@ def multinomial(
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
+    input = drawn_for(input)
     weights = input if len(input._s) == 2 else input.unsqueeze(0)
     n = weights._s[1]
     with no_grad():

@@ -4,9 +4,6 @@ Where few are expected, the probabilities of 0, 1, 2... are summed up until they
 number. Else a number of a curve that lies above all probabilities is drawn, and taken with the
 chance that they leave it. Source: Hörmann, "The transformed rejection method for generating Poisson
 random variables", 1993, and "The generation of binomial random variates", 1993.
-
-Each round of rejections draws under a key of its own, so a call spends as many words of the stream
-whatever it finds.
 """
 
 from __future__ import annotations
@@ -20,24 +17,17 @@ import numpy as np
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
-from tensorbus._base.modes import this_thread
-from tensorbus._dispatch.batching import BatchedDevice, levels_of
-from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
-from tensorbus.op_engine.batches import current_device, enter, leave, lift
-from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.factories import zeros_like
 from tensorbus.ops.indexing.masking import nonzero
-from tensorbus.ops.joining.grids import broadcast_tensors
-from tensorbus.ops.pointwise.special import widest
 from tensorbus.ops.random.choices import without_slope
-from tensorbus.ops.random.pieces import Pieces, joined, piece_size
-from tensorbus.random import Generator, taken
+from tensorbus.ops.random.rejection import Draw, drawn, until_taken
+from tensorbus.random import Generator
 
 _FEW = 10.0
 """From this many expected counts on, a curve is drawn from."""
@@ -60,8 +50,8 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     with no_grad():
         if input._k.has_values and not every_value(input >= 0).all():
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-        drawn = _drawn([input], generator, _events)
-    return without_slope(drawn, input, "PoissonBackward0")
+        counts = drawn([input], generator, _events)
+    return without_slope(counts, input, "PoissonBackward0")
 
 
 @public(method=False)
@@ -90,61 +80,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     if count._k is not prob._k:
         core("add")(count, prob)  # says that the devices differ
     with no_grad():
-        return _drawn([count, prob], generator, _successes)
-
-
-# -- the stream ------------------------------------------------------------------------------
-Draw = Callable[[int, int], tuple[Tensor, Tensor]]
-"""For a round, two vectors of so many uniforms: in float64, where the device has it."""
-
-
-def _drawn(operands: list[Tensor], generator: Any, counts: Callable[..., Tensor]) -> Tensor:
-    """Counts for operands that broadcast; those of a batch all at once."""
-    operands = list(broadcast_tensors(*operands))
-    if "different" in this_thread.randomness:
-        device = current_device(operands[0]._k.device)
-        operands = [lift(x, device) for x in operands]
-    k, shape = operands[0]._k, operands[0]._s
-    if "same" in this_thread.randomness[: len(levels_of(k.device))]:
-        raise RuntimeError(
-            "Vmap does not currently support same randomness with a batched tensor input: pass "
-            "randomness='different'"
-        )
-    key, offset = taken(k, generator, 2 * shape.numel())
-    sizes = []
-    while k.inner is not None:
-        assert isinstance(k.device, BatchedDevice)
-        sizes.append(k.device.size)
-        operands = [leave(x) for x in operands]
-        k = operands[0]._k
-    made = _in_pieces(k, operands, key[0], offset, counts)
-    for size in reversed(sizes):
-        made = enter(made, size)
-    return made
-
-
-def _in_pieces(
-    k: Kind, operands: list[Tensor], seed: int, offset: int, counts: Callable[..., Tensor]
-) -> Tensor:
-    shape = tuple(operands[0]._s)
-    n = math.prod(shape)
-    if not k.has_values or not n:
-        return from_array(k.empty(shape), k)
-    wide = widest(k)
-    flat = [x.reshape(-1) for x in operands]
-
-    def made() -> Pieces:
-        size = piece_size(k)
-        for start in range(0, n, size):
-
-            def draw(turn: int, count: int, at: int = offset + start // 2) -> Any:
-                u = from_array(wide.uniform((seed, turn), at, 2 * count), wide)
-                return u[:count], u[count:]
-
-            piece = [to_kind(x[start : start + size], wide) for x in flat]
-            yield start, to_kind(counts(draw, *piece), k)._a
-
-    return from_array(k.view(joined(k, n, made()), shape), k)
+        return drawn([count, prob], generator, _successes)
 
 
 # -- what is counted -------------------------------------------------------------------------
@@ -228,7 +164,12 @@ def _found(
     if many._s[0] == 0:
         return _summed(u, first(*operands), ratio, operands)
     chosen = [x[many] for x in operands]
-    found = _taken(draw, 0, u[many], v[many], [*curve(*chosen), *chosen], log_chance)
+    found = until_taken(
+        draw,
+        (u[many], v[many]),
+        [*curve(*chosen), *chosen],
+        lambda u, v, *given: _under_curve(u, v, list(given), log_chance),
+    )
     if many._s[0] == n:
         return found
     few = nonzero(mean < _FEW).reshape(-1)
@@ -251,10 +192,10 @@ def _summed(u: Tensor, chance: Tensor, ratio: Any, operands: list[Tensor]) -> Te
             return found
 
 
-def _taken(
-    draw: Draw, turn: int, u: Tensor, v: Tensor, given: list[Tensor], log_chance: Any
-) -> Tensor:
-    """Counts under the curve, drawn until all are taken."""
+def _under_curve(
+    u: Tensor, v: Tensor, given: list[Tensor], log_chance: Any
+) -> tuple[Tensor, Tensor]:
+    """Counts under the curve, and which of them are taken."""
     spread, tails, middle, scale, most, *operands = given
     across = u - 0.5
     margin = 0.5 - across.abs()
@@ -262,13 +203,7 @@ def _taken(
     allowed = (k >= 0) & (k <= most)
     k = core("minimum")(k.clamp(min=0.0), most)
     height = v * scale / (tails / (margin * margin) + spread)
-    refused = ~(allowed & (height <= log_chance(k, *operands).exp()))
-    again = nonzero(refused).reshape(-1)
-    m = again._s[0]
-    if not m:
-        return k
-    rest = [x[again] for x in given]
-    return k.index_copy(0, again, _taken(draw, turn + 1, *draw(turn + 1, m), rest, log_chance))
+    return k, allowed & (height <= log_chance(k, *operands).exp())
 
 
 # -- probabilities without cancellation ------------------------------------------------------

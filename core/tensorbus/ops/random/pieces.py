@@ -61,7 +61,8 @@ def normals(F: Any, key: Any, offset: int, n: int) -> Pieces:
         else:
             first = _range(wide, key, offset, start, stop)
             second = _range(wide, key, offset, half + start, half + stop)
-        radius = wide.sqrt(wide.mul(wide.log1p(wide.neg(first)), -2.0))
+        # 1 - u is exact: uniforms are whole multiples of the spacing of numbers below 1.
+        radius = wide.sqrt(wide.mul(wide.log(wide.sub(wide.number(1.0), first)), -2.0))
         angle = wide.mul(second, 2.0 * math.pi)
         for at, wave in ((start, wide.cos(angle)), (half + start, wide.sin(angle))):
             z = wide.mul(radius, wave)

@@ -1,0 +1,145 @@
+"""The multivariate normal distribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import tensorbus
+from tensorbus._tensor.tensor import Tensor
+from tensorbus.distributions import constraints
+from tensorbus.distributions.distribution import Distribution
+from tensorbus.distributions.gaussian_algebra import (
+    batch_mv,
+    half_log_det,
+    mahalanobis,
+    precision_to_scale_tril,
+)
+from tensorbus.distributions.utils import lazy_property, standard_normal
+
+__all__ = ["MultivariateNormal"]
+
+
+class MultivariateNormal(Distribution):
+    """The multivariate normal distribution.
+
+    One of three matrices is given; all is computed with the Cholesky factor of the covariance.
+
+    Args:
+        loc: the mean.
+        covariance_matrix: the covariance, symmetric and positive definite.
+        precision_matrix: its inverse.
+        scale_tril: its Cholesky factor, lower triangular with a positive diagonal.
+
+    Errors: ValueError where not exactly one matrix is given, or *loc* is no vector.
+
+    Example:
+        >>> covariance = tensorbus.tensor([[2.0, 1.0], [1.0, 2.0]])
+        >>> d = MultivariateNormal(tensorbus.zeros(2), covariance)
+        >>> d.log_prob(tensorbus.tensor([1.0, 1.0])), d.entropy()
+        (tensor(-2.7205), tensor(3.3872))
+
+    Source: https://pytorch.org/docs/stable/distributions.html#multivariatenormal
+    """
+
+    arg_constraints: ClassVar[Any] = {
+        "loc": constraints.real_vector,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
+    support = constraints.real_vector
+    has_rsample = True
+
+    def __init__(
+        self,
+        loc: Tensor,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if loc.dim() < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        matrices = {
+            "covariance_matrix": covariance_matrix,
+            "precision_matrix": precision_matrix,
+            "scale_tril": scale_tril,
+        }
+        given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
+        if len(given) != 1:
+            raise ValueError(
+                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
+                "specified."
+            )
+        ((name, matrix),) = given.items()
+        if matrix.dim() < 2:
+            shown = "scale_tril matrix" if name == "scale_tril" else name
+            raise ValueError(
+                f"{shown} must be at least two-dimensional, with optional leading batch dimensions"
+            )
+        batch_shape = tensorbus.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
+        setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
+        self.loc = loc.expand((*batch_shape, -1))
+        super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
+        if name == "scale_tril":
+            self._unbroadcasted_scale_tril = matrix
+        elif name == "covariance_matrix":
+            self._unbroadcasted_scale_tril = tensorbus.linalg.cholesky(matrix)
+        else:
+            self._unbroadcasted_scale_tril = precision_to_scale_tril(matrix)
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        matrices = dict(covariance_matrix=2, scale_tril=2, precision_matrix=2)
+        new = self._expanded(MultivariateNormal, _instance, batch_shape, loc=1, **matrices)
+        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
+        return new
+
+    def _matrices(self, matrix: Tensor) -> Tensor:
+        return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
+
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        """The Cholesky factor of the covariance."""
+        return self._matrices(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        """The covariance."""
+        factor = self._unbroadcasted_scale_tril
+        return self._matrices(factor @ factor.mT)
+
+    @lazy_property
+    def precision_matrix(self) -> Tensor:
+        """The inverse of the covariance."""
+        return self._matrices(tensorbus.cholesky_inverse(self._unbroadcasted_scale_tril))
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        squares = self._unbroadcasted_scale_tril.pow(2).sum(-1)
+        return squares.expand(self._batch_shape + self._event_shape)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        noise = standard_normal(self._extended_shape(sample_shape), self.loc)
+        return self.loc + batch_mv(self._unbroadcasted_scale_tril, noise)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        factor = self._unbroadcasted_scale_tril
+        constant = self._event_shape[0] * math.log(2 * math.pi)
+        return -0.5 * (constant + mahalanobis(factor, value - self.loc)) - half_log_det(factor)
+
+    def entropy(self) -> Tensor:
+        constant = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi))
+        entropy = constant + half_log_det(self._unbroadcasted_scale_tril)
+        return entropy.expand(self._batch_shape)
