@@ -10,7 +10,15 @@ start of a backward pass.
 
 from __future__ import annotations
 
+import contextvars
 import warnings
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _MODULES = r"tensorbus(_\w+)?(\.|$)"
 _ours: object = None
@@ -26,3 +34,28 @@ def silence() -> None:
 
 
 silence()
+
+
+def _ignoring() -> tuple[contextvars.ContextVar[Any], Any]:
+    """The variable that holds NumPy's error state, and what it holds where nothing is told."""
+    context = contextvars.Context()
+    context.run(np.seterr, all="ignore")
+    ((variable, value),) = context.items()
+    return variable, value
+
+
+_STATE, _IGNORED = _ignoring()
+
+
+def quietly(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call *function* while NumPy tells of no floating point error in this thread.
+
+    ``numpy.errstate`` ends in Python: Ctrl-C at its first line would leave the user's own NumPy
+    silent for good. Here no place for an interrupt lies between the setting and the ``try``.
+    """
+    before = _STATE.get()
+    try:
+        _STATE.set(_IGNORED)
+        return function(*args, **kwargs)
+    finally:
+        _STATE.set(before)

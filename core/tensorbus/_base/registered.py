@@ -54,8 +54,17 @@ class Event:
             function(*args)
 
 
+backend_loaded = Event()
+"""(backend): a plugin's backend, on its first use."""
+
 device_forgotten = Event()
 """(device type): a plugged backend is gone, and what is kept for it with it."""
+
+composition_compiles = Event()
+"""(): a plugin compiles what is composed, so what else is composed may be compiled too."""
+
+fusion_switched = Event()
+"""(): plugins are asked from now on, or no longer, to compile what is composed."""
 
 result_restored = Event()
 """(tensor, node, position): a result that a node kept is a tensor again, while a mode is active."""
@@ -84,11 +93,28 @@ default_torch_function = Upcall("tensorbus.op_engine.override")
 tensor_namespace = Upcall("tensorbus.op_engine.tensor_namespace")
 """(kind): the namespace over tensors of a kind, which records."""
 
+compiled_composition = Upcall("tensorbus.graph.compiled_rows")
+"""(kind, row, compose, compilers): the entry that runs what a plugin compiles of a row's
+composition."""
+
+emitted_composition = Upcall("tensorbus.graph.emitting")
+"""(kind, row, compose): the entry of a composed pointwise op for pieces of large arrays, which runs
+generated Python."""
+
+list_composition = Upcall("tensorbus.graph.list_rows")
+"""(kind, row, compilers): the entry of a row of form ``list`` that no kernel takes whole."""
+
 make_core = Upcall("tensorbus.op_engine.generate")
 """(row, names=None): the generated tensor function of a row, with other names for modes."""
 
 construct_tensor = Upcall("tensorbus.ops.creation.legacy")
 """(class, *args, **kwargs): ``Tensor(2, 3)`` and the like."""
+
+edge_of = Upcall("tensorbus.op_engine.history")
+"""(tensor): the tensor's edge, that of a view made anew where its base was written to."""
+
+recomputed = Upcall("tensorbus.utils.checkpoint")
+"""(function, *args): its result, for whose gradients it is computed again."""
 
 show_saved = Upcall("tensorbus.autograd.saved_names")
 """(class of nodes): give it ``_saved_self`` and the like."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 from tensorbus import discovery
+from tensorbus._base import registered
+from tensorbus.plugin import Backend
 
 _chosen: int | None = None
 _interop = 1
@@ -20,7 +22,7 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(n: int) -> None:
-    """Ask the backends in use for *n* host threads; RuntimeError for a number below 1.
+    """Ask the backends for *n* host threads; RuntimeError for a number below 1.
 
     A backend whose library has no such setting keeps what it was started with.
     """
@@ -28,6 +30,26 @@ def set_num_threads(n: int) -> None:
     if not isinstance(n, int) or n < 1:
         raise RuntimeError("set_num_threads expects a positive integer")
     _chosen = n
+    _tell_backends(n)
+
+
+def init_num_threads() -> None:
+    """Tell the backends in use, from this thread, the number that ``set_num_threads`` was given.
+
+    The number holds for all threads of the process; a library that keeps one for each thread gets
+    to know it here. Without such a number nothing happens.
+    """
+    if _chosen is not None:
+        _tell_backends(_chosen)
+
+
+@registered.backend_loaded.listen
+def _tell_backend(backend: Backend) -> None:
+    if _chosen is not None:
+        backend.set_num_threads(_chosen)
+
+
+def _tell_backends(n: int) -> None:
     for record in discovery.records():
         if record.state == "loaded" and record.group == "tensorbus.backends":
             discovery.backend(record.name).set_num_threads(n)

@@ -104,13 +104,13 @@ make: Callable[[], Tensor] = functools.partial(object.__new__, Tensor)
 """A tensor whose slots are still empty: a tenth faster than ``new(Tensor)``."""
 
 
-RETAINS, SWITCHED_OFF = "_retains", "_switched_off"
-"""What the library itself keeps among a tensor's attributes: of its history."""
+RETAINS, SWITCHED_OFF, GRAD_DTYPE = "_retains", "_switched_off", "_grad_dtype"
+"""What the library itself keeps among a tensor's attributes: of its history and its gradient."""
 
 
 def attributes_of(t: Tensor) -> dict[str, Any]:
     """The attributes that users have given a tensor, which go with its copies and pickles."""
-    return {k: v for k, v in t.__dict__.items() if k not in (RETAINS, SWITCHED_OFF)}
+    return {k: v for k, v in t.__dict__.items() if k not in (RETAINS, SWITCHED_OFF, GRAD_DTYPE)}
 
 
 def from_array(array: Any, kind: Kind) -> Tensor:

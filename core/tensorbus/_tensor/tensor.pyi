@@ -459,6 +459,10 @@ class Tensor:
         """Degrees in radians, element by element; *out* receives the result where given."""
     def deg2rad_(self) -> Self:
         """In-place version of ``deg2rad``."""
+    def dense_dim(self) -> _int:
+        """How many dimensions are dense: all, where the layout is strided."""
+    def dequantize(self) -> Tensor:
+        """The tensor as float32, which is all that is left to do where none is quantised."""
     def det(self) -> Tensor:
         """The determinants of square matrices: (..., n, n) -> (...)."""
     def detach(self) -> Tensor:
@@ -619,6 +623,11 @@ class Tensor:
     @grad.deleter
     def grad(self) -> None: ...
     @property
+    def grad_dtype(self) -> Any:
+        """The dtype of ``.grad``, to which gradients are converted; None: any may be assigned."""
+    @grad_dtype.setter
+    def grad_dtype(self, value: Any) -> None: ...
+    @property
     def grad_fn(self) -> Node | None:
         """The node that made it, or None for a leaf."""
     def greater(self, other: _Operand) -> Tensor:
@@ -637,6 +646,8 @@ class Tensor:
         """The tensor as float16."""
     def hardshrink(self, lambd: complex = 0.5) -> Tensor:
         """The values outside [-lambd, lambd], else 0."""
+    def hash_tensor(self, dim: Any = (), *, keepdim: _bool = False, mode: _int = 0) -> Tensor:
+        """The exclusive or of the elements' bits along some dimensions, all by default, as uint64."""
     def heaviside(self, values: Tensor, **keywords: Any) -> Tensor:
         """0 below 0, 1 above, *values* at 0; both of one dtype."""
     def heaviside_(self, values: Tensor, **keywords: Any) -> Self:
@@ -743,6 +754,9 @@ class Tensor:
     @property
     def is_sparse(self) -> _bool:
         """Whether its layout is sparse."""
+    @property
+    def is_sparse_csr(self) -> _bool:
+        """Whether its layout is that of compressed sparse rows."""
     def isclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
         """Where ``abs(input - other) <= atol + rtol * abs(other)``; the operands broadcast."""
     def isfinite(self) -> Tensor:
@@ -1228,6 +1242,8 @@ class Tensor:
         """Deprecated: ``linalg.solve`` with its arguments the other way round, and the LU factors."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> return_types.sort:
         """(values, indices) in order along a dimension; NaN counts as largest."""
+    def sparse_dim(self) -> _int:
+        """How many dimensions are sparse: none, where the layout is strided."""
     def split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Views of pieces of one size (the last may be smaller), or of the sizes listed."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
@@ -1313,6 +1329,8 @@ class Tensor:
     @overload
     def to(self, other: Tensor, non_blocking: _bool = False, copy: _bool = False, *, memory_format: Any = None) -> Tensor:
         """The tensor with another dtype, on another device or in a memory format; itself if it is so."""
+    def to_dense(self, dtype: Any = None, *, masked_grad: _bool = True) -> Tensor:
+        """The tensor itself, for all tensors are strided; a conversion where *dtype* is another."""
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
         """The tensor on another device, by the array API standard's name for ``to``."""
     def tolist(self) -> Any:
@@ -1416,7 +1434,7 @@ def dispatches(cls: _type) -> _bool:
 PERMUTED: Any
 new = object.__new__
 make: Callable[[], Tensor]
-RETAINS, SWITCHED_OFF = ('_retains', '_switched_off')
+RETAINS, SWITCHED_OFF, GRAD_DTYPE = ('_retains', '_switched_off', '_grad_dtype')
 def attributes_of(t: Tensor) -> dict[str, Any]:
     """The attributes that users have given a tensor, which go with its copies and pickles."""
 def from_array(array: Any, kind: Kind) -> Tensor:

@@ -16,8 +16,8 @@ from tensorbus.rows.autocast_policies import policy_on
 ROWS: dict[str, Row] = {}
 
 RESERVED = frozenset(
-    "F base cell conjugates e0 e1 e2 error g0 g1 g2 k n now o o0 o1 o2 o3 r r0 r1 r2 r3 s self sh "
-    "t then".split()
+    "F base cell conjugates e0 e1 e2 each error g0 g1 g2 k made n now o o0 o1 o2 o3 r r0 r1 r2 r3 "
+    "s self sh t then together".split()
 )
 """Names that generated functions use for themselves."""
 
@@ -46,6 +46,8 @@ _DESCRIPTIONS = {
     "T": "tensor",
     "T?": "tensor, or None",
     "T*": "sequence of tensors",
+    "T*!": "sequence of tensors, which are written to",
+    "number": "number",
     "bool": "tensor of truth values",
     "int64": "tensor of int64 indices",
 }
@@ -61,11 +63,12 @@ class Row:
 
     ``signature`` names the arguments in order; those marked ``:T`` are tensors, ``:bool`` tensors
     of truth values and ``:int64`` of indices; ``:T?`` may be None, ``:T*`` is a sequence of
-    tensors; the others are parameters. ``rules`` maps the name of a tensor argument to its
-    derivative: a function whose first parameters are ``F`` (kernels or tensor functions) and ``g``
-    (the result's gradient) and whose others are named after what it needs: an argument, ``out``,
-    or ``NAME_shape`` for a shape alone, or ``NAME_number`` for the Python number that stood there
-    (None where a tensor did). Only what is named is kept for the backward pass.
+    tensors, and ``:T*!`` one whose tensors are written to; ``:number`` is a Python number that may
+    be another at each call; the others are parameters. ``rules`` maps the name of a tensor argument
+    to its derivative: a function whose first parameters are ``F`` (kernels or tensor functions) and
+    ``g`` (the result's gradient) and whose others are named after what it needs: an argument,
+    ``out``, or ``NAME_shape`` for a shape alone, or ``NAME_number`` for the Python number that
+    stood there (None where a tensor did). Only what is named is kept for the backward pass.
 
     Where there are several ``results``, ``g`` is the tuple of their gradients, None for those to
     which none came; a rule names a result to get it, and may give None. The rule of a sequence
@@ -75,7 +78,11 @@ class Row:
     name: str
     signature: str
     form: str
-    """``unary``, ``binary`` (pointwise, may broadcast), ``view`` or ``general``."""
+    """``unary``, ``binary`` (pointwise, may broadcast), ``view``, ``general``, or ``list``: all its
+    operands are sequences, whose members at one place have one shape. It writes and returns
+    nothing. Its composition is of one member of each sequence, None where that is empty: it is
+    pointwise, writes nothing, and returns a tuple of what is to be written, in the order of the
+    operands marked so, with None for those that it is not given."""
     doc: str
     """What it computes: one sentence, in which the arguments have their names."""
     result: str = "same"
@@ -140,6 +147,9 @@ class Row:
     operands: dict[str, str] = field(init=False)
     """The dtype of each tensor: ``same`` as the op's, ``bool`` or ``int64``."""
     sequences: tuple[str, ...] = field(init=False)
+    written: tuple[str, ...] = field(init=False)
+    """The sequences that a row of form ``list`` writes to."""
+    numbers: tuple[str, ...] = field(init=False)
     outputs: dict[str, str] = field(init=False)
     """The dtype of each of several results; empty where there is one."""
     shape: Callable[..., tuple[int, ...]] | None = field(init=False)
@@ -147,21 +157,32 @@ class Row:
 
     def __post_init__(self) -> None:
         parts = self._parts()
-        self.operands = {name: _OPERANDS[mark.rstrip("?*")] for name, mark in parts if mark}
+        self.numbers = tuple(name for name, mark in parts if mark == "number")
+        self.operands = {
+            name: _OPERANDS[mark.rstrip("?*!")]
+            for name, mark in parts
+            if mark and name not in self.numbers
+        }
         self.arguments, self.tensors = tuple(name for name, _ in parts), tuple(self.operands)
         self.optional = tuple(name for name, mark in parts if mark.endswith("?"))
-        self.sequences = tuple(name for name, mark in parts if mark.endswith("*"))
+        self.written = tuple(name for name, mark in parts if mark.endswith("!"))
+        self.sequences = tuple(name for name, mark in parts if "*" in mark)
         self.outputs = dict(part.split(":") for part in self.results.split())
         unknown = {self.result, *self.outputs.values()}.difference(["same", *NEIGHBOURS])
         if unknown:
             raise ValueError(f"row {self.name}: {sorted(unknown)} are no dtypes of results")
-        if (self.outputs or self.sequences) and (self.form != "general" or self.holomorphic):
+        if self.form == "list":
+            if self.rules or not self.written or self.sequences != self.tensors:
+                raise ValueError(f"row {self.name}: form list has sequences alone, and writes some")
+        elif self.written or self.numbers:
+            raise ValueError(f"row {self.name}: operands that are written to are for form list")
+        elif (self.outputs or self.sequences) and (self.form != "general" or self.holomorphic):
             raise ValueError(f"row {self.name}: several results or sequences are for form general")
         taken = RESERVED.intersection((*self.arguments, *self.outputs))
         if taken and self.rules:
             raise ValueError(f"row {self.name}: {sorted(taken)} are names of the generated text")
         policy_on(self.autocast, True)
-        if DOMAINS[self.domain][0] == FLOAT and self.form != "view":
+        if DOMAINS[self.domain][0] == FLOAT and self.form not in ("view", "list"):
             self.in_float32 = True
         if self.kernel == "":
             self.kernel = self.name

@@ -1,0 +1,172 @@
+"""Rows over lists where no kernel takes the lists whole: one member of each after the other.
+
+A member's composition is recorded once. A plugin that compiles makes one kernel of it; else it
+becomes straight-line Python over the kind, which writes in place, by pieces that stay in the cache.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tensorbus._base import registered
+from tensorbus._dispatch.kinds import Kind
+from tensorbus.graph.compiled_rows import COMPOSED_CALLS, KEPT, Compile, ask
+from tensorbus.graph.recording import array_of, record, recording_device
+from tensorbus.graph.sizes import generalised
+from tensorbus.graph.straight_line import straight_line
+from tensorbus.plugin.graph import Block, NumberType, TensorType, Value
+from tensorbus.rows.registry import Row
+
+Shape = tuple[int, ...]
+
+_AT_ONCE = 24
+"""How many pieces the arrays of a member and its buffers have together, while they are stepped:
+some megabytes, which caches hold. With fewer, calls cost more than a nearer cache saves."""
+
+
+@registered.list_composition.provide
+class ListRow:
+    """The entry of a row of form ``list`` on a kind."""
+
+    __slots__ = ("_asked", "_kind", "_numbers", "_parameters", "_row", "_steps")
+
+    def __init__(self, kind: Kind, row: Row, asked: list[Compile]):
+        self._kind, self._row, self._asked = kind, row, asked
+        count = len(row.tensors)
+        self._numbers = [i for i, name in enumerate(row.arguments) if name in row.numbers]
+        self._parameters = [i for i in range(count, len(row.arguments)) if i not in self._numbers]
+        self._steps: dict[Any, _Step] = {}
+
+    def __call__(self, *args: Any) -> None:
+        lists = args[: len(self._row.tensors)]
+        given = [bool(each) for each in lists]
+        key = (*given, *[args[i] for i in self._parameters])
+        step = self._steps.get(key)
+        if step is None:
+            parameters = {self._row.arguments[i]: args[i] for i in self._parameters}
+            step = self._steps[key] = _Step(self._kind, self._row, given, parameters, self._asked)
+        numbers = [args[i] for i in self._numbers]
+        step.run(zip(*[each for each in lists if each], strict=True), numbers)
+
+
+class _Step:
+    """A row with its parameters, and those of its lists that have members."""
+
+    def __init__(
+        self, kind: Kind, row: Row, given: list[bool], parameters: dict[str, Any],
+        asked: list[Compile],
+    ):  # fmt: skip
+        self._kind, self._row, self._parameters, self._asked = kind, row, parameters, asked
+        self._names = [name for name, some in zip(row.tensors, given, strict=True) if some]
+        self._written = [i for i, name in enumerate(self._names) if name in row.written]
+        self._step = straight_line(kind, self._record_at((101,)), self._written)
+        self._runs = 0
+        self._compiled: dict[Shape, Callable[..., Any] | None] = {}
+        self._ways: dict[Shape, Callable[..., Any]] = {}
+        # What lies in the cache at once: the operands and the buffers.
+        most = _AT_ONCE * kind.backend.traits.piece
+        self._piece = most // (len(self._names) + self._step.buffers)
+
+    def run(self, members: Any, numbers: list[float]) -> None:
+        """The step of each member."""
+        kind = self._kind
+        constants = [kind.const(number) for number in numbers]
+        self._runs += 1
+        compiles = self._asked and self._runs > COMPOSED_CALLS
+        for arrays in members:
+            shape = arrays[0].shape
+            way = self._ways.get(shape)
+            if way is None:
+                way = self._way_of(tuple(shape))
+            if compiles:
+                kernel = self._kernel(tuple(shape))
+                if kernel is not None and kernel(*arrays, *numbers) is not NotImplemented:
+                    continue
+            way(*arrays, *constants)
+
+    def _way_of(self, shape: Shape) -> Callable[..., Any]:
+        if len(self._ways) >= KEPT:
+            self._ways.clear()
+        way: Callable[..., Any]
+        if not shape and self._kind.scalar_results:
+            way = self._point
+        elif self._piece and math.prod(shape) >= 2 * self._piece:
+            way = self._by_pieces
+        else:
+            way = self._step.run
+        self._ways[shape] = way
+        return way
+
+    def _point(self, *operands: Any) -> None:
+        """Arrays without dimensions, of which kernels would make numbers of the host."""
+        n, kind = len(self._names), self._kind
+        self._step.run(*[kind.view(a, (1,)) for a in operands[:n]], *operands[n:])
+
+    def _by_pieces(self, *operands: Any) -> None:
+        n, size, kind = len(self._names), self._piece, self._kind
+        arrays, numbers = operands[:n], operands[n:]
+        if not all(map(kind.is_contiguous, arrays)):
+            self._step.run(*operands)
+            return
+        count = math.prod(arrays[0].shape)
+        flat = [kind.view(a, (count,)) for a in arrays]
+        buffers: tuple[Any, ...] = ()
+        for start in range(0, count, size):
+            stop = min(start + size, count)
+            part = [kind.slice(a, 0, start, stop, 1) for a in flat]
+            if stop - start < size:
+                buffers = ()
+            buffers = self._step.run(*part, *numbers, *buffers)
+
+    # -- compiled ----------------------------------------------------------------------------
+    def _kernel(self, shape: Shape) -> Callable[..., Any] | None:
+        pattern = tuple(n if n < 2 else -1 for n in shape)
+        if pattern not in self._compiled:
+            self._compiled[pattern] = self._compile(pattern)
+        return self._compiled[pattern]
+
+    def _compile(self, pattern: Shape) -> Callable[..., Any] | None:
+        """The kernel of one member, of as many dimensions and with the same sizes of 1."""
+        if 0 in pattern:
+            return None
+
+        def record_at(sizes: Shape) -> Block:
+            left = iter(sizes)
+            return self._record_at(tuple(next(left) if n < 0 else n for n in pattern))
+
+        graph, _ = generalised(record_at, pattern.count(-1))
+        graph = dataclasses.replace(graph, writes=tuple(enumerate(self._written)))
+        kernels = (ask(compile, graph, self._kind.index) for compile in self._asked)
+        found = next((kernel for kernel in kernels if kernel is not None), None)
+        traits = self._kind.backend.traits
+        if found is None or (traits.strided_out and not traits.contiguous_inputs):
+            return found
+        return self._of_contiguous(found)
+
+    def _of_contiguous(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        """A kernel that leaves the calls with arrays of other layouts."""
+        is_contiguous, n = self._kind.is_contiguous, len(self._names)
+
+        def entry(*given: Any) -> Any:
+            return kernel(*given) if all(map(is_contiguous, given[:n])) else NotImplemented
+
+        return entry
+
+    def _record_at(self, shape: Shape) -> Block:
+        """The graph of one member's composition, for arrays of a shape."""
+        row, d = self._row, self._kind.dtype
+        here = recording_device(self._kind).kind(d)
+        inputs = [Value(TensorType(d, shape), name) for name in self._names]
+        inputs += [Value(NumberType(d), name) for name in row.numbers]
+        arrays = {value.name: array_of(value) for value in inputs}
+        given = {**dict.fromkeys(row.tensors), **self._parameters, **arrays}
+
+        def run() -> tuple[Any, ...]:
+            assert row.composite is not None
+            results = row.composite(here, *[given[name] for name in row.arguments])
+            return tuple(x for x in results if x is not None)
+
+        return record(run, inputs)
