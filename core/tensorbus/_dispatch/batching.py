@@ -15,34 +15,54 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 
 from tensorbus._base import dtypes
 from tensorbus._base.size import is_row_major
+from tensorbus._base.weak import WeakValues
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
+from tensorbus._dispatch.lazy_kinds import LazyKind
 from tensorbus.plugin.backend import Backend, Capabilities, DType, Kernel
-from tensorbus.rows.registry import ROWS, Row
+from tensorbus.rows.registry import Row
 
 Shape = tuple[int, ...]
 
 _KEPT = 16
 """How many devices of batches are kept, with their tables, while no tensor is on them."""
 
+_NO_VALUE = (
+    " Inside vmap a tensor stands for all elements of the batch, so that it has no one value: "
+    "write it with other operations, such as torch.where for a condition, or do it outside."
+)
 UNREADABLE = (
-    "vmap: It looks like you're calling .item() on a Tensor, or use its values on the host or in "
-    "data-dependent control flow or shapes. Inside vmap a tensor stands for all elements of the "
-    "batch, so that it has no one value: write it with other operations (torch.where for a "
-    "condition), or do it outside of vmap."
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling "
+    ".item() on a Tensor, please try to rewrite what you're doing with other operations."
+    + _NO_VALUE
+)
+UNDECIDED = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We "
+    "don't support that yet." + _NO_VALUE
+)
+UNCOUNTED = (
+    "vmap: We do not support batching operators that can output dynamic shape. Those of "
+    "nonzero, or of an index that is a mask, would differ among the elements." + _NO_VALUE
 )
 UNWRITABLE = (
-    "vmap: inplace arithmetic is not possible because a tensor that is the same for all elements "
-    "of the batch is written to with one that differs among them. If it was made inside vmap, make "
-    "it with the batch: with x.new_empty, x.new_zeros, zeros_like(x) or x.clone() instead of "
-    "torch.empty or torch.zeros; or write the operation out of place."
+    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor "
+    "`other` in extra_args that has more elements than `self`. This happened due to `other` being "
+    "vmapped over but `self` not being vmapped over in a vmap. Please try to use out-of-place "
+    "operators instead of inplace arithmetic. If `self` was made inside vmap, make it with the "
+    "batch: with x.new_empty, x.new_zeros, zeros_like(x) or x.clone() instead of torch.empty or "
+    "torch.zeros."
 )
+_WITHOUT_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
+
+
+def reworded(error: RuntimeError, text: str) -> RuntimeError:
+    """The error; where a value of a batch was wanted, one that says with *text* what for."""
+    return RuntimeError(text) if error.args == (UNREADABLE,) else error
 
 
 class BatchedArray:
@@ -94,7 +114,7 @@ class BatchedDevice(Device):
         raise RuntimeError("a tensor inside vmap cannot be pickled: pickle what vmap returns")
 
 
-_devices: WeakValueDictionary[tuple[Device, int], BatchedDevice] = WeakValueDictionary()
+_devices: WeakValues[tuple[Device, int], BatchedDevice] = WeakValues()
 _recent: OrderedDict[tuple[Device, int], BatchedDevice] = OrderedDict()
 _lock = threading.Lock()
 
@@ -139,23 +159,13 @@ def moved_device(device: Device, root: Device) -> Device:
     return batched_device(moved_device(device.inner, root), device.size)
 
 
-class BatchedKind(Kind):
+class BatchedKind(LazyKind):
     """The kernels of one dtype for the tensors of a batch."""
 
     def __init__(self, device: BatchedDevice, dtype: dtypes.dtype):
         self.inner: Kind = kind_of(device.inner, dtype)
         self.size = device.size
         super().__init__(device, dtype, device.backend)
-
-    def fill(self) -> None:
-        pass  # few ops of a batch are ever called: each has its slot at its first use
-
-    def __getattr__(self, name: str) -> Any:
-        row = ROWS.get(name.removeprefix("fast_"))
-        if row is None:
-            raise AttributeError(f"no op is called {name!r}")
-        self.add_row(row)
-        return self.__dict__[name]
 
     def rule_for(self, row: Row) -> Callable[..., Any] | None:
         """The entry of a row by its form; None where it is composed."""
@@ -223,14 +233,14 @@ class BatchBackend(Backend):
 
     def copy_(self, dst: BatchedArray, dst_dtype: DType, src: Any, src_dtype: DType | None) -> None:
         if not isinstance(src, BatchedArray):
-            self._inner.copy_(dst.array, dst_dtype, src, src_dtype)
+            self._of(dst_dtype).write(dst.array, src, src_dtype)
             return
         assert src_dtype is not None
         given = src.array
         into = writable(self._of(dst_dtype), dst, given.shape[0])
         if given.shape[0] != into.shape[0]:
             given = self._of(src_dtype).expand(given, (into.shape[0], *given.shape[1:]))
-        self._inner.copy_(into, dst_dtype, given, src_dtype)
+        self._of(dst_dtype).write(into, given, src_dtype)
 
     def as_strided(
         self,
@@ -260,7 +270,13 @@ class BatchBackend(Backend):
         raise NotImplementedError("Cannot access storage of a tensor inside vmap")
 
     def data_ptr(self, array: BatchedArray) -> int:
-        raise RuntimeError("Cannot access data pointer of a tensor inside vmap: it has no storage")
+        raise RuntimeError(_WITHOUT_STORAGE)
+
+    def dlpack_device(self, index: int) -> tuple[int, int] | None:
+        return self._inner.dlpack_device(index)
+
+    def to_dlpack(self, array: BatchedArray, *arguments: Any) -> Any:
+        raise RuntimeError(_WITHOUT_STORAGE)
 
     def as_array(self, result: Any, dtype: DType, index: int) -> BatchedArray:
         if isinstance(result, BatchedArray):

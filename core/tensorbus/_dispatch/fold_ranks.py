@@ -32,7 +32,9 @@ def fold_ranks(kind: Any, row: Row, kernel: Entry) -> Entry:
         if all(len(x.shape) <= folds.most for x in operands if hasattr(x, "shape")):
             return kernel(*operands) if out is None else kernel(*operands, out=out)
         made = fold(folds, kernel, *operands)
-        return made if out is None else folds.result.copy_(out, made)
+        if out is None or made is NotImplemented:
+            return made
+        return folds.result.copy_(out, made)
 
     return entry
 
@@ -47,7 +49,9 @@ class _Folds:
         self.most: int = kind.backend.traits.max_rank
 
     def unfold(self, made: Any, shape: Shape) -> Any:
-        """A result in the shape that it has."""
+        """A result in the shape that it has; ``NotImplemented`` as it is."""
+        if made is NotImplemented:
+            return made
         return self.result.reshape(self.result.as_array(made), shape)
 
 
@@ -119,7 +123,9 @@ def _written(f: _Folds, kernel: Entry, x: Any, dim: int, i: Any, src: Any, *more
     if hasattr(src, "shape"):
         src = _as(f.kind, f.kind.expand(src, picked), _around(picked, dim))
     rows = f.kind.contiguous(x)
-    _named(dim, kernel, f.kind.reshape(rows, _around(shape, dim)), 1, i, src, *more)
+    made = _named(dim, kernel, f.kind.reshape(rows, _around(shape, dim)), 1, i, src, *more)
+    if made is NotImplemented:
+        return made
     return x if rows is x else f.kind.copy_(x, rows)
 
 

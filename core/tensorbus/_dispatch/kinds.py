@@ -20,25 +20,28 @@ from tensorbus._base import dtypes, registered
 from tensorbus._base.deterministic import filling
 from tensorbus._base.errors import OutOfMemoryError
 from tensorbus._base.float_warnings import silence
-from tensorbus._base.rounding import as_float
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.memory import check_memory, check_sizes
 from tensorbus._dispatch.watched_entries import WATCH
+from tensorbus._dispatch.wrapping import constant_key, wrap_number
 from tensorbus.plugin.backend import Array, Backend
 from tensorbus.rows.layouts import contiguous_strides
 from tensorbus.rows.registry import ROWS, TABLES
 
 _kinds: dict[tuple[Device, dtypes.dtype], Kind] = {}
 _CONSTANTS_LIMIT = 256
+# The types of Python numbers that an operand of each category takes without a change of dtype.
+_NUMBER_TYPES = ((), (int,), (int, float), (int, float, complex))
 
 
 class Kind:
     """The kernels and the identity of the tensors of one device and dtype."""
 
     records = False
-    """Whether calls through this namespace record: what rules ask that know a shorter way."""
+    """Whether calls through this namespace record."""
     inner: Any = None
     """Of a batched kind (``batching.py``) the one of the arrays with their batch dimension."""
+    rule_for: Any = None  # a method, of kinds whose entries no backend has
 
     def __init__(self, device: Device, dtype: dtypes.dtype, backend: Backend):
         self.device = device
@@ -50,13 +53,11 @@ class Kind:
         self.is_float = dtype.is_floating_point
         self.is_complex = dtype.is_complex
         self.differentiable = dtype.category >= dtypes.FLOAT
-        # Values that a Python number may have without a change of dtype.
-        self.number_types: tuple[type, ...] = (
-            (), (int,), (int, float), (int, float, complex)
-        )[dtype.category]  # fmt: skip
+        self.number_types: tuple[type, ...] = _NUMBER_TYPES[dtype.category]
         self.consts: dict[Any, Any] = {}
         self.numbers: dict[int, tuple[Any, Any]] = {}
         self.token = backend.dtype(dtype)
+        self.copies: Callable[..., Any] = functools.partial(_first_copy, self)
         self.fill()
 
     def fill(self) -> None:
@@ -80,6 +81,7 @@ class Kind:
     def kill(self, dead: _DeadBackend) -> None:
         """Make every op an error: the process was forked."""
         self.backend = dead  # type: ignore[assignment]
+        self.copies = dead.refuse
         for row in ROWS.values():
             for name in _names(row):
                 self.__dict__[name] = dead.refuse
@@ -204,7 +206,7 @@ class Kind:
     def write(self, dst: Array, src: Array, source: dtypes.dtype | None) -> None:
         """Write an array of the dtype *source* into *dst*, or a Python number where it is None."""
         try:
-            self.backend.copy_(dst, self.dtype, src, source)
+            self.copies(dst, self.dtype, src, source)
         except (MemoryError, OutOfMemoryError) as error:  # of a copy that overlaps
             check_memory(error, self.device)
             raise
@@ -235,17 +237,25 @@ class Kind:
         return self.backend.as_array(r, self.dtype, self.index) if self.scalar_results else r
 
     def const(self, value: Any) -> Any:
-        """What the kernels of this kind take for a Python number, wrapped into the dtype."""
-        key = value if value and value == value else repr(value)  # 0.0 == -0.0, NaN != NaN
+        """What the kernels of this kind take for a Python number, wrapped into the dtype.
+
+        Numbers that wrap to the same are one object: 256 and False are the 0 of int8.
+        """
+        key = constant_key(value)
         found = self.consts.get(key)
         if found is None:
             number = wrap_number(value, self.dtype)
-            found = self.backend.scalar(number, self.dtype)
-            if len(self.consts) >= _CONSTANTS_LIMIT:
+            if len(self.consts) >= _CONSTANTS_LIMIT - 1:
                 self.consts.clear()
+            found = self.consts.get(constant_key(number))
+            if found is None:
+                found = self.backend.scalar(number, self.dtype)
+                self.consts[constant_key(number)] = found
+                if not isinstance(found, (bool, int, float, complex)) and not hasattr(
+                    found, "shape"
+                ):
+                    self.numbers[id(found)] = found, number
             self.consts[key] = found
-            if not isinstance(found, (bool, int, float, complex)) and not hasattr(found, "shape"):
-                self.numbers[id(found)] = found, number
         return found
 
     def number_of(self, constant: Any) -> Any:
@@ -258,25 +268,6 @@ def _names(row: Any) -> tuple[str, ...]:
     return (row.name, "fast_" + row.name) if row.form == "view" else (row.name,)
 
 
-def check_bits(value: Any) -> None:
-    """OverflowError for an integer that no dtype can hold."""
-    if type(value) is int and not -(1 << 63) <= value < 1 << 64:
-        raise OverflowError(
-            "int too big to convert" if value > 0 else "can't convert negative int to unsigned"
-        )
-
-
-def wrap_number(value: Any, dtype: dtypes.dtype) -> Any:
-    """A Python number as the dtype holds it: integers wrap around; none has over 64 bits."""
-    check_bits(value)
-    if dtype.category == dtypes.INTEGER:
-        value = int(value) & ((1 << dtype.bits) - 1)
-        return value - (1 << dtype.bits) if dtype.is_signed and value >> (dtype.bits - 1) else value
-    if dtype.category == dtypes.BOOL:
-        return bool(value)
-    return complex(value) if dtype.category == dtypes.COMPLEX else as_float(value, dtype)
-
-
 def _first_call(kind: Kind, name: str, *args: Any, **kwargs: Any) -> Any:
     from tensorbus._dispatch.resolve import resolve
 
@@ -286,6 +277,13 @@ def _first_call(kind: Kind, name: str, *args: Any, **kwargs: Any) -> Any:
         entry = WATCH.put(kind, name, entry)
     kind.__dict__[name] = entry
     return entry(*args, **kwargs)
+
+
+def _first_copy(kind: Kind, *args: Any) -> None:
+    from tensorbus._dispatch.resolve import copying
+
+    kind.copies = copying(kind)
+    kind.copies(*args)
 
 
 def kind_of(device: Device, dtype: dtypes.dtype) -> Kind:

@@ -66,7 +66,9 @@ class _Lines:
         room = F.empty((*x.shape[:dim], self.n + 1, *x.shape[dim + 1 :]))
         part = F.slice(room, dim, 0, self.n, 1)
         F.copy_(part, x)
-        kernel(room, dim, spare, values, "set", *((False,) if self.whole_slices else ()))
+        rest = (False,) if self.whole_slices else ()
+        if kernel(room, dim, spare, values, "set", *rest) is NotImplemented:
+            return NotImplemented
         return F.copy_(x, part)
 
     def read(self, F: Any, x: Any, i: Any, wrap: bool = False) -> Any:

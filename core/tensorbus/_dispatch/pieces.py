@@ -6,28 +6,36 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tensorbus._base import registered
 from tensorbus._base.size import broadcast_shapes
 
 if TYPE_CHECKING:
     from tensorbus._dispatch.kinds import Kind
+    from tensorbus.rows.registry import Row
 
 Entry = Callable[..., Any]
 
 
-def in_pieces(kind: Kind, target: Kind, entry: Entry) -> Entry:
-    """*entry* by pieces of ``Traits.piece`` elements where there are two or more of them.
+def in_pieces(kind: Kind, target: Kind, entry: Entry, row: Row) -> Entry:
+    """*entry*, which composes *row*, by pieces of ``Traits.piece`` elements, where there are two or
+    more of them.
 
     All steps of a composition are taken on one piece before the next: between the steps lie arrays
-    as large as the operands, which else would go through the main memory again and again.
+    as large as the operands, which else would go through the main memory again and again. The
+    composition is emitted as Python that writes into the same buffers for each piece.
     """
     size = kind.backend.traits.piece
+    of_piece: Entry | None = None
 
     def pieces(*args: Any, out: Any = None) -> Any:
+        nonlocal of_piece
         shapes = {tuple(x.shape) for x in args if hasattr(x, "shape")}
         shape = shapes.pop() if len(shapes) == 1 else broadcast_shapes(*shapes)
         count = math.prod(shape)
         if count < 2 * size:
             return entry(*args, out=out)
+        if of_piece is None:
+            of_piece = registered.emitted_composition(kind, row, entry)
         flat = [_flat(kind, x, shape, count) for x in args]
         direct = out is not None and target.is_contiguous(out)
         made = out if direct else target.empty(shape)
@@ -35,7 +43,7 @@ def in_pieces(kind: Kind, target: Kind, entry: Entry) -> Entry:
         for start in range(0, count, size):
             stop = min(start + size, count)
             part = [kind.slice(x, 0, start, stop, 1) if cut else x for x, cut in flat]
-            entry(*part, out=target.slice(results, 0, start, stop, 1))
+            of_piece(*part, out=target.slice(results, 0, start, stop, 1))
         return made if out is None or direct else target.copy_(out, made)
 
     return pieces

@@ -7,12 +7,14 @@ backend's own kernels, at the composite of the op's row, and last at the CPU.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tensorbus import discovery
+from tensorbus._base import registered
 from tensorbus._base.dtypes import BOOL, FLOAT, HALVES, INTEGER
-from tensorbus._dispatch import stored
+from tensorbus._base.weak import WeakKeys
+from tensorbus._dispatch import fusion, stored
 from tensorbus._dispatch.fallback import fallback
 from tensorbus._dispatch.kinds import Kind
 from tensorbus._dispatch.pieces import in_pieces
@@ -25,10 +27,12 @@ from tensorbus._dispatch.suit_kernels import (
 )
 from tensorbus._dispatch.wide_compositions import wide_composition
 from tensorbus.plugin import shape_rules
+from tensorbus.plugin.backend import Backend
 from tensorbus.plugin.groups import KERNEL_GROUPS
+from tensorbus.plugin.overlay import Overlay
 from tensorbus.plugin.primitives import PRIMITIVES
 from tensorbus.rows import raw_views
-from tensorbus.rows.registry import DOMAINS, ROWS, Row
+from tensorbus.rows.registry import DOMAINS, ROWS, TABLES, Row
 
 Entry = Callable[..., Any]
 
@@ -57,27 +61,45 @@ def resolve(kind: Kind, name: str) -> Entry:
     if not runs and row.composite is None:
         return functools.partial(_raise, StoredDtype)
     candidates = []
-    for spec in discovery.overlays(kind.backend.name, name):
-        overlay = discovery.overlay(spec) if spec.supports(name, kind.dtype, kind.index) else None
-        kernel = overlay.kernel(name, kind.dtype, kind.index) if overlay is not None else None
+    for overlay in _overlays(kind, name):
+        kernel = overlay.kernel(name, kind.dtype, kind.index)
         if kernel is not None:
             candidates.append(_entry(kind, row, kernel))
-    own = _own(kind, row) if runs else None
+    own, declines = _own(kind, row) if runs else (None, False)
     if own is not None:
         candidates.append(own)
-    elif row.domain == "rounding" and category < FLOAT:
-        candidates.append(_pointwise_composite(kind, row, lambda F, x: F.clone(x)))
-    elif row.composite is not None:
-        candidates.append(_composite(kind, row))
-    elif category == BOOL and row.on_bool:
-        candidates.append(resolve(kind, row.on_bool))
-    else:
-        candidates.append(fallback(kind, name))
+    if own is None or (declines and row.composite is not None):
+        candidates.append(_without_kernel(kind, row))
     if row.divides and category == INTEGER and kind.has_values:
         checked = _checked_division if kind.backend.traits.host_sync else _checked_number
         candidates = [checked(kind, entry) for entry in candidates]
-    entry = candidates[0] if len(candidates) == 1 else functools.partial(_first_willing, candidates)
+    entry = functools.reduce(_or_else, reversed(candidates))
     return _guarded(kind, row, entry) if guarded else entry
+
+
+def copying(kind: Kind) -> Entry:
+    """What casts, fills and copies into arrays of a kind: overlays, then the backend."""
+    copies = [overlay.copy_ for overlay in _overlays(kind, "copy_")]
+    return functools.reduce(_or_else, reversed([*copies, kind.backend.copy_]))
+
+
+def _overlays(kind: Kind, name: str) -> Iterator[Overlay]:
+    """The overlays that are asked for an op, the highest priority first."""
+    for spec in discovery.overlays(kind.backend.name, name):
+        overlay = discovery.overlay(spec) if spec.supports(name, kind.dtype, kind.index) else None
+        if overlay is not None:
+            yield overlay
+
+
+def _without_kernel(kind: Kind, row: Row) -> Entry:
+    """What runs where the backend has no kernel, or one that declines."""
+    if row.domain == "rounding" and kind.dtype.category < FLOAT:
+        return _pointwise_composite(kind, row, lambda F, x: F.clone(x))
+    if row.composite is not None:
+        return _composite(kind, row)
+    if kind.dtype.category == BOOL and row.on_bool:
+        return resolve(kind, row.on_bool)
+    return fallback(kind, row.name)
 
 
 def _guarded(kind: Kind, row: Row, entry: Entry) -> Entry:
@@ -102,17 +124,19 @@ def _guarded(kind: Kind, row: Row, entry: Entry) -> Entry:
     return entry
 
 
-def _own(kind: Kind, row: Row) -> Entry | None:
-    if kind.inner is not None:
-        return kind.rule_for(row)
+def _own(kind: Kind, row: Row) -> tuple[Entry | None, bool]:
+    """The backend's own entry, and whether it leaves any calls to others."""
+    if kind.rule_for is not None:
+        return kind.rule_for(row), False
     if row.kernel is not None:
         kernel = kind.backend.kernel(row.kernel, kind.dtype, kind.index)
         if kernel is not None:
-            return _entry(kind, row, kernel)
+            return _entry(kind, row, kernel), getattr(kernel, "may_decline", False)
     default = raw_views.DEFAULTS.get(row.name)
     if default is not None:
-        return functools.partial(default, kind)
-    return _shaped(kind, row) if row.shape is not None and not kind.has_values else None
+        return functools.partial(default, kind), False
+    shaped = row.shape is not None and not kind.has_values
+    return _shaped(kind, row) if shaped else None, False
 
 
 def _shaped(kind: Kind, row: Row) -> Entry:
@@ -154,6 +178,36 @@ def _checked_number(kind: Kind, entry: Entry) -> Entry:
 
 
 def _composite(kind: Kind, row: Row) -> Entry:
+    if row.form == "list":
+        _composed[kind] = (*_composed.get(kind, ()), row.name)
+        entry: Entry = registered.list_composition(kind, row, fusion.compilers(kind.backend))
+        return entry
+    composed = composition(kind, row)
+    if row.form == "view" or kind.rule_for is not None:
+        return composed
+    _composed[kind] = (*_composed.get(kind, ()), row.name)
+    asked = fusion.compilers(kind.backend)
+    return registered.compiled_composition(kind, row, composed, asked) if asked else composed
+
+
+_composed: WeakKeys[Kind, tuple[str, ...]] = WeakKeys()
+"""The names of the rows that were found to be composed."""
+
+
+@registered.fusion_switched.listen
+def _forget_composed() -> None:
+    """Let the entries of composed rows be found anew where a plugin compiles."""
+    for kind in list(TABLES):
+        names = _composed.get(kind, ())
+        lives = isinstance(kind.backend, Backend)  # not so after a fork
+        if names and lives and discovery.compilers(kind.backend):
+            for name in names:
+                kind.add_row(ROWS[name])
+            _composed[kind] = ()
+
+
+def composition(kind: Kind, row: Row) -> Entry:
+    """What computes a row from others."""
     compute = row.composite
     assert compute is not None
     if row.in_float32 and kind.dtype in HALVES:
@@ -174,7 +228,7 @@ def _pointwise_composite(kind: Kind, row: Row, compute: Entry) -> Entry:
         r = compute(kind, *args)
         return r if out is None else target.copy_(out, target.as_array(r))
 
-    return in_pieces(kind, target, entry) if kind.backend.traits.piece else entry
+    return in_pieces(kind, target, entry, row) if kind.backend.traits.piece else entry
 
 
 def _array(kind: Kind, number: Any) -> Any:
@@ -182,13 +236,14 @@ def _array(kind: Kind, number: Any) -> Any:
     return kind.as_array(kind.mul(kind.full((), 1), number))
 
 
-def _first_willing(candidates: list[Entry], *args: Any, **kwargs: Any) -> Any:
-    """Overlay kernels may answer NotImplemented, then the next one runs."""
-    for entry in candidates:
-        result = entry(*args, **kwargs)
-        if result is not NotImplemented:
-            return result
-    return NotImplemented
+def _or_else(second: Entry, first: Entry) -> Entry:
+    """*first*, and *second* for the calls that it answers with NotImplemented."""
+
+    def entry(*args: Any, **kwargs: Any) -> Any:
+        r = first(*args, **kwargs)
+        return second(*args, **kwargs) if r is NotImplemented else r
+
+    return entry
 
 
 def _raise(error: type[Exception], *_: Any, **__: Any) -> Any:

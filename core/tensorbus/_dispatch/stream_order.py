@@ -8,9 +8,9 @@ has freed what was saved, and their memory may be used again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from weakref import WeakValueDictionary
 
 from tensorbus._base import registered
+from tensorbus._base.weak import WeakValues
 from tensorbus.plugin.backend import Backend
 from tensorbus.plugin.streams import Event, Stream
 
@@ -20,13 +20,13 @@ class StreamOrder:
 
     def __init__(self) -> None:
         # A stream of another library is used no longer than the program holds it.
-        self._known: dict[tuple[str, int], tuple[Backend, WeakValueDictionary[int, Stream]]] = {}
+        self._known: dict[tuple[str, int], tuple[Backend, WeakValues[int, Stream]]] = {}
 
     def know(self, backend: Backend, stream: Stream) -> None:
         """A stream was made current, in some thread."""
         key = backend.name, stream.index
         if key not in self._known:
-            self._known[key] = backend, WeakValueDictionary()
+            self._known[key] = backend, WeakValues()
         for one in (stream, backend.default_stream(stream.index)):
             if one is not None:
                 self._known[key][1][one.handle()] = one
@@ -54,7 +54,7 @@ class StreamOrder:
             current = backend.current_stream(index)
             if current is not None:
                 handle = current.handle()
-                yield backend, current, [s for h, s in list(streams.items()) if h != handle]
+                yield backend, current, [s for h, s in streams.items() if h != handle]
 
 
 def _recorded(backend: Backend, stream: Stream) -> Event:

@@ -179,6 +179,7 @@ def _contiguous(kind: Any, row: Row, kernel: Entry) -> Entry:
             return kernel(*operands)
         if traits.strided_out or target.is_contiguous(out):
             return kernel(*operands, out=out)
-        return target.copy_(out, target.as_array(kernel(*operands)))
+        made = kernel(*operands)
+        return made if made is NotImplemented else target.copy_(out, target.as_array(made))
 
     return entry

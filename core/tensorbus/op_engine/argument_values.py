@@ -25,6 +25,10 @@ def is_number(value: Any, any_rank: bool = False) -> bool:
     )
 
 
+_COMMON = 1 << 30
+"""Integers below this, which Python compares fast, have no more than 64 bits."""
+
+
 def as_int(value: Any, any_rank: bool = False) -> int | None:
     """``whole`` for an int of 64 bits; ValueError for a longer one."""
     found = whole(value, any_rank)
@@ -149,6 +153,11 @@ def ints_of(value: Any, function: str, argument: str, position: int | None) -> t
     """The ints of a sequence; TypeError for anything else, and for other elements."""
     if not isinstance(value, (tuple, list)):
         raise type_error(function, argument, position, "tuple of ints", value)
+    for n in value:
+        if type(n) is not int or not -_COMMON < n < _COMMON:
+            break
+    else:
+        return tuple(value)
     where = "" if position is None else f" (position {position})"
     found = []
     for at, element in enumerate(value):

@@ -138,7 +138,7 @@ class EnterBackward0(_Crossing):
 
     def run_t(self, g: Any) -> tuple[Any, ...]:
         def leaving(g: Tensor, behind: int) -> Tensor:
-            return _turned(leave(g), 0, behind)
+            return turned(leave(g), 0, behind)
 
         return self.e0, _across(self.k, g, leaving)
 
@@ -153,7 +153,7 @@ class LeaveBackward0(_Crossing):
 
     def run_t(self, g: Any) -> tuple[Any, ...]:
         def entering(g: Tensor, behind: int) -> Tensor:
-            return enter(_turned(g, behind, 0), g._s[behind])
+            return enter(turned(g, behind, 0), g._s[behind])
 
         return self.e0, _across(self.k, g, entering)
 
@@ -185,7 +185,7 @@ def _across(kind: Kind, g: Tensor, step: Callable[[Tensor, int], Tensor]) -> Ten
     return g
 
 
-def _turned(x: Tensor, source: int, target: int) -> Tensor:
+def turned(x: Tensor, source: int, target: int) -> Tensor:
     """A tensor with one dimension moved."""
     if source == target:
         return x
@@ -322,6 +322,12 @@ def in_current_batches(x: Tensor) -> Tensor:
     takes such, so that each element of the batch has a gradient of its own."""
     device = current_device(x._k.device)
     return x if device is x._k.device else lift(x, device)
+
+
+def drawn_for(x: Tensor) -> Tensor:
+    """*x* as a tensor of all batches that this thread is in, where their elements draw random
+    numbers of their own: what is drawn by its probabilities then differs among them."""
+    return in_current_batches(x) if "different" in this_thread.randomness else x
 
 
 def current_device(device: Device) -> Device:

@@ -10,7 +10,7 @@ import numpy as np
 from tensorbus import discovery
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import is_interrupt
-from tensorbus._base.float_warnings import silence
+from tensorbus._base.float_warnings import quietly, silence
 from tensorbus._base.size import MAX_RANK, check_numel, check_rank
 from tensorbus._dispatch.memory import check_memory
 from tensorbus._dispatch.resolve import StoredDtype, WrongDomain
@@ -69,8 +69,7 @@ def _recover(row: Row, arguments: tuple[Any, ...], error: Exception) -> Any:
         # Warnings became errors since: floating point edge cases are values here, not faults. Our
         # filter does not know the modules of plugins, so the second attempt raises no flags at all.
         silence()
-        with np.errstate(all="ignore"):
-            return core(row.name)(*arguments)
+        return quietly(core(row.name), *arguments)
     if isinstance(error, IndexFault):
         raise IndexFault(error.value, error.dim, error.n) from None
     if device is not None:

@@ -24,6 +24,7 @@ from tensorbus.autograd.several_results import GATHERING, result_edge
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.failure import failed
 from tensorbus.op_engine.generate_nodes import (
+    defined,
     node_text,
     record_text,
     record_view_text,
@@ -31,10 +32,12 @@ from tensorbus.op_engine.generate_nodes import (
     wanted_text,
 )
 from tensorbus.op_engine.history import edge_of, saved_result
+from tensorbus.op_engine.list_rows import take_step
 from tensorbus.op_engine.mixed_operands import binary, promoted
 from tensorbus.op_engine.parameter import Parameter
 from tensorbus.op_engine.rare import rare
 from tensorbus.op_engine.result_layouts import laid_out, pointwise
+from tensorbus.op_engine.rules import give_rules
 from tensorbus.rows.recipes import UNRECORDED
 from tensorbus.rows.registry import NEIGHBOURS, ROWS, Row
 
@@ -44,7 +47,8 @@ _RESULT_KINDS = {"same": "k", **{dtype: f"k.{name}" for dtype, name in NEIGHBOUR
 @make_core.provide
 def _make(row: Row, names: dict[str, Any] | None = None) -> Callable[..., Any]:
     """The function of a row; *names* gives its text another view of the modes."""
-    writer = {"binary": _binary, "unary": _unary, "view": _view}.get(row.form, _general)
+    writers = {"binary": _binary, "unary": _unary, "view": _view, "list": _list}
+    writer = writers.get(row.form, _general)
     namespace = _namespace(row)
     if names:
         namespace.update(names, mixed=promoted)
@@ -54,15 +58,11 @@ def _make(row: Row, names: dict[str, Any] | None = None) -> Callable[..., Any]:
         if row.form == "binary":
             source = "\n".join(node_text(row, scalar=True)) + "\n\n\n" + source
     function: Callable[..., Any]
-    function = _compiled(f"<tensorbus op {row.name}>", source, namespace)[row.name]
+    function = defined(f"<tensorbus op {row.name}>", source, namespace)[row.name]
+    if row.rules:
+        give_rules(row, namespace)
     function.__doc__ = row.doc
     return function
-
-
-def _compiled(file: str, source: str, namespace: dict[str, Any]) -> dict[str, Any]:
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(compile(source, file, "exec"), namespace)
-    return namespace
 
 
 def source_of(name: str) -> str:
@@ -83,7 +83,7 @@ def _namespace(row: Row) -> dict[str, Any]:
         "current": nodes.current, "pairs": nodes.pairs, "versions": nodes.versions, "ref": ref,
         "mixed": binary, "failed": failed, "no_tensor": no_tensor, "rare": rare, "edge_of": edge_of,
         "pointwise": pointwise, "laid_out": laid_out, "finish": saved_result,
-        **{f"rule_{name}": rule for name, rule in row.rules.items()},
+        "take_step": take_step,
     }  # fmt: skip
 
 
@@ -257,6 +257,15 @@ def _several(row: Row) -> list[str]:
     return [*lines, f"    return {', '.join(f'o{i}' for i in range(len(row.outputs)))}"]
 
 
+def _list(row: Row) -> list[str]:
+    lists = ", ".join(row.tensors)
+    rest = "".join(f"{a}, " for a in row.arguments if a not in row.tensors)
+    return [
+        f"def {row.name}({', '.join(row.arguments)}):",
+        f"    take_step(ROW, ({lists}), ({rest}))",
+    ]
+
+
 def _view(row: Row) -> list[str]:
     return view_text(row, row.name, ", ".join(row.arguments), [], "SIZES[r.shape]")
 
@@ -337,7 +346,7 @@ def shortcut(
     row = ROWS[name]
     namespace = {**core(name).__globals__, **names}
     source = "\n".join(view_text(row, "method", parameters, first, size, plain=True)) + "\n"
-    return _compiled(f"<tensorbus method for {name}>", source, namespace)["method"]
+    return defined(f"<tensorbus method for {name}>", source, namespace)["method"]
 
 
 def _row_major(row: Row, kind: str) -> list[str]:

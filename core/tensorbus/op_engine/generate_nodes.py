@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Iterable
+from typing import Any
 
 from tensorbus.rows.registry import Row, rule_arguments
+
+
+def defined(file: str, source: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    """The namespace after a text has run in it, whose lines tracebacks show as those of *file*."""
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec"), namespace)
+    return namespace
 
 
 def edges_of(row: Row) -> list[str]:
@@ -244,6 +253,54 @@ def _run(row: Row, edges: list[str], scalar: bool, raw: bool) -> list[str]:
         f"*pairs(e{i}, g{i})" if t in row.sequences else f"e{i}, g{i}" for i, t in enumerate(edges)
     )
     return [*lines, f"        return {both}", ""]
+
+
+# -- all gradients at once -------------------------------------------------------------------
+_HANDS_ON = (lambda F, g: g).__code__.co_code
+
+
+def joined(row: Row) -> dict[str, int]:
+    """The operands whose gradients may be computed together, with the numbers of their edges.
+
+    A rule that hands the gradient on computes nothing.
+    """
+    rules = [(t, row.rules[t].__code__) for t in edges_of(row)]
+    return {t: i for i, (t, code) in enumerate(rules) if code.co_code != _HANDS_ON}
+
+
+def joined_names(row: Row) -> list[str]:
+    """What the rules of these operands read."""
+    return list(_needs(row, False))
+
+
+def joined_text(row: Row) -> list[str]:
+    """A ``run`` that asks ``together`` for what computes all gradients that are wanted, and is
+    ``each``, the node's own, where that is None."""
+    edges = edges_of(row)
+    numbers = joined(row).values()
+    lines = ["def run(self, g):", f"    F = self.{'kind' if row.outputs else 'k'}"]
+    lines += [f"    e{i} = self.e{i}" for i in range(len(edges))]
+    lines += [
+        f"    made = together(F, ({', '.join(f'e{i} is not None' for i in numbers)}))",
+        "    if made is None:",
+        "        return each(self, g)",
+    ]
+    for name, users in _needs(row, False).items():
+        lines += [f"    {name} = None", f"    if {_any_edge(row, users)}:"]
+        lines += _load(row, name, scalar=False, raw=True, indent="        ")
+    given = [f"g.get({i})" for i in range(len(row.outputs))] or ["g"]
+    lines.append(f"    made = iter(made({', '.join([*given, *joined_names(row)])}))")
+    for i in range(len(edges)):
+        found = "next(made)" if i in numbers else "g"
+        lines.append(f"    g{i} = None if e{i} is None else {found}")
+        if row.outputs:
+            lines += [f"    if g{i} is None:", f"        e{i} = None"]
+        if row.form == "binary":
+            lines += [
+                f"    if e{i} is not None and self.sh and self.sh[{i}] is not self.sh[{1 - i}]:",
+                f"        g{i} = F.sum_to(g{i}, self.sh[{i}])",
+            ]
+    return [*lines, f"    return {', '.join(f'e{i}, g{i}' for i in range(len(edges)))}"]
 
 
 def _load(row: Row, name: str, scalar: bool, raw: bool, indent: str) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from weakref import ref
 
+from tensorbus._base import registered
 from tensorbus._base.modes import RARE
-from tensorbus._base.registered import result_restored
 from tensorbus._base.size import size_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, new, version_of
 from tensorbus.autograd.grad_mode import GRAD, THREAD, enable_grad
@@ -18,6 +18,7 @@ from tensorbus.rows.recipes import forbids_writes, recipe, steps
 from tensorbus.rows.registry import ROWS
 
 
+@registered.edge_of.provide
 def edge_of(t: Tensor) -> Any:
     """The tensor's edge; that of a view whose base was written to is made anew."""
     base = t._b
@@ -103,7 +104,7 @@ def saved_result(n: Any, name: str = "out") -> Tensor:
     t._e = edge_of_result(n, name)
     t._b = None if t._k.is_contiguous(t._a) else PERMUTED
     if RARE.on:
-        result_restored(t, n, n.results.index(name))
+        registered.result_restored(t, n, n.results.index(name))
     return t
 
 

@@ -47,9 +47,11 @@ def promoted(row: Row, a: Any, b: Any) -> Any:
     if row.check is not None:
         row.check(a, b)
     kind = common_kind(row, a, b)
-    left, right = operand(a, kind), operand(b, kind)
-    if type(right) is not Tensor:  # the generated text knows that class and Parameter
-        right = plain(right)
+    left, right = operand(a, kind), _number(b, kind)
+    if right is None:
+        right = operand(b, kind)
+        if type(right) is not Tensor:  # the generated text knows that class and Parameter
+            right = plain(right)
     made = core(row.name)(left, right)
     if made._e is not None and row.left_number_node_name and not isinstance(a, Tensor):
         name_node(made, row.left_number_node_name)
@@ -63,6 +65,18 @@ def operand(x: Any, kind: Kind) -> Tensor:
     if x._k.device is not kind.device and x._s:
         raise device_error(x._k.device, kind.device)
     return to_kind(x, kind)
+
+
+def _number(x: Any, kind: Kind) -> Any:
+    """A number as one that stands beside a tensor of the kind; None for others, and for tensors.
+
+    It is no tensor of one element: its value is known, such as the zero that nothing is divided by.
+    """
+    if isinstance(x, Tensor):
+        return None
+    exact: Any = next(t for t in (complex, float, int) if isinstance(x, t))
+    made = exact(x)  # what is of a subclass, such as bool and NumPy's float64, too
+    return made if type(made) in kind.number_types else None
 
 
 def common_kind(row: Row, *operands: Any) -> Kind:

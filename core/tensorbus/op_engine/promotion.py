@@ -9,12 +9,13 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype, promote_types
-from tensorbus._dispatch.kinds import check_bits
+from tensorbus._dispatch.wrapping import check_bits
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_values import as_number
 
 
 def number_dtype(value: Any) -> dtype:
-    """The dtype a Python number stands for."""
+    """The dtype a Python number stands for, or what counts as one, such as a NumPy scalar."""
     if isinstance(value, bool):
         return dtypes.bool
     if isinstance(value, int):
@@ -24,6 +25,8 @@ def number_dtype(value: Any) -> dtype:
         return dtypes.get_default_dtype()
     if isinstance(value, complex):
         return dtypes.get_default_dtype().to_complex()
+    if (number := as_number(value)) is not None:
+        return number_dtype(number)
     raise TypeError(f"expected a number or a Tensor, not {type(value).__name__}")
 
 

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable, Generator
 from typing import Any
 
-from tensorbus._base.leaving import block
+from tensorbus._base.leaving import Leaving, block
 from tensorbus._base.modes import RARE, switch, this_thread
 from tensorbus._tensor.tensor import dispatches
 from tensorbus.rows.registry import Row
@@ -64,6 +64,26 @@ def remove(handler: Handler, keep: int = 0) -> None:
             keep -= h is handler
             kept.append(h)
     switch("handlers", tuple(kept))
+
+
+class HandlesRows(Leaving):
+    """A context in which this thread's calls of rows go to its method ``_handle`` first."""
+
+    def within(self, outer: Callable[[], None]) -> Generator[Any, None, None]:
+        handler: Handler = self._handle
+        try:
+            add(handler)
+            yield self
+        finally:
+            self.close = outer
+            try:
+                remove(handler)
+            except BaseException:
+                remove(handler)
+                raise
+
+    def _handle(self, row: Row, arguments: tuple[Any, ...], proceed: Proceed) -> Any:
+        raise NotImplementedError
 
 
 def seen(*operands: Any) -> bool:

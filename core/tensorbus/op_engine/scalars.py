@@ -8,7 +8,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._base.dtypes import dtype
-from tensorbus._dispatch.kinds import check_bits
+from tensorbus._dispatch.wrapping import check_bits
 
 ANY_HOLDS = 6e4
 """Every floating point dtype has numbers as large as this."""

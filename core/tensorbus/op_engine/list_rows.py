@@ -1,0 +1,92 @@
+"""Rows over lists of tensors, which write into some of them: the steps of optimizers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensorbus._base.modes import RARE
+from tensorbus._dispatch.kinds import Kind
+from tensorbus._tensor.tensor import Tensor, bump
+from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.op_engine.in_place import check_write
+from tensorbus.op_engine.names import FUNCTIONS
+from tensorbus.op_engine.parameter import Parameter
+from tensorbus.rows.registry import Row
+
+Member = tuple[Tensor, ...]
+
+
+def take_step(row: Row, lists: tuple[Sequence[Tensor], ...], rest: tuple[Any, ...]) -> None:
+    """Take the step of a row of form ``list``; *rest* are its numbers and parameters.
+
+    A list is empty where the row is not given that operand. Members of one kind go to the kernel
+    in one call. A member is composed of public functions, which record and are seen by modes,
+    where a mode is active or gradients are on, and where its operands are no plain tensors of one
+    kind and shape.
+    """
+    names = [name for name, members in zip(row.tensors, lists, strict=True) if members]
+    direct = not (RARE.on or GRAD.on or THREAD.on)
+    by_kind: dict[Kind, list[Member]] = {}
+    for member in zip(*[members for members in lists if members], strict=True):
+        k = member[0]._k
+        if direct and _alike(member, k) and k.rule_for is None and k.has_values:
+            found = by_kind.get(k)
+            if found is None:
+                found = by_kind[k] = []
+            found.append(member)
+        else:
+            _compose(row, dict(zip(names, member, strict=True)), rest)
+    for k, members in by_kind.items():
+        _count(members, [i for i, name in enumerate(names) if name in row.written])
+        filled = [member for member in members if 0 not in member[0]._s]
+        if filled:
+            columns = zip(names, zip(*filled, strict=True), strict=True)
+            arrays = {name: [t._a for t in column] for name, column in columns}
+            getattr(k, row.name)(*[arrays.get(name, []) for name in row.tensors], *rest)
+
+
+def _alike(member: Member, k: Kind) -> bool:
+    """Whether all are plain tensors of one kind and shape."""
+    shape = member[0]._s
+    for t in member:
+        c = type(t)
+        if (c is not Parameter and c is not Tensor) or t._k is not k:
+            return False
+        if t._s is not shape and t._s != shape:
+            return False
+    return True
+
+
+def _count(members: list[Member], targets: list[int]) -> None:
+    """Count a write to each target, before all: so no interrupt comes between one and its count.
+
+    Nothing is counted where one may not be written to.
+    """
+    for i in targets:
+        for member in members:
+            t = member[i]
+            if t._b is not None or type(t._c) is not list:
+                check_write(t)
+    for i in targets:
+        for member in members:
+            bump(member[i])
+
+
+class _Public:
+    """The public functions as a namespace ``F``: they promote, record and ask the modes."""
+
+    def __getattr__(self, name: str) -> Any:
+        return FUNCTIONS[name]
+
+
+_PUBLIC = _Public()
+
+
+def _compose(row: Row, operands: dict[str, Tensor], rest: tuple[Any, ...]) -> None:
+    """The step of one member by public functions."""
+    assert row.composite is not None
+    found = row.composite(_PUBLIC, *[operands.get(name) for name in row.tensors], *rest)
+    for name, value in zip(row.written, found, strict=True):
+        if name in operands:
+            operands[name].copy_(value)
