@@ -82,16 +82,11 @@ def test_clamps(generated):
 
 
 @pytest.mark.parametrize("name", ["float16", "float32", "float64"])
-def test_softmax_and_mean(generated, name):
+def test_mean(generated, name):
     x = (RNG.normal(0, 3, (4, 5, 30))).astype(name)
-    x[0, 0, :3] = -np.inf
     for dim in range(3):
-        for op in ("softmax", "log_softmax"):
-            want = getattr(scipy.special, op)(x.astype(float), dim)
-            rtol = 8 * TOLERANCE[name]
-            np.testing.assert_allclose(generated(op, x, dim), want, rtol=rtol, atol=rtol)
-        want = x[1:].astype(float).mean(dim)
-        got = generated("mean", x[1:], (dim,))
+        want = x.astype(float).mean(dim)
+        got = generated("mean", x, (dim,))
         np.testing.assert_allclose(got, want, rtol=TOLERANCE[name], atol=TOLERANCE[name])
     big = np.full(70_000, 3, name)
     assert generated("mean", big, (0,)) == 3

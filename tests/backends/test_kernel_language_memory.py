@@ -9,6 +9,8 @@ import pickle
 import numpy as np
 import pytest
 
+import tensorbus as torch
+from tensorbus import discovery
 from tensorbus._base import dtypes
 from tensorbus.plugin import IndexFault
 
@@ -91,7 +93,7 @@ def test_views_share_and_agree_with_numpy(generated):
     x = np.arange(120, dtype="int32").reshape(4, 5, 6)
     array = generated.put(x)
     view = {name: generated.kernel(name, "int32") for name in
-            ("permute", "reshape", "expand", "slice", "select", "unsqueeze")}  # fmt: skip
+            ("permute", "view", "expand", "slice", "select", "unsqueeze")}  # fmt: skip
     got = generated.get
     assert (got(view["permute"](array, (2, 0, 1))) == x.transpose(2, 0, 1)).all()
     assert (got(view["expand"](view["slice"](array, 1, 2, 3, 1), (7, 4, 9, 6))) == x[:, 2:3]).all()
@@ -99,14 +101,42 @@ def test_views_share_and_agree_with_numpy(generated):
         assert (got(view["slice"](array, 2, start, stop, step)) == x[..., start:stop:step]).all()
     assert (got(view["select"](array, 1, 3)) == x[:, 3]).all()
     assert got(view["unsqueeze"](array, 3)).shape == (4, 5, 6, 1)
-    assert (got(view["reshape"](array, (2, 2, 30))) == x.reshape(2, 2, 30)).all()
+    assert (got(view["view"](array, (2, 2, 30))) == x.reshape(2, 2, 30)).all()
     turned = view["permute"](array, (2, 0, 1))
     want = x.transpose(2, 0, 1)
     for shape in [(6, 20), (2, 3, 4, 5), (6, 2, 10), (3, 2, 1, 20), (1, 6, 20, 1)]:
-        assert (got(view["reshape"](turned, shape)) == want.reshape(shape)).all(), shape
+        assert (got(view["view"](turned, shape)) == want.reshape(shape)).all(), shape
     with pytest.raises(ValueError, match="has no view of shape"):
-        view["reshape"](turned, (120,))
-    assert view["reshape"](array, (120,)).storage is array.storage
+        view["view"](turned, (120,))
+    assert view["view"](array, (120,)).storage is array.storage
+
+
+def test_an_array_owns_its_storage_until_there_is_a_view(generated):
+    backend, d = generated.backend, dtypes.float32
+    made = backend.from_host(np.ones((3, 4), "float32"), d, 0)
+    assert backend.owns_storage(made)
+    part = backend.as_strided(made, (2, 4), (4, 1), 4, d, d)
+    assert not backend.owns_storage(made) and not backend.owns_storage(part)
+    del part
+    assert backend.owns_storage(made)
+    assert backend.owns_storage(generated.kernel("add", "float32")(made, made))
+
+
+def test_the_first_gradients_of_leaves_are_not_copied(generated):
+    with discovery.plugged(generated.backend) as name:
+        x, w = (torch.ones(3, 4, device=name, requires_grad=True) for _ in range(2))
+        g = torch.full((3, 4), 2.0, device=name)
+        for _ in range(2):
+            x.grad = w.grad = None
+            before = getattr(generated.backend, "launches", 0)  # which only one of them counts
+            (x * w).backward(g)
+        assert getattr(generated.backend, "launches", 0) - before <= 3  # products, no copies
+        with torch.no_grad():
+            x.grad.mul_(3)
+        assert x.grad.tolist() == [[6.0] * 4] * 3
+        assert w.grad.tolist() == g.tolist() == [[2.0] * 4] * 3
+        (x + w).backward(g)
+        assert x.grad.tolist() == [[8.0] * 4] * 3 and g.tolist() == [[2.0] * 4] * 3
 
 
 @pytest.mark.parametrize("name", ["bool", "int16", "float16", "float32", "int64"])

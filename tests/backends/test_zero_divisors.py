@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tensorbus
@@ -22,8 +23,11 @@ DTYPES = ("uint8", "int8", "int16", "int32", "int64")
 def test_the_number_zero_is_refused(op: str, device: str) -> None:
     for dtype in DTYPES:
         x = tensorbus.tensor([7, 0, 100], dtype=getattr(tensorbus, dtype)).to(device)
+        for zero in (0, False, np.int64(0), 2**40 if dtype == "int32" else 0):
+            with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+                DIVISIONS[op](x, zero)
         with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-            DIVISIONS[op](x, 0)
+            DIVISIONS[op](x != 0, 0)
         assert DIVISIONS[op](x[:0], 0).shape == (0,)
 
 

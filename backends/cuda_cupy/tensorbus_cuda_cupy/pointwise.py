@@ -14,6 +14,7 @@ import cupy
 from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.kernel_language.scalars import TO_BOOL, UNARY, expression
 from tensorbus.plugin.kernel_language.types import compute_type
+from tensorbus.plugin.kernel_language.vector_maths import vector_maths
 from tensorbus_cuda_cupy.texts import elementwise
 
 # Pointwise rows of the frontend that would be several launches each. The tail of erfc keeps its
@@ -38,6 +39,7 @@ def pointwise_kernel(op: str, dtype: dtype) -> Kernel | None:
     if found is None:
         return None
     text, helpers = found
+    helpers += vector_maths(text, frozenset())  # CUDA's own functions are branch-free
     own, result = dtype.name, "bool" if op in TO_BOOL else dtype.name
     # float16 is computed in float32; the operands' names are the expression's.
     unary = op in UNARY or op in ACTIVATIONS

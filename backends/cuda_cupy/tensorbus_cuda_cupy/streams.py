@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakValueDictionary
 
 import cupy
 
 from tensorbus.plugin import AcceleratorError, Event, Stream
+from tensorbus.plugin.streams import WeakValues
 
 STREAMS = 32
 """So many streams a device has for each priority; who asks for more gets one of them again.
@@ -113,7 +113,7 @@ class Streams:
         self.default = CudaStream(index, cupy.cuda.Stream.null, 0, fault)
         self._further: dict[int, list[CudaStream]] = {}
         self._next: dict[int, int] = {}
-        self._foreign: WeakValueDictionary[int, CudaStream] = WeakValueDictionary()
+        self._foreign: WeakValues[int, CudaStream] = WeakValues()
 
     def all(self) -> list[CudaStream]:
         """The streams of the device that are known."""

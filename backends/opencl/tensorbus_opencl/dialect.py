@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyopencl import device_fp_config
+from pyopencl import device_fp_config, device_type
 
 from tensorbus.plugin.kernel_language import Dialect
 
@@ -37,6 +37,8 @@ DOUBLE = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\ntypedef double f64;\n"
 MULADD = "#define MULADD(a, b, c) ((a) * (b) + (c))\n"
 FUSED_MULADD = "#define MULADD(a, b, c) fma(a, b, c)\n"
 ATOMICS64 = "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
+# PoCL has exp and tanh for vectors.
+SCALAR_ON_CPU = frozenset(["expm1", "log", "log1p", "erf"])
 
 
 def dialect_of(device: Any) -> Dialect:
@@ -46,6 +48,7 @@ def dialect_of(device: Any) -> Dialect:
     atomics64 = "cl_khr_int64_base_atomics" in extensions
     # The macro FP_FAST_FMAF says less: PoCL leaves it out on processors that have the instruction.
     fused = bool(device.single_fp_config & device_fp_config.FMA)
+    is_cpu = bool(device.type & device_type.CPU)
     return Dialect(
         prelude=(DOUBLE if double else "")
         + (ATOMICS64 if atomics64 else "")
@@ -56,4 +59,6 @@ def dialect_of(device: Any) -> Dialect:
         atomics64=atomics64,
         vector=16,
         units=8 * device.max_compute_units,
+        polynomials=SCALAR_ON_CPU if is_cpu else frozenset(),
+        tiles=is_cpu,
     )

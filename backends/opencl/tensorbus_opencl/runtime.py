@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakValueDictionary
 
 import pyopencl as cl
 
 from tensorbus.plugin import Stream
+from tensorbus.plugin.streams import WeakValues
 from tensorbus_opencl.streams import ForeignQueue, Queue
 
 STREAMS = 32
@@ -37,7 +37,7 @@ class Runtime:
         self.local = _Local(self.default)
         self._further: list[Queue] = []
         self._next = 0
-        self._foreign: WeakValueDictionary[int, Queue] = WeakValueDictionary()
+        self._foreign: WeakValues[int, Queue] = WeakValues()
         self._peak = self._peak_held = self._total = 0
 
     def _queue(self) -> Queue:

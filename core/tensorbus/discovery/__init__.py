@@ -130,6 +130,20 @@ def offered(backend: Backend, method: str) -> Callable[..., Any] | None:
         return _get().offered(backend, method)
 
 
+def compilers(backend: Backend) -> list[Callable[..., Any]]:
+    """Whose ``compile`` is asked for graphs on a backend: overlays, highest priority first, then
+    its own.
+
+    Overlays of equal priority are asked in the order of their names.
+
+    >>> from tensorbus import discovery
+    >>> discovery.compilers(discovery.backend("cpu"))
+    []
+    """
+    with _lock:
+        return _get().compilers(backend)
+
+
 def comm(name: str) -> Callable[[CommContext], Comm]:
     """What makes the comm of that name or alias from a context, loaded on first use.
 

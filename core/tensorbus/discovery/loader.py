@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import pluggy
 
+from tensorbus._base import registered
 from tensorbus._base.dtypes import dtype
 from tensorbus.discovery import _aliases, failures, metadata
 from tensorbus.discovery._aliases import DeviceAliases
@@ -191,13 +192,7 @@ class Loader:
         return loaded
 
     def overlays(self, backend_type: str, op: str | None = None) -> list[OverlaySpec]:
-        loaded = self._load_overlays() if self._overlays is None else self._overlays
-        mine = [
-            spec
-            for spec in loaded
-            if spec.backend == backend_type and (op is None or op in spec.ops)
-        ]
-        mine.sort(key=lambda spec: (-spec.priority, spec.name))
+        mine = [s for s in self._overlays_of(backend_type) if op is None or op in s.ops]
         for first, second in combinations(mine, 2):
             shared = sorted({*first.ops} & {*second.ops}) if op is None else [op]
             if first.priority == second.priority and shared:
@@ -207,6 +202,17 @@ class Loader:
                     f"or leave it out with {metadata.VARIABLE}"
                 )
         return mine
+
+    def compilers(self, backend: Backend) -> list[Callable[..., Any]]:
+        specs = [spec for spec in self._overlays_of(backend.name) if spec.graphs]
+        found = [overlay.compile for spec in specs if (overlay := self.overlay(spec))]
+        own = self.offered(backend, "compile")
+        return found if own is None else [*found, own]
+
+    def _overlays_of(self, backend_type: str) -> list[OverlaySpec]:
+        loaded = self._load_overlays() if self._overlays is None else self._overlays
+        mine = [spec for spec in loaded if spec.backend == backend_type]
+        return sorted(mine, key=lambda spec: (-spec.priority, spec.name))
 
     # -- names -------------------------------------------------------------------------------
     def _names(self, group: str) -> list[str]:
@@ -263,6 +269,7 @@ class Loader:
             return None
         record.state = "loaded"
         self._written_for[record.name] = spec.api
+        registered.backend_loaded(backend)
         return backend
 
     def _backend_spec(self, record: Record) -> BackendSpec:

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from tensorbus.plugin.hooks import BackendSpec, CommSpec, OverlaySpec, hookimpl
     from tensorbus.plugin.immutable_arrays import ImmutableArrayBackend
     from tensorbus.plugin.kernel_language import KernelLanguageBackend
-    from tensorbus.plugin.overlay import Overlay
+    from tensorbus.plugin.overlay import Overlay, may_decline
     from tensorbus.plugin.shapes_only import ShapeArray, ShapeBackend, ShapeStorage
     from tensorbus.plugin.streams import Event, Stream
 
@@ -139,6 +139,7 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "may_decline",
     "reduce_into",
     "uint8",
 ]
@@ -163,7 +164,7 @@ _HOMES = {
     "hooks": ("BackendSpec", "CommSpec", "OverlaySpec", "hookimpl"),
     "immutable_arrays": ("ImmutableArrayBackend",),
     "kernel_language": ("KernelLanguageBackend", "StridedArray"),
-    "overlay": ("Overlay",),
+    "overlay": ("Overlay", "may_decline"),
     "shapes_only": ("ShapeArray", "ShapeBackend", "ShapeStorage"),
     "streams": ("Event", "Stream"),
 }

@@ -33,10 +33,10 @@ Array = Any
 
 Kernel = Callable[..., Array]
 
-VIEWS = ("permute", "reshape", "expand", "slice", "select", "unsqueeze", "leading", "transpose")
+VIEWS = ("permute", "view", "expand", "slice", "select", "unsqueeze", "leading", "transpose")
 """View kernels a backend may override; the default for each goes through ``as_strided``.
 
-``permute(x, dims)``, ``reshape(x, shape)`` (only asked where no copy is needed),
+``permute(x, dims)``, ``view(x, shape)`` (only asked where no copy is needed),
 ``expand(x, shape)``, ``slice(x, dim, start, stop, step)`` (``step`` may be negative, then
 ``stop`` may be None), ``select(x, dim, i)``, ``unsqueeze(x, dim)``; all non-negative.
 ``leading(x, index)`` takes a Python slice of the first dimension, of positive step, which may

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from tensorbus._base.dtypes import dtype
+from tensorbus._base.float_warnings import quietly
 from tensorbus.plugin.backend import Array
 
 HOST = "host"
@@ -255,16 +256,11 @@ def reduce_into(op: str, dtype: dtype, out: np.ndarray, other: np.ndarray) -> No
     """
     ufunc = _UFUNCS[op]
     if dtype.name == "bfloat16":
-        out[...] = _quietly(_bits_combined, ufunc, out, other)
+        out[...] = quietly(_bits_combined, ufunc, out, other)
     elif dtype.is_floating_point or dtype.is_complex:
-        _quietly(ufunc, out, other, out=out)
+        quietly(ufunc, out, other, out=out)
     else:
         ufunc(out, other, out=out)
-
-
-@np.errstate(all="ignore")  # as a decorator it costs half of what a block does
-def _quietly(f: Any, *operands: Any, **options: Any) -> Any:
-    return f(*operands, **options)
 
 
 def _bits_combined(ufunc: Any, bits: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """The form in which a graph reaches a plugin: what ``compile(graph, index)`` is given.
 
-Plain data without behaviour. A graph holds no arrays, so it can be kept, compared by what it
+Plain data. A graph holds no arrays, so it can be kept, compared by what it
 prints, and compiled once for many calls; weights and constants that are arrays are its inputs.
 """
 
@@ -84,3 +84,20 @@ class Graph(Block):
     writes: tuple[tuple[int, int], ...] = ()
     """Pairs (output, input): that output is written into the array of that input, after all reads
     of what it held."""
+
+
+def values_among(args: tuple[Argument, ...]) -> list[Value]:
+    """The values among a node's arguments, in their order and those in tuples too.
+
+    >>> from tensorbus.plugin import float32
+    >>> x = Value(NumberType(float32), "x")
+    >>> [value.name for value in values_among((2.0, (x, 1), x))]
+    ['x', 'x']
+    """
+    found: list[Value] = []
+    for x in args:
+        if isinstance(x, Value):
+            found.append(x)
+        elif isinstance(x, tuple):
+            found += values_among(x)
+    return found

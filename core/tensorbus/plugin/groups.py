@@ -33,7 +33,10 @@ KERNEL_GROUPS: dict[str, dict[str, str]] = {
     "fft": {
         "fft_c2c": "(x, dims, inverse, scale)",
         "fft_r2c": "(x, dim, scale)",
+        "fft_real": "(x, dims, inverse, scale)",
+        "fft_real_half": "(x, dims, inverse, scale)",
         "fft_c2r": "(x, dim, size, scale)",
+        "fft_c2r_forward": "(x, dim, size, scale)",
     },
 }
 """The kernels of each group with their positional arguments; ``docs/contract.md`` has each rule.
@@ -108,6 +111,14 @@ def _resized(x: Any, dim: int, n: int) -> tuple[int, ...]:
     return (*x.shape[:dim], n, *x.shape[dim + 1 :])
 
 
+def _real_half(x: Any, dims: tuple[int, ...], inverse: bool, scale: float) -> Results:
+    return ((_resized(x, dims[-1], x.shape[dims[-1]] // 2 + 1), "complex"),)
+
+
+def _c2r(x: Any, dim: int, size: int, scale: float) -> Results:
+    return ((_resized(x, dim, size), "real"),)
+
+
 GROUP_RESULTS: dict[str, Callable[..., Results]] = {
     "linalg_cholesky": _factored,
     "linalg_lu": _lu,
@@ -128,7 +139,10 @@ GROUP_RESULTS: dict[str, Callable[..., Results]] = {
     "linalg_eig": _eig,
     "linalg_eigvals": lambda a: _eig(a)[::2],
     "fft_c2c": lambda x, dims, inverse, scale: ((tuple(x.shape), "same"),),
-    "fft_r2c": lambda x, dim, scale: ((_resized(x, dim, x.shape[dim] // 2 + 1), "complex"),),
-    "fft_c2r": lambda x, dim, size, scale: ((_resized(x, dim, size), "real"),),
+    "fft_r2c": lambda x, dim, scale: _real_half(x, (dim,), False, scale),
+    "fft_real": lambda x, dims, inverse, scale: ((tuple(x.shape), "complex"),),
+    "fft_real_half": _real_half,
+    "fft_c2r": _c2r,
+    "fft_c2r_forward": _c2r,
 }
 """The results of each kernel, from what it is called with."""

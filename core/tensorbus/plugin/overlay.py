@@ -37,3 +37,13 @@ class Overlay:
         Returns ``NotImplemented`` for one that it leaves to the next candidate, else None.
         """
         return NotImplemented
+
+
+def may_decline(kernel: Kernel) -> Kernel:
+    """Mark a kernel of a backend that answers ``NotImplemented`` to some calls; a decorator.
+
+    Then the op's composition runs. Overlays' kernels may decline without a mark. What is not marked
+    is called bare: nothing looks at what it returns, which costs nothing.
+    """
+    kernel.may_decline = True  # type: ignore[attr-defined]
+    return kernel

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tensorbus._base.weak import WeakValues as WeakValues
+
 
 class Stream:
     """A queue of one device's work; what is put into one runs in that order.

@@ -25,7 +25,7 @@ MAGIC = b"TBUS\x02"
 _NONCE = 32
 _REFUSAL = bytes(32)
 """What a wrong proof is answered with: silence could be a listener that is just closing."""
-_open: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+_open: set[weakref.ref[socket.socket]] = set()
 
 
 class Refused(ConnectionError):
@@ -56,13 +56,15 @@ class Deadline:
 def own(sock: socket.socket) -> socket.socket:
     """Keep a socket out of forked children: held there, it would outlive this process, and its
     peers would not notice when this process dies."""
-    _open.add(sock)
+    _open.add(weakref.ref(sock, _open.discard))
     return sock
 
 
 def _close_in_child() -> None:
-    for sock in list(_open):
-        sock.close()
+    for each in list(_open):
+        sock = each()
+        if sock is not None:
+            sock.close()
 
 
 if hasattr(os, "register_at_fork"):

@@ -13,7 +13,8 @@ overriding ``kernel``. See ``docs/write-a-backend.md``.
 
 from __future__ import annotations
 
+from tensorbus._base.float_warnings import quietly
 from tensorbus.plugin.array_library.base import ArrayLibraryBackend
 from tensorbus.plugin.array_library.table import Table, into, quiet
 
-__all__ = ["ArrayLibraryBackend", "Table", "into", "quiet"]
+__all__ = ["ArrayLibraryBackend", "Table", "into", "quiet", "quietly"]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base.dtypes import dtype
+from tensorbus._base.float_warnings import quietly
 from tensorbus.plugin.array_library.table import ALL, Table
 from tensorbus.plugin.array_library.views import _WHOLE
 from tensorbus.plugin.backend import Array, IndexFault, Kernel
@@ -63,14 +64,16 @@ def _put(xp: Any, dtype: dtype) -> Kernel:
 
 def update(xp: Any, out: Array, key: Any, src: Array, op: str, half: bool) -> None:
     """Apply every one of *src* at *key*, float16 by way of float32."""
-    function = getattr(xp, UPDATES[op])
-    with np.errstate(all="ignore"):
-        if not half:
-            function.at(out, key, src)
-            return
-        wide = out.astype(np.float32)
-        function.at(wide, key, src)
-        out[key] = wide[key]
+    quietly(_update, getattr(xp, UPDATES[op]), out, key, src, half)
+
+
+def _update(function: Any, out: Array, key: Any, src: Array, half: bool) -> None:
+    if not half:
+        function.at(out, key, src)
+        return
+    wide = out.astype(np.float32)
+    function.at(wide, key, src)
+    out[key] = wide[key]
 
 
 @TABLE.row("gather", *ALL)

@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype, dtype_by_name
+from tensorbus._base.float_warnings import quietly
 from tensorbus.plugin.array_library.table import into, quiet
 from tensorbus.plugin.backend import Array, Kernel
 
@@ -121,13 +122,16 @@ def single(xp: Any, x: Array) -> Array:
         x = x.astype(_DOUBLE)
     if x.dtype != _DOUBLE:
         return x.astype(_FLOAT)
-    with np.errstate(all="ignore"):
-        near = x.astype(_FLOAT)
-        bits = near.view(np.int32)
-        inexact = (near != x) & (x == x) & (bits & np.int32(1) == 0)
-        # Magnitudes are ordered as their bits are.
-        towards = xp.where(abs(near) > abs(x), np.int32(-1), np.int32(1))
-        return xp.where(inexact, bits + towards, bits).astype(np.int32).view(_FLOAT)
+    return quietly(_to_odd, xp, x)
+
+
+def _to_odd(xp: Any, x: Array) -> Array:
+    near = x.astype(_FLOAT)
+    bits = near.view(np.int32)
+    inexact = (near != x) & (x == x) & (bits & np.int32(1) == 0)
+    # Magnitudes are ordered as their bits are.
+    towards = xp.where(abs(near) > abs(x), np.int32(-1), np.int32(1))
+    return xp.where(inexact, bits + towards, bits).astype(np.int32).view(_FLOAT)
 
 
 def narrow(token: Any) -> Narrow | None:
@@ -152,7 +156,7 @@ def product(xp: Any, a: Array, b: Array, token: Any, out: Array | None) -> Array
 
 
 MOVING = frozenset(
-    "permute reshape expand slice select unsqueeze leading transpose contiguous take gather where "
+    "permute view expand slice select unsqueeze leading transpose contiguous take gather where "
     "concatenate".split()
 )
 """Ops that look at no value: kernels of an integer as wide do."""

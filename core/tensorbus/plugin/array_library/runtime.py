@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorbus._base.dlpack import Exporter, relabel
 from tensorbus._base.dtypes import ALL, INTEGER, STORED, dtype
+from tensorbus._base.float_warnings import quietly
 from tensorbus._base.rounding import as_float, truncated
 from tensorbus.plugin.array_library.narrow import Narrow, converted, integer_of, narrow_dtype
 from tensorbus.plugin.backend import Array, Backend, Capabilities, DType, Imported
@@ -93,10 +94,9 @@ class ArrayRuntime(Backend):
             src = self.dtype(src_dtype).widened(src)
         if src_dtype.is_complex and not dst_dtype.is_complex and dst_dtype.name != "bool":
             src = src.real
-        with np.errstate(all="ignore"):
-            if src.dtype.kind == "f" and dst_dtype.category == INTEGER:
-                return self.truncated(src, dst_dtype)
-            return converted(src, self.dtype(dst_dtype))
+        if src.dtype.kind == "f" and dst_dtype.category == INTEGER:
+            return quietly(self.truncated, src, dst_dtype)
+        return quietly(converted, src, self.dtype(dst_dtype))
 
     def truncated(self, src: Array, dtype: DType) -> Array:
         """Floats as integers, by the rules of ``copy_``."""
@@ -233,8 +233,7 @@ class ArrayRuntime(Backend):
             if not dtype.is_complex:
                 real = value.real if isinstance(value, complex) else value
                 value = as_float(real, dtype)
-            with np.errstate(all="ignore"):
-                made = self.dtype(dtype).narrowed(self.xp.array(value))
+            made = quietly(self.dtype(dtype).narrowed, self.xp.array(value))
         else:
             made = self.xp.array(host_scalar(value, dtype))
         if isinstance(made, np.ndarray):
@@ -257,8 +256,7 @@ def host_scalar(value: bool | int | float | complex, dtype: dtype) -> np.ndarray
         return np.array(value != 0)
     if target.kind in "iu":
         if isinstance(value, float):
-            with np.errstate(all="ignore"):
-                value = int(np.float64(value).astype(np.int64))
+            value = int(quietly(np.float64(value).astype, np.int64))
         bits = dtype.bits
         wrapped = value & ((1 << bits) - 1)
         if dtype.is_signed and wrapped >> (bits - 1):
@@ -266,5 +264,4 @@ def host_scalar(value: bool | int | float | complex, dtype: dtype) -> np.ndarray
         return np.array(wrapped, dtype=target)
     if value == 0 or _LEAST <= abs(value) <= _MOST:
         return np.array(value, dtype=np.float64).astype(target)
-    with np.errstate(all="ignore"):
-        return np.array(as_float(value, dtype)).astype(target)
+    return quietly(np.array(as_float(value, dtype)).astype, target)

@@ -7,9 +7,8 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
 from tensorbus._base.dtypes import dtype
+from tensorbus._base.float_warnings import quietly
 from tensorbus.plugin.backend import Array, Kernel
 
 Maker = Callable[[Any, dtype], "Kernel | None"]
@@ -34,6 +33,7 @@ def category(dtype: dtype) -> str:
 class Table(dict[str, Maker]):
     """Kernel makers by the name of their op.
 
+    >>> import numpy as np
     >>> table = Table()
     >>> table.add("floor", (FLOAT,), lambda xp, dtype: xp.floor)
     >>> table["floor"](np, tensorbus.float32)
@@ -87,8 +87,7 @@ def quiet(kernel: Kernel) -> Kernel:
         try:
             return kernel(*args, **options)
         except RuntimeWarning:
-            with np.errstate(all="ignore"):
-                return kernel(*args, **options)
+            return quietly(kernel, *args, **options)
 
     return run
 

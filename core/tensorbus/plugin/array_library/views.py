@@ -20,8 +20,8 @@ def _permute(xp: Any, dtype: dtype) -> Kernel:
     return xp.ndarray.transpose
 
 
-@TABLE.row("reshape", *ALL)
-def _reshape(xp: Any, dtype: dtype) -> Kernel:
+@TABLE.row("view", *ALL)
+def _view(xp: Any, dtype: dtype) -> Kernel:
     return xp.ndarray.reshape
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorbus._base.dtypes import float32, int64
+from tensorbus._base.float_warnings import quietly
 from tensorbus._base.size import broadcast_shapes, contiguous_strides
 from tensorbus.plugin.backend import DType
 from tensorbus.plugin.immutable_arrays.boxes import Box, Storage, places
@@ -36,8 +37,7 @@ def pointwise(
     shapes = {x.shape for x in operands}
     shape = shapes.pop() if len(shapes) == 1 else tuple(broadcast_shapes(*shapes))
     flats = [b.read(x.expanded(shape) if x.shape else x) for x in operands]
-    with np.errstate(all="ignore"):
-        return into(b, out, function(*flats), shape)
+    return quietly(lambda: into(b, out, function(*flats), shape))
 
 
 # -- lines of a matrix -----------------------------------------------------------------------
@@ -119,8 +119,7 @@ def reduction(
     dims = [dims] if isinstance(dims, int) else list(dims)
     kept = [d for d in range(len(x.shape)) if d not in dims]
     lines = block(b, x, (kept, dims), neutral(op, x.dtype))
-    with np.errstate(all="ignore"):
-        return into(b, out, function(lines), [x.shape[d] for d in kept])
+    return quietly(lambda: into(b, out, function(lines), [x.shape[d] for d in kept]))
 
 
 def scan(
@@ -140,8 +139,7 @@ def scan(
     if not shape:
         x = Box(x.storage, x.dtype, (1,), (1,), x.offset)
     parts = [d for d in range(len(x.shape)) if d != dim], [dim]
-    with np.errstate(all="ignore"):
-        made = function(block(b, x, parts, neutral(op, x.dtype)))
+    made = quietly(function, block(b, x, parts, neutral(op, x.dtype)))
     return into(b, out, unblocked(b, made, x.shape, parts), shape)
 
 
@@ -155,8 +153,7 @@ def matmul(
         operand = operand.expanded((*batch, *operand.shape[-2:]))
         n = len(operand.shape)
         blocks.append(block(b, operand, (range(n - 2), [n - 2], [n - 1]), 0))
-    with np.errstate(all="ignore"):
-        made = wide(b, function, dtype)(*blocks)
+    made = quietly(wide(b, function, dtype), *blocks)
     shape = (*batch, x.shape[-2], y.shape[-1])
     n = len(shape)
     return into(b, out, unblocked(b, made, shape, (range(n - 2), [n - 2], [n - 1])), shape)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tensorbus._base.dtypes import INTEGER, dtype, float64, int64
+from tensorbus._base.float_warnings import quietly
 from tensorbus._base.rounding import as_float, truncated
 from tensorbus._base.size import contiguous_strides
 from tensorbus.plugin.array_library.index import UPDATES
@@ -46,10 +47,9 @@ class ImmutableRuntime(Backend):
         """The values in another dtype, by the rules of ``copy_``."""
         if dtype.is_complex and not new_dtype.is_complex and new_dtype.name != "bool":
             array = array.real
-        with np.errstate(all="ignore"):
-            if array.dtype.kind not in "biu" and new_dtype.category == INTEGER:
-                return truncated(self.xp, array, new_dtype)
-            return array.astype(self.dtypes[new_dtype])
+        if array.dtype.kind not in "biu" and new_dtype.category == INTEGER:
+            return quietly(truncated, self.xp, array, new_dtype)
+        return quietly(array.astype, self.dtypes[new_dtype])
 
     def filled(self, n: int, value: Any, dtype: DType) -> Any:
         """*n* elements of one value, from ``number``; raises ``OutOfMemoryError``."""
@@ -70,8 +70,7 @@ class ImmutableRuntime(Backend):
         if op == "set":
             made[index[inside]] = values
         else:
-            with np.errstate(all="ignore"):
-                getattr(np, UPDATES[op]).at(made, index[inside], values)
+            quietly(getattr(np, UPDATES[op]).at, made, index[inside], values)
         return made
 
     def number(self, value: bool | int | float | complex, dtype: DType) -> Any:

@@ -6,6 +6,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Sequence
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype
 from tensorbus._base.size import is_row_major
 from tensorbus.plugin.backend import Backend, Kernel, Traits
-from tensorbus.plugin.kernel_language import kernels
-from tensorbus.plugin.kernel_language.array import StridedArray
+from tensorbus.plugin.graph import Graph
+from tensorbus.plugin.kernel_language import graphs, kernels
+from tensorbus.plugin.kernel_language.array import Storage, StridedArray
 from tensorbus.plugin.kernel_language.device import DeadInChild, Device
 from tensorbus.plugin.kernel_language.dialect import Dialect
 from tensorbus.plugin.kernel_language.move import contiguous, copy, fill, wrap
@@ -34,6 +36,15 @@ _NUMPY = {
         dtypes.float64,
     )
 } | {dtypes.bfloat16: np.dtype(np.uint16)}
+
+
+def _count_alone() -> int:
+    """What ``getrefcount`` says of a storage that one array holds."""
+    array = StridedArray(Storage(None, 0, 0), dtypes.uint8, (0,), (1,), 0, True)
+    return getrefcount(array.storage)
+
+
+_ALONE = _count_alone()
 
 
 class KernelLanguageBackend(Backend):
@@ -179,6 +190,9 @@ class KernelLanguageBackend(Backend):
     def is_contiguous(self, array: StridedArray, dtype: dtype) -> bool:
         return array.flat
 
+    def owns_storage(self, array: StridedArray) -> bool:
+        return getrefcount(array.storage) <= _ALONE
+
     def scalar(self, value: bool | int | float | complex, dtype: dtype) -> Any:
         if dtype.is_complex or isinstance(value, complex):
             raise TypeError(f"device '{self.name}' has no kernels for complex numbers")
@@ -193,19 +207,25 @@ class KernelLanguageBackend(Backend):
             device.made[key] = kernels.find(device, op, dtype)
         return device.made[key]
 
+    def compile(self, graph: Graph, index: int) -> Kernel | None:
+        return graphs.compile_graph(self.device(index), graph)
 
-_live: weakref.WeakSet[KernelLanguageBackend] = weakref.WeakSet()
+
+_live: set[weakref.ref[KernelLanguageBackend]] = set()
 _kept: list[Any] = []
 
 
 def _at_fork(backend: KernelLanguageBackend) -> None:
     if not _live and hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_kill)
-    _live.add(backend)
+    _live.add(weakref.ref(backend, _live.discard))
 
 
 def _kill() -> None:
-    for backend in _live:
+    for each in list(_live):
+        backend = each()
+        if backend is None:
+            continue
         if backend._devices:
             # Releasing a device's objects here would wait for threads that only the parent has.
             _kept.append(dict(backend._devices))

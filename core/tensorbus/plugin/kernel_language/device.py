@@ -12,6 +12,7 @@ from tensorbus._base.errors import OutOfMemoryError
 from tensorbus.plugin.backend import IndexFault
 from tensorbus.plugin.kernel_language.array import Storage, StridedArray, row_major
 from tensorbus.plugin.kernel_language.types import definitions
+from tensorbus.plugin.kernel_language.vector_maths import vector_maths
 
 if TYPE_CHECKING:
     from tensorbus.plugin.kernel_language.backend import KernelLanguageBackend
@@ -73,6 +74,7 @@ class Device:
         backend = self.backend
         with backend.lock:
             prelude = self.dialect.prelude + definitions(source, self.dialect.float64)
+            prelude += vector_maths(source, self.dialect.polynomials)
             launch = backend.build(self.index, prelude + source, name, types)
 
         def guarded(size: tuple[int, ...], *arguments: Any) -> None:

@@ -39,3 +39,9 @@ class Dialect:
     """Floats in a ``VECTOR``."""
     units: int = 8
     """Work items that keep the device busy enough; with fewer, reductions are cut in pieces."""
+    polynomials: frozenset[str] = frozenset()
+    """The functions of float32 that kernels compute by ``vector_maths``: those for which the
+    compiler leaves vectors, so that one call is slower than all else in its loop."""
+    tiles: bool = False
+    """Whether a work item is better off with neighbouring results, for which the compiler can use
+    vectors, than with one: so on processors, where its neighbours run after it."""

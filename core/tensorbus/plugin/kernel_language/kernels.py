@@ -10,7 +10,7 @@ from tensorbus.plugin.backend import Kernel
 from tensorbus.plugin.kernel_language.array import StridedArray
 from tensorbus.plugin.kernel_language.create import arange_kernel, random_bits_kernel
 from tensorbus.plugin.kernel_language.device import Device
-from tensorbus.plugin.kernel_language.fused import clamp_kernel, fold_kernel, softmax_kernel
+from tensorbus.plugin.kernel_language.fused import clamp_kernel, fold_kernel
 from tensorbus.plugin.kernel_language.index import gather_kernels, scatter_kernels
 from tensorbus.plugin.kernel_language.matmul import matmul_kernel
 from tensorbus.plugin.kernel_language.move import VIEW_KERNELS, as_halves, contiguous
@@ -92,7 +92,6 @@ MAKERS: dict[str, Maker] = {
 }
 FUSED: dict[str, Callable[[Device, str, dtype], Kernel | None]] = {
     **dict.fromkeys(["clamp", "clamp_min", "clamp_max"], clamp_kernel),
-    **dict.fromkeys(["softmax", "log_softmax"], softmax_kernel),
     **dict.fromkeys(["mean", "any", "all"], fold_kernel),
     **dict.fromkeys(["conv2d", "conv2d_input", "conv2d_weight"], convolution_kernel),
     **dict.fromkeys(["max_pool2d", "max_pool2d_indices"], max_pool_kernel),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tensorbus._base.dtypes import HALVES, dtype
+from tensorbus._base.float_warnings import quietly
 from tensorbus._base.rounding import as_float, to_bfloat16
 from tensorbus._base.size import is_row_major
 from tensorbus.plugin.kernel_language.array import StridedArray, row_major, view
@@ -73,18 +74,21 @@ def as_halves(device: Device, x: StridedArray, target: dtype) -> StridedArray:
 
 def wrap(value: bool | int | float, d: dtype) -> bool | int | float:
     """A Python number as one that *d* holds, by the rules of ``copy_``."""
-    import numpy as np
-
     if d.name == "bool":
         return int(value != 0)
     if d.is_floating_point:
-        with np.errstate(over="ignore"):
-            exact = as_float(value, d)
-            if d.name == "bfloat16":
-                return to_bfloat16(exact)
-            return float(np.float16(exact)) if d.name == "float16" else exact
+        return quietly(_rounded, value, d)
     n = int(value) & ((1 << d.bits) - 1)
     return n - (1 << d.bits) if d.is_signed and n >> (d.bits - 1) else n
+
+
+def _rounded(value: bool | int | float, d: dtype) -> float:
+    import numpy as np
+
+    exact = as_float(value, d)
+    if d.name == "bfloat16":
+        return to_bfloat16(exact)
+    return float(np.float16(exact)) if d.name == "float16" else exact
 
 
 def permute(x: StridedArray, dims: tuple[int, ...]) -> StridedArray:
@@ -164,7 +168,7 @@ def reshape(x: StridedArray, shape: tuple[int, ...]) -> StridedArray:
 
 VIEW_KERNELS = {
     "permute": permute,
-    "reshape": reshape,
+    "view": reshape,
     "expand": expand,
     "slice": slice_,
     "select": select,

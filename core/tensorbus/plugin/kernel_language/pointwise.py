@@ -31,13 +31,16 @@ class Expression:
         result: dtype,
         text: str,
         helpers: str = "",
+        statements: str = "",
     ):
+        """*text* is computed behind *statements*, of which it may use the variables."""
         self.device = device
         self.name = name
         self.values = values
         self.result = result
         self.text = text
         self.helpers = helpers
+        self.statements = statements
         self.nests: dict[tuple[bool, ...], LoopNest] = {}
         self.flats: dict[tuple[bool, ...], Launch] = {}
         self.plans: dict[tuple[Any, ...], tuple[tuple[int, ...], Plan | None]] = {}
@@ -55,7 +58,7 @@ class Expression:
                     body += f"{c_type} {name} = {load(d, f'p{name}', f'p{name}_i')};\n"
                 else:
                     extras.append((c_type, name))
-            body += store(self.result, "out", "out_i", self.text)
+            body += self.statements + store(self.result, "out", "out_i", self.text)
             found = self.nests[arrays] = LoopNest(
                 self.device, self.name, operands, body, extras, self.helpers
             )

@@ -6,6 +6,7 @@ import re
 
 from tensorbus._base.dtypes import FLOAT, INTEGER, dtype
 from tensorbus.plugin.kernel_language.types import compute_type, unsigned
+from tensorbus.plugin.kernel_language.vector_maths import POLYNOMIALS
 
 _FLOAT = {
     "abs": "fabs(x)",
@@ -152,6 +153,8 @@ def expression(op: str, d: dtype) -> tuple[str, str] | None:
         return (_fill(_BITS[op], d), "") if d.category < FLOAT else None
     if d.category == FLOAT:
         text = _EXP_OF_DOUBLE if op == "exp" and d.itemsize == 8 else _FLOAT.get(op)
+        if op in POLYNOMIALS and compute_type(d) == "f32":
+            text = f"{op}_f32(x)"
         helper = {"floor_divide": _FLOAT_FLOOR_DIVIDE, "remainder": _FLOAT_REMAINDER}.get(op, "")
     elif d.category == INTEGER:
         text = _INTEGER.get(op) or _ORDERED.get(op)
