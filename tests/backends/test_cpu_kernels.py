@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
+import tensorbus
 from tensorbus._base import dtypes
+from tensorbus_cpu_numpy import transposing
 from tensorbus_cpu_numpy.backend import CpuBackend
 
 # A warning of NumPy is in the name of the kernel; the tests take back the filter for its package.
@@ -49,3 +53,87 @@ def test_logcumsumexp_of_many_keeps_the_digits():
     edge = np.array([-np.inf, 1.0, np.inf, 2.0, np.nan, 0.0])
     got = kernel("logcumsumexp", "float64")(edge, 0)
     np.testing.assert_array_equal(got, [-np.inf, 1.0, np.inf, np.inf, np.nan, np.nan])
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("shape", "dims"),
+    [
+        ((3,), (0,)),
+        ((4096,), (0,)),
+        ((5, 1030), (1,)),
+        ((3, 2500), (0, 1)),
+        ((2, 40, 60), (1, 2)),
+        ((64, 48), (0,)),
+        ((2, 9000), (1,)),
+        ((300, 70), (0,)),
+    ],
+    ids=str,
+)
+def test_sums_of_squares(name, shape, dims):
+    x = np.random.default_rng(len(shape)).standard_normal(shape).astype(name)
+    for given in (x, np.asfortranarray(x), np.repeat(x, 2, -1)[..., ::2]):
+        found = kernel("sum_of_squares", name)(given, dims)
+        expected = (x.astype(np.longdouble) ** 2).sum(dims)
+        assert found.dtype == name and found.shape == expected.shape
+        np.testing.assert_allclose(found, expected.astype(np.float64), rtol=32 * np.finfo(name).eps)
+
+
+def test_norms_of_many_elements_keep_what_is_not_finite_and_overflow_as_squares_do():
+    x = tensorbus.full((3000,), 2.0)
+    for value, expected in ((math.inf, math.inf), (-math.inf, math.inf), (1e20, math.inf)):
+        x[2999] = value
+        assert x.norm().item() == expected
+    x[1] = math.nan
+    assert math.isnan(x.norm().item())
+    assert tensorbus.full((4096,), 1e-30).norm().item() == 0.0
+
+
+@pytest.mark.parametrize("name", ["uint8", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("shape", [(128, 128), (130, 512), (512, 131), (2, 256, 128)], ids=str)
+def test_transposed_copies_are_exact(name, shape):
+    x = np.arange(math.prod(shape)).reshape(shape).astype(name)
+    turned = tensorbus.from_numpy(x).mT
+    found = turned.contiguous()
+    assert found.is_contiguous() and np.array_equal(found.numpy(), x.swapaxes(-1, -2))
+    into = tensorbus.zeros(turned.shape, dtype=turned.dtype)
+    assert np.array_equal(into.copy_(turned).numpy(), x.swapaxes(-1, -2))
+    back = transposing.column_major(x[-1] if x.ndim > 2 else x)
+    assert back.flags.f_contiguous and back.base is not x
+    assert np.array_equal(back, x[-1] if x.ndim > 2 else x)
+
+
+@pytest.mark.parametrize("name", ["float32", "complex128"])
+@pytest.mark.parametrize("n", [1, 63, 64, 130, 256, 300])
+def test_matrices_for_lapack_and_back(name, n):
+    """Row by row is a large square matrix in its own memory."""
+    x = np.random.default_rng(n).standard_normal((n, n)).astype(name)
+    lower = transposing.lower_column_major(x)
+    assert lower.flags.f_contiguous and np.array_equal(lower, np.tril(x))
+    columns = np.asfortranarray(x)
+    back = transposing.row_major(columns)
+    assert back.flags.c_contiguous and np.array_equal(back, x)
+    assert np.shares_memory(back, columns) is (n * n >= transposing.MANY or n == 1)
+    wide = np.asfortranarray(np.concatenate([x, 2 * x], 1))
+    assert transposing.row_major(wide).flags.c_contiguous
+    assert np.array_equal(transposing.row_major(wide), wide)
+
+
+@pytest.mark.parametrize("src", dtypes.ALL, ids=str)
+def test_conversions_are_those_that_make_an_array_first(src):
+    """Those of NumPy are written at once, into arrays with gaps, overlapping ones too."""
+    x = np.array([0.0, -0.0, 1.5, -2.75, 100.0, 250.0, np.inf, np.nan])
+    given = BACKEND.empty((8, 2), src, 0)[:, 0]
+    BACKEND.copy_(given, src, x, dtypes.float64)
+    for dst in dtypes.ALL:
+        found = BACKEND.empty((8, 2), dst, 0)[:, 1]
+        BACKEND.copy_(found, dst, given, src)
+        expected = BACKEND.empty((8,), dst, 0)
+        expected[...] = given if src is dst else BACKEND.cast(given, src, dst)
+        assert found.tobytes() == expected.tobytes()
+
+
+def test_a_matrix_is_written_over_by_its_own_transpose():
+    x = np.arange(256.0 * 256).reshape(256, 256)
+    t = tensorbus.from_numpy(x.copy())
+    assert np.array_equal(t.copy_(t.mT).numpy(), x.T)

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
+from sys import getrefcount
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tensorbus.plugin import Array, ArrayLibraryBackend, Capabilities, Traits, dtype
+from tensorbus.plugin.array_library import quietly
 from tensorbus.plugin.array_library.narrow import UNSIGNED, dtype_by_name, narrow_dtype
-from tensorbus.plugin.array_library.table import Table, silence
+from tensorbus.plugin.array_library.table import (
+    COMPLEX,
+    FLOAT,
+    INTEGER,
+    Table,
+    category,
+    silence,
+)
 from tensorbus_cpu_numpy import (
+    activations,
     convolution,
     equations,
     fourier,
@@ -20,16 +31,22 @@ from tensorbus_cpu_numpy import (
     indexing,
     joining,
     linear_algebra,
+    logarithms,
     losses,
+    normalization,
     ordering,
     pooling,
+    probabilities,
     products,
+    scans,
     selection,
     special_functions,
     spectra,
     sums,
     symmetric_indefinite,
     threads,
+    top,
+    transposing,
     views,
 )
 from tensorbus_cpu_numpy.narrow import WAYS
@@ -65,21 +82,27 @@ class CpuBackend(ArrayLibraryBackend):
     narrow = MappingProxyType({dtype_by_name(name): way for name, way in WAYS.items()})
     tables: ClassVar[tuple[Table, ...]] = (
         sums.TABLE,
+        scans.TABLE,
         selection.TABLE,
         indexing.TABLE,
         ordering.TABLE,
+        top.TABLE,
         products.TABLE,
         fused.TABLE,
+        activations.TABLE,
+        probabilities.TABLE,
         views.TABLE,
         convolution.TABLE,
         pooling.TABLE,
         losses.TABLE,
+        normalization.TABLE,
         joining.TABLE,
         linear_algebra.TABLE,
         equations.TABLE,
         spectra.TABLE,
         fourier.TABLE,
         special_functions.TABLE,
+        logarithms.TABLE,
         symmetric_indefinite.TABLE,
         *ArrayLibraryBackend.tables,
     )
@@ -127,8 +150,32 @@ class CpuBackend(ArrayLibraryBackend):
             return src.astype(wide).astype(self.dtype(dtype), copy=False)
         return super().truncated(src, dtype)
 
+    def copy_(self, dst: Array, dst_dtype: dtype, src: Array, src_dtype: dtype | None) -> None:
+        if src_dtype is not dst_dtype:
+            if src_dtype is not None and _by_numpy(src_dtype, dst_dtype):
+                quietly(np.copyto, dst, src, "unsafe")
+            else:
+                super().copy_(dst, dst_dtype, src, src_dtype)
+        elif src.size < transposing.MANY:
+            dst[...] = src
+        else:
+            transposing.write(dst, src)
+
+    def as_array(self, result: Any, dtype: dtype, index: int) -> Array:
+        if narrow_dtype(dtype):
+            return super().as_array(result, dtype, index)
+        return np.array(result, self.dtype(dtype))
+
     def view_host(self, array: Array, dtype: dtype) -> np.ndarray:
         return array.view(f"u{array.itemsize}") if narrow_dtype(dtype) else array.view()
+
+    def owns_storage(self, array: Array) -> bool:
+        """Also for the one view of all of an array that no one else holds, as kernels return."""
+        root = array.base
+        if root is None:
+            return True
+        whole = type(root) is np.ndarray and root.base is None and root.nbytes == array.nbytes
+        return whole and getrefcount(root) <= _HELD_ONCE
 
     def dlpack_device(self, index: int) -> tuple[int, int]:
         """The host's."""
@@ -137,6 +184,25 @@ class CpuBackend(ArrayLibraryBackend):
     def set_num_threads(self, n: int) -> None:
         """Use *n* threads where kernels split their work, and in BLAS where that can be set."""
         threads.set_count(n)
+
+
+def _held_once() -> int:
+    """What ``getrefcount`` says in ``owns_storage`` of an array that one view alone holds."""
+    view = np.empty(4).reshape(2, 2)
+    root = view.base
+    return getrefcount(root)
+
+
+_HELD_ONCE = _held_once()
+
+
+@functools.cache
+def _by_numpy(src: dtype, dst: dtype) -> bool:
+    """Whether NumPy converts as ``copy_`` is to, so that no array need lie between."""
+    if narrow_dtype(src) or narrow_dtype(dst):
+        return False
+    differs = {FLOAT: (INTEGER,), COMPLEX: (INTEGER, FLOAT)}
+    return category(dst) not in differs.get(category(src), ())
 
 
 def _memory_total() -> int | None:

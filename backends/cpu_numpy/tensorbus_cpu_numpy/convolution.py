@@ -11,6 +11,7 @@ Two layouts of the windows, both seen to win where the other loses:
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,22 @@ from numpy.lib.stride_tricks import as_strided
 from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table, quiet
 from tensorbus.plugin.array_library.table import COMPLEX, FLOAT
+from tensorbus_cpu_numpy.depthwise import depthwise, depthwise_input, depthwise_weight, suits
 from tensorbus_cpu_numpy.threads import buffer, spread
 from tensorbus_cpu_numpy.windows import Pair, Windows, padded, taps, windows
 
 TABLE = Table()
 
 _IMAGES = 16
-"""Images in one block: large enough to keep the interpreter out, small enough for the cache."""
+"""Images in one block at most: enough to keep the interpreter out."""
+_TOGETHER = 1 << 19
+"""Elements of the columns, or rows, of the images in one block."""
 _ONE_THREAD = 1 << 18
 """OpenBLAS runs products of fewer multiplications in one thread, so several may run at a time."""
-_CACHED = 1 << 17
-"""Elements of one image's columns that stay in the cache."""
+_CACHED = 1 << 19
+"""Elements of one image's columns at most."""
+_FEW_PIXELS = 16
+"""Fewer are multiplied with those of other images together."""
 
 
 def _prefers_rows(at: Windows, channels: int, filters: int, groups: int) -> bool:
@@ -40,11 +46,28 @@ def _prefers_rows(at: Windows, channels: int, filters: int, groups: int) -> bool
     return 5 * channels * kh * kw * oh > channels * h * w + filters * oh * ow
 
 
+def _one_to_one(at: Windows) -> bool:
+    """Whether each window is one pixel of the padded image, and each pixel a window."""
+    return at.kernel == (1, 1) and at.stride == (1, 1)
+
+
 def _row_step(at: Windows, filters: int, size: int) -> int:
     """Output rows per product: few enough for one thread, or for the cache if one is too many."""
     one = filters * size * at.output[1]
     room = _ONE_THREAD // one if one <= _ONE_THREAD else _CACHED // (size * at.output[1])
     return max(1, min(at.output[0], room))
+
+
+def _images(each: int) -> int:
+    """Images in one block, of so many elements each."""
+    images = _IMAGES
+    while images > 1 and images * each > _TOGETHER:
+        images //= 2
+    return images
+
+
+def _images_by_rows(at: Windows, channels: int) -> int:
+    return _images(at.image[0] * at.kernel[1] * channels * at.output[1])
 
 
 def _rows_of(at: Windows, start: int, stop: int) -> Windows:
@@ -53,11 +76,13 @@ def _rows_of(at: Windows, start: int, stop: int) -> Windows:
 
 def _columns(x: Array, at: Windows, groups: int, start: int, stop: int) -> Array:
     """(images, groups, channels * taps, pixels): the windows of output rows *start* to *stop*."""
+    n, c = x.shape[:2]
+    pixels = (stop - start) * at.output[1]
+    if _one_to_one(at):
+        return x[:, :, start:stop].reshape(n, groups, c // groups, pixels)
     part = taps(x[:, :, start * at.stride[0] :], _rows_of(at, start, stop))
     columns = buffer("columns", part.shape, x.dtype)
     columns[...] = part
-    n, c = x.shape[:2]
-    pixels = (stop - start) * at.output[1]
     return columns.reshape(n, groups, c // groups * at.kernel[0] * at.kernel[1], pixels)
 
 
@@ -82,6 +107,8 @@ def conv2d(x: Array, w: Array, stride: Pair, padding: Pair, dilation: Pair, grou
     o = w.shape[0]
     at = windows(x.shape[2:], w.shape[2:], stride, padding, dilation)
     oh, ow = at.output
+    if suits(x, o, groups, stride):
+        return depthwise(x, w, at)
     y = np.empty((n, o, oh, ow), x.dtype)
     if _prefers_rows(at, c, o, groups):
         matrix = w.transpose(0, 2, 3, 1).reshape(o, -1)
@@ -91,7 +118,7 @@ def conv2d(x: Array, w: Array, stride: Pair, padding: Pair, dilation: Pair, grou
             np.matmul(matrix, _image_rows(padded(x[a:b], at), at), part)
             y[a:b] = part.reshape(oh, o, ow, b - a).transpose(3, 1, 0, 2)
 
-        spread(by_rows, n, _IMAGES, small=False)
+        spread(by_rows, n, _images_by_rows(at, c), small=False)
         return y
     matrix = w.reshape(groups, o // groups, -1)
     grouped = y.reshape(n, groups, o // groups, oh * ow)
@@ -104,7 +131,8 @@ def conv2d(x: Array, w: Array, stride: Pair, padding: Pair, dilation: Pair, grou
             columns = _columns(image, at, groups, start, stop)
             np.matmul(matrix, columns, grouped[a:b, :, :, start * ow : stop * ow])
 
-    spread(by_columns, n, _IMAGES, matrix.shape[1] * matrix.shape[2] * ow <= _ONE_THREAD)
+    images = _images(groups * matrix.shape[2] * step * ow)
+    spread(by_columns, n, images, matrix.shape[1] * matrix.shape[2] * ow <= _ONE_THREAD)
     return y
 
 
@@ -123,6 +151,10 @@ def conv2d_weight(
     kh, kw = kernel_hw
     at = windows(x.shape[2:], kernel_hw, stride, padding, dilation)
     oh, ow = at.output
+    if suits(x, o, groups, stride):
+        result = depthwise_weight(g, x, at)
+        if result is not None:
+            return result
     parts: dict[Pair, Array] = {}
     if _prefers_rows(at, c, o, groups):
 
@@ -133,7 +165,7 @@ def conv2d_weight(
             products = np.matmul(_image_rows(padded(x[a:b], at), at), turned)
             parts[a, 0] = np.add.reduce(products, 0)
 
-        spread(by_rows, n, _IMAGES, small=False)
+        spread(by_rows, n, _images_by_rows(at, c), small=False)
         total = _in_order(parts).reshape(kh, kw, c, o)
         return np.ascontiguousarray(total.transpose(3, 2, 0, 1))
     size = c // groups * kh * kw
@@ -148,7 +180,8 @@ def conv2d_weight(
             each = np.matmul(grouped[a:b, :, :, start * ow : stop * ow], columns)
             parts[a, start] = np.add.reduce(each, 0)
 
-    spread(by_columns, n, _IMAGES, o // groups * size * ow <= _ONE_THREAD)
+    images = _images(groups * size * step * ow)
+    spread(by_columns, n, images, o // groups * size * ow <= _ONE_THREAD)
     return _in_order(parts).reshape(o, c // groups, kh, kw)
 
 
@@ -170,14 +203,34 @@ def conv2d_input(
     n, o = g.shape[:2]
     c = w.shape[1] * groups
     at = windows(input_hw, w.shape[2:], stride, padding, dilation)
+    if suits(g, c, groups, stride):
+        found = depthwise_input(g, w, at)
+        if found is not None:
+            return found
     result = np.empty((n, c, *input_hw), g.dtype)
-    if groups == 1 and stride[0] == 1 and dilation[0] == 1:
+    if _one_to_one(at) and padding == (0, 0) and math.prod(input_hw) >= _FEW_PIXELS:
+        block, size = _input_by_pixels(g, w, groups, result)
+        spread(block, n, _IMAGES, size <= _ONE_THREAD)
+    elif groups == 1 and stride[0] == 1 and dilation[0] == 1:
         block = _input_by_rows(g, w, at, result)
-        spread(block, n, _IMAGES, small=False)
+        spread(block, n, _images_by_rows(at, c), small=False)
     else:
         block = _input_by_columns(g, w, at, groups, result)
         spread(block, n, _IMAGES, o // groups * w[0].size * at.output[1] <= _ONE_THREAD)
     return result
+
+
+def _input_by_pixels(g: Array, w: Array, groups: int, result: Array) -> tuple[Any, int]:
+    """One product for each image, and its multiplications."""
+    n, o = g.shape[:2]
+    matrix = w.reshape(groups, o // groups, -1).transpose(0, 2, 1)
+    grouped = g.reshape(n, groups, o // groups, -1)
+    target = result.reshape(n, groups, w.shape[1], -1)
+
+    def block(a: int, b: int) -> None:
+        np.matmul(matrix, grouped[a:b], target[a:b])
+
+    return block, o // groups * w.shape[1] * grouped.shape[3]
 
 
 def _input_by_rows(g: Array, w: Array, at: Windows, result: Array) -> Any:

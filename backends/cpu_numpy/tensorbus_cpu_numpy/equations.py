@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from tensorbus.plugin import Array, Kernel, dtype
-from tensorbus.plugin.array_library import Table
+from tensorbus.plugin.array_library import Table, quietly
 from tensorbus.plugin.array_library.table import COMPLEX, FLOAT
 from tensorbus_cpu_numpy import linear_algebra, small_matrices
+from tensorbus_cpu_numpy.transposing import column_major
 
 TABLE = Table()
 
@@ -27,7 +28,7 @@ def _solve(xp: Any, dtype: dtype) -> Kernel | None:
     getrf, trsm = (linear_algebra.routine(*at) for at in ((0, dtype, "getrf"), (1, dtype, "trsm")))
 
     def one(a: Array, b: Array) -> tuple[Array, Any]:
-        lu, pivots, info = getrf(a)
+        lu, pivots, info = getrf(column_major(a), overwrite_a=1)
         x = b[linear_algebra.order_of(pivots)].T
         for upper in (False, True):  # of the transposed equations, row-major as BLAS wants them
             x = trsm(1.0, lu, x, side=1, lower=not upper, trans_a=1, diag=not upper, overwrite_b=1)
@@ -77,8 +78,8 @@ def _det(xp: Any, dtype: dtype) -> Kernel | None:
         if getrf is None or (single and _many(a)):
             return np.asarray(np.linalg.det(a))
         lu, odd = _factors(getrf, a)
-        made = np.diagonal(lu, axis1=-2, axis2=-1).prod(-1)
-        return np.asarray(np.where(odd, -made, made))
+        made = np.asarray(quietly(np.multiply.reduce, lu.diagonal(0, -2, -1), -1))
+        return np.negative(made, out=made, where=odd)
 
     return det
 
@@ -94,10 +95,9 @@ def _slogdet(xp: Any, dtype: dtype) -> Kernel | None:
             sign, size = np.linalg.slogdet(a)
             return np.asarray(sign), np.asarray(size)
         lu, odd = _factors(getrf, a)
-        pivots = np.diagonal(lu, axis1=-2, axis2=-1)
-        sign = np.sign(pivots).prod(-1)
-        with np.errstate(divide="ignore"):
-            size = np.log(np.abs(pivots)).sum(-1)
+        pivots = lu.diagonal(0, -2, -1)
+        sign = np.multiply.reduce(np.sign(pivots), -1)
+        size = np.add.reduce(quietly(np.log, np.abs(pivots)), -1)
         return np.asarray(np.where(odd, -sign, sign)), np.asarray(size)
 
     return slogdet
@@ -105,12 +105,10 @@ def _slogdet(xp: Any, dtype: dtype) -> Kernel | None:
 
 def _factors(getrf: Any, a: Array) -> tuple[Array, Array]:
     """The factors of each transposed matrix, and whether its exchanges are odd in number."""
-    made, index = np.array(a, order="C").swapaxes(-1, -2), np.arange(a.shape[-1])
-    odd = np.empty(a.shape[:-2], np.bool_)
-    for at in np.ndindex(odd.shape):
-        pivots = getrf(made[at], overwrite_a=1)[1]
-        odd[at] = np.count_nonzero(pivots != index) & 1
-    return made, odd
+    made, n = np.array(a, order="C").swapaxes(-1, -2), a.shape[-1]
+    matrices = [made] if a.ndim == 2 else made.reshape(-1, n, n)
+    pivots = np.concatenate([getrf(one, overwrite_a=1)[1] for one in matrices]).reshape(-1, n)
+    return made, np.bitwise_xor.reduce(pivots != np.arange(n), -1).reshape(a.shape[:-2])
 
 
 def _each(one: Callable[..., tuple[Array, Any]], a: Array, *b: Array) -> tuple[Array, Array]:

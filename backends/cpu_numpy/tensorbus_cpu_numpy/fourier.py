@@ -24,7 +24,7 @@ def _module() -> Any:
         from scipy import fft
     except ImportError:
         return np
-    return SimpleNamespace(fft=fft, ascontiguousarray=np.ascontiguousarray)
+    return SimpleNamespace(fft=fft, ascontiguousarray=np.ascontiguousarray, conjugate=np.conjugate)
 
 
 def _offer(name: str) -> None:

@@ -9,9 +9,12 @@ import numpy as np
 from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table, into, quiet
 from tensorbus.plugin.array_library.table import ALL, FLOAT, ORDERED, REAL
-from tensorbus_cpu_numpy.sums import total
+from tensorbus_cpu_numpy.loops import pieces
 
 TABLE = Table()
+
+_SMALL = 1 << 14
+"""For fewer elements whole arrays are as quick as pieces."""
 
 TABLE.names(REAL, remainder="remainder")
 
@@ -45,42 +48,40 @@ def _rsqrt(xp: Any, dtype: dtype) -> Kernel:
 def _sigmoid(xp: Any, dtype: dtype) -> Kernel:
     wide = np.dtype(np.float32 if dtype.itemsize == 2 else dtype.name)
     own = np.dtype(dtype.name)
-    one, low = np.array(1, wide), np.array(-80, wide)
 
     def sigmoid(x: Array, out: Array | None = None) -> Array:
-        result = np.asarray(np.negative(x, dtype=wide))
-        np.exp(result, result)
-        result += one
-        np.true_divide(one, result, result)
-        if _has_zeros(result):
-            # On the far left exp(-x) overflows while exp(x), the result, is subnormal still.
-            np.exp(x, result, where=np.less(x, low), dtype=wide)
-        return into(out, result.astype(own, copy=False))
+        if x.size < _SMALL or own is not wide:
+            result = np.exp(np.minimum(x, _LARGE), dtype=wide)
+            return into(out, np.asarray(result / (result + 1)).astype(own, copy=False))
+        made = np.empty(x.shape, own)
+        pieces(_sigmoid_of_piece, x, made)
+        return into(out, made)
 
     return quiet(sigmoid)
 
 
-def _has_zeros(x: Array) -> bool:
-    """Whether there is a zero, or perhaps a NaN, in what is not negative."""
-    if x.size < 2048:
-        return int(np.count_nonzero(x)) < x.size
-    return not np.minimum.reduce(x, None) > 0
+_LARGE = 80.0
+"""From here on the sum of 1 and the exponential is that, and their quotient 1."""
+
+
+def _sigmoid_of_piece(x: Array, out: Array, scratch: Array) -> None:
+    """``e / (1 + e)`` by the exponential that is subnormal where the result is."""
+    np.exp(x, out=out)
+    np.add(out, 1.0, out=scratch)
+    np.true_divide(out, scratch, out=out)
+    if not np.vecdot(out, out) > 0:  # by far the quickest way to find a NaN
+        np.exp(np.minimum(x, _LARGE, out=scratch), out=out)
+        np.add(out, 1.0, out=scratch)
+        np.true_divide(out, scratch, out=out)
 
 
 @TABLE.row("log10", FLOAT)
 def _log10(xp: Any, dtype: dtype) -> Kernel:
-    return _exact_at_powers(np.log10, dtype)
+    return _in_double(np.log10) if dtype.itemsize == 4 else np.log10
 
 
-@TABLE.row("exp2", FLOAT)
-def _exp2(xp: Any, dtype: dtype) -> Kernel:
-    return _exact_at_powers(np.exp2, dtype)
-
-
-def _exact_at_powers(function: Any, dtype: dtype) -> Kernel:
-    """As NumPy's float32 loops for AVX-512 are not: 38 powers of ten, and one of two, are off."""
-    if dtype.itemsize != 4:
-        return function
+def _in_double(function: Any) -> Kernel:
+    """Exact at powers, as NumPy's float32 loop for AVX-512 is not: 38 of ten."""
 
     def in_double(x: Array, out: Array | None = None) -> Array:
         return into(out, np.asarray(function(x, dtype=np.float64)).astype(np.float32))
@@ -88,47 +89,33 @@ def _exact_at_powers(function: Any, dtype: dtype) -> Kernel:
     return quiet(in_double)
 
 
-def _centred(x: Array, dim: int, wide: np.dtype) -> Array:
-    """x minus its maximum along *dim*, which keeps exp in range."""
-    return np.subtract(x, np.maximum.reduce(x, dim, keepdims=True), dtype=wide)
+@TABLE.row("exp2", FLOAT)
+def _exp2(xp: Any, dtype: dtype) -> Kernel:
+    first = _first_inexact_power() if dtype.itemsize == 4 else None
+    if first is None:
+        return np.exp2
+
+    def exp2(x: Array, out: Array | None = None) -> Array:
+        made = np.asarray(np.exp2(x))
+        if not (x.size and np.maximum.reduce(x, None) < first):
+            high = np.asarray(x >= first)
+            made[high] = np.exp2(x[high], dtype=np.float64)
+        return into(out, made)
+
+    return quiet(exp2)
 
 
-def _sum_kept(x: Array, dim: int) -> Array:
-    if x.size < 2048:
-        return np.add.reduce(x, dim, keepdims=True)
-    summed = total(x, (dim,)).astype(x.dtype, copy=False)
-    return summed.reshape(*x.shape[:dim], 1, *x.shape[dim + 1 :])
+def _first_inexact_power() -> int | None:
+    """The first exponent whose power of two NumPy's float32 loops on this processor miss, or None.
 
-
-@TABLE.row("softmax", FLOAT)
-def _softmax(xp: Any, dtype: dtype) -> Kernel:
-    own = np.dtype(dtype.name)
-    wide = np.dtype(np.float32 if dtype.itemsize == 2 else dtype.name)
-
-    def softmax(x: Array, dim: int) -> Array:
-        if x.ndim == 0:
-            return np.asarray(x * 0 + 1, own)
-        result = _centred(x, dim, wide)
-        np.exp(result, result)
-        result /= _sum_kept(result, dim)
-        return result.astype(own, copy=False)
-
-    return quiet(softmax)
-
-
-@TABLE.row("log_softmax", FLOAT)
-def _log_softmax(xp: Any, dtype: dtype) -> Kernel:
-    own = np.dtype(dtype.name)
-    wide = np.dtype(np.float32 if dtype.itemsize == 2 else dtype.name)
-
-    def log_softmax(x: Array, dim: int) -> Array:
-        if x.ndim == 0:
-            return np.asarray(x * 0, own)
-        result = _centred(x, dim, wide)
-        result -= np.log(_sum_kept(np.exp(result), dim))
-        return result.astype(own, copy=False)
-
-    return quiet(log_softmax)
+    Those for AVX-512 miss 2 ** 127.
+    """
+    whole = np.arange(-149, 128)
+    x = whole.astype(np.float32)
+    expected = np.ldexp(np.float32(1), whole)
+    apart = np.repeat(x, 2)[::2]  # which may have a loop of its own
+    inexact = (np.exp2(x) != expected) | (np.exp2(apart) != expected)
+    return int(whole[inexact][0]) if inexact.any() else None
 
 
 # The copy method's own default order is row-major.

@@ -12,6 +12,7 @@ from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table
 from tensorbus.plugin.array_library.table import COMPLEX, FLOAT
 from tensorbus_cpu_numpy import small_matrices
+from tensorbus_cpu_numpy.transposing import column_major, row_major
 
 TABLE = Table()
 
@@ -85,8 +86,8 @@ def _cholesky(xp: Any, dtype: dtype) -> Kernel | None:
 
 def _orders(factors: Array) -> Array:
     """Where a factor's diagonal is first not positive: LAPACK passes over NaN on some machines."""
-    positive = np.diagonal(factors, axis1=-2, axis2=-1).real > 0
-    if positive.all():
+    positive = factors.diagonal(0, -2, -1).real > 0
+    if np.count_nonzero(positive) == positive.size:
         return np.zeros(factors.shape[:-2], np.int32)
     failed = ~positive
     return np.where(failed.any(-1), failed.argmax(-1) + 1, 0).astype(np.int32)
@@ -147,8 +148,9 @@ def _lu(xp: Any, dtype: dtype) -> Kernel | None:
 
     def lu(a: Array) -> tuple[Array, Array, Array]:
         if a.ndim == 2:
-            factors, pivots, info = getrf(a)
-            return factors, pivots.astype(np.int32, copy=False), np.asarray(info, np.int32)
+            factors, pivots, info = getrf(column_major(a), overwrite_a=1)
+            pivots = pivots.astype(np.int32, copy=False)
+            return row_major(factors), pivots, np.asarray(info, np.int32)
         if small_matrices.pays(a):
             return small_matrices.lu(a)
         batch, k = a.shape[:-2], min(a.shape[-2:])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from tensorbus.plugin import Array, IndexFault, Kernel, dtype
+from tensorbus.plugin import Array, IndexFault, Kernel, dtype, may_decline
 from tensorbus.plugin.array_library import Table, quiet
 from tensorbus.plugin.array_library.table import FLOAT
+from tensorbus_cpu_numpy.loops import are_many, blocks
+from tensorbus_cpu_numpy.probabilities import exponentials
 
 TABLE = Table()
 
@@ -39,50 +42,137 @@ def _rows(i: Array, ignore: int, classes: int) -> tuple[Array, Any]:
 
 _ALL = slice(None)
 _greatest: Any = np.maximum.reduce  # positional arguments, which are the quickest, have no types
-_sum: Any = np.add.reduce
 
 
-def _shifted(x: Array, rows: Any, wide: np.dtype) -> Array:
-    """The scores of the rows less their maximum, in a fresh array."""
-    x = x[rows]
-    return np.subtract(x, _greatest(x, 1, None, None, True), dtype=wide)
+def _parts(x: Array, n: int) -> Iterable[slice]:
+    """The counted rows, all of them or, where there are many elements, so many as are cached."""
+    return blocks(x[:n]) if are_many(x) else (_ALL,)
 
 
-@TABLE.row("cross_entropy_mean", FLOAT)
-def _mean(xp: Any, dtype: dtype) -> Kernel:
-    own = np.dtype(dtype.name)
-    wide = np.dtype(np.float32 if dtype.itemsize == 2 else dtype.name)
-
-    def cross_entropy_mean(x: Array, i: Array, ignore: int) -> Array:
-        counted, rows = _rows(i, ignore, x.shape[1])
-        n = len(counted)
-        d = _shifted(x, rows, wide)
-        chosen = d[_count(n), counted]
-        np.exp(d, d)
-        each = np.log(np.add.reduce(d, 1))
-        each -= chosen
-        return np.asarray(np.true_divide(np.add.reduce(each), n), own)
-
-    return quiet(cross_entropy_mean)
+def _spread(a: Array, rows: Array, n: int, fill: float) -> Array:
+    """What the counted rows have, for all *n*."""
+    made = np.full(n, fill, a.dtype)
+    made[rows] = a
+    return made
 
 
-@TABLE.row("cross_entropy_mean_backward", FLOAT)
-def _mean_backward(xp: Any, dtype: dtype) -> Kernel:
-    own = np.dtype(dtype.name)
-    wide = np.dtype(np.float32 if dtype.itemsize == 2 else dtype.name)
+def cross_entropy(
+    x: Array, i: Array, w: Array | None, ignore: int, smoothing: float, reduction: str
+) -> Any:
+    """The loss, and of each row a *top* that no overflow hangs on and the sum of ``exp(x - top)``.
 
-    def cross_entropy_mean_backward(g: Array, x: Array, i: Array, ignore: int) -> Array:
-        counted, rows = _rows(i, ignore, x.shape[1])
-        n = len(counted)
-        p = _shifted(x, rows, wide)
-        np.exp(p, p)
-        share = np.true_divide(g, n, dtype=wide)
-        p *= np.true_divide(share, _sum(p, 1, None, None, True))
-        p[_count(n), counted] -= share
-        if rows is _ALL:
-            return p.astype(own, copy=False)
-        out = np.zeros(x.shape, own)
-        out[rows] = p
-        return out
+    That is 0 where it may be, else the maximum; rows that do not count have infinity, and what is
+    computed with it is 0.
+    """
+    if not x.size:
+        return NotImplemented
+    n, classes = x.shape
+    counted, rows = _rows(i, ignore, classes)
+    shares = None if w is None else w[counted]
+    found = []
+    for part in _parts(x, len(counted)):
+        scores = x[part] if rows is _ALL else x[rows[part]]
+        loss, centred, logarithms, *statistics = _losses(scores, counted[part], are_many(x))
+        if shares is not None:
+            loss *= shares[part]
+        if smoothing:
+            spread = _below(centred, logarithms, w)
+            loss = loss * (1 - smoothing) + spread * (smoothing / classes)
+        found.append((loss, *statistics))
+    if len(found) > 1:
+        each, top, total = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    else:
+        each, top, total = found[0]
+    if rows is not _ALL:
+        top, total = _spread(top, rows, n, np.inf), _spread(total, rows, n, 1)
+    if reduction == "none":
+        each = each.astype(x.dtype, copy=False)
+        return each if rows is _ALL else _spread(each, rows, n, 0), top, total
+    loss = np.add.reduce(each)
+    if reduction == "mean":
+        loss = np.true_divide(loss, len(counted) if shares is None else np.add.reduce(shares))
+    return np.asarray(loss, x.dtype), top, total
 
-    return quiet(cross_entropy_mean_backward)
+
+def _losses(x: Array, counted: Array, many: bool) -> tuple[Array, Array, Array, Array, Array]:
+    """The loss of each of some rows, what it is the difference of, and the statistics."""
+    at = _count(len(x))
+    if many:
+        made = np.empty_like(x)
+        sums = exponentials(x, made)
+        if sums is not None:
+            # In float64 the difference loses no digits where one class is nearly sure.
+            logarithms = np.log(sums, dtype=np.float64)
+            return logarithms - x[at, counted], x, logarithms, np.zeros_like(sums), sums
+    top = _greatest(x, 1)
+    d = np.subtract(x, top[:, None])
+    sums = np.add.reduce(np.exp(d), 1)
+    logarithms = np.log(sums)
+    return logarithms - d[at, counted], d, logarithms, top, sums
+
+
+def _below(x: Array, level: Array, w: Array | None) -> Array:
+    """The sum of ``(level - x) * w`` along the rows."""
+    if w is None:
+        return level * x.shape[1] - np.add.reduce(x, 1)
+    return level * np.add.reduce(w, dtype=np.float64) - np.vecdot(x, w)
+
+
+def cross_entropy_backward(
+    g: Array,
+    x: Array,
+    i: Array,
+    w: Array | None,
+    top: Array,
+    total: Array,
+    ignore: int,
+    smoothing: float,
+    reduction: str,
+) -> Any:
+    """The derivative of ``cross_entropy`` for *x*, times *g*."""
+    if not x.size:
+        return NotImplemented
+    classes = x.shape[1]
+    counted, rows = _rows(i, ignore, classes)
+    n = len(counted)
+    own: Any = g
+    shares = None if w is None else w[counted]
+    if reduction == "none":
+        own = g[rows]
+    elif reduction == "mean":
+        own = g / np.array(n if shares is None else np.add.reduce(shares), x.dtype)
+    if smoothing:
+        of_all = np.broadcast_to(own * np.array(smoothing / classes, x.dtype), (n,))
+    if shares is not None:
+        own = own * shares
+    every = own
+    if smoothing:
+        own = own * np.array(1 - smoothing, x.dtype)
+        every = own + of_all * np.array(classes if w is None else np.add.reduce(w), x.dtype)
+    every = every / total[rows]
+    made = np.empty((n, classes), x.dtype)
+    for part in _parts(x, n):
+        y = made[part]
+        at = part if rows is _ALL else rows[part]
+        centred = are_many(x) and not top[at].any()
+        np.exp(x[at] if centred else np.subtract(x[at], top[at, None], y), y)
+        y *= every[part, None]
+        if smoothing:
+            y -= of_all[part, None] if w is None else of_all[part, None] * w
+        y[_count(len(y)), counted[part]] -= own[part] if own.ndim else own
+    if rows is _ALL:
+        return made
+    out = np.zeros(x.shape, x.dtype)
+    out[rows] = made
+    return out
+
+
+def _offer(op: str, function: Kernel) -> None:
+    def maker(xp: Any, dtype: dtype) -> Kernel | None:
+        return quiet(may_decline(function)) if dtype.itemsize > 2 else None
+
+    TABLE.add(op, (FLOAT,), maker)
+
+
+_offer("cross_entropy", cross_entropy)
+_offer("cross_entropy_backward", cross_entropy_backward)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 import threading
 from typing import Any
 
@@ -15,15 +17,47 @@ TABLE = Table()
 
 _SMALL = 512
 _WORD = (1 << 64) - 1
+_DRAWN = 1 << 16
+"""Uniforms drawn at a time: a multiple of the 8 in a block of the stream."""
 
 
 @TABLE.row("argsort", FLOAT, INTEGER)
 def _argsort(xp: Any, dtype: dtype) -> Kernel | None:
-    if dtype.name == "float16":
-        return _by_short_keys
-    if dtype.name in ("float32", "int32"):
-        return _by_packed_keys
-    return None
+    way = _ways.get(dtype.name)
+    return None if way is None else functools.partial(way, down=False)
+
+
+@TABLE.row("argsort_down", FLOAT, INTEGER)
+def _argsort_down(xp: Any, dtype: dtype) -> Kernel | None:
+    way = _ways.get(dtype.name)
+    return None if way is None else functools.partial(way, down=True)
+
+
+def stable_order(x: Array, dim: int, down: bool) -> Array:
+    """The indices that sort *x* along *dim*, equal elements in their order, by NumPy's sort.
+
+    NaN count as the largest, so they are the first where it goes down.
+    """
+    if not down:
+        return x.argsort(axis=dim, kind="stable")
+    # The ascending order of the reversed, read backwards, leaves equal elements in their order.
+    order = np.flip(np.flip(x, dim).argsort(axis=dim, kind="stable"), dim)
+    return np.subtract(x.shape[dim] - 1, order)
+
+
+def sorted_order(x: Array, dim: int, down: bool) -> Array:
+    """``stable_order``, by the quickest way for the array's dtype."""
+    return _ways.get(x.dtype.name, stable_order)(x, dim, down)
+
+
+def counted_order(x: Array, n: int) -> Array:
+    """The indices that sort a flat array of integers from 0 to *n* - 1, equal ones in their order.
+
+    NumPy sorts 16-bit integers by their digits.
+    """
+    if n <= 1 << 16:
+        return x.astype(np.uint16).argsort(kind="stable")
+    return sorted_order(x.astype(np.int32) if n < 1 << 31 else x, 0, False)
 
 
 def _ordered(x: Array) -> Array:
@@ -37,28 +71,31 @@ def _ordered(x: Array) -> Array:
     return keys
 
 
-def _by_short_keys(x: Array, dim: int) -> Array:
+def _by_short_keys(x: Array, dim: int, down: bool) -> Array:
     if x.ndim == 0:
         return np.zeros((), np.int64)
-    # NumPy sorts 16-bit integers by their digits.
-    return _ordered(x).argsort(axis=dim, kind="stable")
+    keys = _ordered(x)  # of 16 bits, as above
+    return (~keys if down else keys).argsort(axis=dim, kind="stable")
 
 
-def _by_packed_keys(x: Array, dim: int) -> Array:
+def _by_packed_keys(x: Array, dim: int, down: bool) -> Array:
     if x.ndim == 0:
         return np.zeros((), np.int64)
     if x.size < _SMALL or x.shape[dim] >= 2**31:
-        return x.argsort(axis=dim, kind="stable")
+        return stable_order(x, dim, down)
     # (key, index) in one integer: no two are equal, so the fast unstable sort is stable.
     keys = _ordered(x) if x.dtype.kind == "f" else x
     line = [1] * x.ndim
     line[dim] = x.shape[dim]
-    packed = keys.astype(np.int64)
+    packed = (~keys if down else keys).astype(np.int64)
     packed <<= 32
     packed |= np.arange(x.shape[dim]).reshape(line)
     packed.sort(axis=dim)
     packed &= 0xFFFFFFFF
     return packed
+
+
+_ways = {"float16": _by_short_keys, "float32": _by_packed_keys, "int32": _by_packed_keys}
 
 
 class _Stream(threading.local):
@@ -81,17 +118,35 @@ class _Stream(threading.local):
 _stream = _Stream()
 
 
-@TABLE.row("random_bits", INTEGER)
-def _random_bits(xp: Any, dtype: dtype) -> Kernel:
-    def random_bits(key: tuple[int, int], offset: int, n: int) -> Array:
-        stream = _stream
-        # NumPy's Philox advances its counter before the first block.
-        start = (offset - 1) % (1 << 256)
-        counter = stream.counter
-        for word in range(4):
-            counter[word] = (start >> (64 * word)) & _WORD
-        stream.key[:] = key
-        stream.philox.state = stream.state
-        return stream.philox.random_raw(n).view(np.int64)
+def _words(key: tuple[int, int], offset: int, n: int) -> Array:
+    stream = _stream
+    # NumPy's Philox advances its counter before the first block.
+    start = (offset - 1) % (1 << 256)
+    counter = stream.counter
+    for word in range(4):
+        counter[word] = (start >> (64 * word)) & _WORD
+    stream.key[:] = key
+    stream.philox.state = stream.state
+    return stream.philox.random_raw(n).view(np.int64)
 
-    return random_bits
+
+TABLE.add("random_bits", (INTEGER,), lambda xp, dtype: _words)
+
+
+@TABLE.row("uniform", FLOAT)
+def _uniform(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.name != "float32" or sys.byteorder != "little":
+        return None
+    low, step = np.uint32(2**24 - 1), np.float32(2.0**-24)
+
+    def uniform(key: tuple[int, int], offset: int, n: int) -> Array:
+        made = np.empty(n, np.float32)
+        for start in range(0, n, _DRAWN):
+            part = made[start : start + _DRAWN]
+            # The halves of a word lie in memory in the order in which they are drawn.
+            words = _words(key, offset + start // 8, -(-len(part) // 2)).view(np.uint32)
+            np.copyto(part, np.bitwise_and(words[: len(part)], low).view(np.int32), "same_kind")
+            part *= step
+        return made
+
+    return uniform

@@ -10,6 +10,7 @@ import numpy as np
 from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table, quiet
 from tensorbus.plugin.array_library.table import FLOAT, REAL
+from tensorbus_cpu_numpy.indexing import apply
 from tensorbus_cpu_numpy.windows import Pair, Windows, padded, windows
 
 TABLE = Table()
@@ -103,7 +104,7 @@ def max_pool2d_backward(g: Array, indices: Array, input_shape: tuple[int, ...]) 
     planes = math.prod(input_shape[:-2])
     flat = indices.reshape(planes, -1) + np.arange(0, planes * plane, plane)[:, None]
     result = np.zeros(planes * plane, np.float32 if g.dtype.itemsize == 2 else g.dtype)
-    np.add.at(result, flat.reshape(-1), g.reshape(-1))
+    apply(result, flat.reshape(-1), g.reshape(-1), "add", half=False)
     return result.astype(g.dtype, copy=False).reshape(input_shape)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from tensorbus.plugin import Array, Kernel, dtype
-from tensorbus.plugin.array_library import Table
+from tensorbus.plugin.array_library import Table, into
 from tensorbus.plugin.array_library.table import ALL, REAL
 
 TABLE = Table()
@@ -15,6 +16,8 @@ TABLE = Table()
 _ONE = np.int8(1)
 _SMALL = 4096
 """Below so many elements ``np.where`` is faster even on a random mask."""
+_FEW, _PIECE = 1 << 10, 1 << 15
+"""Below so many elements a number is as quick as an array of it; up to so many, that is kept."""
 
 
 @TABLE.row("where", *ALL)
@@ -55,10 +58,32 @@ def _masked(mask: Array, x: Array) -> Array:
     return np.bitwise_and(mask, x, mask if mask.shape == x.shape else None)
 
 
+@functools.lru_cache(maxsize=16)
+def _zeros(shape: tuple[int, ...], dtype: np.dtype) -> Array:
+    made = np.zeros(shape, dtype)
+    made.setflags(write=False)
+    return made
+
+
 @TABLE.row("relu", *REAL)
 def _relu(xp: Any, dtype: dtype) -> Kernel:
     zero = np.array(0, dtype.name)
-    return lambda x, out=None: np.maximum(x, zero, out=out)
+    own = zero.dtype
+
+    def relu(x: Array, out: Array | None = None) -> Array:
+        # NumPy's loop for two arrays takes a third of the time of that for an array and a number.
+        if x.size < _FEW or not x.flags.c_contiguous:
+            return np.maximum(x, zero, out=out)
+        if x.size <= _PIECE:
+            return np.maximum(x, _zeros(x.shape, own), out=out)
+        made = np.empty(x.shape, own)
+        flat, result, zeros = x.reshape(-1), made.reshape(-1), _zeros((_PIECE,), own)
+        for start in range(0, x.size, _PIECE):
+            piece = flat[start : start + _PIECE]
+            np.maximum(piece, zeros[: piece.size], out=result[start : start + _PIECE])
+        return into(out, made)
+
+    return relu
 
 
 TABLE.add("clamp_min", REAL, lambda xp, dtype: np.maximum)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus.plugin import Array, Kernel, dtype
-from tensorbus.plugin.array_library import Table
+from tensorbus.plugin.array_library import Table, quietly
 from tensorbus.plugin.array_library.table import COMPLEX, FLOAT
 from tensorbus_cpu_numpy import linear_algebra
 
@@ -165,10 +165,12 @@ def _by_svd(a: Array, b: Array, rcond: float) -> tuple[Array, ...]:
     """Of a batch at once, and where b's columns or matrices that are not finite stand apart."""
     u, s, vh, info = _converged(lambda x: np.linalg.svd(x, full_matrices=False), a)
     kept = s > rcond * s[..., :1]
-    with np.errstate(all="ignore"):
+
+    def solution() -> Array:
         inverses = np.where(kept, 1 / s, 0)
-        x = vh.conj().swapaxes(-1, -2) @ (inverses[..., None] * (u.conj().swapaxes(-1, -2) @ b))
-    return x, s, kept.sum(-1).astype(np.int32), info
+        return vh.conj().swapaxes(-1, -2) @ (inverses[..., None] * (u.conj().swapaxes(-1, -2) @ b))
+
+    return quietly(solution), s, kept.sum(-1).astype(np.int32), info
 
 
 def _converged(

@@ -7,15 +7,16 @@ neighbours are negative, the second of a block of 2 with ``-pivots[i] - 1``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from tensorbus.plugin import Array, Kernel, dtype
-from tensorbus.plugin.array_library import Table
+from tensorbus.plugin.array_library import Table, quietly
 from tensorbus.plugin.array_library.table import COMPLEX, FLOAT
 from tensorbus_cpu_numpy import linear_algebra
+from tensorbus_cpu_numpy.transposing import column_major, lower_column_major, row_major
 
 TABLE = Table()
 
@@ -33,21 +34,29 @@ def _ldl(xp: Any, dtype: dtype) -> Kernel | None:
     def ldl(a: Array, hermitian: bool) -> tuple[Array, Array, Array]:
         kind = "hetrf" if hermitian and dtype.is_complex else "sytrf"
         routine = linear_algebra.routine(0, dtype, kind)
-        packed, n = np.tril(a), a.shape[-1]
-        if routine is not None and a.ndim == 2 and n:
-            packed, exchanges, failed = routine(packed.T.copy().T, 1, _WORK * n, 1)
-            return packed, exchanges, np.asarray(failed, np.int32)
+        if routine is not None and a.size:
+            return _by_lapack(routine, a)
+        packed = np.tril(a)
         pivots, info = np.empty(a.shape[:-1], np.int32), np.zeros(a.shape[:-2], np.int32)
-        for at in np.ndindex(info.shape if n else ()):
-            if not packed.size:
-                break
-            if routine is None:
-                pivots[at], info[at] = factor(packed[at], hermitian)
-            else:
-                packed[at], pivots[at], info[at] = routine(packed[at], lower=1, lwork=_WORK * n)
+        for at in np.ndindex(info.shape if packed.size else (0,)):
+            pivots[at], info[at] = factor(packed[at], hermitian)
         return packed, pivots, info
 
     return ldl
+
+
+def _by_lapack(routine: Any, a: Array) -> tuple[Array, Array, Array]:
+    """The factors of each matrix, which LAPACK writes over a copy."""
+    n = a.shape[-1]
+    if a.ndim == 2:
+        packed, pivots, failed = routine(lower_column_major(a), 1, _WORK * n, 1)
+        return row_major(packed), pivots, np.asarray(failed, np.int32)
+    made = np.array(a.swapaxes(-1, -2), order="C")
+    found = [routine(one.T, 1, _WORK * n, 1)[1:] for one in made.reshape(-1, n, n)]
+    np.copyto(made, 0, where=np.tri(n, k=-1, dtype=np.bool_))
+    pivots = np.concatenate([one for one, _ in found])
+    info = np.array([failed for _, failed in found], np.int32)
+    return made.swapaxes(-1, -2), pivots.reshape(a.shape[:-1]), info.reshape(a.shape[:-2])
 
 
 @TABLE.row("linalg_ldl_solve", FLOAT, COMPLEX)
@@ -62,7 +71,8 @@ def _ldl_solve(xp: Any, dtype: dtype) -> Kernel | None:
         if x.size and routine is not None:
             exchanges = pivots.astype(np.int32)
             for at in np.ndindex(b.shape[:-2]):
-                x[at] = routine(packed[at], exchanges[at], b[at], lower=1)[0]
+                factors, right = column_major(packed[at]), column_major(b[at])
+                x[at] = routine(factors, exchanges[at], right, 1, 1)[0]
         elif x.size:
             for at in np.ndindex(b.shape[:-2]):
                 solve(packed[at], pivots[at], x[at], hermitian)
@@ -149,15 +159,20 @@ def _blocks(pivots: Array) -> Iterator[tuple[int, int, int]]:
 
 def solve(packed: Array, pivots: Array, x: Array, hermitian: bool) -> None:
     """Write the solution over the right-hand sides."""
-    n, blocks = len(packed), list(_blocks(pivots))
-    with np.errstate(all="ignore"):
-        for k, size, other in blocks:
-            step, last = slice(k, k + size), k + size - 1
-            x[[last, other]] = x[[other, last]]
-            x[k + size : n] -= packed[k + size : n, step] @ x[step]
-            block = _block(packed, step, hermitian)
-            x[step] = x[step] / block[0, 0] if size == 1 else np.linalg.inv(block) @ x[step]
-        for k, size, other in reversed(blocks):
-            step, last = slice(k, k + size), k + size - 1
-            x[step] -= _conjugated(packed[k + size : n, step], hermitian).T @ x[k + size : n]
-            x[[last, other]] = x[[other, last]]
+    quietly(_solve, packed, list(_blocks(pivots)), x, hermitian)
+
+
+def _solve(
+    packed: Array, blocks: Sequence[tuple[int, int, int]], x: Array, hermitian: bool
+) -> None:
+    n = len(packed)
+    for k, size, other in blocks:
+        step, last = slice(k, k + size), k + size - 1
+        x[[last, other]] = x[[other, last]]
+        x[k + size : n] -= packed[k + size : n, step] @ x[step]
+        block = _block(packed, step, hermitian)
+        x[step] = x[step] / block[0, 0] if size == 1 else np.linalg.inv(block) @ x[step]
+    for k, size, other in reversed(blocks):
+        step, last = slice(k, k + size), k + size - 1
+        x[step] -= _conjugated(packed[k + size : n, step], hermitian).T @ x[k + size : n]
+        x[[last, other]] = x[[other, last]]

@@ -1,0 +1,210 @@
+"""Kernels of ``cpu`` that go through memory in blocks, beside float64 formulas of NumPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import tensorbus as torch
+from tensorbus._base import dtypes
+from tensorbus.nn import functional as F
+from tensorbus_cpu_numpy import sums
+from tensorbus_cpu_numpy.backend import CpuBackend
+
+# A warning of NumPy is in the name of the kernel; the tests take back the filter for its package.
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+BACKEND = CpuBackend()
+RANDOM = np.random.default_rng(0)
+
+# Shapes of many elements, in which the last block is no whole one; the dimensions that are
+# normalised, and those that have weights.
+LAYOUTS = [
+    ((300, 257), (1,), (1,)),
+    ((3, 70_001), (1,), (1,)),
+    ((400, 257), (0,), (1,)),
+    ((40, 11, 100), (0, 2), (1,)),
+    ((5, 7, 40, 41), (0, 2, 3), (1,)),
+    ((20, 30, 9, 10), (2, 3), (2, 3)),
+    ((70, 1000), (1,), None),
+]
+
+
+def kernel(op, dtype):
+    return BACKEND.kernel(op, dtypes.dtype_by_name(np.dtype(dtype).name), 0)
+
+
+def close(found, expected, dtype):
+    assert found.dtype == dtype and found.shape == expected.shape
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(
+        found / scale, expected / scale, atol=1e-13 if dtype == "f8" else 3e-6
+    )
+
+
+def _strided(x):
+    """The same values with gaps and in another order."""
+    return np.repeat(np.asfortranarray(x), 2, 0)[::2]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("layout", [lambda x: x, _strided], ids=["dense", "strided"])
+@pytest.mark.parametrize(("shape", "dims", "affine"), LAYOUTS)
+def test_normalisation(shape, dims, affine, layout, dtype):
+    x, g = (RANDOM.standard_normal(shape) for _ in range(2))
+    along = [shape[d] if affine and d in affine else 1 for d in range(len(shape))]
+    w, b = (RANDOM.standard_normal(along) if affine else None for _ in range(2))
+    mean, var = x.mean(dims, keepdims=True), x.var(dims, keepdims=True)
+    unit = (x - mean) / np.sqrt(var + 1e-3)
+    weighted = g if w is None else g * w
+    shares = [(weighted * u).mean(dims, keepdims=True) * u for u in (1, unit)]
+    backward = (weighted - shares[0] - shares[1]) / np.sqrt(var + 1e-3)
+    y = unit if w is None else unit * w + b
+
+    def given(*arrays):
+        flat = [a if a is None or a.shape == shape else a.squeeze() for a in arrays]
+        return [None if a is None else a.astype(dtype) for a in flat]
+
+    data, gradient = layout(x.astype(dtype)), layout(g.astype(dtype))
+    weights = given(w, b)
+    statistics = given(mean, 1 / np.sqrt(var + 1e-3))
+    n = math.prod(shape[d] for d in dims)
+    close(kernel("var", dtype)(data, dims, 2.0), x.var(dims) * n / (n - 2), dtype)
+    batch = affine == (1,) and 1 not in dims
+    if batch:
+        found = kernel("batch_norm", dtype)(data, *weights, dims, 1e-3)
+        expected = y, *given(mean, 1 / np.sqrt(var + 1e-3), var)
+        of_others = kernel("batch_norm_inference", dtype)(data, *given(mean, var), *weights, 1e-3)
+        close(of_others, y, dtype)
+    else:
+        found = kernel("layer_norm", dtype)(data, *weights, dims, 1e-3)
+        expected = y, mean, 1 / np.sqrt(var + 1e-3)
+    for ours, right in zip(found, expected, strict=True):
+        close(ours, right, dtype)
+    affine = affine or dims
+    operands = gradient, data, *statistics
+    found = kernel("normalize_input", dtype)(*operands, weights[0], dims, affine)
+    close(found, backward, dtype)
+    found = kernel("normalize_weight", dtype)(*operands, dims, affine)
+    others = tuple(d for d in range(len(shape)) if d not in affine)
+    close(found, (g * unit).sum(others), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize(("shape", "dims"), [((300, 257), (1,)), ((3, 70_001), (1,)),
+                                             ((20, 30, 9, 10), (2, 3))])  # fmt: skip
+def test_root_mean_squares(shape, dims, weighted, dtype):
+    random = np.random.default_rng(1)
+    x, g = (random.standard_normal(shape) for _ in range(2))
+    w = random.standard_normal([shape[d] for d in dims]) if weighted else None
+    r = 1 / np.sqrt((x * x).mean(dims, keepdims=True) + 1e-3)
+    y = g if w is None else g * w
+    data, gradient, scale = (a.astype(dtype) for a in (x, _strided(g), r))
+    weight = None if w is None else w.astype(dtype)
+    found = kernel("rms_norm", dtype)(data, weight, dims, 1e-3)
+    close(found[0], x * r if w is None else x * r * w, dtype)
+    close(found[1], r, dtype)
+    found = kernel("normalize_input", dtype)(gradient, data, None, scale, weight, dims, dims)
+    close(found, r * y - x * r**3 * (y * x).mean(dims, keepdims=True), dtype)
+    found = kernel("normalize_weight", dtype)(gradient, data, None, scale, dims, dims)
+    others = tuple(d for d in range(len(shape)) if d not in dims)
+    close(found, (g * x * r).sum(others), dtype)
+
+
+def test_few_elements_are_left_to_the_composition():
+    x = np.ones((4, 5), np.float32)
+    assert kernel("var", "f4")(x, (1,), 1.0) is NotImplemented
+    assert torch.tensor([[1.0, 3.0]]).var(1).item() == 2.0
+
+
+def test_the_variance_of_too_few_is_not_a_number_and_nan_stays_in_its_row():
+    x = torch.ones(40_000, 1)
+    assert x.var(1).isnan().all() and (x.var(1, correction=0) == 0).all()
+    x = torch.randn(300, 200)
+    x[3, 5], x[4, 6] = math.nan, math.inf
+    assert x.var(1).isnan().nonzero().flatten().tolist() == [3, 4]
+    y = F.layer_norm(x, (200,))
+    assert y.isnan().any(1).nonzero().flatten().tolist() == [3, 4]
+
+
+def _softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(300, 257), (4, 90, 101), (2, 70_001)])
+def test_softmax_and_its_logarithm(shape, dtype):
+    x, g = RANDOM.standard_normal(shape) * 5, RANDOM.standard_normal(shape)
+    p = _softmax(x)
+    data, gradient = x.astype(dtype), g.astype(dtype)
+    dim = len(shape) - 1
+    y = kernel("softmax", dtype)(data, dim)
+    close(y, p, dtype)
+    expected = p * (g - (g * p).sum(-1, keepdims=True))
+    close(kernel("softmax_backward", dtype)(gradient, y, dim), expected, dtype)
+    y = kernel("log_softmax", dtype)(data, dim)
+    close(y, np.log(p), dtype)
+    expected = g - p * g.sum(-1, keepdims=True)
+    close(kernel("log_softmax_backward", dtype)(_strided(gradient), y, dim), expected, dtype)
+    across = np.ascontiguousarray(np.moveaxis(y, -1, 0))
+    assert kernel("softmax_backward", dtype)(across, across, 0) is NotImplemented
+
+
+def test_softmax_of_what_is_not_finite():
+    x = RANDOM.standard_normal((300, 200)).astype(np.float32)
+    x[1, 2], x[3], x[5, 4:] = np.nan, -np.inf, -np.inf
+    y = kernel("softmax", "f4")(x, 1)
+    assert np.flatnonzero(np.isnan(y).any(1)).tolist() == [1, 3]
+    assert y[5, 4:].sum() == 0 and y[5].sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_cross_entropy_in_blocks(ignored):
+    x, i = RANDOM.standard_normal((700, 130)) * 3, RANDOM.integers(0, 130, 700)
+    if ignored:
+        i[::3] = -100
+    counts = i >= 0
+    p = _softmax(x)
+    chosen = p[np.arange(700), np.where(counts, i, 0)]
+    expected = -np.log(chosen[counts]).mean()
+    p[np.arange(700)[counts], i[counts]] -= 1
+    p[~counts] = 0
+    scores = torch.from_numpy(x.astype(np.float32)).requires_grad_()
+    loss = F.cross_entropy(scores, torch.from_numpy(i))
+    assert loss.item() == pytest.approx(expected, rel=1e-5)
+    loss.backward()
+    close(scores.grad.numpy(), p / counts.sum(), "f4")
+
+
+@pytest.mark.parametrize("shape", [(3, 1024), (3, 1025), (5, 5000), (2, 300_001), (1, 262_144)])
+def test_sums_of_rows_lose_no_digits(shape):
+    random = np.random.default_rng(0)  # so that these are the same numbers in any order of tests
+    for dtype in ("f4", "f8"):
+        x = (random.random(shape) + 0.5).astype(dtype)
+        wide = x.astype(np.longdouble)
+        eps = np.finfo(dtype).eps
+        np.testing.assert_allclose(sums.total(x, (1,)), wide.sum(1).astype("f8"), rtol=2 * eps)
+        found = sums.dots(x, x[:, ::-1].copy())
+        np.testing.assert_allclose(found, (wide * wide[:, ::-1]).sum(1).astype("f8"), rtol=3 * eps)
+
+
+def test_numpy_keeps_its_buffers():
+    before = np.getbufsize()
+    torch.randn(300, 300).softmax(1)
+    F.layer_norm(torch.randn(300, 300), (300,))
+    assert np.getbufsize() == before
+
+
+def test_a_gradient_is_taken_as_it_is_where_a_view_alone_holds_it():
+    made = np.empty(12).reshape(3, 4)
+    assert BACKEND.owns_storage(made) and BACKEND.owns_storage(np.empty(3))
+    part = made[:]
+    assert not BACKEND.owns_storage(made)
+    del part
+    root = np.empty(12)
+    view = root.reshape(3, 4)
+    assert not BACKEND.owns_storage(view) and not BACKEND.owns_storage(np.empty(4)[1:])
