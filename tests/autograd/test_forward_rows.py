@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.autograd.test_matrix_rules import FACTORED, factored
-from tests.autograd.test_rules import CASES, SAMPLES, UNIT, Draw, _arranged, _normalized
+from tests.autograd.test_rules import CASES, SAMPLES, UNIT, Draw, _arranged
 
 import tensorbus as tb
 import tensorbus.autograd.forward_ad as fw
@@ -99,12 +99,6 @@ def test_row(name: str, n: int) -> None:
 def test_factored(name: str, shapes: Any, others: Any) -> None:
     rng = np.random.default_rng(5)
     check(factored(name, *others), [Draw(*shape, of=UNIT).make(rng) for shape in shapes])
-
-
-def test_normalize() -> None:
-    rng = np.random.default_rng(3)
-    leaves = [Draw(3, 4).make(rng), Draw(4).make(rng), Draw(4).make(rng)]
-    check(_normalized((1,), (1,)), leaves)
 
 
 def test_eigh_and_svd() -> None:

@@ -166,6 +166,14 @@ def _changed_through_detach(t: Any) -> None:
     y.sum().backward()
 
 
+def _changed_with_its_base(t: Any) -> None:
+    base = t.zeros(3)
+    view = base[1:]
+    y = t.ones(2, requires_grad=True) * view
+    base.mul_(t.ones(3, requires_grad=True))  # of which the view is a part from now on
+    y.sum().backward()
+
+
 def _result_of_an_in_place_op_changed(t: Any) -> None:
     y = t.ones(3, requires_grad=True) * 1
     y.exp_()
@@ -183,6 +191,10 @@ def _optional_input_changed(t: Any) -> None:
 
 def _leaf(t: Any) -> None:
     t.ones(3, requires_grad=True).add_(1)
+
+
+def _leaf_of_another_shape(t: Any) -> None:
+    t.ones(3, requires_grad=True).copy_(t.ones(2))
 
 
 def _view_of_a_leaf(t: Any) -> None:
@@ -209,8 +221,9 @@ def _detached_view(t: Any) -> None:
     "program",
     [
         _saved_result_changed, _saved_input_changed, _changed_through_a_view,
-        _changed_through_detach, _result_of_an_in_place_op_changed, _optional_input_changed,
-        _leaf, _view_of_a_leaf, _expanded, _grown, _float_into_int, _detached_view,
+        _changed_through_detach, _changed_with_its_base, _result_of_an_in_place_op_changed,
+        _optional_input_changed, _leaf, _leaf_of_another_shape, _view_of_a_leaf, _expanded,
+        _grown, _float_into_int, _detached_view,
     ],
     ids=lambda p: p.__name__.strip("_"),
 )  # fmt: skip
@@ -246,6 +259,63 @@ def test_a_mask_that_no_rule_reads_may_change() -> None:
     y = x * mask
     x.add_(1)  # only the mask was kept
     y.sum().backward()
+
+
+@pytest.mark.parametrize("write", ["fill_", "zero_"])
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_number_may_be_written_to_an_expanded_tensor(write: str, create_graph: bool) -> None:
+    x = tb.tensor([2.0, 3.0, 5.0], requires_grad=True)
+    y = x * x
+    part = y[1:].expand(2, 2)
+    part.fill_(4.0) if write == "fill_" else part.zero_()
+    number = 4.0 if write == "fill_" else 0.0
+    assert y.tolist() == [4.0, number, number] and part.tolist() == [[number] * 2] * 2
+    (g,) = tb.autograd.grad((y * x).sum(), x, create_graph=create_graph)
+    assert g.tolist() == [12.0, number, number]
+    if create_graph:
+        assert tb.autograd.grad(g.sum(), x)[0].tolist() == [12.0, 0.0, 0.0]
+    for refused in (lambda: part.fill_(tb.tensor(1.0)), lambda: part.__setitem__(..., 1.0)):
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            refused()
+
+
+INDICES: list[Any] = [1, slice(1, None), (0,), (slice(1), None), None, ..., [0, 1]]
+
+
+@pytest.mark.parametrize("index", INDICES, ids=repr)
+def test_parts_of_a_base_that_was_written_to_refuse_to_be_read(index: Any) -> None:
+    base = tb.zeros(4)
+    part = base.chunk(2)[0]
+    base.mul_(tb.ones(4, requires_grad=True))
+    with pytest.raises(RuntimeError, match="its base .* has been modified inplace.*multiple views"):
+        part[index]
+    with tb.no_grad():
+        assert part[index].sum() == 0
+
+
+@pytest.mark.parametrize(
+    "index, node", [(1, "Select"), ((0, None), "Unsqueeze"), (None, "Unsqueeze")]
+)
+def test_views_of_a_view_whose_base_has_a_history_now(index: Any, node: str) -> None:
+    x = tb.tensor([2.0, 3.0, 5.0], requires_grad=True)
+    base = tb.ones(3)
+    view = base[1:]
+    base.mul_(x)
+    made = view[index]
+    assert made.grad_fn.name() == f"{node}Backward0"
+    made.sum().backward()
+    expected = np.zeros(3)
+    expected[1:][index] = 1
+    assert x.grad.tolist() == expected.tolist()
+
+
+def test_parts_of_a_base_that_was_transposed_in_place() -> None:
+    x = tb.tensor([[1 + 2j, 3 - 1j], [0.5j, -2 + 0j]], requires_grad=True)
+    base = x.clone()
+    parts = tb.view_as_real(base)
+    base.transpose_(0, 1)
+    (parts * parts).sum().backward()
+    assert x.grad.tolist() == (2 * x).tolist()
 
 
 def test_no_grad_views_refuse_recorded_writes() -> None:

@@ -47,15 +47,12 @@ def _remember(node: Node) -> None:
     node.meta = {_TRACE: traceback.format_stack(user_frame()), _PARENT: _running.node}
 
 
-def _switch(on: bool, check_nan: bool) -> tuple[bool, bool]:
-    """Set both; what was set before."""
-    before = ANOMALY.on, ANOMALY.check_nan
+def _switch(on: bool, check_nan: bool) -> None:
     ANOMALY.on, ANOMALY.check_nan = on, check_nan
     if on:
         Node.__init__ = _remember  # type: ignore[method-assign, assignment]
     elif "__init__" in vars(Node):
         del Node.__init__
-    return before
 
 
 def run_watched(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]:
@@ -145,7 +142,12 @@ class set_detect_anomaly(_Watching):
     def __new__(cls, mode: bool, check_nan: bool = True) -> Self:
         self = Leaving.__new__(cls)
         self.mode, self.check_nan = bool(mode), bool(check_nan)
-        self._before = _switch(self.mode, self.check_nan)
+        self._before = ANOMALY.on, ANOMALY.check_nan
+        try:
+            _switch(self.mode, self.check_nan)
+        except BaseException:  # an interrupt: there is no block that would switch it back
+            _switch(*self._before)
+            raise
         return self
 
 

@@ -14,7 +14,7 @@ from tensorbus.autograd import early, engine, multi_grad_hook
 from tensorbus.autograd.batched import by_rows
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.autograd.gradient_edge import GradientEdge, node_of, shape_of
-from tensorbus.autograd.hook_calls import tensor_hooks
+from tensorbus.autograd.hook_calls import in_grad_dtype, tensor_hooks
 from tensorbus.autograd.node import AccumulateGrad
 from tensorbus.op_engine.argument_values import flag
 from tensorbus.op_engine.batches import lifting_rows
@@ -146,6 +146,9 @@ def grad(
     results, given = _outputs(outputs), _inputs(inputs, "grad")
     create_graph, materialize_grads = flag(create_graph), flag(materialize_grads)
     unused = materialize_grads if allow_unused is None else flag(allow_unused)
+    for i, t in enumerate(results):
+        if isinstance(t, Tensor) and not t.requires_grad:
+            raise _no_history(i)
     for t in given:
         if isinstance(t, Tensor) and not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -211,9 +214,10 @@ def _picked(
             gradients.append(None)
             continue
         if type(edge) is AccumulateGrad and edge.h is not None:
-            g = tensor_hooks(edge, g, engine.as_tensors(create_graph))
+            tensors = engine.as_tensors(create_graph)
+            g = tensor_hooks(edge, in_grad_dtype(edge, g, tensors), tensors)
         if not create_graph:
-            g = engine.own(edge.k, g)
+            g = engine.own(edge.hook_kind, g)
         gradients.append(g)
     return tuple(gradients)
 
@@ -250,6 +254,10 @@ def _inputs(tensors: Any, function: str) -> list[Any]:
     return found
 
 
+def _no_history(i: int) -> RuntimeError:
+    return RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+
+
 def _roots(outputs: list[Any], grads: Any, create_graph: bool) -> list[tuple[Any, Any]]:
     given: list[Any]
     if grads is None:
@@ -273,9 +281,7 @@ def _roots(outputs: list[Any], grads: Any, create_graph: bool) -> list[tuple[Any
             edge, size = node_of(t), shape_of(t)
             k = edge.k
         if edge is None:
-            raise RuntimeError(
-                f"element {i} of tensors does not require grad and does not have a grad_fn"
-            )
+            raise _no_history(i)
         if g is None:
             if size is None or size.numel() != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")

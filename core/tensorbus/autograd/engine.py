@@ -31,6 +31,7 @@ from tensorbus.autograd.hook_calls import (
 )
 from tensorbus.autograd.node import AccumulateGrad, Node
 from tensorbus.autograd.watched_nodes import WATCHED_NODES
+from tensorbus.op_engine.casting import move
 from tensorbus.op_engine.cores import core
 from tensorbus.rows.layouts import empty_in_layout, is_dense
 
@@ -302,7 +303,9 @@ def _accumulate(
     edge: AccumulateGrad, leaf: Tensor, g: Any, create_graph: bool, alone: bool
 ) -> None:
     hooked = edge.h is not None
+    k = edge.k
     if hooked:
+        k = edge.hook_kind
         g = leaf_hooks(edge, g, create_graph)
         if g is None:
             return
@@ -312,9 +315,10 @@ def _accumulate(
     if create_graph:
         leaf._g = g.clone() if before is None else before + g
     elif before is None:
-        leaf._g = _first(edge, leaf, g, alone and not hooked)
+        leaf._g = _first(k, leaf, g, alone and not hooked)
     else:
-        k = edge.k
+        if hooked and before._k is not k:  # where a leaf takes gradients of any dtype
+            g, k = move(g, k, before._k), before._k
         if before._e is not None:
             leaf._g = from_array(k.add(before._a, g), k)
         else:
@@ -325,9 +329,8 @@ def _accumulate(
         after_accumulation(edge, leaf, g, create_graph)
 
 
-def _first(edge: AccumulateGrad, leaf: Tensor, g: Any, alone: bool) -> Tensor:
+def _first(k: Any, leaf: Tensor, g: Any, alone: bool) -> Tensor:
     """A new ``.grad``: the array itself where nobody else can hold it, else a copy."""
-    k = edge.k
     if not g.shape:
         g = k.as_array(g)
     if alone and leaf._b is None and k.backend.owns_storage(g) and k.is_contiguous(g):

@@ -10,14 +10,13 @@ is then the same write to the other.
 
 from __future__ import annotations
 
-import functools
-import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from tensorbus._base.modes import switched, this_thread
 from tensorbus._base.registered import result_restored, tensor_crossed, tensor_replaced
+from tensorbus._base.weak import WeakKeys
 from tensorbus._tensor.tensor import Tensor, from_array, wrap_like
 from tensorbus.autograd.function_jvp import apply_with_tangents
 from tensorbus.autograd.jvp_of_row import directly, in_parts, stood_for, transposed
@@ -29,6 +28,8 @@ from tensorbus.op_engine.row_handlers import CONVERSION, DETACHMENT, DRAW, TURN,
 from tensorbus.rows.layouts import empty_in_layout
 from tensorbus.rows.registry import Row
 
+_UNKNOWN = object()
+
 
 class Level:
     """The tangents of one level, and the handler that computes them."""
@@ -38,9 +39,8 @@ class Level:
     def __init__(self, public: bool = False) -> None:
         self.public = public
         """Whether it is that of ``forward_ad``, not one of ``torch.func``."""
-        self._kept: dict[int, tuple[weakref.ref[Tensor], Tensor | None]] = {}
-        self._of_results: weakref.WeakKeyDictionary[Node, dict[int, Tensor]]
-        self._of_results = weakref.WeakKeyDictionary()
+        self._kept: WeakKeys[Tensor, Tensor | None] = WeakKeys()
+        self._of_results: WeakKeys[Node, dict[int, Tensor]] = WeakKeys()
 
     def close(self) -> None:
         """Forget all tangents."""
@@ -50,9 +50,9 @@ class Level:
     # -- tangents ----------------------------------------------------------------------------
     def tangent(self, t: Tensor) -> Tensor | None:
         """The tangent of a tensor; that of a view comes from its base."""
-        kept = self._kept.get(id(t))
-        if kept is not None and kept[0]() is t:
-            return kept[1]
+        kept = self._kept.get(t, _UNKNOWN)
+        if kept is not _UNKNOWN:
+            return kept
         operand = stood_for(t)
         if operand is not None:
             return self.tangent(operand)
@@ -67,10 +67,7 @@ class Level:
 
     def keep(self, t: Tensor, tangent: Tensor | None) -> None:
         """Make *tangent* that of *t*; None says that it has none, whatever its base has."""
-        key = id(t)
-        # Compiled: what a callback in Python raises, Ctrl-C too, is lost.
-        forget = functools.partial(self._kept.pop, key)
-        self._kept[key] = weakref.ref(t, forget), tangent
+        self._kept[t] = tangent
 
     def _keep_result(self, t: Tensor, tangent: Tensor, sources: Sequence[Tensor]) -> None:
         """Keep a new tangent; where a node keeps its tensor as an array, so that it is found."""
@@ -78,7 +75,10 @@ class Level:
         tangent = laid_out_as(core("clone")(tangent) if shared else tangent, t)
         self.keep(t, tangent)
         if t._e is not None:
-            of_node = self._of_results.setdefault(t._e.operation(), {})
+            node = t._e.operation()
+            of_node = self._of_results.get(node)
+            if of_node is None:
+                of_node = self._of_results[node] = {}
             of_node[t._e.position] = tangent
 
     def restore(self, t: Tensor, node: Node, position: int) -> None:
@@ -92,7 +92,7 @@ class Level:
         found = self.tangent(t)
         if found is None:
             base = t._b if isinstance(t._b, Tensor) else t
-            self._kept.pop(id(t), None)
+            self._kept.pop(t)
             self.keep(base, _zeros_like(base))
             found = self.tangent(t)
         assert found is not None

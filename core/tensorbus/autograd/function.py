@@ -10,8 +10,10 @@ from tensorbus._base.errors import freed_error
 from tensorbus._base.modes import RARE, this_thread
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.function_batches import by_own_rule
 from tensorbus.autograd.function_node import finish
 from tensorbus.autograd.grad_mode import is_grad_enabled, no_grad
+from tensorbus.op_engine.batches import deepest
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import stopped
 
@@ -152,8 +154,22 @@ class Function(FunctionCtx):
             "autograd.Function to use it with backward mode AD."
         )
 
+    vjp = backward
+
     generate_vmap_rule = False
-    """Whether ``vmap`` may run the static methods on batches: taken from PyTorch's programs."""
+    """Whether ``vmap`` runs the static methods on batches, which it does without ``vmap`` too."""
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """What ``vmap`` runs for ``forward``, on whole batches: the outputs and their dimensions.
+
+        *in_dims* says along which dimension each argument is a batch, None where it is the same
+        for all; ``info`` has ``batch_size`` and ``randomness``. Then there is ``setup_context``.
+        """
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod "
+            "or set generate_vmap_rule=True."
+        )
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
@@ -184,8 +200,14 @@ class Function(FunctionCtx):
         cells = [None if t is None else t._c for t in tensors]
         versions = [cell[0] if type(cell) is list else 0 for cell in cells]
         try:
+            batch = (
+                None if cls.vmap is Function.vmap else deepest(t for t in tensors if t is not None)
+            )
             with no_grad():
-                if cls.setup_context is Function.setup_context:
+                if batch is not None:
+                    outputs = by_own_rule(cls, batch, args, kwargs)
+                    cls.setup_context(ctx, args, outputs)
+                elif cls.setup_context is Function.setup_context:
                     outputs = cls.forward(ctx, *args, **kwargs)
                 else:
                     outputs = cls.forward(*args, **kwargs)

@@ -23,6 +23,7 @@ from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.autograd.node import Node, follow, next_sequence, stale
 from tensorbus.autograd.packing import Packed, pack_result
 from tensorbus.autograd.several_results import GATHERING, Gradients, result_edge
+from tensorbus.op_engine.batches import kind_in_batch
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
@@ -119,6 +120,19 @@ class FunctionNode(Node):
     def result_kinds(self) -> tuple[Any, ...]:
         return tuple(output and output[0] for output in self.outputs)
 
+    def formula(self) -> Callable[..., Any]:
+        """The user's ``backward``, or ``vjp``, which is another name for it."""
+        from tensorbus.autograd.function import Function  # here: it stands on this module
+
+        if self.function.vjp is Function.vjp:
+            return self.function.backward
+        if self.function.backward is not Function.backward:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+                "should only implement one of them."
+            )
+        return self.function.vjp
+
     def _arrive(self, g: Any, create_graph: bool) -> list[Tensor | None]:
         given = g if isinstance(g, Gradients) else {0: g}
         arrived: list[Tensor | None] = []
@@ -140,7 +154,7 @@ class FunctionNode(Node):
         return arrived
 
     def _call(self, g: Any, create_graph: bool) -> tuple[Any, ...]:
-        made = self.function.backward(self.ctx, *self._arrive(g, create_graph))
+        made = self.formula()(self.ctx, *self._arrive(g, create_graph))
         made = counted(made, len(self._edges), self.name())
         for i, (given, value) in enumerate(zip(self.inputs, made, strict=True), 1):
             if given is None and value is not None:
@@ -162,7 +176,8 @@ class FunctionNode(Node):
     def _fitted(self, i: int, g: Tensor) -> Tensor:
         """A gradient with the shape, dtype and device of the argument that it is for."""
         kind, size = self.inputs[i]  # type: ignore[misc]
-        invalid = f"Function {self.name()} returned an invalid gradient at index {i}"
+        place = sum(given is not None for given in self.inputs[:i])  # among the tensors
+        invalid = f"Function {self.name()} returned an invalid gradient at index {place}"
         if g._s != size:
             if not _expands(size, g._s):
                 raise RuntimeError(
@@ -170,6 +185,7 @@ class FunctionNode(Node):
                 )
             g = core("sum_to")(g, tuple(size))
         if g._k is not kind and not dispatches(type(g)):
+            kind = kind_in_batch(g._k, kind)  # the pass may be that of a batch
             if g._k.dtype.is_complex and not kind.dtype.is_complex:
                 raise RuntimeError(f"{invalid} - got a complex one, but the argument is real")
             if g._k.device is not kind.device and g._s:

@@ -104,7 +104,12 @@ class set_grad_enabled(_Mode):
             raise type_error("set_grad_enabled", "enabled", 1, "bool", mode)
         self = Leaving.__new__(cls)
         self.mode = mode
-        self._before = switch_grad(mode)
+        self._before = THREAD.on
+        try:
+            switch_grad(mode)
+        except BaseException:  # an interrupt: there is no block that would switch it back
+            switch_grad(self._before)
+            raise
         return self
 
     def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:

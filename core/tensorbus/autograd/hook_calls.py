@@ -8,6 +8,7 @@ from typing import Any
 from tensorbus._tensor.tensor import Tensor, wrap_like
 from tensorbus.autograd.node import AccumulateGrad, Node
 from tensorbus.autograd.several_results import Gradients
+from tensorbus.op_engine.casting import to_kind
 
 
 def run_node(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]:
@@ -39,18 +40,31 @@ def tensor_hooks(node: Node, g: Any, create_graph: bool) -> Any:
         return g  # the hooks of each result are at its own edge
     g = _array(node, g, create_graph)
     for hook in node.h.at("tensor"):
-        given = _as_tensor(node.k, g, create_graph)
+        given = _as_tensor(node.hook_kind, g, create_graph)
         made = hook(given)
         if made is not None:
             g = _checked(hook, given, made, create_graph)
     for hook in node.h.at("retain"):
-        hook(_as_tensor(node.k, g, create_graph))
+        hook(_as_tensor(node.hook_kind, g, create_graph))
     return g
 
 
 def leaf_hooks(edge: AccumulateGrad, g: Any, create_graph: bool) -> Any:
     """The gradient that a leaf gets, after the hooks of the leaf and of its edge."""
+    g = in_grad_dtype(edge, g, create_graph)
     return _node_hooks(edge, tensor_hooks(edge, g, create_graph), create_graph)
+
+
+def in_grad_dtype(edge: AccumulateGrad, g: Any, create_graph: bool) -> Any:
+    """The gradient that arrives at a leaf, in the dtype that the leaf wants for it."""
+    kind = edge.hook_kind
+    if kind is edge.k:
+        return g
+    t = _as_tensor(edge.k, _array(edge, g, create_graph), create_graph)
+    if edge.k.is_complex and not kind.is_complex:
+        t = t.real
+    made = to_kind(t, kind)
+    return made if create_graph else made._a
 
 
 def _node_hooks(node: Node, g: Any, create_graph: bool) -> Any:
@@ -68,7 +82,7 @@ def _node_hooks(node: Node, g: Any, create_graph: bool) -> Any:
 def _of_results(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]:
     """The gradient of each result as a tensor, or None."""
     if not isinstance(g, Gradients):
-        return (_as_tensor(node.k, g, create_graph),)
+        return (_as_tensor(node.hook_kind, g, create_graph),)
     kinds = enumerate(node.result_kinds())
     return tuple(_as_tensor(kind, g.get(i), create_graph) for i, kind in kinds)
 

@@ -11,8 +11,8 @@ from typing import Any
 from tensorbus._base import registered
 from tensorbus._base.errors import freed_error, interrupted_error, stale_error
 from tensorbus._base.modes import RARE, InferenceCell, in_inference
-from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
-from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus._tensor.tensor import GRAD_DTYPE, PERMUTED, Tensor, from_array
+from tensorbus.autograd.grad_mode import GRAD, THREAD, enable_grad
 from tensorbus.utils.hooks import HookTable, RemovableHandle
 
 next_sequence = itertools.count(-1, -1).__next__
@@ -73,6 +73,11 @@ class Node:
         """The kind of each result, of an operation with several; None for what has no gradient."""
         return (self.k,)
 
+    @property
+    def hook_kind(self) -> Any:
+        """The kind of the gradient as its hooks see it."""
+        return self.k
+
     def name(self) -> str:
         """The node's name, as errors give it."""
         return getattr(self, "title", type(self).__name__)
@@ -125,6 +130,13 @@ class AccumulateGrad(Node):
     def variable(self) -> Tensor | None:
         """The leaf, while it lives."""
         return self.leaf()
+
+    @property
+    def hook_kind(self) -> Any:
+        """The kind of the leaf's ``.grad``, to which gradients that arrive are converted."""
+        leaf = self.leaf()
+        wanted = None if leaf is None else leaf.__dict__.get(GRAD_DTYPE)
+        return self.k if wanted is None else self.k.of(wanted)
 
 
 class Untracked(Node):
@@ -329,9 +341,10 @@ def pairs(edges: Sequence[Any], gradients: Sequence[Any]) -> list[Any]:
 
 
 def stale(tensor: Any, then: int) -> RuntimeError:
-    """The error for a saved input that was written to."""
-    edge = tensor._e
-    source = None if edge is None or type(edge) is AccumulateGrad else edge.name()
+    """The error for a saved input that was written to; a view may have got a history by that."""
+    with enable_grad():
+        edge = registered.edge_of(tensor)
+    source = None if is_leaf_edge(edge) else edge.name()
     now, position = tensor._c[0], 0 if edge is None else edge.position
     name = tensor._k.dtype.legacy
     return stale_error(_typename(tensor._k, name), tensor._s, source, now, then, position)

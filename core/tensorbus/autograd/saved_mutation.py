@@ -28,9 +28,9 @@ class _Copies:
 
     def clear(self) -> None:
         """Free the copies: graphs from before can't be walked any more."""
-        kept, self._kept = self._kept, []
-        for saved in kept:
+        for saved in self._kept:
             saved.copy = None
+        self._kept = []
 
     def pack(self, t: Tensor) -> _Saved:
         saved = _Saved(t.clone())
@@ -51,22 +51,22 @@ class _InThread(Hooking):
     """The context manager; what is inside it can be asked of the thread's hooks."""
 
     def __init__(self) -> None:
-        self.copies = _Copies()
-
-    def __enter__(self) -> Any:
-        super().__enter__()
-        return self.copies
+        self.copies = self.entered = _Copies()
 
     def hooks(self) -> PackHooks:
         if any(unpack is _unpack for _, unpack in this_thread.hooks):
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
         return self.copies.pack, _unpack
 
-    def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
+    def within(self, outer: Callable[[], None]) -> Generator[Any, None, None]:
         try:
             yield from super().within(outer)
         finally:
-            self.copies.clear()
+            try:
+                self.copies.clear()
+            except BaseException:
+                self.copies.clear()
+                raise
 
 
 def allow_mutation_on_saved_tensors() -> Any:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import Any
 
 from tensorbus._base import registered
-from tensorbus._base.leaving import Leaving, block
+from tensorbus._base.leaving import block
 from tensorbus._base.modes import RARE, watch_classes
 from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor, bump, dispatches
@@ -23,11 +23,11 @@ from tensorbus.autograd.grad_mode import is_grad_enabled, no_grad
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.op_objects import op_of
 from tensorbus.op_engine.override import DisableTorchFunctionSubclass
-from tensorbus.op_engine.row_handlers import Proceed, add, remove
+from tensorbus.op_engine.row_handlers import HandlesRows, Proceed
 from tensorbus.rows.registry import ROWS, Row, rule_arguments
 
 
-class TorchDispatchMode(Leaving):
+class TorchDispatchMode(HandlesRows):
     """A context that sees each op of this thread on tensors, those of backward passes too.
 
     A subclass defines ``__torch_dispatch__(self, func, types, args=(), kwargs=None)`` and returns
@@ -48,19 +48,6 @@ class TorchDispatchMode(Leaving):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
-
-    def within(self, outer: Callable[[], None]) -> Generator[Any, None, None]:
-        handler = self._handle
-        try:
-            add(handler)
-            yield self
-        finally:
-            self.close = outer
-            try:
-                remove(handler)
-            except BaseException:
-                remove(handler)
-                raise
 
     def _handle(self, row: Row, arguments: tuple[Any, ...], proceed: Proceed) -> Any:
         types = tuple(dict.fromkeys(type(t) for t in _dispatching(arguments)))
