@@ -115,9 +115,7 @@ class _Inputs:
         mapped = zip(self.values, self.dims, strict=True)
         sizes = [value.shape[dim] for value, dim in mapped if dim is not None]
         if not sizes:
-            raise ValueError(
-                f"{call}vmap needs at least one tensor to map over: all in_dims are None"
-            )
+            raise ValueError("vmap: Expected at least one Tensor to vmap over")
         if len(set(sizes)) > 1:
             raise ValueError(
                 "vmap: Expected all tensors to have the same size in the mapped dimension, got "
