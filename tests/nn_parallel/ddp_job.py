@@ -53,6 +53,29 @@ def train() -> None:
             print("same", name, kind)
 
 
+def bfloat16() -> None:
+    """What DDP makes of the ranks' gradients, which each computes here without it, too."""
+    shared = nets()
+    rank, size = dist.get_rank(), dist.get_world_size()
+    for name in ("mlp", "conv"):
+        case = shared.CASES[name]()
+        parts = [case.part(r, size) for r in range(size)]
+        for kind, lowered in ((tb.bfloat16, False), (tb.float32, True)):
+            net, ddp = case.net().to(kind), DDP(case.net().to(kind), bucket_cap_mb=1e-4)
+            found = []
+            for module, (x, y) in [*((net, part) for part in parts), (ddp, parts[rank])]:
+                module.zero_grad()
+                with tb.autocast("cpu", dtype=tb.bfloat16, enabled=lowered):
+                    out = module(x.to(kind))
+                case.loss(out, y.to(kind)).backward()
+                found.append([p.grad for p in module.parameters()])
+            for *alone, together in zip(*found, strict=True):
+                mean = sum(g.double() for g in alone) / size
+                assert together.dtype is kind and together.any(), (name, kind)
+                assert tb.equal(together, mean.to(kind)), (name, kind)
+            print("same", name, kind)
+
+
 def killed() -> None:
     """Rank 1 is killed by a hook in the middle of its second backward pass."""
     net = nn.Sequential(nn.Linear(50, 50), nn.Linear(50, 50), nn.Linear(50, 50))
@@ -71,5 +94,5 @@ def killed() -> None:
 
 
 dist.init_process_group("tcp", timeout=LIMIT)
-{"train": train, "killed": killed}[sys.argv[1]]()
+{"train": train, "bfloat16": bfloat16, "killed": killed}[sys.argv[1]]()
 dist.destroy_process_group()

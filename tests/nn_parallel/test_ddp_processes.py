@@ -17,6 +17,12 @@ def test_training_equals_one_process(tools: Any, size: int) -> None:
         assert (code, out.count("same")) == (0, 6), out
 
 
+def test_gradients_of_bfloat16_are_averaged_with_one_rounding(tools: Any) -> None:
+    """Parameters of bfloat16, and of float32 under autocast."""
+    for code, out in tools.processes([PROGRAM, "bfloat16"], 2):
+        assert (code, out.count("same")) == (0, 4), out
+
+
 def test_a_rank_that_is_killed_in_backward_is_named(tools: Any) -> None:
     results = tools.processes([PROGRAM, "killed"], 3)
     assert results[1][0] == -9

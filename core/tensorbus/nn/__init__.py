@@ -41,6 +41,7 @@ from tensorbus.nn.modules.activation import (
     Threshold,
 )
 from tensorbus.nn.modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
+from tensorbus.nn.modules.channelshuffle import ChannelShuffle
 from tensorbus.nn.modules.container import (
     ModuleDict,
     ModuleList,
@@ -48,10 +49,19 @@ from tensorbus.nn.modules.container import (
     ParameterList,
     Sequential,
 )
-from tensorbus.nn.modules.conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
+from tensorbus.nn.modules.conv import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+)
 from tensorbus.nn.modules.distance import CosineSimilarity, PairwiseDistance
 from tensorbus.nn.modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d
 from tensorbus.nn.modules.flatten import Flatten, Unflatten
+from tensorbus.nn.modules.fold import Fold, Unfold
+from tensorbus.nn.modules.instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from tensorbus.nn.modules.linear import Bilinear, Identity, Linear
 from tensorbus.nn.modules.loss import (
     BCELoss,
@@ -70,18 +80,28 @@ from tensorbus.nn.modules.loss import (
     SoftMarginLoss,
     TripletMarginLoss,
 )
+from tensorbus.nn.modules.margin_losses import (
+    GaussianNLLLoss,
+    MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
+    TripletMarginWithDistanceLoss,
+)
 from tensorbus.nn.modules.module import Module
 from tensorbus.nn.modules.normalization import GroupNorm, LayerNorm, RMSNorm
 from tensorbus.nn.modules.padding import (
     CircularPad1d,
     CircularPad2d,
+    CircularPad3d,
     ConstantPad1d,
     ConstantPad2d,
     ConstantPad3d,
     ReflectionPad1d,
     ReflectionPad2d,
+    ReflectionPad3d,
     ReplicationPad1d,
     ReplicationPad2d,
+    ReplicationPad3d,
     ZeroPad1d,
     ZeroPad2d,
     ZeroPad3d,
@@ -102,10 +122,40 @@ from tensorbus.nn.parameter import Buffer, Parameter
 
 if TYPE_CHECKING:
     from tensorbus.nn import parallel as parallel
+    from tensorbus.nn.modules.attention import MultiheadAttention as MultiheadAttention
+    from tensorbus.nn.modules.rnn import GRU as GRU
+    from tensorbus.nn.modules.rnn import LSTM as LSTM
+    from tensorbus.nn.modules.rnn import RNN as RNN
+    from tensorbus.nn.modules.rnn import GRUCell as GRUCell
+    from tensorbus.nn.modules.rnn import LSTMCell as LSTMCell
+    from tensorbus.nn.modules.rnn import RNNBase as RNNBase
+    from tensorbus.nn.modules.rnn import RNNCell as RNNCell
+    from tensorbus.nn.modules.transformer import Transformer as Transformer
+    from tensorbus.nn.modules.transformer import TransformerDecoder as TransformerDecoder
+    from tensorbus.nn.modules.transformer import TransformerDecoderLayer as TransformerDecoderLayer
+    from tensorbus.nn.modules.transformer import TransformerEncoder as TransformerEncoder
+    from tensorbus.nn.modules.transformer import TransformerEncoderLayer as TransformerEncoderLayer
     from tensorbus.nn.parallel import DataParallel as DataParallel
 
 # What a program never touches is never imported: `parallel` brings `tensorbus.distributed`.
-_LATER = {"DataParallel": "parallel"}
+_LATER = {
+    "DataParallel": "parallel",
+    **dict.fromkeys(
+        ("GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell"),
+        "modules.rnn",
+    ),
+    "MultiheadAttention": "modules.attention",
+    **dict.fromkeys(
+        (
+            "Transformer",
+            "TransformerDecoder",
+            "TransformerDecoderLayer",
+            "TransformerEncoder",
+            "TransformerEncoderLayer",
+        ),
+        "modules.transformer",
+    ),
+}
 
 
 if not TYPE_CHECKING:  # checkers would take it for a promise of any name
@@ -118,6 +168,9 @@ __all__ = [
     "ELU",
     "GELU",
     "GLU",
+    "GRU",
+    "LSTM",
+    "RNN",
     "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
@@ -133,15 +186,19 @@ __all__ = [
     "BatchNorm3d",
     "Bilinear",
     "Buffer",
+    "ChannelShuffle",
     "CircularPad1d",
     "CircularPad2d",
+    "CircularPad3d",
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
     "Conv1d",
     "Conv2d",
+    "Conv3d",
     "ConvTranspose1d",
     "ConvTranspose2d",
+    "ConvTranspose3d",
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
@@ -151,6 +208,9 @@ __all__ = [
     "Dropout3d",
     "Embedding",
     "Flatten",
+    "Fold",
+    "GRUCell",
+    "GaussianNLLLoss",
     "GroupNorm",
     "Hardshrink",
     "Hardsigmoid",
@@ -159,8 +219,12 @@ __all__ = [
     "HingeEmbeddingLoss",
     "HuberLoss",
     "Identity",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
     "KLDivLoss",
     "L1Loss",
+    "LSTMCell",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
@@ -174,6 +238,10 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
+    "MultiheadAttention",
     "NLLLoss",
     "PReLU",
     "PairwiseDistance",
@@ -184,12 +252,16 @@ __all__ = [
     "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
+    "RNNBase",
+    "RNNCell",
     "ReLU",
     "ReLU6",
     "ReflectionPad1d",
     "ReflectionPad2d",
+    "ReflectionPad3d",
     "ReplicationPad1d",
     "ReplicationPad2d",
+    "ReplicationPad3d",
     "Sequential",
     "SiLU",
     "Sigmoid",
@@ -205,8 +277,15 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
     "Unflatten",
+    "Unfold",
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tensorbus
-from tensorbus._base.page import show_pages
+from tensorbus._base.page import show_pages as _show_pages
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 
@@ -286,4 +286,4 @@ kaiming_normal = _older(kaiming_normal_)
 orthogonal = _older(orthogonal_)
 sparse = _older(sparse_)
 
-show_pages(__name__, [(n, f) for n, f in globals().items() if f.__class__ is type(constant_)])
+_show_pages(__name__, [(n, f) for n, f in globals().items() if f.__class__ is type(constant_)])

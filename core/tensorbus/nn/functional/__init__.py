@@ -7,6 +7,7 @@ from tensorbus._base.public_place import show_in as _show_in
 from tensorbus.nn.functional import (
     activations,
     activations_in_place,
+    class_margins,
     losses,
     probabilities,
 )
@@ -21,13 +22,20 @@ from tensorbus.nn.functional.adaptive import (
     adaptive_max_pool1d,
     adaptive_max_pool2d,
 )
+from tensorbus.nn.functional.attention import (
+    multi_head_attention_forward,
+    scaled_dot_product_attention,
+)
+from tensorbus.nn.functional.class_margins import *  # noqa: F403
 from tensorbus.nn.functional.classification import cross_entropy, nll_loss
 from tensorbus.nn.functional.convolution import (
     conv1d,
     conv2d,
+    conv3d,
     conv_tbc,
     conv_transpose1d,
     conv_transpose2d,
+    conv_transpose3d,
 )
 from tensorbus.nn.functional.dropout import *  # noqa: F403
 from tensorbus.nn.functional.linear import (
@@ -48,6 +56,7 @@ from tensorbus.nn.functional.normalization import (
     rms_norm,
 )
 from tensorbus.nn.functional.probabilities import *  # noqa: F403
+from tensorbus.nn.functional.sliding_blocks import fold, unfold
 from tensorbus.nn.functional.windows import (
     avg_pool1d,
     avg_pool2d,
@@ -82,11 +91,14 @@ __all__ = [
     "channel_shuffle",
     "conv1d",
     "conv2d",
+    "conv3d",
     "conv_tbc",
     "conv_transpose1d",
     "conv_transpose2d",
+    "conv_transpose3d",
     "cross_entropy",
     "embedding",
+    "fold",
     "group_norm",
     "handle_torch_function",
     "has_torch_function",
@@ -97,15 +109,19 @@ __all__ = [
     "linear",
     "max_pool1d",
     "max_pool2d",
+    "multi_head_attention_forward",
     "nll_loss",
     "one_hot",
     "pad",
     "pixel_shuffle",
     "pixel_unshuffle",
     "rms_norm",
+    "scaled_dot_product_attention",
+    "unfold",
 ]
 __all__ += activations.__all__
 __all__ += activations_in_place.__all__
+__all__ += class_margins.__all__
 __all__ += _dropouts.__all__
 __all__ += losses.__all__
 __all__ += probabilities.__all__

@@ -27,16 +27,22 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
     """Cross-correlation of (N, C, L) or (C, L) with (O, C / groups, k)."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
     """Cross-correlation of (N, C, H, W) or (C, H, W) with (O, C / groups, kh, kw)."""
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
+    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with (O, C / groups, kd, kh, kw)."""
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """``conv1d`` of (L, N, C) with (k, C, O)."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:
     """The transpose of ``conv1d``."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:
     """The transpose of ``conv2d``: (N, C, H, W) with (C, O / groups, kh, kw)."""
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:
+    """The transpose of ``conv3d``: (N, C, D, H, W) with (C, O / groups, kd, kh, kw)."""
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
     """``nll_loss`` of ``log_softmax``; targets are class numbers, or probabilities of all classes."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
     """The rows of *weight* that integers name; the row *padding_idx* gets no gradient."""
+def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """Planes of a size from the columns of their windows, added where windows overlap."""
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
     """Groups of channels with mean 0 and variance 1 for each sample, then scaled by channel."""
 def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
@@ -57,6 +63,8 @@ def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     """The maximum over windows of (N, C, L) or (C, L)."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """The maximum over windows of the planes, and its index where asked for."""
+def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True, key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Tensor, Tensor | None]:
+    """What ``nn.MultiheadAttention`` computes of (L, N, E), (S, N, Ek) and (S, N, Ev)."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None, reduction: str = 'mean') -> Tensor:
     """The negated log-probability of each row's class, averaged by the classes' weights."""
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -69,6 +77,10 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(..., C, H * r, W * r) to (..., C * r * r, H, W)."""
 def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """The last dimensions divided by their root mean square, then scaled."""
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False) -> Tensor:
+    """softmax(query key^T scale + mask) value: each query's mean of the values whose keys fit it."""
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """The windows of the planes, each as a column."""
 def celu(input: Tensor, alpha: complex = 1.0, inplace: bool = False) -> Tensor:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
 def elu(input: Tensor, alpha: complex = 1.0, inplace: bool = False) -> Tensor:
@@ -141,6 +153,16 @@ def selu_(input: Tensor) -> Tensor:
     """``selu`` in place."""
 def threshold_(input: Tensor, threshold: complex, value: complex) -> Tensor:
     """``threshold`` in place."""
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-06, reduction: str = 'mean') -> Tensor:
+    """``(log(max(var, eps)) + (input - target)**2 / max(var, eps)) / 2``; *full* adds its constant."""
+def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = 'mean') -> Tensor:
+    """The mean over classes of ``max(0, margin - x[y] + x[i]) ** p``, of all but the target y."""
+def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = 'mean') -> Tensor:
+    """The mean over classes of ``max(0, 1 - (x[y] - x[i]))``, summed over targets y and others i."""
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = 'mean') -> Tensor:
+    """The mean over classes, the last dimension, of the binary cross entropies of logits."""
+def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0, swap: bool = False, reduction: str = 'mean') -> Tensor:
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` for a distance d."""
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps the mean and the variance of SELU's outputs (arXiv:1706.02515)."""
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -184,4 +206,4 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-08, reduce: Any = None, reduction: str = 'mean') -> Tensor:
     """The negated log-likelihood of Poisson counts."""
 
-__all__ = ['adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'avg_pool1d', 'avg_pool2d', 'batch_norm', 'bilinear', 'channel_shuffle', 'conv1d', 'conv2d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'cross_entropy', 'embedding', 'group_norm', 'handle_torch_function', 'has_torch_function', 'has_torch_function_unary', 'has_torch_function_variadic', 'instance_norm', 'layer_norm', 'linear', 'max_pool1d', 'max_pool2d', 'nll_loss', 'one_hot', 'pad', 'pixel_shuffle', 'pixel_unshuffle', 'rms_norm', 'celu', 'elu', 'gelu', 'glu', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'leaky_relu', 'log_softmax', 'logsigmoid', 'mish', 'normalize', 'prelu', 'relu', 'relu6', 'rrelu', 'selu', 'sigmoid', 'silu', 'softmax', 'softmin', 'softplus', 'softshrink', 'softsign', 'tanh', 'tanhshrink', 'threshold', 'celu_', 'elu_', 'hardtanh_', 'leaky_relu_', 'relu_', 'rrelu_', 'selu_', 'threshold_', 'alpha_dropout', 'dropout', 'dropout1d', 'dropout2d', 'dropout3d', 'cosine_embedding_loss', 'cosine_similarity', 'hinge_embedding_loss', 'huber_loss', 'l1_loss', 'margin_ranking_loss', 'mse_loss', 'pairwise_distance', 'pdist', 'smooth_l1_loss', 'soft_margin_loss', 'triplet_margin_loss', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'kl_div', 'poisson_nll_loss']
+__all__ = ['adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'avg_pool1d', 'avg_pool2d', 'batch_norm', 'bilinear', 'channel_shuffle', 'conv1d', 'conv2d', 'conv3d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'cross_entropy', 'embedding', 'fold', 'group_norm', 'handle_torch_function', 'has_torch_function', 'has_torch_function_unary', 'has_torch_function_variadic', 'instance_norm', 'layer_norm', 'linear', 'max_pool1d', 'max_pool2d', 'multi_head_attention_forward', 'nll_loss', 'one_hot', 'pad', 'pixel_shuffle', 'pixel_unshuffle', 'rms_norm', 'scaled_dot_product_attention', 'unfold', 'celu', 'elu', 'gelu', 'glu', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'leaky_relu', 'log_softmax', 'logsigmoid', 'mish', 'normalize', 'prelu', 'relu', 'relu6', 'rrelu', 'selu', 'sigmoid', 'silu', 'softmax', 'softmin', 'softplus', 'softshrink', 'softsign', 'tanh', 'tanhshrink', 'threshold', 'celu_', 'elu_', 'hardtanh_', 'leaky_relu_', 'relu_', 'rrelu_', 'selu_', 'threshold_', 'gaussian_nll_loss', 'multi_margin_loss', 'multilabel_margin_loss', 'multilabel_soft_margin_loss', 'triplet_margin_with_distance_loss', 'alpha_dropout', 'dropout', 'dropout1d', 'dropout2d', 'dropout3d', 'cosine_embedding_loss', 'cosine_similarity', 'hinge_embedding_loss', 'huber_loss', 'l1_loss', 'margin_ranking_loss', 'mse_loss', 'pairwise_distance', 'pdist', 'smooth_l1_loss', 'soft_margin_loss', 'triplet_margin_loss', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'kl_div', 'poisson_nll_loss']

@@ -7,11 +7,12 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.warning import warn_user
-from tensorbus._dispatch.kinds import wrap_number
+from tensorbus._dispatch.wrapping import wrap_number
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.nn.functional.domains import refuse_complex, refuse_integers
 from tensorbus.op_engine.arguments import not_implemented
+from tensorbus.op_engine.batches import drawn_for
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place, record_as
@@ -78,7 +79,7 @@ def rrelu(
     if not training:
         return either(input, core("leaky_relu"), inplace, (float(lower) + float(upper)) / 2)
     with no_grad():
-        drawn = FUNCTIONS["empty_like"](input).uniform_(lower, upper)
+        drawn = FUNCTIONS["empty_like"](drawn_for(input)).uniform_(lower, upper)
         slopes = drawn.masked_fill_(input > 0, 1.0)
     made = either(input, lambda x: x * slopes, inplace)
     return record_as(made, "RreluWithNoiseBackward1") if inplace else made

@@ -58,16 +58,10 @@ def _check_class_weight(weight: Tensor | None, input: Tensor, c: int) -> None:
         )
 
 
-@composed(node=lambda row, name, input, *_: _loss_node(input), autocast="float32")
-def _class_loss(
-    row: str,
-    name: str,
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    ignore_index: int,
-    reduction: str,
-) -> Tensor:
+def _rows_of_classes(
+    name: str, input: Tensor, target: Tensor, weight: Tensor | None
+) -> tuple[Tensor, Tensor, tuple[int, ...]]:
+    """As ``_class_rows``, after all checks, with classes of int64."""
     refuse_gradient("nll_loss_forward", weight=weight)
     refuse_complex("nll_loss_out_frame", input)
     refuse_integers("nll_loss_out_frame", input)
@@ -79,22 +73,8 @@ def _class_loss(
                 f"expected target dtype to be Long or Byte, but got {scalar_name(target._k.dtype)}"
             )
         classes = classes.long()
-    c = rows.shape[1]
-    _check_class_weight(weight, input, c)
-    if row == "cross_entropy_rows" and weight is None and reduction == "mean" and rows.numel():
-        return _checked(classes, "cross_entropy_mean", rows, classes, ignore_index)
-    counted = classes != ignore_index
-    loss = _checked(classes, row, rows, classes, counted)
-    if weight is not None:
-        each = _weights(weight, classes, counted)
-        loss = loss * each
-    if reduction == "none":
-        return loss.reshape(shape)
-    total = loss.sum()
-    if reduction == "sum":
-        return total
-    count = counted.to(loss.dtype).sum() if weight is None else each.sum()
-    return total / count
+    _check_class_weight(weight, input, rows.shape[1])
+    return rows, classes, shape
 
 
 def _weights(weight: Tensor, classes: Tensor, counted: Tensor) -> Tensor:
@@ -102,7 +82,7 @@ def _weights(weight: Tensor, classes: Tensor, counted: Tensor) -> Tensor:
     return weight.index_select(0, classes * counted.long()).masked_fill(~counted, 0)
 
 
-def _checked(classes: Tensor, row: str, *operands: Any) -> Tensor:
+def _checked(classes: Tensor, row: str, *operands: Any) -> Any:
     """The row's result; a class number outside the scores is named as such."""
     if classes.numel() and not operands[0]._s[1]:
         raise IndexError("Targets are out of bounds: the scores have no classes.")
@@ -115,7 +95,7 @@ def _checked(classes: Tensor, row: str, *operands: Any) -> Tensor:
         raise IndexError(f"Target {wrong} is out of bounds.") from None
 
 
-@autocasts("float32")
+@composed(node=lambda input, *_, **__: _loss_node(input), autocast="float32")
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -127,10 +107,22 @@ def nll_loss(
 ) -> Tensor:
     """The negated log-probability of each row's class, averaged by the classes' weights."""
     reduction = chosen(reduction, size_average, reduce)
-    return _class_loss("nll_rows", "nll_loss", input, target, weight, ignore_index, reduction)
+    rows, classes, shape = _rows_of_classes("nll_loss", input, target, weight)
+    counted = classes != ignore_index
+    loss = _checked(classes, "nll_rows", rows, classes, counted)
+    if weight is not None:
+        each = _weights(weight, classes, counted)
+        loss = loss * each
+    if reduction == "none":
+        return loss.reshape(shape)
+    total = loss.sum()
+    if reduction == "sum":
+        return total
+    count = counted.to(loss.dtype).sum() if weight is None else each.sum()
+    return total / count
 
 
-def _loss_node(input: Tensor, *_: Any, **__: Any) -> str:
+def _loss_node(input: Tensor) -> str:
     return "NllLossBackward0" if len(input._s) <= 2 else "NllLoss2DBackward0"
 
 
@@ -161,11 +153,29 @@ def cross_entropy(
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
-    if label_smoothing == 0.0:
-        return _class_loss(
-            "cross_entropy_rows", "cross_entropy", input, target, weight, ignore_index, reduction
-        )
-    return _smoothed(input, target, weight, ignore_index, reduction, label_smoothing)
+    return _of_classes(input, target, weight, ignore_index, reduction, float(label_smoothing))
+
+
+@composed(
+    node=lambda input, *options: "AddBackward0" if options[-1] else _loss_node(input),
+    autocast="float32",
+)
+def _of_classes(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    ignore_index: int,
+    reduction: str,
+    smoothing: float,
+) -> Tensor:
+    rows, classes, shape = _rows_of_classes("cross_entropy", input, target, weight)
+    if input.dtype in dtypes.HALVES:
+        rows, weight = rows.float(), None if weight is None else weight.float()
+    options = int(ignore_index), smoothing, reduction
+    loss: Tensor = _checked(classes, "cross_entropy", rows, classes, weight, *options)[0]
+    if reduction == "none":
+        loss = loss.reshape(shape)
+    return loss.to(input.dtype)
 
 
 def _soft_cross_entropy(
@@ -182,29 +192,3 @@ def _soft_cross_entropy(
     if reduction == "mean":
         return loss.sum() / (loss.numel() if input.shape[dim] else 0)
     return reduced(loss, reduction)
-
-
-def _smoothed(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None,
-    ignore: int,
-    reduction: str,
-    smoothing: float,
-) -> Tensor:
-    log_p = input.log_softmax(0 if input.dim() == 1 else 1)
-    nll = nll_loss(log_p, target, weight, None, ignore, None, reduction)
-    rows, classes, shape = _class_rows("cross_entropy", log_p, target)
-    c = rows.shape[1]
-    counts = classes != ignore
-    counted = counts.to(rows.dtype)
-    spread = -(rows if weight is None else rows * weight).sum(1).masked_fill(~counts, 0)
-    if reduction == "none":
-        smooth = spread.reshape(shape)
-    elif reduction == "sum":
-        smooth = spread.sum()
-    elif weight is None:
-        smooth = spread.sum() / counted.sum()
-    else:
-        smooth = spread.sum() / _weights(weight, classes, counts).sum()
-    return nll * (1 - smoothing) + smooth * (smoothing / c)

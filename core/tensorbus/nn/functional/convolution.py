@@ -1,4 +1,4 @@
-"""Convolutions of one and two dimensions, and their transposes."""
+"""Convolutions of one, two and three dimensions, and their transposes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,17 @@ from tensorbus.op_engine.int_arguments import ints
 from tensorbus.ops.nn.convolution import clipped, out_size
 
 Ints = tuple[int, ...]
+
+_SIDES = ("depth", "height", "width")
+
+
+def _node(spatial: int) -> Any:
+    """The name of the node, for PyTorch squeezes what came without a batch."""
+
+    def name(input: Tensor, *_: Any, **__: Any) -> str:
+        return "ConvolutionBackward0" if len(input._s) == spatial + 2 else "SqueezeBackward1"
+
+    return name
 
 
 @composed(layout="channels_last", autocast="lower")
@@ -28,11 +39,21 @@ def conv2d(
     return _convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-def _conv1d_node(input: Tensor, *_: Any, **__: Any) -> str:
-    return "ConvolutionBackward0" if len(input._s) == 3 else "SqueezeBackward1"
+@composed(layout="channels_last", autocast="lower")
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with (O, C / groups, kd, kh, kw)."""
+    return _convolution("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
-@composed(node=_conv1d_node, autocast="lower")
+@composed(node=_node(1), autocast="lower")
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -65,7 +86,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     return y.permute(2, 0, 1)
 
 
-@composed(node="ConvolutionBackward0", layout="channels_last", autocast="lower")
+@composed(node=_node(2), layout="channels_last", autocast="lower")
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -83,7 +104,25 @@ def conv_transpose2d(
     )
 
 
-@composed(node=_conv1d_node, autocast="lower")
+@composed(node=_node(3), layout="channels_last", autocast="lower")
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Tensor:
+    """The transpose of ``conv3d``: (N, C, D, H, W) with (C, O / groups, kd, kh, kw)."""
+    name = "conv_transpose3d"
+    return _transpose(
+        name, 3, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
+
+
+@composed(node=_node(1), autocast="lower")
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -153,11 +192,10 @@ def _convolution(
             f"Only zero batch or zero channel inputs are supported, but got input shape: "
             f"{list(x._s)}"
         )
+    setting = (_per_side(stride, 1), _per_side(padding, 0), _per_side(dilation, 1), groups)
     return _lifted(
-        spatial, x, w, lambda batch, planes: core("convolution")(
-            batch, planes, b, _pair(stride, 1), _pair(padding, 0), _pair(dilation, 1), groups
-        )
-    )  # fmt: skip
+        spatial, x, w, lambda batch, kernels: core("convolution")(batch, kernels, b, *setting)
+    )
 
 
 def _transpose(
@@ -196,7 +234,7 @@ def _transpose(
                 ("stride", stride),
                 ("dilation", dilation),
             )
-            for d, side in enumerate(("height", "width")[2 - spatial :])
+            for d, side in enumerate(_SIDES[-spatial:])
         ]
         raise RuntimeError(
             "output padding must be smaller than either stride or dilation, but got "
@@ -219,12 +257,10 @@ def _transpose(
         n + 2 * p - e if cut else n for n, p, e in zip(size, padding, extra, strict=True)
     )
     stride = clipped(stride, planes, around, kernel)
-    r = _lifted(
-        spatial, x, w, lambda batch, kernels: core("conv2d_input")(
-            batch, kernels, _pair(planes, 1), _pair(stride, 1), _pair(around, 0),
-            _pair(dilation, 1), groups,
-        )
-    )  # fmt: skip
+    spread = core("conv3d_input" if spatial == 3 else "conv2d_input")
+    setting = (_per_side(stride, 1), _per_side(around, 0), _per_side(dilation, 1), groups)
+    size = _per_side(planes, 1)
+    r = _lifted(spatial, x, w, lambda batch, kernels: spread(batch, kernels, size, *setting))
     if cut:
         from tensorbus.nn.functional.padding import padded
 
@@ -249,8 +285,9 @@ def _lifted(spatial: int, x: Tensor, w: Tensor, f: Any) -> Tensor:
     return r.squeeze(0) if unbatched else r
 
 
-def _pair(values: Ints, first: int) -> Ints:
-    return values if len(values) == 2 else (first, *values)
+def _per_side(values: Ints, first: int) -> Ints:
+    """The values for each dimension of planes or volumes, where one was a line."""
+    return (first, *values) if len(values) == 1 else values
 
 
 def _by(sizes: Any) -> str:

@@ -260,6 +260,17 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return (x1 / norms[0] * (x2 / norms[1])).sum(dim)
 
 
+def check_ranks(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
+    """RuntimeError unless all have one rank."""
+    ranks = [t.dim() for t in (anchor, positive, negative)]
+    if len(set(ranks)) > 1:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            f"dimensions, but got: anchor {ranks[0]}D, positive {ranks[1]}D, and negative "
+            f"{ranks[2]}D inputs"
+        )
+
+
 @autocasts("float32")
 def triplet_margin_loss(
     anchor: Tensor,
@@ -277,13 +288,7 @@ def triplet_margin_loss(
     reduction = chosen(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
-    ranks = [t.dim() for t in (anchor, positive, negative)]
-    if len(set(ranks)) > 1:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of "
-            f"dimensions, but got: anchor {ranks[0]}D, positive {ranks[1]}D, and negative "
-            f"{ranks[2]}D inputs"
-        )
+    check_ranks(anchor, positive, negative)
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:

@@ -15,6 +15,7 @@ from tensorbus.nn.functional.domains import (
     refuse_gradient,
     refuse_integers,
 )
+from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.int_arguments import int_tuple
@@ -116,43 +117,28 @@ def batch_norm(
     )
     rank = input.dim()
     dims = tuple(d for d in range(rank) if d != 1)
+    d = input.dtype
     if not training:
         if running_mean is None or running_var is None:
             missing = "running_mean" if running_mean is None else "running_var"
             raise RuntimeError(f"{missing} must be defined in evaluation mode")
-        y = _with_constants(input, running_mean, running_var, weight, bias, eps)
-        return y.to(input.dtype)
-    d = input.dtype
+        input, weight, bias = norm_operands(input, weight, bias)
+        mean, var = (to_kind(t, input._k) for t in (running_mean, running_var))
+        y = core("batch_norm_inference")(input, mean, var, weight, bias, float(eps))
+        return _rounded(y, d)
     input, weight, bias = norm_operands(input, weight, bias)
-    n = input.numel() // max(input.shape[1], 1)
-    with no_grad():
-        mean = core("mean")(input, dims)
-        var = core("var")(input, dims, 0)
-        if running_mean is not None:
+    y, mean, _, var = core("batch_norm")(input, weight, bias, dims, float(eps))
+    if running_mean is not None and running_var is not None:
+        n = input.numel() // max(input.shape[1], 1)
+        with no_grad():
             running_mean.mul_(1 - momentum).add_(mean * momentum)
-        if running_var is not None:
             running_var.mul_(1 - momentum).add_(var * (momentum * n / (n - 1)))
-    return _rounded(core("normalize")(input, mean, var, weight, bias, dims, (1,), eps), d)
+    return _rounded(y, d)
 
 
 def _rounded(y: Tensor, d: dtypes.dtype) -> Tensor:
     """A result in the input's dtype where that has 16 bits."""
     return y.to(d) if d in dtypes.HALVES else y
-
-
-def _with_constants(
-    input: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
-) -> Tensor:
-    if input.dtype in dtypes.HALVES:
-        input, mean, var = input.float(), mean.float(), var.float()
-    shape = (1, -1, *(1,) * (input.dim() - 2))
-    scale = (var + eps).rsqrt()
-    if weight is not None:
-        scale = scale * weight
-    shift = -mean * scale
-    if bias is not None:
-        shift = shift + bias
-    return input * scale.view(shape) + shift.view(shape)
 
 
 @composed(node="NativeLayerNormBackward0", autocast="device float32")
@@ -167,13 +153,13 @@ def layer_norm(
     refuse_complex("LayerNormKernelImpl", input)
     shape = _trailing("layer_norm", input, normalized_shape)
     _check_affine(shape, weight=weight, bias=bias)
+    if weight is not None:
+        check_parameter("weight", weight, input)
+    refuse_integers("LayerNormKernelImpl", input)
     d = input.dtype
     input, weight, bias = norm_operands(input, weight, bias)
     dims = tuple(range(input.dim() - len(shape), input.dim()))
-    with no_grad():
-        mean = core("mean")(input, dims)
-        var = core("var")(input, dims, 0)
-    return _rounded(core("normalize")(input, mean, var, weight, bias, dims, dims, eps), d)
+    return _rounded(core("layer_norm")(input, weight, bias, dims, float(eps))[0], d)
 
 
 @composed(layout="row_major")
@@ -184,12 +170,15 @@ def rms_norm(
     shape = _trailing("rms_norm", input, normalized_shape)
     _check_affine(shape, weight=weight)
     refuse_integers("rms_norm", input)
-    dims = tuple(range(-len(shape), 0))
+    dims = tuple(range(input.dim() - len(shape), input.dim()))
     x = norm_operands(input, None, None)[0]
     if eps is None:
         eps = dtypes.finfo(x.dtype.to_real()).eps
-    y = x * ((x * x).mean(dims, keepdim=True) + eps).rsqrt()
-    return (y if weight is None else y * weight).to(input.dtype)
+    if x._k.is_complex or (weight is not None and weight._k is not input._k):
+        y = x * ((x * x).mean(dims, keepdim=True) + eps).rsqrt()
+        return (y if weight is None else y * weight).to(input.dtype)
+    weight = None if weight is None else to_kind(weight, x._k)
+    return core("rms_norm")(x, weight, dims, float(eps))[0].to(input.dtype)
 
 
 @composed(node="NativeGroupNormBackward0", layout="channels_last", autocast="device float32")
@@ -202,6 +191,7 @@ def group_norm(
 ) -> Tensor:
     """Groups of channels with mean 0 and variance 1 for each sample, then scaled by channel."""
     refuse_complex("GroupNormKernelImpl", input)
+    refuse_integers("GroupNormKernelImpl", input)
     if input.dim() < 2:
         raise RuntimeError(
             f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
@@ -224,10 +214,7 @@ def group_norm(
     d = input.dtype
     input, weight, bias = norm_operands(input, weight, bias)
     grouped = input.reshape(n * num_groups, input._s[1:].numel() // num_groups)
-    with no_grad():
-        mean = core("mean")(grouped, (1,))
-        var = core("var")(grouped, (1,), 0)
-    y = core("normalize")(grouped, mean, var, None, None, (1,), None, eps).view(tuple(input.shape))
+    y = core("layer_norm")(grouped, None, None, (1,), float(eps))[0].view(tuple(input.shape))
     shape = (1, c, *(1,) * (input.dim() - 2))
     if weight is not None:
         y = y * weight.view(shape)

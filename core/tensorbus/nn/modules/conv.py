@@ -206,6 +206,24 @@ class Conv2d(_Conv):
     _function = "conv2d"
 
 
+class Conv3d(_Conv):
+    """Convolves (as cross-correlation) over three dims.
+
+    Args: as for ``Conv2d``.
+
+    Shapes: (N, in_channels, D, H, W) or (in_channels, D, H, W) to the same with out_channels.
+
+    Example:
+        >>> nn.Conv3d(2, 3, 3, padding=1)(tensorbus.ones(1, 2, 4, 5, 6)).shape
+        torch.Size([1, 3, 4, 5, 6])
+
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.Conv3d.html
+    """
+
+    _dims = 3
+    _function = "conv3d"
+
+
 class _ConvTranspose(_ConvNd):
     """A transposed convolution over ``_dims`` dims by the functional ``_function``."""
 
@@ -306,3 +324,19 @@ class ConvTranspose2d(_ConvTranspose):
 
     _dims = 2
     _function = "conv_transpose2d"
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """The gradient of ``Conv3d`` with respect to its input, as a layer.
+
+    Args: as for ``ConvTranspose2d``.
+
+    Example:
+        >>> nn.ConvTranspose3d(2, 3, 2, stride=2)(tensorbus.ones(1, 2, 2, 3, 4)).shape
+        torch.Size([1, 3, 4, 6, 8])
+
+    Source: https://pytorch.org/docs/stable/generated/torch.nn.ConvTranspose3d.html
+    """
+
+    _dims = 3
+    _function = "conv_transpose3d"

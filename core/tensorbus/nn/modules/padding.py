@@ -102,6 +102,17 @@ class ReflectionPad2d(_Pad):
     _dims, _mode = 2, "reflect"
 
 
+class ReflectionPad3d(_Pad):
+    """Pads the last three dims with their mirror image, the edge excluded.
+
+    Example:
+        >>> nn.ReflectionPad3d(1)(tensorbus.ones(1, 2, 3, 3, 3)).shape
+        torch.Size([1, 2, 5, 5, 5])
+    """
+
+    _dims, _mode = 3, "reflect"
+
+
 class ReplicationPad1d(_Pad):
     """Pads the last dim with its edge."""
 
@@ -114,6 +125,17 @@ class ReplicationPad2d(_Pad):
     _dims, _mode = 2, "replicate"
 
 
+class ReplicationPad3d(_Pad):
+    """Pads the last three dims with their edge.
+
+    Example:
+        >>> nn.ReplicationPad3d(1)(tensorbus.ones(1, 2, 3, 3, 3)).shape
+        torch.Size([1, 2, 5, 5, 5])
+    """
+
+    _dims, _mode = 3, "replicate"
+
+
 class CircularPad1d(_Pad):
     """Pads the last dim as if it went round."""
 
@@ -124,3 +146,14 @@ class CircularPad2d(_Pad):
     """Pads the last two dims as if they went round."""
 
     _dims, _mode = 2, "circular"
+
+
+class CircularPad3d(_Pad):
+    """Pads the last three dims as if they went round.
+
+    Example:
+        >>> nn.CircularPad3d(1)(tensorbus.ones(1, 2, 3, 3, 3)).shape
+        torch.Size([1, 2, 5, 5, 5])
+    """
+
+    _dims, _mode = 3, "circular"
