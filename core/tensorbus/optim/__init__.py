@@ -19,6 +19,7 @@ from tensorbus.optim.radam import RAdam
 from tensorbus.optim.rmsprop import RMSprop
 from tensorbus.optim.rprop import Rprop
 from tensorbus.optim.sgd import SGD
+from tensorbus.optim.swapping import swap_in_optimizer_params_and_state
 
 if not TYPE_CHECKING:
     __getattr__ = _attributes(__name__)
@@ -39,6 +40,7 @@ __all__ = [
     "RMSprop",
     "Rprop",
     "lr_scheduler",
+    "swap_in_optimizer_params_and_state",
 ]
 
 _show_pages(__name__, [(n, globals().get(n)) for n in __all__])

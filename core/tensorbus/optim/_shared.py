@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import tensorbus
@@ -54,11 +55,27 @@ def count_step(state: dict[str, Any]) -> float:
     return step.item()
 
 
-def add_product_(target: Tensor, a: Tensor, b: Tensor, factor: float = 1.0) -> Tensor:
-    """Add factor a b to *target*, in place, through one temporary."""
-    return target.add_((a * factor).mul_(b))
+def in_lists(
+    members: Iterable[tuple[Any, tuple[Tensor | None, ...]]],
+) -> Iterator[tuple[Any, list[list[Tensor]]]]:
+    """The operands of many parameters as lists, one set of them for each key.
+
+    *members* are pairs of a key, the numbers that a parameter's step hangs on, and of its operands;
+    a list stays empty where these are None.
+    """
+    found: dict[Any, list[list[Tensor]]] = {}
+    for key, operands in members:
+        lists = found.get(key)
+        if lists is None:
+            lists = found[key] = [[] for _ in operands]
+        for each, t in zip(lists, operands, strict=True):
+            if t is not None:
+                each.append(t)
+    return iter(found.items())
 
 
-def add_quotient_(target: Tensor, a: Tensor, b: Tensor, factor: float = 1.0) -> Tensor:
-    """Add factor a / b to *target*, in place, through one temporary."""
-    return target.add_((a * factor).div_(b))
+def downwards(F: Any, p: Any, g: Any, decay: Any, decays: bool, maximize: bool) -> Any:
+    """The direction to go against: the gradient, its negative under *maximize*, plus decay p."""
+    if maximize:
+        g = F.neg(g)
+    return F.add(g, F.mul(p, decay)) if decays else g

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.cores import core
 from tensorbus.optim._shared import (
-    add_product_,
     check_lr,
     check_not_negative,
     count_step,
+    downwards,
+    in_lists,
     new_step,
 )
 from tensorbus.optim.optimizer import Optimizer, ParamsT
+from tensorbus.rows.registry import row
 
 
 class Adadelta(Optimizer):
@@ -61,8 +65,15 @@ class Adadelta(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict[str, Any]) -> None:
-        lr, rho, eps = float(group["lr"]), group["rho"], group["eps"]
-        for param, grad, state in self._with_state(group, group["weight_decay"]):
+        rho, decay = group["rho"], group["weight_decay"]
+        for _, lists in in_lists(self._members(group)):
+            _step(
+                *lists, float(group["lr"]), rho, 1 - rho, group["eps"], decay,
+                decay != 0, group["maximize"],
+            )  # fmt: skip
+
+    def _members(self, group: dict[str, Any]) -> Iterator[Any]:
+        for param, grad, state in self._with_state(group):
             if not state:
                 state.update(
                     step=new_step(),
@@ -70,8 +81,28 @@ class Adadelta(Optimizer):
                     acc_delta=tensorbus.zeros_like(param),
                 )
             count_step(state)
-            square, moved = state["square_avg"], state["acc_delta"]
-            add_product_(square.mul_(rho), grad, grad, 1 - rho)
-            delta = moved.add(eps).sqrt_().div_(square.add(eps).sqrt_()).mul_(grad)
-            add_product_(moved.mul_(rho), delta, delta, 1 - rho)
-            param.add_(delta, alpha=-lr)
+            yield None, (param, grad, state["square_avg"], state["acc_delta"])
+
+
+def _adadelta_step(
+    F: Any, p: Any, g: Any, v: Any, u: Any, lr: Any, rho: Any, rest: Any, eps: Any, decay: Any,
+    decays: bool, maximize: bool,
+) -> Any:  # fmt: skip
+    g = downwards(F, p, g, decay, decays, maximize)
+    v = F.add(F.mul(v, rho), F.mul(F.mul(g, rest), g))
+    change = F.mul(F.div(F.sqrt(F.add(u, eps)), F.sqrt(F.add(v, eps))), g)
+    u = F.add(F.mul(u, rho), F.mul(F.mul(change, rest), change))
+    return F.sub(p, F.mul(change, lr)), v, u
+
+
+row(
+    "adadelta_step",
+    "p:T*!, g:T*, v:T*!, u:T*!, lr:number, rho:number, rest:number, eps:number, decay:number, "
+    "decays, maximize",
+    "list",
+    domain="float",
+    doc="v = rho v + rest g^2, d = sqrt(u + eps) / sqrt(v + eps) g, u = rho u + rest d^2 and p -= "
+    "lr d; where *maximize*, g is negated first, and where it *decays*, decay p is added to it.",
+    composite=_adadelta_step,
+)
+_step = core("adadelta_step")

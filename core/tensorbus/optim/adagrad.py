@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.cores import core
 from tensorbus.optim._shared import (
-    add_product_,
-    add_quotient_,
     check_lr,
     check_not_negative,
     count_step,
+    downwards,
+    in_lists,
     new_step,
 )
 from tensorbus.optim.optimizer import Optimizer, ParamsT
+from tensorbus.rows.registry import row
 
 
 class Adagrad(Optimizer):
@@ -72,8 +75,31 @@ class Adagrad(Optimizer):
                 state["sum"] = tensorbus.full_like(param, first)
 
     def _update(self, group: dict[str, Any]) -> None:
-        lr, lr_decay, eps = float(group["lr"]), group["lr_decay"], group["eps"]
-        for param, grad, state in self._with_state(group, group["weight_decay"]):
-            rate = lr / (1 + (count_step(state) - 1) * lr_decay)
-            total = add_product_(state["sum"], grad, grad)
-            add_quotient_(param, grad, total.sqrt().add_(eps), -rate)
+        lr, decay = float(group["lr"]), group["weight_decay"]
+        for steps, lists in in_lists(self._members(group)):
+            rate = lr / (1 + (steps - 1) * group["lr_decay"])
+            _step(*lists, rate, group["eps"], decay, decay != 0, group["maximize"])
+
+    def _members(self, group: dict[str, Any]) -> Iterator[Any]:
+        for param, grad, state in self._with_state(group):
+            yield count_step(state), (param, grad, state["sum"])
+
+
+def _adagrad_step(
+    F: Any, p: Any, g: Any, total: Any, lr: Any, eps: Any, decay: Any, decays: bool, maximize: bool
+) -> Any:
+    g = downwards(F, p, g, decay, decays, maximize)
+    total = F.add(total, F.mul(g, g))
+    return F.sub(p, F.div(F.mul(g, lr), F.add(F.sqrt(total), eps))), total
+
+
+row(
+    "adagrad_step",
+    "p:T*!, g:T*, total:T*!, lr:number, eps:number, decay:number, decays, maximize",
+    "list",
+    domain="float",
+    doc="total += g^2 and p -= lr g / (sqrt(total) + eps); where *maximize*, g is negated first, "
+    "and where it *decays*, decay p is added to it.",
+    composite=_adagrad_step,
+)
+_step = core("adagrad_step")

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.cores import core
 from tensorbus.optim._shared import (
-    add_product_,
-    add_quotient_,
     check_betas,
     check_lr,
     check_not_negative,
     count_step,
+    downwards,
+    in_lists,
     new_step,
 )
 from tensorbus.optim.optimizer import Optimizer, ParamsT
+from tensorbus.rows.registry import row
 
 
 class Adam(Optimizer):
@@ -54,11 +57,19 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
+        if foreach and not capturable and isinstance(lr, Tensor):
+            raise ValueError(
+                "lr as a Tensor is not supported for capturable=False and foreach=True"
+            )
         check_lr(lr)
         check_not_negative("epsilon", eps)
         check_betas(betas)
         if len({isinstance(b, Tensor) for b in betas}) > 1 or any(type(b) is int for b in betas):
             raise ValueError("betas must be either both floats or both Tensors")
+        if foreach and not capturable and isinstance(betas[0], Tensor):
+            raise ValueError(
+                "betas[0] as a Tensor is not supported for capturable=False and foreach=True"
+            )
         check_not_negative("weight_decay", weight_decay)
         defaults: dict[str, Any] = {
             "lr": lr,
@@ -76,27 +87,27 @@ class Adam(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict[str, Any]) -> None:
-        lr = float(group["lr"])
+        lr, decay = float(group["lr"]), group["weight_decay"]
         beta1, beta2 = map(float, group["betas"])
-        eps, amsgrad, decay = group["eps"], group["amsgrad"], group["weight_decay"]
-        decoupled = group["decoupled_weight_decay"]
-        for param, grad, state in self._with_state(group, 0.0 if decoupled else decay):
-            if not state:
-                _start(state, param, amsgrad)
-            steps = count_step(state)
-            if decoupled and decay:
-                param.mul_(1 - lr * decay)
-            mean, square = state["exp_avg"], state["exp_avg_sq"]
-            mean.mul_(beta1).add_(grad, alpha=1 - beta1)
-            add_product_(square.mul_(beta2), grad, grad, 1 - beta2)
-            if amsgrad:
-                largest = tensorbus.maximum(state["max_exp_avg_sq"], square)
-                square = state["max_exp_avg_sq"] = largest
+        decoupled = group["decoupled_weight_decay"] and decay != 0
+        for steps, lists in in_lists(self._members(group)):
             # Both corrections as factors of the step and of eps: one pass less over the tensors.
             root_correction = math.sqrt(1 - beta2**steps)
             step_size = lr * root_correction / (1 - beta1**steps)
-            root = square.sqrt().add_(eps * root_correction)
-            add_quotient_(param, mean, root, -step_size)
+            _step(
+                *lists, beta1, 1 - beta1, beta2, 1 - beta2, step_size,
+                group["eps"] * root_correction, 1 - lr * decay if decoupled else decay,
+                decay != 0, decoupled, group["maximize"],
+            )  # fmt: skip
+
+    def _members(self, group: dict[str, Any]) -> Iterator[Any]:
+        amsgrad = group["amsgrad"]
+        for param, grad, state in self._with_state(group):
+            if not state:
+                _start(state, param, amsgrad)
+            largest = state["max_exp_avg_sq"] if amsgrad else None
+            operands = param, grad, state["exp_avg"], state["exp_avg_sq"], largest
+            yield count_step(state), operands
 
 
 def _start(state: dict[str, Any], param: Tensor, amsgrad: bool) -> None:
@@ -104,3 +115,34 @@ def _start(state: dict[str, Any], param: Tensor, amsgrad: bool) -> None:
     if amsgrad:
         names.append("max_exp_avg_sq")
     state.update(step=new_step(), **{name: tensorbus.zeros_like(param) for name in names})
+
+
+def _adam_step(
+    F: Any, p: Any, g: Any, m: Any, v: Any, largest: Any, beta1: Any, rest1: Any, beta2: Any,
+    rest2: Any, lr: Any, eps: Any, decay: Any, decays: bool, decoupled: bool, maximize: bool,
+) -> Any:  # fmt: skip
+    g = downwards(F, p, g, decay, decays and not decoupled, maximize)
+    if decoupled:
+        p = F.mul(p, decay)
+    m = F.add(F.mul(m, beta1), F.mul(g, rest1))
+    v = F.add(F.mul(v, beta2), F.mul(F.mul(g, rest2), g))
+    if largest is not None:
+        largest = F.maximum(largest, v)
+    root = F.add(F.sqrt(v if largest is None else largest), eps)
+    return F.sub(p, F.div(F.mul(m, lr), root)), m, v, largest
+
+
+row(
+    "adam_step",
+    "p:T*!, g:T*, m:T*!, v:T*!, largest:T*!, beta1:number, rest1:number, beta2:number, "
+    "rest2:number, lr:number, eps:number, decay:number, decays, decoupled, maximize",
+    "list",
+    domain="float",
+    doc="m = beta1 m + rest1 g, v = beta2 v + rest2 g^2 and p -= lr m / (sqrt(v) + eps), where "
+    "*largest*, if given, becomes the larger of it and v, and stands for v; *lr* and *eps* "
+    "bring the corrections for the start of m and v at zero; where *maximize*, g is negated "
+    "first, and where it *decays*, decay p is added to it, or where *decoupled* p is multiplied "
+    "by *decay*.",
+    composite=_adam_step,
+)
+_step = core("adam_step")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.cores import core
 from tensorbus.optim._shared import (
-    add_quotient_,
     check_betas,
     check_lr,
     check_not_negative,
     count_step,
+    downwards,
+    in_lists,
     new_step,
 )
 from tensorbus.optim.optimizer import Optimizer, ParamsT
+from tensorbus.rows.registry import row
 
 
 class Adamax(Optimizer):
@@ -61,17 +65,44 @@ class Adamax(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict[str, Any]) -> None:
-        lr, eps = float(group["lr"]), group["eps"]
-        beta1, beta2 = group["betas"]
-        for param, grad, state in self._with_state(group, group["weight_decay"]):
+        beta1, beta2 = map(float, group["betas"])
+        decay = group["weight_decay"]
+        for steps, lists in in_lists(self._members(group)):
+            rate = float(group["lr"]) / (1 - beta1**steps)
+            _step(
+                *lists, rate, beta1, 1 - beta1, beta2, group["eps"], decay,
+                decay != 0, group["maximize"],
+            )  # fmt: skip
+
+    def _members(self, group: dict[str, Any]) -> Iterator[Any]:
+        for param, grad, state in self._with_state(group):
             if not state:
                 state.update(
                     step=new_step(),
                     exp_avg=tensorbus.zeros_like(param),
                     exp_inf=tensorbus.zeros_like(param),
                 )
-            steps = count_step(state)
-            mean = state["exp_avg"].mul_(beta1).add_(grad, alpha=1 - beta1)
-            largest = tensorbus.maximum(state["exp_inf"].mul_(beta2), grad.abs().add_(eps))
-            state["exp_inf"] = largest
-            add_quotient_(param, mean, largest, -lr / (1 - beta1**steps))
+            yield count_step(state), (param, grad, state["exp_avg"], state["exp_inf"])
+
+
+def _adamax_step(
+    F: Any, p: Any, g: Any, m: Any, largest: Any, lr: Any, beta1: Any, rest1: Any, beta2: Any,
+    eps: Any, decay: Any, decays: bool, maximize: bool,
+) -> Any:  # fmt: skip
+    g = downwards(F, p, g, decay, decays, maximize)
+    m = F.add(F.mul(m, beta1), F.mul(g, rest1))
+    largest = F.maximum(F.mul(largest, beta2), F.add(F.abs(g), eps))
+    return F.sub(p, F.div(F.mul(m, lr), largest)), m, largest
+
+
+row(
+    "adamax_step",
+    "p:T*!, g:T*, m:T*!, largest:T*!, lr:number, beta1:number, rest1:number, beta2:number, "
+    "eps:number, decay:number, decays, maximize",
+    "list",
+    domain="float",
+    doc="m = beta1 m + rest1 g, largest = max(beta2 largest, |g| + eps) and p -= lr m / largest; "
+    "where *maximize*, g is negated first, and where it *decays*, decay p is added to it.",
+    composite=_adamax_step,
+)
+_step = core("adamax_step")

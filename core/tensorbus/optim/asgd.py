@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.cores import core
 from tensorbus.optim._shared import (
     check_lr,
     check_not_negative,
     count_step,
+    downwards,
+    in_lists,
     new_coefficient,
     new_step,
 )
 from tensorbus.optim.optimizer import Optimizer, ParamsT
+from tensorbus.rows.registry import row
 
 
 class ASGD(Optimizer):
@@ -60,8 +65,16 @@ class ASGD(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict[str, Any]) -> None:
+        decay = group["weight_decay"]
+        for (eta, mu), lists in in_lists(self._members(group)):
+            _step(
+                *lists, 1 - group["lambd"] * eta, eta, mu, decay,
+                mu == 1, decay != 0, group["maximize"],
+            )  # fmt: skip
+
+    def _members(self, group: dict[str, Any]) -> Iterator[Any]:
         lr, lambd = float(group["lr"]), group["lambd"]
-        for param, grad, state in self._with_state(group, group["weight_decay"]):
+        for param, grad, state in self._with_state(group):
             if not state:
                 state.update(
                     step=new_step(),
@@ -70,12 +83,30 @@ class ASGD(Optimizer):
                     ax=tensorbus.zeros_like(param),
                 )
             steps = count_step(state)
-            eta, mu = state["eta"].item(), state["mu"].item()
-            param.mul_(1 - lambd * eta).add_(grad, alpha=-eta)
-            average = state["ax"]
-            if mu == 1:
-                average.copy_(param)
-            else:
-                average.add_(param.sub(average), alpha=mu)
+            numbers = state["eta"].item(), state["mu"].item()
             state["eta"].fill_(lr / (1 + lambd * lr * steps) ** group["alpha"])
             state["mu"].fill_(1 / max(1, steps - group["t0"]))
+            yield numbers, (param, grad, state["ax"])
+
+
+def _asgd_step(
+    F: Any, p: Any, g: Any, average: Any, kept: Any, lr: Any, share: Any, decay: Any,
+    whole: bool, decays: bool, maximize: bool,
+) -> Any:  # fmt: skip
+    g = downwards(F, p, g, decay, decays, maximize)
+    p = F.sub(F.mul(p, kept), F.mul(g, lr))
+    return p, p if whole else F.add(average, F.mul(F.sub(p, average), share))
+
+
+row(
+    "asgd_step",
+    "p:T*!, g:T*, average:T*!, kept:number, lr:number, share:number, decay:number, "
+    "whole, decays, maximize",
+    "list",
+    domain="float",
+    doc="p = kept p - lr g and average += share (p - average), or average = p where *whole*, when "
+    "share is 1; where *maximize*, g is negated first, and where it *decays*, decay p is added "
+    "to it.",
+    composite=_asgd_step,
+)
+_step = core("asgd_step")

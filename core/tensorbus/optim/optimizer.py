@@ -86,6 +86,8 @@ class Optimizer:
                 "params argument given to the optimizer should be "
                 f"an iterable of Tensors or dicts, but got {typename(params)}"
             )
+        if defaults.get("fused") and defaults.get("differentiable"):
+            raise RuntimeError("`fused` does not support `differentiable`")
         if defaults.get("foreach") and defaults.get("fused"):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         self.state = defaultdict(dict)
@@ -123,30 +125,16 @@ class Optimizer:
     def _update(self, group: dict[str, Any]) -> None:
         raise NotImplementedError
 
-    def _gradients(
-        self, group: dict[str, Any], weight_decay: float = 0.0
-    ) -> Iterator[tuple[Tensor, Tensor]]:
-        """The group's parameters with the direction to go against.
-
-        That is the gradient, its negative under ``maximize``, plus *weight_decay* times the
-        parameter.
-        """
-        maximize = group["maximize"]
+    def _gradients(self, group: dict[str, Any]) -> Iterator[tuple[Tensor, Tensor]]:
+        """The group's parameters that have a gradient, with it."""
         for param in group["params"]:
             grad = param.grad
-            if grad is None:
-                continue
-            if maximize:
-                grad = -grad
-            if weight_decay:
-                grad = grad.add(param, alpha=weight_decay)
-            yield param, grad
+            if grad is not None:
+                yield param, grad
 
-    def _with_state(
-        self, group: dict[str, Any], weight_decay: float = 0.0
-    ) -> Iterator[tuple[Tensor, Tensor, Any]]:
+    def _with_state(self, group: dict[str, Any]) -> Iterator[tuple[Tensor, Tensor, Any]]:
         """``_gradients`` and the parameters' states; complex parameters come by their parts."""
-        for param, grad in self._gradients(group, weight_decay):
+        for param, grad in self._gradients(group):
             state = self.state[param]
             if param.is_complex():
                 parts = tensorbus.view_as_real(param), tensorbus.view_as_real(grad)

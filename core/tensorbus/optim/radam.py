@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.cores import core
 from tensorbus.optim._shared import (
-    add_product_,
-    add_quotient_,
     check_betas,
     check_lr,
     check_not_negative,
     count_step,
+    downwards,
+    in_lists,
     new_step,
 )
 from tensorbus.optim.optimizer import Optimizer, ParamsT
+from tensorbus.rows.registry import row
 
 
 class RAdam(Optimizer):
@@ -57,29 +60,29 @@ class RAdam(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict[str, Any]) -> None:
-        lr, eps, decay = float(group["lr"]), group["eps"], group["weight_decay"]
-        beta1, beta2 = group["betas"]
-        decoupled = group["decoupled_weight_decay"]
-        for param, grad, state in self._with_state(group, 0.0 if decoupled else decay):
+        lr, decay = float(group["lr"]), group["weight_decay"]
+        beta1, beta2 = map(float, group["betas"])
+        decoupled = group["decoupled_weight_decay"] and decay != 0
+        for steps, lists in in_lists(self._members(group)):
+            rate = lr / (1 - beta1**steps)
+            rectified = _rectification(beta2, steps)
+            if rectified is not None:
+                rate *= rectified * math.sqrt(1 - beta2**steps)
+            _step(
+                *lists, beta1, 1 - beta1, beta2, 1 - beta2, rate, group["eps"],
+                1 - lr * decay if decoupled else decay,
+                rectified is not None, decay != 0, decoupled, group["maximize"],
+            )  # fmt: skip
+
+    def _members(self, group: dict[str, Any]) -> Iterator[Any]:
+        for param, grad, state in self._with_state(group):
             if not state:
                 state.update(
                     step=new_step(),
                     exp_avg=tensorbus.zeros_like(param),
                     exp_avg_sq=tensorbus.zeros_like(param),
                 )
-            steps = count_step(state)
-            if decoupled and decay:
-                param.mul_(1 - lr * decay)
-            mean = state["exp_avg"].mul_(beta1).add_(grad, alpha=1 - beta1)
-            square = add_product_(state["exp_avg_sq"].mul_(beta2), grad, grad, 1 - beta2)
-            step_size = lr / (1 - beta1**steps)
-            rectified = _rectification(beta2, steps)
-            if rectified is None:
-                param.add_(mean, alpha=-step_size)
-            else:
-                root_correction = math.sqrt(1 - beta2**steps)
-                root = square.sqrt().add_(eps)
-                add_quotient_(param, mean, root, -step_size * rectified * root_correction)
+            yield count_step(state), (param, grad, state["exp_avg"], state["exp_avg_sq"])
 
 
 def _rectification(beta2: float, steps: float) -> float | None:
@@ -91,3 +94,32 @@ def _rectification(beta2: float, steps: float) -> float | None:
     above = (length - 4) * (length - 2) * longest
     below = (longest - 4) * (longest - 2) * length
     return math.sqrt(above / below)
+
+
+def _radam_step(
+    F: Any, p: Any, g: Any, m: Any, v: Any, beta1: Any, rest1: Any, beta2: Any, rest2: Any,
+    lr: Any, eps: Any, decay: Any, rectified: bool, decays: bool, decoupled: bool, maximize: bool,
+) -> Any:  # fmt: skip
+    g = downwards(F, p, g, decay, decays and not decoupled, maximize)
+    if decoupled:
+        p = F.mul(p, decay)
+    m = F.add(F.mul(m, beta1), F.mul(g, rest1))
+    v = F.add(F.mul(v, beta2), F.mul(F.mul(g, rest2), g))
+    change = F.mul(m, lr)
+    if rectified:
+        change = F.div(change, F.add(F.sqrt(v), eps))
+    return F.sub(p, change), m, v
+
+
+row(
+    "radam_step",
+    "p:T*!, g:T*, m:T*!, v:T*!, beta1:number, rest1:number, beta2:number, rest2:number, "
+    "lr:number, eps:number, decay:number, rectified, decays, decoupled, maximize",
+    "list",
+    domain="float",
+    doc="m = beta1 m + rest1 g, v = beta2 v + rest2 g^2 and p -= lr m, or where *rectified* "
+    "p -= lr m / (sqrt(v) + eps); where *maximize*, g is negated first, and where it *decays*, "
+    "decay p is added to it, or where *decoupled* p is multiplied by *decay*.",
+    composite=_radam_step,
+)
+_step = core("radam_step")

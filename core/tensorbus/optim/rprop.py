@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.cores import core
 from tensorbus.optim._shared import (
-    add_product_,
     check_lr,
     count_step,
+    in_lists,
     new_step,
 )
 from tensorbus.optim.optimizer import Optimizer, ParamsT
+from tensorbus.rows.registry import row
 
 
 class Rprop(Optimizer):
@@ -55,8 +58,10 @@ class Rprop(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict[str, Any]) -> None:
-        shrink, grow = group["etas"]
-        smallest, largest = group["step_sizes"]
+        for _, lists in in_lists(self._members(group)):
+            _step(*lists, *group["etas"], *group["step_sizes"], group["maximize"])
+
+    def _members(self, group: dict[str, Any]) -> Iterator[Any]:
         for param, grad, state in self._with_state(group):
             if not state:
                 state.update(
@@ -65,12 +70,35 @@ class Rprop(Optimizer):
                     step_size=tensorbus.full_like(grad, float(group["lr"])),
                 )
             count_step(state)
-            agreement = grad * state["prev"]
-            turned, kept = agreement < 0, agreement > 0
-            factor = tensorbus.ones_like(grad).masked_fill_(turned, shrink)
-            factor.masked_fill_(kept, grow)
-            step_size = state["step_size"].mul_(factor).clamp_(smallest, largest)
-            # Where the sign has changed, wait for one step.
-            grad = grad.masked_fill(turned, 0)
-            add_product_(param, grad.sign(), step_size, -1)
-            state["prev"].copy_(grad)
+            yield None, (param, grad, state["prev"], state["step_size"])
+
+
+def _rprop_step(
+    F: Any, p: Any, g: Any, before: Any, size: Any, shrink: Any, grow: Any, smallest: Any,
+    largest: Any, maximize: bool,
+) -> Any:  # fmt: skip
+    if maximize:
+        g = F.neg(g)
+    agreement = F.mul(g, before)
+    turned = F.lt(agreement, 0.0)
+    size = F.where(
+        turned, F.mul(size, shrink), F.where(F.gt(agreement, 0.0), F.mul(size, grow), size)
+    )
+    size = F.where(F.lt(size, smallest), smallest, size)
+    size = F.where(F.gt(size, largest), largest, size)
+    g = F.where(turned, 0.0, g)  # where the sign has changed, wait for one step
+    return F.sub(p, F.mul(F.sign(g), size)), g, size
+
+
+row(
+    "rprop_step",
+    "p:T*!, g:T*, before:T*!, size:T*!, shrink:number, grow:number, smallest:number, "
+    "largest:number, maximize",
+    "list",
+    domain="float",
+    doc="Where g and *before* have the same sign, *size* is multiplied by *grow*; where they have "
+    "unlike ones, by *shrink*, and g is 0; *size* is kept between *smallest* and *largest*, p "
+    "-= sign(g) size and before = g; where *maximize*, g is negated first.",
+    composite=_rprop_step,
+)
+_step = core("rprop_step")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import tensorbus
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.optim._shared import check_lr, check_not_negative
+from tensorbus.op_engine.cores import core
+from tensorbus.optim._shared import check_lr, check_not_negative, downwards, in_lists
 from tensorbus.optim.optimizer import Optimizer, ParamsT
+from tensorbus.rows.registry import row
 
 
 class SGD(Optimizer):
@@ -69,20 +73,48 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: dict[str, Any]) -> None:
-        minus_lr = -float(group["lr"])
-        momentum = group["momentum"]
-        for param, grad in self._gradients(group, group["weight_decay"]):
-            if momentum:
-                grad = self._with_momentum(param, grad, group)
-            param.add_(grad, alpha=minus_lr)
+        momentum, decay = group["momentum"], group["weight_decay"]
+        kept = 1 - group["dampening"]
+        for first, lists in in_lists(self._members(group)):
+            _step(
+                *lists, float(group["lr"]), momentum, kept, decay,
+                first, kept != 1, group["nesterov"], decay != 0, group["maximize"],
+            )  # fmt: skip
 
-    def _with_momentum(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> Tensor:
-        state = self.state[param]
-        velocity = state.get("momentum_buffer")
-        if velocity is None:
-            velocity = state["momentum_buffer"] = grad.clone().detach()
-        else:
-            velocity.mul_(group["momentum"]).add_(grad, alpha=1 - group["dampening"])
-        if group["nesterov"]:
-            return grad.add(velocity, alpha=group["momentum"])
-        return velocity
+    def _members(self, group: dict[str, Any]) -> Iterator[Any]:
+        for param, grad in self._gradients(group):
+            if not group["momentum"]:
+                yield False, (param, grad, None)
+                continue
+            state = self.state[param]
+            first = state.get("momentum_buffer") is None
+            if first:
+                state["momentum_buffer"] = tensorbus.zeros_like(grad)
+            yield first, (param, grad, state["momentum_buffer"])
+
+
+def _sgd_step(
+    F: Any, p: Any, g: Any, v: Any, lr: Any, momentum: Any, kept: Any, decay: Any,
+    first: bool, dampened: bool, nesterov: bool, decays: bool, maximize: bool,
+) -> Any:  # fmt: skip
+    g = downwards(F, p, g, decay, decays, maximize)
+    if v is None:
+        return F.sub(p, F.mul(g, lr)), None
+    v = g if first else F.add(F.mul(v, momentum), F.mul(g, kept) if dampened else g)
+    direction = F.add(g, F.mul(v, momentum)) if nesterov else v
+    return F.sub(p, F.mul(direction, lr)), v
+
+
+row(
+    "sgd_step",
+    "p:T*!, g:T*, v:T*!, lr:number, momentum:number, kept:number, decay:number, "
+    "first, dampened, nesterov, decays, maximize",
+    "list",
+    domain="float",
+    doc="v = momentum v + kept g, or v = g where it is the *first*, and p -= lr v, or lr (g + "
+    "momentum v) with *nesterov*, or lr g where there is no v; where *maximize*, g is negated "
+    "first, and where it *decays*, decay p is added to it; *kept* is 1 where v is not "
+    "*dampened*.",
+    composite=_sgd_step,
+)
+_step = core("sgd_step")
