@@ -197,3 +197,30 @@ def test_default_tensor_type_is_a_dtype_and_a_device() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert tensorbus.ones(1).dtype is tensorbus.float32
+
+
+class ArrayLike:
+    """An array of another library: it can be indexed, and iterated unless it has no dimensions."""
+
+    def __init__(self, values: Any):
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.array(self.values, dtype, copy=copy)
+
+    def __getitem__(self, at: Any) -> ArrayLike:
+        return ArrayLike(self.values[at])
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Any:
+        return iter([ArrayLike(v) for v in self.values])  # TypeError without dimensions
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "bool", "complex64"])
+def test_arrays_of_other_libraries_give_their_dtype(dtype: str) -> None:
+    for values in (1, [0, 1], [[0, 1], [1, 0]]):
+        made = tensorbus.tensor(ArrayLike(np.array(values, dtype)))
+        assert made.dtype is getattr(tensorbus, dtype) and made.tolist() == values
+    assert tensorbus.tensor(ArrayLike([1, 2]), dtype=tensorbus.float16).tolist() == [1, 2]

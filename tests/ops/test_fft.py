@@ -31,6 +31,10 @@ VALUES = {
     "torch.fft.fftshift(torch.arange(5))": [3, 4, 0, 1, 2],
     "torch.fft.ifftshift(torch.arange(5))": [2, 3, 4, 0, 1],
     "torch.fft.fftn(torch.tensor(3.0)).real": 3.0,
+    "torch.fft.fft(torch.tensor([0.0, 1, 2, 3])).angle() / torch.pi": [0.0, 0.75, 1.0, -0.75],
+    "torch.fft.ifft(torch.tensor([0.0, 1, 2, 3])).angle() / torch.pi": [0.0, -0.75, -1.0, 0.75],
+    "torch.fft.ihfft(torch.tensor([0.0, 1, 2, 3])).angle() / torch.pi": [0.0, -0.75, -1.0],
+    "torch.fft.fft2(torch.tensor([[1.0, 2], [3, 6]])).angle()[1] / torch.pi": [1.0, 0.0],
     "torch.fft.fft(torch.ones(3), out=torch.empty(3, dtype=torch.complex128)).real": [3.0, 0, 0],
     "torch.fft.fftn(torch.ones(2, 2), s=1, dim=0)[0].real": [1.0, 1.0],
 }
@@ -55,6 +59,20 @@ REFUSED = {
     "torch.fft.fftshift(torch.tensor(3))": RuntimeError,
     "torch.fft.fftshift(torch.ones(2), 1)": IndexError,
 }
+NODES = {
+    "fft": "FftR2CBackward0",
+    "ifft": "ConjBackward0",
+    "rfft": "FftR2CBackward0",
+    "irfft": "FftC2RBackward0",
+    "hfft": "FftC2RBackward0",
+    "ihfft": "ConjBackward0",
+    "fftn": "FftC2CBackward0",
+    "ifftn": "FftC2CBackward0",
+    "rfftn": "FftR2CBackward0",
+    "irfftn": "FftC2RBackward0",
+    "hfftn": "FftC2RBackward0",
+    "ihfftn": "FftC2CBackward0",
+}
 
 
 def check(torch: Any) -> None:
@@ -76,7 +94,12 @@ def test_the_tables_are_pytorchs(live_torch: Any) -> None:
 
 
 def test_nodes_have_pytorchs_names() -> None:
-    x = tensorbus.ones(4, requires_grad=True)
-    assert tensorbus.fft.rfft(x).grad_fn.name() == "FftR2CBackward0"
-    assert tensorbus.fft.irfft(x).grad_fn.name() == "FftC2RBackward0"
-    assert tensorbus.fft.fftn(x).grad_fn.name() == "FftC2CBackward0"
+    x = tensorbus.ones(4, 4, requires_grad=True)
+    assert {name: getattr(tensorbus.fft, name)(x).grad_fn.name() for name in NODES} == NODES
+    y = x.to(tensorbus.complex64)
+    assert tensorbus.fft.ifft(y).grad_fn.name() == "FftC2CBackward0"
+
+
+def test_the_names_of_nodes_are_pytorchs(live_torch: Any) -> None:
+    x = live_torch.ones(4, 4, requires_grad=True)
+    assert {name: getattr(live_torch.fft, name)(x).grad_fn.name() for name in NODES} == NODES

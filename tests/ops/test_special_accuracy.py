@@ -18,6 +18,8 @@ import pytest
 
 import tensorbus as torch
 from tensorbus.rows.registry import ROWS
+from tensorbus_cpu_numpy import fused, special_functions
+from tensorbus_cpu_numpy.backend import CpuBackend
 
 VALUES: dict[str, list[list[Any]]] = json.loads(
     Path(__file__).with_name("special_values.json").read_text("utf-8")
@@ -82,7 +84,60 @@ def test_what_the_kernels_make_of_ends() -> None:
         assert repr(ends.lgamma().tolist()) == repr([inf, inf, inf, inf, nan, inf])
         assert repr(ends.digamma().tolist()) == repr([-inf, inf, inf, nan, nan, nan])
         assert repr(torch.special.ndtri(ends).tolist()) == repr([-inf, -inf, nan, nan, nan, nan])
+        assert repr(ends.erf().tolist()) == repr([0.0, -0.0, 1.0, -1.0, nan, ends.erf()[5].item()])
+        assert ends.erfc().tolist()[:4] == [1.0, 1.0, 0.0, 2.0]
+        assert torch.special.erfcx(ends).tolist()[:4] == [1.0, 1.0, 0.0, inf]
+        assert torch.special.ndtr(ends).tolist()[:4] == [0.5, 0.5, 1.0, 0.0]
+        assert torch.special.log_ndtr(ends).tolist()[2:4] == [0.0, -inf]
         x = ends.clone()
         assert repr(x.erfinv_().tolist()) == repr([0.0, -0.0, nan, nan, nan, -inf])
         x = ends.clone()
         assert repr(x.lgamma_().tolist()) == repr([inf, inf, inf, inf, nan, inf])
+
+
+def test_tails_of_the_error_function_end_in_subnormal_numbers() -> None:
+    """Values by mpmath; beyond them 0, or infinity."""
+    x = torch.tensor([26.8, 27.2, 28.0, 1e300], dtype=torch.float64)
+    assert x.erfc().tolist() == [2.484962157e-314, 1e-323, 0.0, 0.0]
+    x = torch.tensor([38.0, 39.0, 1e300], dtype=torch.float64)
+    assert torch.special.ndtr(-x).tolist() == [2.88542835e-316, 0.0, 0.0]
+    assert torch.special.log_ndtr(x).tolist() == [-2.88542835e-316, 0.0, 0.0]
+    x = torch.tensor([-26.0, -27.0, -1e300], dtype=torch.float64)
+    expected = [7.657724931490568e293, math.inf, math.inf]
+    assert torch.special.erfcx(x).tolist() == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize("name", ["erfc", "erfcx", "ndtr", "log_ndtr", "gammaln"])
+def test_parts_of_strided_tensors(name: str) -> None:
+    """The kernels that go by pieces, on views, and in place."""
+    x = torch.tensor(np.random.default_rng(5).uniform(-3, 3, (60000, 2)))
+    function = getattr(torch.special, name)
+    expected = torch.stack([function(part) for part in x.reshape(-1, 1000)]).reshape(-1, 2)
+    assert function(x.T).equal(expected.T) and function(x[:, 1]).equal(expected[:, 1])
+    assert function(x, out=x).equal(expected)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("first", [None, 127, 3, -149])
+def test_powers_that_the_loop_in_float32_misses_are_exact(
+    monkeypatch: pytest.MonkeyPatch, first: int | None
+) -> None:
+    """The first power that is missed, as if this processor's loop missed it."""
+    if first is not None:
+        monkeypatch.setattr(fused, "_first_inexact_power", lambda: first)
+    kernel = CpuBackend().kernel("exp2", torch.float32, 0)
+    assert kernel is not None
+    whole = np.arange(-149, 128)
+    x = whole.astype(np.float32)
+    expected = np.ldexp(np.float32(1), whole)
+    np.testing.assert_array_equal(kernel(x), expected)
+    np.testing.assert_array_equal(kernel(x, out=x), expected)
+    ends = np.array([np.nan, np.inf, -np.inf, 128.0], np.float32)
+    assert kernel(ends).tolist()[1:] == [np.inf, 0.0, np.inf] and np.isnan(kernel(ends)[0])
+    assert kernel(x[:0]).shape == (0,) and kernel(np.array(5, np.float32)) == 32.0
+
+
+def test_without_scipy_there_are_compositions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(special_functions, "_special", lambda: None)
+    for name in special_functions.TABLE:
+        assert CpuBackend().kernel(name, torch.float64, 0) is None

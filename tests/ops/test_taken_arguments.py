@@ -34,6 +34,11 @@ PROGRAMS = {
     "f.double().float_power_(np.float32(2))": [1.0, 4.0, 9.0],
     "torch.div(7, torch.tensor([2, -2]), rounding_mode='trunc')": [3, -3],
     "torch.div(-7, 2, rounding_mode='trunc')": -3,
+    "torch.div(i, np.int64(2), rounding_mode='trunc')": [0, 1, 1],
+    "torch.div(np.float32(7.5), i, rounding_mode='floor')": [7.0, 3.0, 2.0],
+    "torch.special.legendre_polynomial_p(i, np.int64(2))": [1.0, 5.5, 13.0],
+    "torch.result_type(i, np.int8(2)) is torch.int64": True,
+    "torch.result_type(np.bool_(True), i) is torch.float32": True,
     "torch.nan_to_num(torch.tensor([float('nan'), 1.0]), 2**70)": [2.0**70, 1.0],
     "torch.allclose(f, f + 1, atol=2**70)": True,
     # indices

@@ -9,6 +9,7 @@ import numpy as np
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.dtypes import dtype_by_name
+from tensorbus._base.float_warnings import quietly
 from tensorbus._base.rounding import truncated
 from tensorbus._base.size import check_rank
 from tensorbus._base.warning import warn_once, warn_user
@@ -114,7 +115,10 @@ def inferred(data: Any) -> Dtype:
         return dtypes.get_default_dtype().to_complex()
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    if isinstance(data, (list, tuple)) or hasattr(data, "__getitem__"):
+    sequence = isinstance(data, (list, tuple))
+    if not sequence and hasattr(data, "__array__"):
+        return dtype_of_host(np.asarray(data))
+    if sequence or hasattr(data, "__getitem__"):
         result: Dtype | None = None
         for item in data:
             if isinstance(item, (str, bytes)):
@@ -122,8 +126,6 @@ def inferred(data: Any) -> Dtype:
             d = inferred(item)
             result = d if result is None else dtypes.promote_types(result, d)
         return result or dtypes.get_default_dtype()
-    if hasattr(data, "__array__"):
-        return dtype_of_host(np.asarray(data))
     raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
 
 
@@ -197,14 +199,13 @@ def _converted(array: np.ndarray, d: Dtype) -> np.ndarray:
         d = d.widened()
     if array.dtype.name == d.name:
         return array
-    with np.errstate(all="ignore"):
-        if d.category == dtypes.BOOL:
-            return array != 0
-        if d.category == dtypes.INTEGER and array.dtype.kind == "f":
-            return truncated(np, array, d)
-        if d.category < dtypes.COMPLEX and array.dtype.kind == "c":
-            array = array.real
-        return array.astype(d.name)
+    if d.category == dtypes.BOOL:
+        return quietly(np.not_equal, array, 0)
+    if d.category == dtypes.INTEGER and array.dtype.kind == "f":
+        return quietly(truncated, np, array, d)
+    if d.category < dtypes.COMPLEX and array.dtype.kind == "c":
+        array = array.real
+    return quietly(array.astype, d.name)
 
 
 @public(method=False)

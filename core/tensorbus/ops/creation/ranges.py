@@ -11,7 +11,8 @@ from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.errors import type_error
 from tensorbus._base.size import check_storage
 from tensorbus._base.warning import warn_user
-from tensorbus._dispatch.kinds import Kind, wrap_number
+from tensorbus._dispatch.kinds import Kind
+from tensorbus._dispatch.wrapping import wrap_number
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import as_number
 from tensorbus.op_engine.arguments import whole_number

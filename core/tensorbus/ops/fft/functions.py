@@ -1,130 +1,63 @@
-"""The transforms as functions: what they make of lengths, dimensions and norms."""
+"""The transforms as functions."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.arguments import check_tensors, floating
+from tensorbus.autograd.node import name_node
+from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.ops.fft.arguments import (
+    Dims,
+    as_complex,
+    as_real,
+    check_length,
+    dims_and_sizes,
+    needs_one,
+    one_dim,
+    own_lengths,
+    precise,
+    resized,
+    scale_of,
+)
 
-Dims = int | Sequence[int]
 _LAST_TWO = (-2, -1)
 
 
-# -- arguments -------------------------------------------------------------------------------
-def precise(x: Tensor) -> Tensor:
-    """The tensor, integers as floating point; RuntimeError for half precision."""
-    x = floating(x)
-    if x._k.dtype.to_real().itemsize < 4:
-        raise RuntimeError(
-            f"Unsupported dtype {scalar_name(x._k.dtype)}: Fourier transforms are of float32, "
-            "float64, complex64 and complex128"
-        )
-    return x
-
-
-def _complex(x: Tensor) -> Tensor:
-    x = precise(x)
-    return x if x._k.dtype.is_complex else to_kind(x, x._k.complex)
-
-
-def _real(name: str, kind: str, x: Tensor) -> Tensor:
-    if x._k.dtype.is_complex:
-        raise RuntimeError(
-            f"{name} expects a {kind} input tensor, but got {scalar_name(x._k.dtype)}"
-        )
-    return precise(x)
-
-
-def _one_dim(x: Tensor, dim: int) -> int:
-    if not len(x._s):
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return wrap_dim(dim, len(x._s))
-
-
-def _check_length(n: int) -> int:
-    if n < 1:
-        raise RuntimeError(f"Invalid number of data points ({n}) specified")
-    return n
-
-
-def _dims_and_sizes(x: Tensor, s: Dims | None, dim: Dims | None) -> tuple[list[int], list[int]]:
-    """The dimensions to transform, and how long each is then: -1 leaves it as it is."""
-    rank = len(x._s)
-    sizes = [s] if isinstance(s, int) else None if s is None else list(s)
-    given = [dim] if isinstance(dim, int) else None if dim is None else list(dim)
-    if given is None:
-        if sizes is not None and len(sizes) > rank:
-            raise RuntimeError(
-                f"Got shape with {len(sizes)} values but input tensor only has {rank} dimensions."
-            )
-        dims = list(range(0 if sizes is None else rank - len(sizes), rank))
-    else:
-        dims = [_one_dim(x, d) for d in given]
-        if len(set(dims)) < len(dims):
-            raise RuntimeError("FFT dims must be unique")
-        if sizes is not None and len(sizes) != len(dims):
-            raise RuntimeError("When given, dim and shape arguments must have the same length")
-    lengths = [-1] * len(dims) if sizes is None else [int(n) for n in sizes]
-    return dims, lengths
-
-
-def _own_lengths(x: Tensor, dims: list[int], sizes: list[int]) -> list[int]:
-    return [_check_length(x._s[d] if n == -1 else n) for d, n in zip(dims, sizes, strict=True)]
-
-
-def _needs_one(name: str, dims: list[int]) -> None:
-    if not dims:
-        raise RuntimeError(f"{name} must transform at least one axis")
-
-
-def _resized(x: Tensor, dims: list[int], lengths: list[int]) -> Tensor:
-    """The tensor cut off or continued with zeros to these lengths."""
-    widths = [(0, 0)] * len(x._s)
-    for d, n in zip(dims, lengths, strict=True):
-        if n < x._s[d]:
-            x = core("slice")(x, d, 0, n, 1)
-        elif n > x._s[d]:
-            widths[d] = (0, n - x._s[d])
-    return core("pad")(x, tuple(widths), 0) if any(map(any, widths)) else x
-
-
-def _scale(norm: str | None, forward: bool, lengths: list[int]) -> float:
-    """What the transform is multiplied with."""
-    if norm not in (None, "backward", "forward", "ortho"):
-        raise RuntimeError(
-            f'Invalid normalization mode: "{norm}", use "backward", "forward" or "ortho"'
-        )
-    n = math.prod(lengths)
-    if norm == "ortho":
-        return 1.0 / math.sqrt(n)
-    return 1.0 / n if forward == (norm == "forward") else 1.0
-
-
 # -- the three kinds of transforms -----------------------------------------------------------
-def _of_complex(
+def _whole(
     x: Tensor, dims: list[int], lengths: list[int], norm: str | None, forward: bool
 ) -> Tensor:
-    scale = _scale(norm, forward, lengths)
+    """All elements of the transform of real or complex numbers."""
+    scale = scale_of(norm, forward, lengths)
     if not dims:
-        return core("clone")(x)
-    return core("fft_c2c")(_resized(x, dims, lengths), tuple(dims), not forward, scale)
+        return core("clone")(to_kind(x, x._k.complex))
+    transform = core("fft_c2c" if x._k.dtype.is_complex else "fft_real")
+    made: Tensor = transform(resized(x, dims, lengths), tuple(dims), not forward, scale)
+    return made
 
 
 def _of_real(
     x: Tensor, dims: list[int], lengths: list[int], norm: str | None, forward: bool
 ) -> Tensor:
-    """Along the last of the dimensions to its half, then along the others."""
-    scale = _scale(norm, forward, lengths[-1:])
-    half = core("fft_r2c")(_resized(x, dims, lengths), dims[-1], scale)
-    if not forward:
-        half = core("conj")(half)
-    return _of_complex(half, dims[:-1], lengths[:-1], norm, forward) if dims[:-1] else half
+    """The first half along the last of the dimensions."""
+    scale = scale_of(norm, forward, lengths)
+    x = resized(x, dims, lengths)
+    if forward and len(dims) == 1:
+        made: Tensor = core("fft_r2c")(x, dims[0], scale)
+        return made
+    if forward:
+        made = core("fft_real_half")(x, tuple(dims), False, scale)
+        return made
+    # In two steps, from which zero imaginary parts have the signs that PyTorch's have.
+    made = core("fft_real_half")(x, (dims[-1],), True, scale)
+    if dims[1:]:
+        made = core("fft_c2c")(made, tuple(dims[:-1]), True, 1.0)
+    elif made._e is not None:
+        name_node(made, "ConjBackward0")
+    return made
 
 
 def _to_real(
@@ -132,19 +65,19 @@ def _to_real(
 ) -> Tensor:
     """The other way round: the half is along the last of the dimensions."""
     last = dims[-1]
-    n = _check_length(2 * (x._s[last] - 1) if sizes[-1] == -1 else sizes[-1])
-    lengths = _own_lengths(x, dims[:-1], sizes[:-1])
-    x = _resized(x, dims, [*lengths, n // 2 + 1])
+    n = check_length(2 * (x._s[last] - 1) if sizes[-1] == -1 else sizes[-1])
+    lengths = own_lengths(x, dims[:-1], sizes[:-1])
+    x = resized(x, dims, [*lengths, n // 2 + 1])
     if lengths:
-        x = _of_complex(x, dims[:-1], lengths, norm, forward)
-    if forward:
-        x = core("conj")(x)
-    return core("fft_c2r")(x, last, n, _scale(norm, forward, [n]))
+        x = _whole(x, dims[:-1], lengths, norm, forward)
+    transform = core("fft_c2r_forward" if forward else "fft_c2r")
+    made: Tensor = transform(x, last, n, scale_of(norm, forward, [n]))
+    return made
 
 
 def _single(x: Tensor, n: int | None, dim: int) -> tuple[list[int], list[int]]:
-    d = _one_dim(x, dim)
-    return [d], [_check_length(x._s[d] if n is None else n)]
+    d = one_dim(x, dim)
+    return [d], [check_length(x._s[d] if n is None else n)]
 
 
 # -- along one dimension ---------------------------------------------------------------------
@@ -156,8 +89,8 @@ def fft_fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None
     RuntimeError for a length below 1 and for half precision.
     """
     check_tensors("fft_fft", input=input)
-    x = _complex(input)
-    return _of_complex(x, *_single(x, n, dim), norm, True)
+    x = precise(input)
+    return _whole(x, *_single(x, n, dim), norm, True)
 
 
 def fft_ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
@@ -167,8 +100,11 @@ def fft_ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
     below 1 and for half precision.
     """
     check_tensors("fft_ifft", input=input)
-    x = _complex(input)
-    return _of_complex(x, *_single(x, n, dim), norm, False)
+    x = precise(input)
+    made = _whole(x, *_single(x, n, dim), norm, False)
+    if made._e is not None and not x._k.dtype.is_complex:
+        name_node(made, "ConjBackward0")
+    return made
 
 
 def fft_rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
@@ -178,7 +114,7 @@ def fft_rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
     below 1 and for half precision.
     """
     check_tensors("fft_rfft", input=input)
-    x = _real("rfft", "real", input)
+    x = as_real("rfft", "real", input)
     return _of_real(x, *_single(x, n, dim), norm, True)
 
 
@@ -190,8 +126,8 @@ def fft_irfft(
     RuntimeError for a length below 1 and for half precision.
     """
     check_tensors("fft_irfft", input=input)
-    x = _complex(input)
-    return _to_real(x, [_one_dim(x, dim)], [_given(n)], norm, False)
+    x = as_complex(input)
+    return _to_real(x, [one_dim(x, dim)], [_given(n)], norm, False)
 
 
 def fft_hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
@@ -201,8 +137,8 @@ def fft_hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
     and for half precision.
     """
     check_tensors("fft_hfft", input=input)
-    x = _complex(input)
-    return _to_real(x, [_one_dim(x, dim)], [_given(n)], norm, True)
+    x = as_complex(input)
+    return _to_real(x, [one_dim(x, dim)], [_given(n)], norm, True)
 
 
 def fft_ihfft(
@@ -213,12 +149,12 @@ def fft_ihfft(
     RuntimeError for complex numbers, for a length below 1 and for half precision.
     """
     check_tensors("fft_ihfft", input=input)
-    x = _real("ihfft", "real", input)
+    x = as_real("ihfft", "real", input)
     return _of_real(x, *_single(x, n, dim), norm, False)
 
 
 def _given(n: int | None) -> int:
-    return -1 if n is None else _check_length(n)
+    return -1 if n is None else check_length(n)
 
 
 # -- along several ---------------------------------------------------------------------------
@@ -234,9 +170,7 @@ def fft_fftn(
     repeated dimension, for a length below 1 and for half precision.
     """
     check_tensors("fft_fftn", input=input)
-    x = _complex(input)
-    dims, sizes = _dims_and_sizes(x, s, dim)
-    return _of_complex(x, dims, _own_lengths(x, dims, sizes), norm, True)
+    return _several(input, s, dim, norm, True)
 
 
 def fft_ifftn(
@@ -247,9 +181,7 @@ def fft_ifftn(
 ) -> Tensor:
     """The inverse of ``fftn``, with the same arguments and errors."""
     check_tensors("fft_ifftn", input=input)
-    x = _complex(input)
-    dims, sizes = _dims_and_sizes(x, s, dim)
-    return _of_complex(x, dims, _own_lengths(x, dims, sizes), norm, False)
+    return _several(input, s, dim, norm, False)
 
 
 def fft_rfftn(
@@ -309,21 +241,32 @@ def fft_ihfftn(
     return _several_of_real("ihfftn", input, s, dim, norm, False)
 
 
+def _several(
+    x: Tensor, s: Dims | None, dim: Dims | None, norm: str | None, forward: bool
+) -> Tensor:
+    x = precise(x)
+    dims, sizes = dims_and_sizes(x, s, dim)
+    made = _whole(x, dims, own_lengths(x, dims, sizes), norm, forward)
+    if dims and made._e is not None:
+        name_node(made, "FftC2CBackward0")
+    return made
+
+
 def _several_of_real(
     name: str, x: Tensor, s: Dims | None, dim: Dims | None, norm: str | None, forward: bool
 ) -> Tensor:
-    x = _real(name, "real-valued", x)
-    dims, sizes = _dims_and_sizes(x, s, dim)
-    _needs_one(name, dims)
-    return _of_real(x, dims, _own_lengths(x, dims, sizes), norm, forward)
+    x = as_real(name, "real-valued", x)
+    dims, sizes = dims_and_sizes(x, s, dim)
+    needs_one(name, dims)
+    return _of_real(x, dims, own_lengths(x, dims, sizes), norm, forward)
 
 
 def _several_to_real(
     name: str, x: Tensor, s: Dims | None, dim: Dims | None, norm: str | None, forward: bool
 ) -> Tensor:
-    x = _complex(x)
-    dims, sizes = _dims_and_sizes(x, s, dim)
-    _needs_one(name, dims)
+    x = as_complex(x)
+    dims, sizes = dims_and_sizes(x, s, dim)
+    needs_one(name, dims)
     return _to_real(x, dims, sizes, norm, forward)
 
 

@@ -15,7 +15,7 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.factories import ones
-from tensorbus.ops.fft.functions import precise
+from tensorbus.ops.fft.arguments import precise
 from tensorbus.ops.views.reinterpretation import view_as_real
 
 _LEAST = 1e-11
@@ -123,7 +123,7 @@ def stft(
     elif onesided is None or onesided:
         made = core("fft_r2c")(frames, 2, scale)
     else:
-        made = core("fft_c2c")(to_kind(frames, frames._k.complex), (2,), False, scale)
+        made = core("fft_real")(frames, (2,), False, scale)
     made = made.transpose(1, 2)
     if single:
         made = made.squeeze(0)

@@ -110,7 +110,7 @@ def _make_other_getitem() -> Any:
         if b is None or b is PERMUTED:
             o._b = self
             how: Any = (select_row, 0, at)
-        elif not self._r:  # cut off from its base's history: it may have one of its own
+        elif b._e is not None or not self._r:  # it has a history, or may have one of its own
             return _any_getitem(self, index)
         else:
             o._b = b
@@ -137,7 +137,7 @@ def _chain(x: Tensor, index: tuple[Any, ...]) -> Tensor | None:
     base, how = x._b, None
     if base is None or base is PERMUTED:
         base = x
-    elif not x._r:
+    elif base._e is not None or not x._r:
         return None
     else:
         how = x._r

@@ -8,6 +8,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.errors import OutOfMemoryError, device_error
 from tensorbus._base.warning import warn_user
+from tensorbus._dispatch.batching import UNCOUNTED, reworded
 from tensorbus._dispatch.memory import check_memory
 from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.autograd.node import name_node
@@ -44,7 +45,10 @@ def _flatnonzero(F: Any, x: Any) -> Any:
         return I.empty((0,))
     mask = F.ne(x, 0)
     count = I.cumsum(I.cast(mask, F.bool), 0)
-    found = int(I.to_host(I.slice(count, 0, n - 1, n, 1))[0])
+    try:
+        found = int(I.to_host(I.slice(count, 0, n - 1, n, 1))[0])
+    except RuntimeError as error:
+        raise reworded(error, UNCOUNTED) from None
     out = I.empty((found + 1,))  # the last element takes what is zero
     target = I.where(mask, I.sub(count, 1), I.full((), found))
     I.put(out, 0, target, I.arange(n, 0, 1), "set", False)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base.modes import RARE
-from tensorbus._dispatch.kinds import check_bits
+from tensorbus._dispatch.wrapping import check_bits
 from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.op_engine.argument_checks import also_named
 from tensorbus.op_engine.argument_values import number_of, tensor_or_number
@@ -51,20 +51,21 @@ def assigned(x: Tensor, value: Any) -> Any:
 
 
 def write_values(self: Tensor, src: Any, name: str = "CopyBackwards") -> Tensor:
-    """Write another tensor's values, or a number, into elements that do not overlap.
+    """Write another tensor's values into elements that do not overlap, or a number into any.
 
     *name* is that of the node of the write.
     """
     if RARE.on and seen(self, src):
         return handled(WRITE, (self, src), lambda row, g: write_values(g[0], g[1], name))
-    if not isinstance(src, Tensor):
+    number = not isinstance(src, Tensor)
+    if number:
         check_bits(src)
         src = from_array(self._k.full((), src), self._k)
     y = to_kind(src, self._k)
     check_batch(self, y)
     if y._s != self._s:
         y = y.expand(self._s)
-    recording = check_write(self, y)
+    recording = check_history(self) if number else check_write(self, y)
     if recording:
         if y is src or y._b is not None:
             y = core("clone")(y)
@@ -87,10 +88,11 @@ def overwrite(x: Tensor, value: Any) -> None:
     node = "FillBackward3" if x._s and not (tensor and value._s) else "CopyBackwards"
     if tensor:
         write_values(x, without_leading_ones(value, len(x._s)), node)
-    elif check_history(x):
+        return
+    refuse_overlap(x)
+    if check_history(x):
         write_values(x, value, node)
     else:
-        refuse_overlap(x)
         x.fill_(value)
 
 
@@ -100,6 +102,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write another tensor's values, of any dtype and device, which broadcast."""
     src = tensor_or_number("copy_", "other", 1, src)
     if isinstance(src, Tensor) and src._s != self._s:
+        check_history(self, src)  # what is told first of a leaf
         shape = broadcast_shapes(tuple(self._s), tuple(src._s))
         if shape != self._s:
             raise RuntimeError(

@@ -60,7 +60,7 @@ def raise_for(info: Tensor, text: Any, error: type[Exception] = LinAlgError) -> 
     if not info._k.has_values:
         return
     found = every_value(info)
-    if not found.any():
+    if not np.count_nonzero(found):
         return
     index = int(np.flatnonzero(found)[0])
     raise error(

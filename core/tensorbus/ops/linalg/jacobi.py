@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus._base.dtypes import finfo, int32
+from tensorbus._base.float_warnings import quietly
 from tensorbus.ops.linalg.matrices import (
     adjoint,
     block,
@@ -199,8 +200,8 @@ def _scaled(F: Any, a: Any) -> tuple[Any, Any]:
     divided by: (..., 1). Sums of squares then neither overflow nor vanish."""
     rank = len(a.shape)
     sizes = F.to_host(F.as_array(F.amax(F.abs(a), (rank - 2, rank - 1)))).astype(np.float64)
-    with np.errstate(all="ignore"):
-        power = np.where((sizes > 0) & np.isfinite(sizes), np.exp2(np.floor(np.log2(sizes))), 1.0)
+    found = quietly(lambda: np.exp2(np.floor(np.log2(sizes))))
+    power = np.where((sizes > 0) & np.isfinite(sizes), found, 1.0)
     scale = F.from_host(np.ascontiguousarray(power[..., None].astype(F.dtype.name)))
     return F.div(a, F.unsqueeze(scale, rank - 1)), scale
 

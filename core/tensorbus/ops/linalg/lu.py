@@ -10,6 +10,7 @@ import numpy as np
 from tensorbus._base.dtypes import int32
 from tensorbus.ops.linalg.matrices import (
     adjoint,
+    as_row,
     block,
     columns,
     diagonal,
@@ -19,6 +20,7 @@ from tensorbus.ops.linalg.matrices import (
     rows,
 )
 from tensorbus.ops.linalg.triangular import solve_triangular
+from tensorbus.ops.matmul.triangles import below
 from tensorbus.rows.registry import row
 
 _PANEL = 32
@@ -59,6 +61,14 @@ row("exchanged", "x:T, p:int64, back",
     kernel=None,
     composite=lambda F, x, p, back: exchange(F, x, permutation(F, p, x.shape[-2], back)),
     x=lambda F, g, p, back: F.exchanged(g, p, not back))
+row("exchange_matrix", "lu:T, p:int64",
+    doc="P: ones in each column where the exchanges *p* have put that row of the factors.",
+    kernel=None,
+    composite=lambda F, lu, p: _exchange_matrix(F, lu, p))
+row("triangular_factors", "lu:T",
+    doc="L and U from the one matrix that both are in.",
+    results="L:same U:same", kernel=None,
+    composite=lambda F, lu: _triangular_factors(F, lu))
 # fmt: on
 
 
@@ -66,6 +76,26 @@ def factors(F: Any, a: Any) -> tuple[Any, Any, Any]:
     """The factors, the exchanges as int64, and the zero pivots, none of which record."""
     lu, pivots, info = F.linalg_lu(a.detach() if F.records else a)
     return lu, F.i64.cast(pivots, F.i32), info
+
+
+def _exchange_matrix(F: Any, lu: Any, p: Any) -> Any:
+    m, index = lu.shape[-2], F.of(int32)
+    order = index.cast(permutation(F, p, m, False), F.i64)
+    down = index.view(index.arange(m, 0, 1), (m, 1))
+    return F.cast(index.eq(down, as_row(index, order)), F.bool)
+
+
+def _triangular_factors(F: Any, lu: Any) -> tuple[Any, Any]:
+    m, n = lu.shape[-2:]
+    k = min(m, n)
+    left, top = columns(F, lu, 0, k), rows(F, lu, 0, k)
+    if F.records:
+        ones = F.tril(F.triu(F.full((m, k), 1), 0), 0)
+        return F.add(F.tril(left, -1), ones), F.triu(top, 0)
+    mask, zero = below(F, lu, -1), F.number(0)
+    lower = F.where(columns(F.bool, mask, 0, k), left, zero)
+    F.copy_(diagonal(F, lower), 1)
+    return lower, F.where(rows(F.bool, mask, 0, k), zero, top)
 
 
 def _by_factors(F: Any, a: Any, compute: Any) -> tuple[Any, Any]:

@@ -17,7 +17,7 @@ from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
-from tensorbus.ops.creation.factories import empty, eye
+from tensorbus.ops.creation.factories import empty
 from tensorbus.ops.linalg.checks import check_factored, check_square, deprecated, raise_for
 from tensorbus.ops.linalg.triangular import check_equation, check_same_dtype, solved
 from tensorbus.rows.layouts import broadcast_shapes
@@ -27,11 +27,14 @@ class Factors(NamedTuple):
     """An LU factorization."""
 
     lu: Tensor
-    p: Tensor
-    """The row with which each was exchanged, an int64 from 0."""
-    pivots: Tensor
-    """The same as int32 from 1, as users see it."""
+    given: Tensor
+    """The row with which each was exchanged, an int32 from 0."""
     info: Tensor
+
+    @property
+    def p(self) -> Tensor:
+        """The exchanges as int64."""
+        return to_kind(self.given, self.lu._k.i64)
 
     def expanded(self, batch: tuple[int, ...]) -> tuple[Tensor, Tensor]:
         """``lu`` and ``p`` for a batch of this shape."""
@@ -39,14 +42,13 @@ class Factors(NamedTuple):
             return self.lu, self.p
         return (
             self.lu.expand(*batch, *self.lu._s[-2:]),
-            self.p.expand(*batch, self.p._s[-1]),
+            self.p.expand(*batch, self.given._s[-1]),
         )
 
 
 def factors_of(x: Tensor) -> Factors:
     """The factorization of the matrices of a tensor."""
-    lu, given, info = core("linalg_lu")(x)
-    return Factors(lu, to_kind(given, x._k.i64), given + 1, info)
+    return Factors(*core("linalg_lu")(x))
 
 
 _FACTOR = result_type_of("linalg_lu_factor", "LU pivots")
@@ -62,15 +64,19 @@ def _check_matrices(name: str, x: Tensor) -> None:
         )
 
 
-def _factored(x: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
+def _factored(x: Tensor, pivot: bool) -> Factors:
     _check_matrices("torch.lu_factor", x)
     check_factored("lu", x)
     if not pivot:
         raise RuntimeError(
             "linalg.lu_factor: LU without pivoting is not implemented: use pivot=True"
         )
-    found = factors_of(x)
-    return found.lu, found.pivots, found.info
+    return factors_of(x)
+
+
+def _pivots(found: Factors) -> Tensor:
+    """The exchanges as users see them, counted from 1."""
+    return core("add")(found.given, 1)
 
 
 def _refuse_zero(name: str, info: Tensor) -> None:
@@ -94,9 +100,9 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     ``pivots[i]``, counted from 1. RuntimeError where U has a zero on the diagonal.
     """
     check_tensors("linalg_lu_factor", A=A)
-    lu, pivots, info = _factored(A, pivot)
-    _refuse_zero("torch.linalg.lu_factor", info)
-    return _FACTOR(lu, pivots)
+    found = _factored(A, pivot)
+    _refuse_zero("torch.linalg.lu_factor", found.info)
+    return _FACTOR(found.lu, _pivots(found))
 
 
 @public(name="linalg_lu_factor_ex", function=False, method=False, out=SAME)
@@ -107,27 +113,19 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     info is 0, or the place of the first zero on U's diagonal, from 1.
     """
     check_tensors("linalg_lu_factor_ex", A=A)
-    lu, pivots, info = _factored(A, pivot)
+    found = _factored(A, pivot)
     if check_errors:
-        _refuse_zero("torch.linalg.lu_factor_ex", info)
-    return _FACTOR_EX(lu, pivots, info)
+        _refuse_zero("torch.linalg.lu_factor_ex", found.info)
+    return _FACTOR_EX(found.lu, _pivots(found), found.info)
 
 
 def _triangles(lu: Tensor, node: str) -> tuple[Tensor, Tensor]:
     """L and U, whose nodes are called so."""
-    k = min(lu._s[-2:])
-    one = eye(lu._s[-2], k, dtype=lu._k.dtype, device=lu._k.device)
-    found = lu.narrow(-1, 0, k).tril(-1) + one, lu.narrow(-2, 0, k).triu()
-    for t in found:
+    lower, upper = core("triangular_factors")(lu)
+    for t in (lower, upper):
         if t._e is not None:
             name_node(t, node)
-    return found
-
-
-def _exchanges(lu: Tensor, p: Tensor) -> Tensor:
-    m = lu._s[-2]
-    rows = eye(m, dtype=lu._k.dtype, device=lu._k.device).expand(*lu._s[:-2], m, m)
-    return core("exchanged")(rows, p, True)
+    return lower, upper
 
 
 @public(name="linalg_lu", function=False, method=False, out=SAME)
@@ -139,8 +137,10 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
     """
     check_tensors("linalg_lu", A=A)
     _check_matrices("linalg.lu", A)
-    lu, pivots, _ = _factored(A, pivot)
-    return _LU(_exchanges(lu.detach(), _from_zero(pivots)), *_triangles(lu, "LinalgLuBackward0"))
+    lu, given, _ = _factored(A, pivot)
+    lower, upper = _triangles(lu, "LinalgLuBackward0")
+    del lu  # P takes its memory
+    return _LU(core("exchange_matrix")(A.detach(), to_kind(given, given._k.i64)), lower, upper)
 
 
 def _from_zero(pivots: Tensor) -> Tensor:
@@ -155,10 +155,10 @@ def _lu_function(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """
     check_tensors("lu", A=A)
     deprecated("lu", "linalg.lu_factor(A, pivot)")
-    lu, pivots, info = _factored(A, pivot)
+    found = _factored(A, pivot)
     if get_infos:
-        return lu, pivots, info
-    return lu, pivots
+        return found.lu, _pivots(found), found.info
+    return found.lu, _pivots(found)
 
 
 public(name="lu", method=False)(_lu_function)
@@ -204,7 +204,7 @@ def lu_unpack(
         if LU_pivots._s != expected:
             raise RuntimeError(wrong)
         _check_pivots(LU_pivots, LU_data._s[-2], wrong)
-        p = _exchanges(LU_data.detach(), _from_zero(LU_pivots))
+        p = core("exchange_matrix")(LU_data.detach(), _from_zero(LU_pivots))
     if unpack_data:
         lower, upper = _triangles(LU_data, "LuUnpackBackward0")
     return _UNPACKED(p, lower, upper)

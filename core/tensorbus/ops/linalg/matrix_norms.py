@@ -20,6 +20,16 @@ from tensorbus.ops.linalg.checks import check_precise, check_square
 from tensorbus.ops.linalg.singular_values import svdvals
 from tensorbus.ops.linalg.solving import inv_ex
 from tensorbus.ops.reduce.norms import prepared, vector_norm
+from tensorbus.rows.registry import row
+
+# fmt: off
+row("extreme_sum", "x:T, summed, ranked, largest",
+    doc="Of the sums of absolute values over the dimension *summed* the largest along *ranked*, "
+        "or the smallest; *ranked* is counted without *summed*.",
+    domain="ordered float", kernel=None,
+    composite=lambda F, x, summed, ranked, largest: (F.amax if largest else F.amin)(
+        F.vector_norm(x, 1, (summed,)), (ranked,)))
+# fmt: on
 
 
 def _order(name: str, order: Any) -> Any:
@@ -58,7 +68,8 @@ def matrix_norm(
     if len(dims) != 2:
         shown = " ".join(map(str, dims))
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {shown}")
-    rows, columns = (wrap_dim(d, len(x._s)) for d in dims)
+    rank = len(x._s)
+    rows, columns = wrap_dim(dims[0], rank), wrap_dim(dims[1], rank)
     if rows == columns:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({rows}, {columns})")
     if ord == "fro":
@@ -69,15 +80,13 @@ def matrix_norm(
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     x = x.abs() if x._k.is_complex else x
     summed, ranked = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = vector_norm(x, 1, summed, True)
-    if not x._s[ranked] and ord > 0:
-        r = core("sum")(sums, (ranked,))
+    if x._s[ranked]:
+        r = core("extreme_sum")(x, summed, ranked - (summed < ranked), ord > 0)
     else:
-        r = sums.amax(ranked) if ord > 0 else sums.amin(ranked)
+        r = x.sum((rows, columns)) if ord > 0 else x.amin(ranked)
     if keepdim:
-        return core("view")(r, kept(tuple(x._s), tuple(sorted((rows, columns)))))
-    left = tuple(n for d, n in enumerate(x._s) if d not in (rows, columns))
-    return core("view")(r, left)
+        r = core("view")(r, kept(tuple(x._s), (min(rows, columns), max(rows, columns))))
+    return r
 
 
 def _by_singular_values(x: Tensor, order: Any, rows: int, columns: int, keepdim: bool) -> Tensor:
@@ -217,7 +226,6 @@ def cond(input: Tensor, p: Any = None) -> Tensor:
     inverse, info = inv_ex(x)
     if not x._s[-1]:
         return matrix_norm(x)  # 0, whatever the order
-    failed = info.unsqueeze(-1).unsqueeze(-1) != 0
-    inverse = inverse.masked_fill(failed, math.inf)
-    found = matrix_norm(x, order) * matrix_norm(inverse, order)
+    of_inverse = matrix_norm(inverse, order).masked_fill(info != 0, math.inf)
+    found = matrix_norm(x, order) * of_inverse
     return found.nan_to_num(math.inf, math.inf, -math.inf)

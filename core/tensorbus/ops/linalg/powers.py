@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
+from tensorbus._base.float_warnings import quietly
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.batches import enter, leave
@@ -86,8 +87,7 @@ def matrix_exp(input: Tensor) -> Tensor:
     found = sizes._k.to_host(sizes._a).astype(np.float64)
     degrees = _REACH[k.dtype.to_real()]
     reach = max(degrees.values())
-    with np.errstate(all="ignore"):
-        halvings = np.ceil(np.log2(found / reach))
+    halvings = quietly(lambda: np.ceil(np.log2(found / reach)))
     halvings = np.where(np.isfinite(halvings), np.maximum(halvings, 0), 0)
     x = input
     if halvings.any():

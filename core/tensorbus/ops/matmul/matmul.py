@@ -169,6 +169,8 @@ def _batched(x: Tensor, y: Tensor) -> Tensor:
     if len(b) == 2 and len(a) > 2:
         rows = x.reshape(-1, a[-1]) if a[-1] else x.reshape(a[:-1].numel(), 0)
         return core("matmul")(rows, y).reshape(*tuple(a[:-1]), b[-1])
+    if tuple(a)[:-2] == tuple(b)[:-2]:
+        return core("matmul")(x, y)
     lead = broadcast_shapes(tuple(a[:-2]), tuple(b[:-2]))
     return core("matmul")(
         x.expand(*lead, *tuple(a[-2:])) if a[:-2] != lead else x,

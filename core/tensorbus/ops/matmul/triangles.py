@@ -23,19 +23,20 @@ from tensorbus.rows.registry import row
 # fmt: off
 row("tril", "x:T, offset",
     doc="*x* with zeros above the diagonal *offset* of its last two dimensions.",
-    composite=lambda F, x, offset: F.where(_below(F, x, offset), x, F.number(0)),
+    composite=lambda F, x, offset: F.where(below(F, x, offset), x, F.number(0)),
     x=lambda F, g, offset: F.tril(g, offset))
 row("triu", "x:T, offset",
     doc="*x* with zeros below the diagonal *offset* of its last two dimensions.",
-    composite=lambda F, x, offset: F.where(_below(F, x, offset - 1), F.number(0), x),
+    composite=lambda F, x, offset: F.where(below(F, x, offset - 1), F.number(0), x),
     x=lambda F, g, offset: F.triu(g, offset))
 # fmt: on
 
 
-def _below(F: Any, x: Any, offset: int) -> Any:
+def below(F: Any, x: Any, offset: int) -> Any:
     """Where a matrix's index is on or below a diagonal."""
     rows, columns = x.shape[-2:]
-    index = F.i64
+    offset = min(max(offset, -rows - 1), columns)  # beyond these nothing changes
+    index = F.i32 if max(rows, columns) < 1 << 30 else F.i64  # half the bytes are half the time
     down = index.view(index.arange(rows, offset, 1), (rows, 1))
     return index.le(index.arange(columns, 0, 1), down)
 

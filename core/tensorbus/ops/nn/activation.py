@@ -8,12 +8,14 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.op_engine.batches import drawn_for
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
+from tensorbus.ops.pointwise.compositions import sigmoid_in_rule
 from tensorbus.ops.pointwise.declaring import unary
 from tensorbus.ops.random.random import draw_uniform
 from tensorbus.rows.registry import row
@@ -110,7 +112,10 @@ row("gelu", "x:T", "unary",
     doc="``x * (1 + erf(x / sqrt(2))) / 2``, element by element.",
     domain="ordered float",
     composite=lambda F, x: F.mul(F.mul(x, 0.5), F.add(F.erf(F.mul(x, math.sqrt(0.5))), 1.0)),
-    x=lambda F, g, x: F.mul(g, _gelu_slope(F, x)))
+    x=lambda F, g, x: F.gelu_backward(g, x))
+row("gelu_backward", "g:T, x:T",
+    doc="The derivative of ``gelu`` times *g*, element by element.",
+    composite=lambda F, g, x: F.mul(g, _gelu_slope(F, x)))
 row("gelu_tanh", "x:T", "unary",
     doc="The approximation of ``gelu`` by a hyperbolic tangent, element by element.",
     domain="ordered float",
@@ -120,7 +125,7 @@ row("log_sigmoid", "x:T", "unary",
     doc="``log(1 / (1 + exp(-x)))`` without overflow, element by element.",
     domain="float",
     composite=lambda F, x: F.sub(F.minimum(x, 0.0), F.log1p(F.exp(F.neg(F.abs(x))))),
-    x=lambda F, g, x: F.mul(g, F.sigmoid(F.neg(x))))
+    x=lambda F, g, x: F.mul(g, sigmoid_in_rule(F, F.neg(x))))
 unary("silu", doc="``input * sigmoid(input)``", out=None, domain="float", holomorphic=True,
       composite=lambda F, x: F.mul(x, F.sigmoid(x)),
       x=lambda F, g, x: F.mul(g, _silu_slope(F, x)))
@@ -158,7 +163,7 @@ def _softplus_slope(F: Any, g: Any, y: Any, threshold: float) -> Any:
     beyond = F.gt(y, threshold)
     if F.records:  # the slope has none of its own from the threshold on
         y = F.where(F.ge(y, threshold), F.number(threshold), y)
-    return F.where(beyond, g, F.mul(g, F.sigmoid(y)))
+    return F.where(beyond, g, F.mul(g, sigmoid_in_rule(F, y)))
 
 
 def _negative(F: Any, x: Any) -> Any:
@@ -246,6 +251,7 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
 def masked(input: Tensor, shape: tuple[int, ...], p: float) -> Tensor:
     """Dropout with one draw for each element of *shape*, which broadcasts to the input's."""
+    input = drawn_for(input)
     k = input._k
     if k.dtype.category < dtypes.FLOAT:
         if p == 1.0:

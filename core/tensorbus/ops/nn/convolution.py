@@ -1,4 +1,4 @@
-"""Two-dimensional convolution and its derivatives; one dimension is a special case."""
+"""Convolution and its derivatives in two dimensions; one dimension is a special case."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ _SETTING = "stride, padding, dilation, groups"
 
 # fmt: off
 row("convolution", f"x:T, w:T, b:T?, {_SETTING}",
-    doc="The convolution of the planes *x* with the kernels *w*, and *b* added to each channel.",
+    doc="The convolution of the planes or volumes *x* with the kernels *w*, and *b* added to each "
+        "channel.",
     holomorphic=True,
     in_float32=True,
     composite=lambda F, x, w, b, stride, padding, dilation, groups:
-        _biased(F, F.conv2d(x, w, stride, padding, dilation, groups), b),
+        _biased(F, _entry(F, stride, "")(x, w, stride, padding, dilation, groups), b),
     x=lambda F, g, x_shape, w, stride, padding, dilation, groups:
-        F.conv2d_input(g, w, tuple(x_shape[2:]), stride, padding, dilation, groups),
+        _entry(F, stride, "_input")(
+            g, w, tuple(x_shape[2:]), stride, padding, dilation, groups),
     w=lambda F, g, x, w_shape, stride, padding, dilation, groups:
-        _weight_gradient(F, g, x, w_shape, stride, padding, dilation, groups),
-    b=lambda F, g: F.sum(g, (0, 2, 3)), autocast="lower")
+        gradient_of_weight(F, g, x, w_shape, stride, padding, dilation, groups),
+    b=lambda F, g: F.sum(g, (0, *range(2, len(g.shape)))), autocast="lower")
 row("conv2d", f"x:T, w:T, {_SETTING}",
     doc="The convolution of the planes *x* with the kernels *w*.",
     holomorphic=True,
@@ -32,7 +34,7 @@ row("conv2d", f"x:T, w:T, {_SETTING}",
     x=lambda F, g, x_shape, w, stride, padding, dilation, groups:
         F.conv2d_input(g, w, tuple(x_shape[2:]), stride, padding, dilation, groups),
     w=lambda F, g, x, w_shape, stride, padding, dilation, groups:
-        _weight_gradient(F, g, x, w_shape, stride, padding, dilation, groups), autocast="lower")
+        gradient_of_weight(F, g, x, w_shape, stride, padding, dilation, groups), autocast="lower")
 row("conv2d_input", f"y:T, w:T, size, {_SETTING}",
     doc="The derivative of ``conv2d`` for its input, planes of *size*, from the gradient *y* and "
         "the kernels *w*.",
@@ -43,7 +45,7 @@ row("conv2d_input", f"y:T, w:T, size, {_SETTING}",
     y=lambda F, g, w, stride, padding, dilation, groups:
         F.conv2d(g, w, stride, padding, dilation, groups),
     w=lambda F, g, y, w_shape, stride, padding, dilation, groups:
-        _weight_gradient(F, y, g, w_shape, stride, padding, dilation, groups))
+        gradient_of_weight(F, y, g, w_shape, stride, padding, dilation, groups))
 row("conv2d_weight", f"y:T, x:T, size, {_SETTING}",
     doc="The derivative of ``conv2d`` for its kernels, of *size*, from the gradient *y* and the "
         "planes *x*.",
@@ -72,15 +74,25 @@ def clipped(stride: Any, sizes: Any, padding: Any, reach: Any) -> tuple[int, ...
     return tuple(min(s, n + 2 * p + r) for s, n, p, r in along)
 
 
-def _weight_gradient(F: Any, g: Any, x: Any, w_shape: Any, *setting: Any) -> Any:
+def _entry(F: Any, stride: tuple[int, ...], of: str) -> Any:
+    """The op for planes or for volumes, by the number of strides; *of* says which derivative."""
+    return getattr(F, f"conv{len(stride)}d{of}")
+
+
+def gradient_of_weight(
+    F: Any, g: Any, x: Any, w_shape: Any, stride: tuple[int, ...], *setting: Any
+) -> Any:
     """Zeros where the batch is empty: no kernel is asked for a sum of nothing."""
     if 0 in g.shape or 0 in x.shape:
         return F.full(tuple(w_shape), 0)
-    return F.conv2d_weight(g, x, tuple(w_shape[2:]), *setting)
+    return _entry(F, stride, "_weight")(g, x, tuple(w_shape[2:]), stride, *setting)
 
 
 def _biased(F: Any, r: Any, b: Any) -> Any:
-    return r if b is None else F.add(r, F.view(F.contiguous(b), (1, b.shape[0], 1, 1)), out=r)
+    if b is None:
+        return r
+    ones = (1,) * (len(r.shape) - 2)
+    return F.add(r, F.view(F.contiguous(b), (1, b.shape[0], *ones)), out=r)
 
 
 def padded(F: Any, x: Any, padding: Pair, fill: float = 0.0, extra: Pair = (0, 0)) -> Any:

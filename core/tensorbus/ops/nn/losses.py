@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus.ops.pointwise.compositions import in_single
+from tensorbus.ops.pointwise.compositions import in_single, sigmoid_in_rule
 from tensorbus.rows.registry import row
 
 # Scores in dimension 1 of (N, C), class numbers in ``i`` of (N,); ``c`` marks those that count.
@@ -19,26 +19,48 @@ row("nll_rows_backward", "g:T, i:int64, c:bool, shape",
         "each row n where *c* is true.",
     composite=lambda F, g, i, c, shape: _nll_backward(F, g, i, c, shape),
     g=lambda F, g, i, c: F.nll_rows(g, i, c))
-row("cross_entropy_rows", "x:T, i:int64, c:bool",
-    doc="``-log_softmax(x, 1)[n, i[n]]`` for each row n of *x* where *c* is true, else 0.",
-    in_float32=True,
-    composite=lambda F, x, i, c: F.nll_rows(F.log_softmax(x, 1), i, c),
-    x=lambda F, g, x, i, c: _cross_entropy_backward(F, g, x, i, c))
-row("cross_entropy_mean", "x:T, i:int64, ignore",
-    doc="The mean of ``-log_softmax(x, 1)[n, i[n]]`` over the rows n whose *i* is not *ignore*.",
-    in_float32=True,
-    composite=lambda F, x, i, ignore: _mean_loss(F, x, i, ignore),
-    x=lambda F, g, x, i, ignore: F.cross_entropy_mean_backward(g, x, i, ignore))
-row("cross_entropy_mean_backward", "g:T, x:T, i:int64, ignore",
-    doc="The derivative of ``cross_entropy_mean`` for *x*, times the gradient *g*.",
-    in_float32=True,
-    composite=lambda F, g, x, i, ignore: _mean_loss_backward(F, g, x, i, ignore))
+row("cross_entropy", "x:T, i:int64, w:T?, ignore, smoothing, reduction",
+    results="loss:same top:same total:same", domain="ordered float",
+    node_name="NllLossBackward0",
+    doc="The cross entropy of the rows of *x* and the classes *i*, of which *w* has the weights, "
+        "reduced as *reduction* says: ``none``, ``sum`` or ``mean``, which divides by the weights; "
+        "rows whose *i* is *ignore* do not count; a share *smoothing* of each target belongs to "
+        "all classes alike; *top* and *total* are what ``softmax_statistics`` gives.",
+    composite=lambda F, x, i, w, ignore, smoothing, reduction:
+        _cross_entropy(F, x, i, w, ignore, smoothing, reduction),
+    x=lambda F, g, x, i, w, top, total, ignore, smoothing, reduction:
+        _cross_entropy_input(F, g, x, i, w, top, total, ignore, smoothing, reduction))
+row("cross_entropy_backward", "g:T, x:T, i:int64, w:T?, top:T, total:T, ignore, smoothing, "
+    "reduction", domain="ordered float",
+    doc="The derivative of ``cross_entropy`` for *x*, times the gradient *g*.",
+    composite=lambda F, g, x, i, w, top, total, ignore, smoothing, reduction:
+        _cross_entropy_backward(F, g, x, i, w, top, total, ignore, smoothing, reduction))
+row("softmax_statistics", "x:T",
+    results="top:same total:same", domain="ordered float",
+    doc="Of each row of *x* the maximum *top*, and the sum of ``exp(x - top)``.",
+    composite=lambda F, x: _softmax_statistics(F, x))
+row("class_shares", "g:T, i:int64, w:T?, total:T, ignore, smoothing, reduction, n",
+    results="own:same scale:same spread:same classes:int64", domain="ordered float",
+    doc="Of the gradient *g* of ``cross_entropy`` of *n* classes what each row takes from its "
+        "class and from every class, what it multiplies its exponentials with, and its class, 0 "
+        "for rows that do not count.",
+    composite=lambda F, g, i, w, total, ignore, smoothing, reduction, n:
+        _class_shares(F, g, i, w, total, ignore, smoothing, reduction, n))
+row("scaled_exponentials", "x:T, top:T, scale:T",
+    domain="ordered float",
+    doc="``exp(x - top) * scale``, where each row of *x* has one *top* and one *scale*.",
+    composite=lambda F, x, top, scale: F.mul(
+        F.exp(F.sub(x, F.unsqueeze(top, 1))), F.unsqueeze(scale, 1)))
+row("distances_below", "x:T, level:T, w:T?",
+    domain="ordered float",
+    doc="The sum of ``(level - x) * w`` along the rows of *x*, each of which has one *level*.",
+    composite=lambda F, x, level, w: _distances_below(F, x, level, w))
 row("bce_logits", "x:T, y:T",
     doc="``(1 - y) * x - log_sigmoid(x)``: the cross entropy of the logits *x* and the targets "
         "*y*.",
     in_float32=True,
     composite=lambda F, x, y: F.sub(F.mul(F.sub(F.number(1), y), x), F.log_sigmoid(x)),
-    x=lambda F, g, x, y: F.mul(g, F.sub(F.sigmoid(x), y)),
+    x=lambda F, g, x, y: F.mul(g, F.sub(sigmoid_in_rule(F, x), y)),
     y=lambda F, g, x: F.neg(F.mul(g, x)))
 row("bce", "x:T, y:T",
     doc="``-(y * log(x) + (1 - y) * log(1 - x))`` with logarithms of at least -100.",
@@ -78,24 +100,122 @@ def _nll_backward(F: Any, g: Any, i: Any, c: Any, shape: Any) -> Any:
     return F.scatter(F.zeros(shape), 1, classes, values, "set")
 
 
-def _mean_loss(F: Any, x: Any, i: Any, ignore: int) -> Any:
+def _softmax_statistics(F: Any, x: Any) -> tuple[Any, Any]:
+    top = F.amax(x, (1,))
+    return top, F.sum(F.exp(F.sub(x, F.unsqueeze(top, 1))), (1,))
+
+
+def _distances_below(F: Any, x: Any, level: Any, w: Any) -> Any:
+    distances = F.sub(F.unsqueeze(level, 1), x)
+    return F.sum(distances if w is None else F.mul(distances, w), (1,))
+
+
+def _cross_entropy(
+    F: Any, x: Any, i: Any, w: Any, ignore: int, smoothing: float, reduction: str
+) -> tuple[Any, Any, Any]:
+    counted, classes = _counted(F, i, ignore)
+    top, total = F.softmax_statistics(x)
+    picked = F.reshape(F.gather(x, 1, F.i64.unsqueeze(classes, 1)), tuple(i.shape))
+    log_total = F.log(total)
+    each = F.sub(log_total, F.sub(picked, top))  # two differences, so that no digits are lost
+    shares = _shares(F, w, classes, counted)
+    if w is not None:
+        each = F.mul(each, shares)
+    if smoothing:
+        below = F.distances_below(x, F.add(top, log_total), w)
+        spread = F.mul(F.div(below, float(x.shape[1])), smoothing)
+        each = F.add(F.mul(each, 1 - smoothing), spread)
+    each = F.where(counted, each, F.number(0))
+    if reduction == "none":
+        return each, top, total
+    loss = F.sum(each, (0,))
+    return (F.div(loss, F.sum(shares, (0,))) if reduction == "mean" else loss), top, total
+
+
+def _counted(F: Any, i: Any, ignore: int) -> tuple[Any, Any]:
+    """Which rows count, and the classes, with 0 for rows that do not."""
     counted = F.i64.ne(i, ignore)
-    total = F.sum(F.nll_rows(F.log_softmax(x, 1), i, counted), (0,))
-    return F.div(total, F.sum(F.cast(counted, F.bool), (0,)))
+    return counted, F.i64.mul(i, F.i64.cast(counted, F.bool))
 
 
-def _mean_loss_backward(F: Any, g: Any, x: Any, i: Any, ignore: int) -> Any:
-    counted = F.i64.ne(i, ignore)
-    n = F.sum(F.cast(counted, F.bool), (0,))
-    each = F.where(counted, F.div(g, n), F.number(0))
-    chosen = F.nll_rows_backward(each, i, counted, tuple(x.shape))
-    return F.add(F.mul(F.softmax(x, 1), F.unsqueeze(each, 1)), chosen)
+def _shares(F: Any, w: Any, classes: Any, counted: Any) -> Any:
+    """The weight of each row: that of its class, 0 for rows that do not count."""
+    if w is None:
+        return F.cast(counted, F.bool)
+    return F.where(counted, F.gather(w, 0, classes), F.number(0))
 
 
-def _cross_entropy_backward(F: Any, g: Any, x: Any, i: Any, c: Any) -> Any:
-    counted = F.where(c, g, F.number(0))
-    chosen = F.nll_rows_backward(g, i, c, tuple(x.shape))
-    return F.add(F.mul(F.softmax(x, 1), F.unsqueeze(counted, 1)), chosen)
+def _cross_entropy_input(
+    F: Any,
+    g: Any,
+    x: Any,
+    i: Any,
+    w: Any,
+    top: Any,
+    total: Any,
+    ignore: int,
+    smoothing: float,
+    reduction: str,
+) -> Any:
+    """*top* has no gradient: what it takes from *x* it gives to *total*."""
+    loss, _, of_total = g
+    found = None
+    if loss is not None:
+        options = ignore, smoothing, reduction
+        found = F.cross_entropy_backward(loss, x, i, w, top, total, *options)
+    if of_total is not None:
+        more = F.scaled_exponentials(x, top, of_total)
+        found = more if found is None else F.add(found, more)
+    return found
+
+
+def _cross_entropy_backward(
+    F: Any,
+    g: Any,
+    x: Any,
+    i: Any,
+    w: Any,
+    top: Any,
+    total: Any,
+    ignore: int,
+    smoothing: float,
+    reduction: str,
+) -> Any:
+    options = ignore, smoothing, reduction, x.shape[1]
+    own, scale, spread, classes = F.class_shares(g, i, w, total, *options)
+    y = F.scaled_exponentials(x, top, scale)
+    if smoothing:
+        each = F.unsqueeze(spread, 1)
+        y = F.sub(y, each if w is None else F.mul(each, w))
+    if F.records:
+        return F.add(y, F.nll_rows_backward(own, classes, F.i64.ge(classes, 0), tuple(x.shape)))
+    taken = F.unsqueeze(F.neg(own), 1)
+    return F.scatter(y, 1, F.i64.unsqueeze(classes, 1), taken, "add")
+
+
+def _class_shares(
+    F: Any,
+    g: Any,
+    i: Any,
+    w: Any,
+    total: Any,
+    ignore: int,
+    smoothing: float,
+    reduction: str,
+    n: int,
+) -> tuple[Any, Any, Any, Any]:
+    counted, classes = _counted(F, i, ignore)
+    shares = _shares(F, w, classes, counted)
+    if reduction == "mean":
+        g = F.div(g, F.sum(shares, (0,)))
+    g = F.where(counted, g, F.number(0))
+    own = g if w is None else F.mul(g, shares)
+    if not smoothing:
+        return own, F.div(own, total), own, classes
+    own = F.mul(own, 1 - smoothing)
+    spread = F.mul(F.div(g, float(n)), smoothing)
+    every = F.mul(spread, float(n) if w is None else F.sum(w, (0,)))
+    return own, F.div(F.add(own, every), total), spread, classes
 
 
 def _bce(F: Any, x: Any, y: Any) -> Any:

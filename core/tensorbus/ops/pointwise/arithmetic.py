@@ -11,6 +11,7 @@ from tensorbus._base.errors import type_error
 from tensorbus._device import defaults
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_values import as_number
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
@@ -72,6 +73,7 @@ def _rounded(input: Any, other: Any, mode: str) -> Tensor:
     """The quotient rounded down or towards zero; integers stay integers."""
     check_operands("div", "div", input, other)
     _check_mode(mode)
+    input, other = (x if isinstance(x, Tensor) else as_number(x) for x in (input, other))
     if mode == "floor":
         return binary(ROWS["div_floor"], input, other)
     kinds = [x._k.dtype.category if isinstance(x, Tensor) else _category(x) for x in (input, other)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base import dtypes
-from tensorbus._dispatch.kinds import wrap_number
+from tensorbus._dispatch.wrapping import wrap_number
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import as_number, tensor_or_number
 from tensorbus.op_engine.arguments import check_tensors, not_implemented

@@ -48,6 +48,15 @@ def parts(F: Any, x: Any) -> tuple[Any, Any]:
     return F.real.select(both, last, 0), F.real.select(both, last, 1)
 
 
+def sigmoid_in_rule(F: Any, x: Any) -> Any:
+    """``sigmoid(x)``, for rules: what is recorded keeps its derivative's digits near 1, too."""
+    if not F.records:
+        return F.sigmoid(x)
+    near_0 = F.lt(x, 0.0) if not F.is_complex else F.real.lt(parts(F, x)[0], 0.0)
+    s = F.sigmoid(F.where(near_0, x, F.neg(x)))
+    return F.where(near_0, s, F.sub(F.number(1), s))
+
+
 def share(F: Any, g: Any, loses: Any, x: Any, y: Any) -> Any:
     """The gradient but where this operand loses, half of it where both are equal."""
     return F.where(loses, F.number(0), F.where(F.eq(x, y), F.mul(g, 0.5), g))

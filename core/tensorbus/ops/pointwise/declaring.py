@@ -9,7 +9,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.errors import DuckError, no_tensor, type_error
 from tensorbus._base.modes import OVERRIDES
-from tensorbus._dispatch.kinds import wrap_number
+from tensorbus._dispatch.wrapping import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.argument_values import as_number
 from tensorbus.op_engine.arguments import not_implemented

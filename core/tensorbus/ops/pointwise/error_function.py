@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tensorbus.ops.pointwise.split import split
+
 ROOT_PI = math.sqrt(math.pi)
 
 
@@ -63,11 +65,17 @@ def near(F: Any, a: Any) -> Any:
 
 def scaled_beyond(F: Any, a: Any) -> Any:
     """``exp(a * a) * erfc(a)`` from 0.46875 on."""
-    middle = ratio(F, F.minimum(F.maximum(a, 0.46875), 4.0), _MIDDLE)
-    large = F.maximum(a, 4.0)
-    inverse = F.reciprocal(F.mul(large, large))
-    tail = F.sub(F.number(1.0 / ROOT_PI), F.mul(inverse, ratio(F, inverse, _FAR)))
-    return F.where(F.lt(a, 4.0), middle, F.div(tail, large))
+
+    def middle(F: Any, a: Any) -> Any:
+        return ratio(F, F.minimum(F.maximum(a, 0.46875), 4.0), _MIDDLE)
+
+    def far(F: Any, a: Any) -> Any:
+        large = F.maximum(a, 4.0)
+        inverse = F.reciprocal(F.mul(large, large))
+        tail = F.sub(F.number(1.0 / ROOT_PI), F.mul(inverse, ratio(F, inverse, _FAR)))
+        return F.div(tail, large)
+
+    return split(F, F.lt(a, 4.0), middle, far, a)
 
 
 def exp_of_square(F: Any, a: Any, factor: float) -> Any:
@@ -96,14 +104,14 @@ def _below_1(F: Any, a: Any) -> Any:
 
 def erf(F: Any, x: Any) -> Any:
     a = F.minimum(F.abs(x), 30.0)
-    value = F.where(F.lt(a, 1.0), _below_1(F, a), F.sub(F.number(1.0), _beyond(F, a)))
+    value = split(F, F.lt(a, 1.0), _below_1, lambda F, a: F.sub(F.number(1.0), _beyond(F, a)), a)
     value = F.where(F.lt(x, 0.0), F.neg(value), value)
     return F.where(F.ne(x, x), x, value)
 
 
 def erfc(F: Any, x: Any) -> Any:
     a = F.minimum(F.abs(x), 30.0)
-    value = F.where(F.lt(a, 0.46875), F.sub(F.number(1.0), near(F, a)), _beyond(F, a))
+    value = split(F, F.lt(a, 0.46875), lambda F, a: F.sub(F.number(1.0), near(F, a)), _beyond, a)
     value = F.where(F.lt(x, 0.0), F.sub(F.number(2.0), value), value)
     return F.where(F.ne(x, x), x, value)
 

@@ -15,6 +15,7 @@ from tensorbus.ops.pointwise import incomplete_gamma_tables as tables
 from tensorbus.ops.pointwise.declaring import binary, refuse_whole
 from tensorbus.ops.pointwise.error_function import polynomial, ratio
 from tensorbus.ops.pointwise.special import series_at_2, widest
+from tensorbus.ops.pointwise.split import split
 from tensorbus.rows.registry import underivable
 
 # fmt: off
@@ -72,13 +73,20 @@ _ATANH = tuple(1.0 / (2 * k + 1) for k in range(14, 0, -1))
 
 def _factor(F: Any, a: Any, x: Any) -> Any:
     """``x**a * exp(-x) / gamma(a + 1)``."""
+    return split(F, F.lt(a, 1.0), _small_factor, _large_factor, a, x)
+
+
+def _small_factor(F: Any, a: Any, x: Any) -> Any:
+    small = F.minimum(a, 1.0)
+    power = F.sub(F.mul(small, F.log(x)), F.add(x, _lgamma_above_1(F, small)))
+    return F.exp(power)
+
+
+def _large_factor(F: Any, a: Any, x: Any) -> Any:
     large = F.maximum(a, 1.0)
     stirling = ratio(F, F.reciprocal(large), tables.STIRLING)
     scale = F.mul(F.sqrt(F.mul(large, 2.0 * math.pi)), stirling)
-    beyond = F.div(F.exp(F.neg(F.mul(large, _excess(F, large, x)[1]))), scale)
-    small = F.minimum(a, 1.0)
-    power = F.sub(F.mul(small, F.log(x)), F.add(x, _lgamma_above_1(F, small)))
-    return F.where(F.lt(a, 1.0), F.exp(power), beyond)
+    return F.div(F.exp(F.neg(F.mul(large, _excess(F, large, x)[1]))), scale)
 
 
 def _lgamma_above_1(F: Any, a: Any) -> Any:
@@ -109,8 +117,11 @@ def _fraction(F: Any, a: Any, x: Any) -> Any:
     return F.div(a, total)
 
 
-def _uniform(F: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    """Lower and upper function where both operands are large and near each other."""
+def _uniform(F: Any, a: Any, x: Any, upper: bool) -> Any:
+    """Where both operands are large and near each other."""
+    uniform = _is_uniform(F, a, x)  # harmless operands where this formula is not taken
+    a = F.where(uniform, a, F.number(_LARGE))
+    x = F.where(uniform, x, F.number(_LARGE))
     m, excess = _excess(F, a, x)
     excess = F.maximum(excess, 0.0)
     root = F.sqrt(F.mul(excess, 2.0))
@@ -123,8 +134,9 @@ def _uniform(F: Any, a: Any, x: Any) -> tuple[Any, Any]:
     power = F.exp(F.neg(F.mul(a, excess)))
     correction = F.mul(correction, F.div(power, F.sqrt(F.mul(a, 2.0 * math.pi))))
     place = F.mul(eta, F.sqrt(F.mul(a, 0.5)))
-    lower = F.sub(F.mul(F.erfc(F.neg(place)), 0.5), correction)
-    return lower, F.add(F.mul(F.erfc(place), 0.5), correction)
+    if upper:
+        return F.add(F.mul(F.erfc(place), 0.5), correction)
+    return F.sub(F.mul(F.erfc(F.neg(place)), 0.5), correction)
 
 
 def _small_upper(F: Any, a: Any, x: Any) -> Any:
@@ -139,22 +151,37 @@ def _small_upper(F: Any, a: Any, x: Any) -> Any:
     return F.neg(F.add(F.expm1(power), F.mul(F.mul(F.exp(power), a), total)))
 
 
-def _both(F: Any, a: Any, x: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """Operands cut to where both functions are defined, and where each way is taken."""
+def _cut(F: Any, a: Any, x: Any) -> tuple[Any, Any]:
+    """Operands cut to where both functions are defined."""
     a = F.where(F.gt(a, 0.0), a, F.number(1.0))
     x = F.where(F.gt(x, 0.0), x, F.number(1.0))
-    a, x = F.minimum(a, 1e300), F.minimum(x, 1e300)
-    both = F.bool.bitwise_and
-    uniform = both(F.gt(a, _LARGE), F.lt(F.abs(F.sub(x, a)), F.mul(a, _NEAR)))
-    beyond = both(F.gt(x, _BORDER), F.gt(x, a))
-    return a, x, uniform, beyond, _factor(F, a, x)
+    return F.minimum(a, 1e300), F.minimum(x, 1e300)
 
 
-def _ends(F: Any, value: Any, a: Any, x: Any, nothing: float) -> Any:
+def _is_uniform(F: Any, a: Any, x: Any) -> Any:
+    return F.bool.bitwise_and(F.gt(a, _LARGE), F.lt(F.abs(F.sub(x, a)), F.mul(a, _NEAR)))
+
+
+def _is_beyond(F: Any, a: Any, x: Any) -> Any:
+    return F.bool.bitwise_and(F.gt(x, _BORDER), F.gt(x, a))
+
+
+def _by_series(F: Any, a: Any, x: Any) -> Any:
+    """The lower function, for x up to a."""
+    return F.mul(_factor(F, a, x), _series(F, a, F.where(_is_beyond(F, a, x), a, x)))
+
+
+def _by_fraction(F: Any, a: Any, x: Any) -> Any:
+    """The upper function, for x beyond a."""
+    high = F.where(_is_beyond(F, a, x), x, F.number(math.inf))
+    return F.mul(_factor(F, a, x), _fraction(F, a, high))
+
+
+def _ends(F: Any, a: Any, x: Any, nothing: float) -> Any:
     """What is known at 0 and infinity; *nothing* is the value where other is 0."""
     zero, whole, nan = F.number(nothing), F.number(1.0 - nothing), F.number(math.nan)
     both, either = F.bool.bitwise_and, F.bool.bitwise_or
-    value = F.where(F.eq(a, 0.0), whole, value)
+    value = F.where(F.eq(a, 0.0), whole, F.mul(F.add(a, x), math.nan))
     value = F.where(F.eq(x, math.inf), whole, value)
     value = F.where(F.eq(a, math.inf), zero, value)
     value = F.where(F.eq(x, 0.0), zero, value)
@@ -164,28 +191,48 @@ def _ends(F: Any, value: Any, a: Any, x: Any, nothing: float) -> Any:
     return F.where(unknown, nan, value)
 
 
+def _is_inside(F: Any, a: Any, x: Any) -> Any:
+    """Where both operands are above 0 and finite."""
+    both = F.bool.bitwise_and
+    above = both(F.gt(a, 0.0), F.gt(x, 0.0))
+    return both(above, both(F.lt(a, math.inf), F.lt(x, math.inf)))
+
+
+def _rest(function: Any) -> Any:
+    """1 less a function."""
+    return lambda F, a, x: F.sub(F.number(1.0), function(F, a, x))
+
+
 def _lower(F: Any, a: Any, x: Any) -> Any:
-    base, other, uniform, beyond, factor = _both(F, a, x)
-    low, high = F.where(beyond, base, other), F.where(beyond, other, F.number(math.inf))
-    value = F.mul(factor, _series(F, base, F.minimum(low, other)))
-    upper = F.mul(factor, _fraction(F, base, high))
-    value = F.where(beyond, F.sub(F.number(1.0), upper), value)
-    value = F.where(uniform, _uniform(F, *_near(F, uniform, base, other))[0], value)
-    return _ends(F, value, a, x, 0.0)
+    def uniform(F: Any, a: Any, x: Any) -> Any:
+        return _uniform(F, a, x, False)
+
+    def apart(F: Any, a: Any, x: Any) -> Any:
+        return split(F, _is_beyond(F, a, x), _rest(_by_fraction), _by_series, a, x)
+
+    def inside(F: Any, a: Any, x: Any) -> Any:
+        a, x = _cut(F, a, x)
+        return split(F, _is_uniform(F, a, x), uniform, apart, a, x)
+
+    return split(F, _is_inside(F, a, x), inside, lambda F, a, x: _ends(F, a, x, 0.0), a, x)
 
 
 def _upper(F: Any, a: Any, x: Any) -> Any:
-    base, other, uniform, beyond, factor = _both(F, a, x)
-    low, high = F.where(beyond, base, other), F.where(beyond, other, F.number(math.inf))
-    value = F.sub(F.number(1.0), F.mul(factor, _series(F, base, F.minimum(low, other))))
-    short = F.bool.bitwise_and(F.le(other, _BORDER), F.lt(base, F.maximum(other, 0.5)))
-    few = F.minimum(other, _BORDER), F.minimum(base, _BORDER)
-    value = F.where(short, _small_upper(F, F.minimum(few[1], 1.0), few[0]), value)
-    value = F.where(beyond, F.mul(factor, _fraction(F, base, high)), value)
-    value = F.where(uniform, _uniform(F, *_near(F, uniform, base, other))[1], value)
-    return _ends(F, value, a, x, 1.0)
+    def uniform(F: Any, a: Any, x: Any) -> Any:
+        return _uniform(F, a, x, True)
 
+    def short(F: Any, a: Any, x: Any) -> Any:
+        return _small_upper(F, F.minimum(a, 1.0), F.minimum(x, _BORDER))
 
-def _near(F: Any, uniform: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    """Operands of Temme's expansion, harmless where it is not taken."""
-    return F.where(uniform, a, F.number(_LARGE)), F.where(uniform, x, F.number(_LARGE))
+    def up_to(F: Any, a: Any, x: Any) -> Any:
+        small = F.bool.bitwise_and(F.le(x, _BORDER), F.lt(a, F.maximum(x, 0.5)))
+        return split(F, small, short, _rest(_by_series), a, x)
+
+    def apart(F: Any, a: Any, x: Any) -> Any:
+        return split(F, _is_beyond(F, a, x), _by_fraction, up_to, a, x)
+
+    def inside(F: Any, a: Any, x: Any) -> Any:
+        a, x = _cut(F, a, x)
+        return split(F, _is_uniform(F, a, x), uniform, apart, a, x)
+
+    return split(F, _is_inside(F, a, x), inside, lambda F, a, x: _ends(F, a, x, 1.0), a, x)

@@ -13,6 +13,7 @@ from tensorbus.ops.pointwise import modified_bessel_tables as tables
 from tensorbus.ops.pointwise.declaring import unary
 from tensorbus.ops.pointwise.error_function import polynomial, ratio
 from tensorbus.ops.pointwise.special import widened
+from tensorbus.ops.pointwise.split import split
 
 _OF_FIRST_KIND = "The modified Bessel function of the first kind of order"
 _OF_SECOND_KIND = "The modified Bessel function of the second kind of order"
@@ -67,18 +68,23 @@ def _series(F: Any, a: Any, order: int) -> Any:
 
 
 def _first_kind(F: Any, x: Any, order: int, scaled: bool) -> Any:
-    a = F.abs(x)
-    small = F.minimum(a, _FIRST_SPLIT)
-    inner = _series(F, small, order)
-    large = F.maximum(a, _FIRST_SPLIT)
-    place = F.sub(F.div(F.number(2.0 * _FIRST_SPLIT), large), 1.0)
-    outer = F.div(polynomial(F, place, tables.FIRST_OUTER[order]), F.sqrt(large))
-    if scaled:
-        inner = F.mul(inner, F.exp(F.neg(small)))
-    else:  # in two factors: the exponential overflows before the product does
+    def inner(F: Any, a: Any) -> Any:
+        small = F.minimum(a, _FIRST_SPLIT)
+        value = _series(F, small, order)
+        return F.mul(value, F.exp(F.neg(small))) if scaled else value
+
+    def outer(F: Any, a: Any) -> Any:
+        large = F.maximum(a, _FIRST_SPLIT)
+        place = F.sub(F.div(F.number(2.0 * _FIRST_SPLIT), large), 1.0)
+        value = F.div(polynomial(F, place, tables.FIRST_OUTER[order]), F.sqrt(large))
+        if scaled:
+            return value
+        # In two factors: the exponential overflows before the product does.
         half = F.exp(F.mul(F.minimum(large, _UNDERFLOW), 0.5))
-        outer = F.mul(F.mul(outer, half), half)
-    value = F.where(F.lt(a, _FIRST_SPLIT), inner, outer)
+        return F.mul(F.mul(value, half), half)
+
+    a = F.abs(x)
+    value = split(F, F.lt(a, _FIRST_SPLIT), inner, outer, a)
     if not scaled:
         value = F.where(F.eq(a, math.inf), a, value)
     if order:
@@ -96,21 +102,23 @@ def _slope(F: Any, x: Any, zeroth: Any, first: Any, scaled: bool) -> Any:
 
 
 def _second_kind(F: Any, x: Any, order: int, scaled: bool) -> Any:
-    small = F.minimum(x, _SECOND_SPLIT)
-    half = F.mul(small, 0.5)
-    log = F.mul(F.log(half), _series(F, small, order))
-    regular = polynomial(F, F.mul(half, half), tables.SECOND_INNER[order])
-    if order:
-        inner = F.add(F.add(F.mul(regular, small), log), F.reciprocal(small))
-    else:
-        inner = F.sub(regular, log)
-    large = F.maximum(x, _SECOND_SPLIT)
-    inverse = F.div(F.number(_SECOND_SPLIT), large)
-    outer = F.div(ratio(F, inverse, tables.SECOND_OUTER[order]), F.sqrt(large))
-    if scaled:
-        inner = F.mul(inner, F.exp(small))
-    else:
-        outer = F.mul(outer, F.exp(F.neg(large)))
-    value = F.where(F.lt(x, _SECOND_SPLIT), inner, outer)
+    def inner(F: Any, x: Any) -> Any:
+        small = F.minimum(x, _SECOND_SPLIT)
+        half = F.mul(small, 0.5)
+        log = F.mul(F.log(half), _series(F, small, order))
+        regular = polynomial(F, F.mul(half, half), tables.SECOND_INNER[order])
+        if order:
+            value = F.add(F.add(F.mul(regular, small), log), F.reciprocal(small))
+        else:
+            value = F.sub(regular, log)
+        return F.mul(value, F.exp(small)) if scaled else value
+
+    def outer(F: Any, x: Any) -> Any:
+        large = F.maximum(x, _SECOND_SPLIT)
+        inverse = F.div(F.number(_SECOND_SPLIT), large)
+        value = F.div(ratio(F, inverse, tables.SECOND_OUTER[order]), F.sqrt(large))
+        return value if scaled else F.mul(value, F.exp(F.neg(large)))
+
+    value = split(F, F.lt(x, _SECOND_SPLIT), inner, outer, x)
     value = F.where(F.eq(x, 0.0), F.number(math.inf), value)
     return F.where(F.lt(x, 0.0), F.number(math.nan), value)

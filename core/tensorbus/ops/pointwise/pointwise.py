@@ -129,8 +129,8 @@ binary("logaddexp", doc="``log(exp(input) + exp(other))`` without overflow",
        numbers=NONE, check=refuse_whole("logaddexp"), inplace=False, domain="float",
        holomorphic=True,
        composite=lambda F, x, y: of.in_single(F, of.logaddexp, x, y),
-       x=lambda F, g, x, y: F.mul(g, F.sigmoid(F.sub(x, y))),
-       y=lambda F, g, x, y: F.mul(g, F.sigmoid(F.sub(y, x))))
+       x=lambda F, g, x, y: F.mul(g, of.sigmoid_in_rule(F, F.sub(x, y))),
+       y=lambda F, g, x, y: F.mul(g, of.sigmoid_in_rule(F, F.sub(y, x))))
 
 # -- comparison and logic --------------------------------------------------------------------
 binary("eq", doc="``input == other``",

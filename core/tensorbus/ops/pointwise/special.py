@@ -13,7 +13,7 @@ from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.operands import EITHER, NONE
 from tensorbus.op_engine.public import public
-from tensorbus.ops.pointwise.compositions import in_single
+from tensorbus.ops.pointwise.compositions import in_single, sigmoid_in_rule
 from tensorbus.ops.pointwise.declaring import binary, refuse_whole, unary
 from tensorbus.ops.pointwise.error_function import ROOT_PI, erf, erfc, erfinv, polynomial
 from tensorbus.rows.registry import row
@@ -58,8 +58,8 @@ row("logit", "x:T", "unary",
 binary("logaddexp2", doc="``log2(2**input + 2**other)`` without overflow",
        numbers=NONE, check=refuse_whole("logaddexp2"), domain="ordered float",
        inplace=False, composite=lambda F, x, y: in_single(F, _logaddexp2, x, y),
-       x=lambda F, g, x, y: F.mul(g, F.sigmoid(F.mul(F.sub(x, y), math.log(2.0)))),
-       y=lambda F, g, x, y: F.mul(g, F.sigmoid(F.mul(F.sub(y, x), math.log(2.0)))))
+       x=lambda F, g, x, y: F.mul(g, sigmoid_in_rule(F, F.mul(F.sub(x, y), math.log(2.0)))),
+       y=lambda F, g, x, y: F.mul(g, sigmoid_in_rule(F, F.mul(F.sub(y, x), math.log(2.0)))))
 binary("xlogy", doc="``input * log(other)``, 0 where *input* is 0",
        numbers=EITHER, domain="ordered float",
        number_node_name="XlogyBackward2", left_number_node_name="XlogyBackward1",

@@ -8,6 +8,7 @@ from typing import Any
 from tensorbus.op_engine.operands import EITHER
 from tensorbus.ops.pointwise.declaring import binary
 from tensorbus.ops.pointwise.special import widest
+from tensorbus.ops.pointwise.split import split
 from tensorbus.rows.registry import underivable
 
 _TERMS = 9
@@ -56,24 +57,30 @@ def _sum(F: Any, s: Any, q: Any) -> Any:
 
 
 def _zeta(F: Any, s: Any, q: Any) -> Any:
-    """Below 0 the sum over all integers, less that of the integers on the other side.
-
-    The sum over all integers has period 1, so that it is taken near 0.
-    """
     low = F.lt(q, 0.0)
-    beyond = _sum(F, s, F.where(low, F.sub(F.number(1.0), q), q))
-    phase = F.sub(q, F.round(q))
-    near = F.where(low, phase, F.number(0.25))
-    odd = F.ne(F.fmod(s, 2.0), 0.0)
-    above, below = _sum(F, s, F.add(near, 1.0)), _sum(F, s, F.sub(F.number(1.0), near))
-    middle = F.pow(near, F.neg(s))
-    other = F.sub(below, beyond)
-    mirrored = F.add(F.add(middle, above), F.where(odd, F.neg(other), other))
-    value = F.where(low, mirrored, beyond)
+    value = split(F, low, _below_0, _from_0, s, q)
     nan, inf = F.number(math.nan), F.number(math.inf)
     fractional = F.bool.bitwise_and(low, F.ne(s, F.round(s)))
     value = F.where(F.bool.bitwise_or(fractional, F.lt(s, 1.0)), nan, value)
-    pole = F.bool.bitwise_and(F.le(q, 0.0), F.eq(phase, 0.0))
+    pole = F.bool.bitwise_and(F.le(q, 0.0), F.eq(q, F.round(q)))
     pole = F.bool.bitwise_and(pole, F.gt(s, 1.0))
     value = F.where(F.bool.bitwise_or(pole, F.eq(s, 1.0)), inf, value)
     return F.where(F.ne(q, q), q, value)
+
+
+def _from_0(F: Any, s: Any, q: Any) -> Any:
+    return _sum(F, s, F.abs(q))
+
+
+def _below_0(F: Any, s: Any, q: Any) -> Any:
+    """The sum over all integers, less that of the integers on the other side.
+
+    The sum over all integers has period 1, so that it is taken near 0.
+    """
+    phase = F.sub(q, F.round(q))
+    near = F.where(F.lt(q, 0.0), phase, F.number(0.25))
+    odd = F.ne(F.fmod(s, 2.0), 0.0)
+    above, below = _sum(F, s, F.add(near, 1.0)), _sum(F, s, F.sub(F.number(1.0), near))
+    middle = F.pow(near, F.neg(s))
+    other = F.sub(below, _sum(F, s, F.add(F.abs(q), 1.0)))
+    return F.add(F.add(middle, above), F.where(odd, F.neg(other), other))

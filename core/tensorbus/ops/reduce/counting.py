@@ -10,7 +10,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import device_error, type_error
 from tensorbus._base.size import check_storage
-from tensorbus._dispatch.kinds import wrap_number
+from tensorbus._dispatch.wrapping import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.argument_checks import also_named
 from tensorbus.op_engine.argument_values import every_value, read_number

@@ -9,7 +9,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.errors import type_error
-from tensorbus._dispatch.kinds import check_bits
+from tensorbus._dispatch.wrapping import check_bits
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.argument_checks import also_named
@@ -32,6 +32,10 @@ row("vector_norm", "x:T, order, dims",
     composite=lambda F, x, order, dims: _vector_norm(F, x, order, dims),
     x=lambda F, g, x, out, order, dims: _vector_norm_backward(F, g, x, out, order, dims),
     autocast="device float32")
+row("sum_of_squares", "x:T, dims",
+    doc="The sum of the squares of *x* over *dims*.",
+    domain="ordered float",
+    composite=lambda F, x, dims: F.sum(F.mul(x, x), dims))
 row("largest_size", "x:T, dims",
     doc="The largest absolute value of *x* over *dims*.",
     composite=lambda F, x, dims: F.amax(F.abs(x), dims),
@@ -53,10 +57,10 @@ def _vector_norm(F: Any, x: Any, order: float, dims: tuple[int, ...]) -> Any:
     if order == 0:
         return F.sum(F.cast(F.ne(x, 0), F.bool), dims)
     if order == 2:
-        return F.sqrt(F.sum(F.mul(x, x), dims))
-    a = F.abs(x)
+        return F.sqrt(F.sum_of_squares(x, dims))
     if order == 1:
-        return F.sum(a, dims)
+        return F.sum(F.abs(x), dims)
+    a = F.abs(x)
     if order == math.inf:
         return F.amax(a, dims)
     if order == -math.inf:

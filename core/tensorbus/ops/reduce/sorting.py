@@ -33,6 +33,16 @@ row("argsort_down", "x:T, dim",
     doc="The indices that sort *x* along *dim*, descending and stable, NaN first.",
     result="int64",
     composite=lambda F, x, dim: _argsort_down(F, x, dim))
+row("top_indices", "x:T, dim, count, largest",
+    doc="The indices of the *count* largest, or least, elements of *x* along *dim*: the first of "
+        "``argsort_down`` or ``argsort``.",
+    result="int64",
+    composite=lambda F, x, dim, count, largest:
+        _part(F, (F.argsort_down if largest else F.argsort)(x, dim), dim, 0, count))
+row("kth_index", "x:T, dim, place",
+    doc="The index at *place* of ``argsort`` of *x* along *dim*, which stays with size 1.",
+    result="int64",
+    composite=lambda F, x, dim, place: _part(F, F.argsort(x, dim), dim, place, place + 1))
 # fmt: on
 
 _sort = result_type_of("sort", "values indices")
@@ -53,6 +63,11 @@ def _argsort_down(F: Any, x: Any, dim: int) -> Any:
     n = x.shape[dim]
     order = F.i64.flip(F.argsort(F.flip(x, (dim,)), dim), (dim,))
     return F.i64.sub(F.i64.full((), n - 1), order)
+
+
+def _part(F: Any, order: Any, dim: int, start: int, stop: int) -> Any:
+    """A piece of an order, which does not keep the whole."""
+    return F.i64.clone(F.i64.slice(order, dim, start, stop, 1))
 
 
 def _lined(x: Tensor, dim: int) -> tuple[Tensor, int]:
@@ -108,8 +123,19 @@ def sort(
 
 def _order(x: Tensor, d: int, descending: bool) -> Tensor:
     if not x._s.numel():
-        return from_array(x._k.i64.empty(tuple(x._s)), x._k.i64)
+        return _no_indices(x, tuple(x._s))
     return core("argsort_down" if descending else "argsort")(x, d)
+
+
+def _no_indices(x: Tensor, shape: Shape) -> Tensor:
+    return from_array(x._k.i64.empty(shape), x._k.i64)
+
+
+def _kth(x: Tensor, d: int, k: int) -> Tensor:
+    """The index at place *k* of the order along a dimension, which stays with size 1."""
+    if not x._s.numel():
+        return _no_indices(x, (*x._s[:d], 1, *x._s[d + 1 :]))
+    return core("kth_index")(x, d, k)
 
 
 @public(out=SAME)
@@ -138,9 +164,12 @@ def topk(
         raise RuntimeError("topk does not support bool dtypes: convert the tensor first")
     if not 0 <= k <= x._s[d]:
         raise RuntimeError("selected index k out of range")
-    order = core("slice")(_order(x.detach(), d, largest), d, 0, k, 1)
     shape = (*x._s[:d], k, *x._s[d + 1 :]) if input._s else ()
-    return _shaped(_topk, x, d, core("clone")(order), shape if input._s or k else (0,))
+    if x._s.numel() and k:
+        i = core("top_indices")(x.detach(), d, k, largest)
+    else:
+        i = _no_indices(x, (*x._s[:d], k, *x._s[d + 1 :]))
+    return _shaped(_topk, x, d, i, shape if input._s or k else (0,))
 
 
 def _one_index(made: Any, x: Tensor, d: int, i: Tensor, keepdim: bool, scalar: bool) -> Any:
@@ -172,8 +201,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
         raise not_implemented("kthvalue_cpu", input)
     if not 1 <= k <= x._s[d]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
-    i = core("slice")(_order(x.detach(), d, False), d, k - 1, k, 1)
-    return _one_index(_kthvalue, x, d, i, keepdim, not input._s)
+    return _one_index(_kthvalue, x, d, _kth(x.detach(), d, k - 1), keepdim, not input._s)
 
 
 @public(out=True, forms=_BY_INDEX)
@@ -211,18 +239,17 @@ def _middle(name: str, made: Any, input: Tensor, dim: Any, keepdim: bool) -> Any
         raise not_implemented("median_out", input)
     n = x._s[d]
     plain = x.detach()
-    order = _order(plain, d, False)
     if x._k.dtype.category < dtypes.FLOAT:
-        i = core("slice")(order, d, (n - 1) // 2, (n - 1) // 2 + 1, 1)
+        i = _kth(plain, d, (n - 1) // 2)
         return _one_index(made, x, d, i, keepdim, not input._s)
     missing = core("isnan")(plain)
     count = core("unsqueeze")(core("sum")(missing.to(dtypes.int64), (d,)), d)
     if name == "nanmedian":
         # NaN are last in the order, so the middle of the others is near its start.
         left = core("maximum")(core("sub")(core("neg")(count), 1 - n), 0)
-        i = core("gather")(order, d, core("rshift")(left, 1))
+        i = core("gather")(_order(plain, d, False), d, core("rshift")(left, 1))
     else:
-        middle = core("slice")(order, d, (n - 1) // 2, (n - 1) // 2 + 1, 1)
+        middle = _kth(plain, d, (n - 1) // 2)
         first_nan = core("unsqueeze")(core("argmax")(plain, d), d)
         i = core("where")(core("eq")(count, 0), middle, first_nan)
     return _one_index(made, x, d, i, keepdim, not input._s)

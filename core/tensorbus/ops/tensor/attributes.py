@@ -103,6 +103,24 @@ def is_sparse(self: Tensor) -> bool:
     return False
 
 
+@public(function=False)
+def dense_dim(self: Tensor) -> int:
+    """How many dimensions are dense: all, where the layout is strided."""
+    return len(self._s)
+
+
+@public(function=False)
+def sparse_dim(self: Tensor) -> int:
+    """How many dimensions are sparse: none, where the layout is strided."""
+    return 0
+
+
+@attribute
+def is_sparse_csr(self: Tensor) -> bool:
+    """Whether its layout is that of compressed sparse rows."""
+    return False
+
+
 @attribute
 def is_quantized(self: Tensor) -> bool:
     """Whether it is quantised."""

@@ -130,6 +130,19 @@ def cuda(
 
 
 @public(function=False)
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool = True) -> Tensor:
+    """The tensor itself, for all tensors are strided; a conversion where *dtype* is another."""
+    target = as_dtype(dtype)
+    return self if target is None else _converted(self, self._k.of(target), None)
+
+
+@public()
+def dequantize(input: Tensor) -> Tensor:
+    """The tensor as float32, which is all that is left to do where none is quantised."""
+    return _converted(input, input._k.of(dtypes.float32), None)
+
+
+@public(function=False)
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """The tensor in memory that a device can read while the program runs on.
 

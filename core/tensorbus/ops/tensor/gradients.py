@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.modes import InferenceCell
-from tensorbus._tensor.tensor import RETAINS, SWITCHED_OFF, Tensor, version_of
+from tensorbus._tensor.tensor import GRAD_DTYPE, RETAINS, SWITCHED_OFF, Tensor, version_of
 from tensorbus.autograd.early import hear_early
 from tensorbus.autograd.node import (
     AccumulateGrad,
@@ -84,12 +84,65 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
                 f"'{list(self._s)}'. Please ensure that the gradient and the tensor are the same "
                 "size"
             )
-        if value._k is not self._k:
-            raise RuntimeError(
-                f"assigned grad has data of a different type: expected {self._k.dtype} on "
-                f"{self._k.device}, got {value._k.dtype} on {value._k.device}"
-            )
+        if value._k is not self._k or GRAD_DTYPE in self.__dict__:
+            _check_assigned(self, value)
     self._g = value
+
+
+def _check_assigned(self: Tensor, value: Tensor) -> None:
+    """RuntimeError for a gradient on another device, or with a dtype that is not wanted."""
+    own, given = self._k.device, value._k.device
+    if given is not own:
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{given}' to a tensor with device "
+            f"type '{own}'. Please ensure that the gradient and the tensor are on the same device"
+        )
+    wanted = self.__dict__.get(GRAD_DTYPE, self._k.dtype)
+    if wanted is not None and value._k.dtype is not wanted:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{value._k.dtype}' to a tensor with "
+            f"grad_dtype '{wanted}'. The gradient must match the tensor's grad_dtype (defaults to "
+            "the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific "
+            "dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes "
+            "of a tensor and its gradient may break downstream systems that assume they match."
+        )
+
+
+def _grad_dtype(self: Tensor) -> Any:
+    """The dtype of ``.grad``, to which gradients are converted; None: any may be assigned.
+
+    By default that of the tensor. RuntimeError for a tensor that is no leaf, for what is no dtype,
+    and for another dtype than that of a gradient that is there.
+    """
+    if not _is_leaf(self):
+        raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+    return self.__dict__.get(GRAD_DTYPE, self._k.dtype)
+
+
+def _set_grad_dtype(self: Tensor, value: Any) -> None:
+    if not _is_leaf(self):
+        raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+    if value is not None:
+        if not isinstance(value, dtypes.dtype):
+            raise RuntimeError(
+                f"grad_dtype must be a torch.dtype or None, but got {class_of(value).__name__}"
+            )
+        if value.category < dtypes.FLOAT and value is not self._k.dtype:
+            raise RuntimeError(
+                f"grad_dtype must be a floating point or complex dtype, for gradients are "
+                f"converted to it, but got {value}"
+            )
+        before = getattr(self, "_g", None)
+        if before is not None and before._k.dtype is not value:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{value}' because there is already a gradient with "
+                f"dtype '{before._k.dtype}'. Please clear the gradient (.grad = None) before "
+                "changing grad_dtype, or ensure the new grad_dtype matches the existing gradient's "
+                "dtype."
+            )
+    self.__dict__[GRAD_DTYPE] = value
+    if self._e is not None:
+        hooks_of(self._e)  # passes look closer at leaves with hooks
 
 
 def _grad_fn(self: Tensor) -> Node | None:
@@ -122,6 +175,8 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
         # The edge that it had before: graphs that lead there, and its hooks, are its own again.
         self._e = self.__dict__.pop(SWITCHED_OFF, None) or AccumulateGrad(self)
         self._e.k = self._k
+        if GRAD_DTYPE in self.__dict__:
+            hooks_of(self._e)
         if isinstance(self._b, Tensor) and class_of(self._c) is not InferenceCell:
             self._v = version_of(self)
 
@@ -196,6 +251,7 @@ def retain_grad(self: Tensor) -> None:
 METHODS["requires_grad"] = property(_requires_grad, _set_requires_grad)
 METHODS["is_leaf"] = property(_is_leaf)
 METHODS["grad"] = property(_grad, _set_grad, lambda self: _set_grad(self, None))
+METHODS["grad_dtype"] = property(_grad_dtype, _set_grad_dtype)
 METHODS["grad_fn"] = property(_grad_fn)
 METHODS["retains_grad"] = property(_retains_grad)
 METHODS["volatile"] = property(volatile, set_volatile)

@@ -10,6 +10,7 @@ import numpy as np
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.dtypes import dtype as Dtype
+from tensorbus._dispatch.batching import UNDECIDED, reworded
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import is_grad_enabled
 from tensorbus.op_engine.casting import to_kind
@@ -107,7 +108,10 @@ def _bool(self: Tensor) -> bool:
             if n == 0
             else "Boolean value of Tensor with more than one value is ambiguous"
         )
-    return bool(item(self))
+    try:
+        return bool(item(self))
+    except RuntimeError as error:
+        raise reworded(error, UNDECIDED) from None
 
 
 def _one_number(self: Tensor) -> Any:

@@ -13,7 +13,6 @@ Shape = tuple[int, ...]
 # fmt: off
 row("view", "x:T, shape", "view",
     doc="The elements of *x* in another *shape*, without a copy.",
-    kernel="reshape",
     x=lambda F, g, x_shape: F.reshape(g, tuple(x_shape)))
 row("permute", "x:T, dims", "view",
     doc="*x* with its dimensions in the order *dims*.",
@@ -68,7 +67,7 @@ row("alias", "x:T", "view",
     doc="*x* itself, as another tensor.",
     composite=lambda F, x: x, x=lambda F, g: g)
 
-# A backend's ``reshape`` never copies: it serves ``view``.
+# Whether it is a view or a copy is decided here, not by a backend.
 row("reshape", "x:T, shape",
     doc="The elements of *x* in another *shape*, copied where no view has it.",
     kernel=None, composite=lambda F, x, shape: _reshape(F, x, shape))

@@ -82,23 +82,46 @@ def as_strided(
         )
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    itemsize = input._k.dtype.itemsize
-    available = input._k.backend.storage_size(input._a, input._k.dtype) // itemsize
-    if 0 not in shape and last >= available:
-        raise RuntimeError(
-            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, "
-            f"and itemsize {itemsize} requiring a storage size of {(last + 1) * itemsize} are out "
-            f"of bounds for storage of size {available * itemsize}"
-        )
     if 0 in shape:
         offset = own  # no element lies there, so that it may be anywhere
+    else:
+        _check_reach(input, shape, strides, offset)
     if own or input._b is not None:
         laid = tuple(input._k.layout(input._a)[2])
         if own or laid != contiguous_strides(tuple(input._s)):
             made = core("restrided")(input, shape, strides, offset, (own, laid))
             return _of_base(made, shape, strides, offset)
     return core("strided")(input, shape, strides, offset)
+
+
+def _check_reach(x: Tensor, shape: Any, strides: Any, offset: int) -> None:
+    """RuntimeError for a view that reaches beyond the storage, or a batch's element within it."""
+    end = offset + _span(shape, strides)
+    if x._k.inner is not None:
+        _, start, own = x._k.layout(x._a)
+        reach = start + _span(x._s, own) if x._s.numel() else start
+        if offset < start or end > reach:
+            raise RuntimeError(
+                f"result = tensor.as_strided({list(shape)}, {list(strides)}, {offset}) can access "
+                f"memory outside of `tensor`. `result` can access some memory in range "
+                f"[{offset}, {end}], but `tensor` can only access some memory in range "
+                f"[{start}, {reach}]. This is not supported inside of vmap, please try to rewrite "
+                "the `as_strided` call as a sequence of PyTorch view operations"
+            )
+        return
+    itemsize = x._k.dtype.itemsize
+    available = x._k.backend.storage_size(x._a, x._k.dtype) // itemsize
+    if end > available:
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, "
+            f"and itemsize {itemsize} requiring a storage size of {end * itemsize} are out of "
+            f"bounds for storage of size {available * itemsize}"
+        )
+
+
+def _span(shape: Any, strides: Any) -> int:
+    """How many places lie from the first element to the last."""
+    return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
 
 
 def _of_base(made: Tensor, shape: Any, strides: Any, offset: int) -> Tensor:
