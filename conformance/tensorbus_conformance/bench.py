@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -210,6 +211,7 @@ def repeated(host: np.ndarray) -> np.ndarray:
     return host
 
 
+@functools.lru_cache(maxsize=1024)
 def lays_out(sample: Sample, layout: str) -> bool:
     """Whether a layout changes anything for a sample."""
     return any(fits(layout, tuple(t.shape)) for t in sample.operands())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from tensorbus.plugin import PRIMITIVES, Backend, Kernel
+from tensorbus import discovery
+from tensorbus.plugin import PRIMITIVES, Backend, Graph, Kernel
 from tensorbus.plugin import dtype as Dtype
 
 
@@ -18,12 +19,44 @@ def composed_ops() -> list[str]:
 
 def composed(backend: Backend) -> Backend:
     """The backend with its primitives alone, so that every other op is composed of these."""
-    clone = copy.copy(backend)
+    clone = uncompiled(backend)
 
     def kernel(op: str, dtype: Dtype, index: int) -> Kernel | None:
         return backend.kernel(op, dtype, index) if op in PRIMITIVES else None
 
     clone.kernel = kernel  # type: ignore[method-assign]
+    return clone
+
+
+def compiling(backend: Backend, ran: list[Graph]) -> Backend:
+    """The backend with all compilers for it as its own, which put a graph into *ran* whenever its
+    kernel has run.
+    """
+    clone = copy.copy(backend)
+    asked = discovery.compilers(backend)
+
+    def compile(graph: Graph, index: int) -> Kernel | None:
+        found = (made for one in asked if (made := one(graph, index)) is not None)
+        kernel = next(found, None)
+        if kernel is None:
+            return None
+
+        def call(*inputs: Any, out: Any = None) -> Any:
+            made = kernel(*inputs, out=out)
+            if made is not NotImplemented:
+                ran.append(graph)
+            return made
+
+        return call
+
+    clone.compile = compile  # type: ignore[method-assign]
+    return clone
+
+
+def uncompiled(backend: Backend) -> Backend:
+    """The backend, which compiles nothing."""
+    clone = copy.copy(backend)
+    clone.compile = lambda graph, index: None  # type: ignore[method-assign]
     return clone
 
 

@@ -55,8 +55,11 @@ def _forms() -> Iterator[tuple[str, Form]]:
             S("", T(3, 5, of=of)), S("", T(1, of=of)), S("", T(*MANY, of=of)),
             S("", T(*NINE, of=of)), same,
         )  # fmt: skip
-    series: dict[str, Any] = {"digamma": "positive", "lgamma": "above one", "erfinv": "unit",
-                              "special.ndtri": (0.25, 0.45)}  # fmt: skip
+    series: dict[str, Any] = {
+        "digamma": "positive", "lgamma": "above one", "erf": "spread", "erfc": "spread",
+        "erfinv": "unit", "logit": (0.3, 0.8), "special.erfcx": "spread", "special.ndtr": "spread",
+        "special.log_ndtr": "spread", "special.ndtri": (0.25, 0.45),
+    }  # fmt: skip
     for name, of in series.items():
         yield name, Form(
             S("", T(3, 5, of=of)), S("", T(1, of=of)), S("", T(*MANY, of=of)),
@@ -75,6 +78,12 @@ def _forms() -> Iterator[tuple[str, Form]]:
 
         same = S("", _given(_WHOLE), T(data=np.full((2, 3), other), grad=False))
         yield name, Form(pair(3, 5), pair(1), pair(*MANY), pair(*NINE), same, name != "remainder")
+
+    def positive(*shape: int) -> Sample:
+        return S("", T(*shape, of="positive"), T(*shape, of="positive"))
+
+    plain, one, many, nine = positive(3, 5), positive(1), positive(*MANY), positive(*NINE)
+    yield "special.xlog1py", Form(plain, one, many, nine, kernel="xlog1py")
     for name in ("igamma", "igammac"):
 
         def orders(*shape: int) -> Sample:
@@ -96,6 +105,9 @@ def _forms() -> Iterator[tuple[str, Form]]:
         samples = [S("", T(*shape), d) for shape, d in _along(3, 5)]
         plain, one, many, nine = samples
         yield name, Form(plain, one, many, nine, S("", _given(column), 1))
+    plain, one, many, nine = [S("", T(*shape), 2, d) for shape, d in _along(3, 5)]
+    same = S("", _given(np.ones((4, 1))), 2, 1)
+    yield "linalg.vector_norm", Form(plain, one, many, nine, same)
     for name in ("any", "all"):
         samples = [S("", T(*shape, of="ties"), d) for shape, d in _along(40, 3)]
         plain, one, many, nine = samples
@@ -106,12 +118,31 @@ def _forms() -> Iterator[tuple[str, Form]]:
     )  # fmt: skip
     yield "nonzero", Form(S("", T(3, 5, of="ties")), S("", T(1)), S("", T(*MANY)), S("", T(*NINE)),
                           slopes=False)  # fmt: skip
+    yield from _ordered()
     yield from _windowed()
 
 
 def _along(*plain: int) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Shapes, each with the dimension that an op goes along."""
     return (plain, 1), ((1,), 0), (MANY, 1), (NINE, 6)
+
+
+def _ordered() -> Iterator[tuple[str, Form]]:
+    """What sorts or chooses along a dimension, by kernels that return indices."""
+    many, nine = T(2_048, 70), T(*NINE)
+    yield "sort", Form(
+        S("", T(3, 5), 1, True), S("", T(1), 0, True), S("", many, 1, True), S("", nine, 6, True),
+        slopes=False,
+    )  # fmt: skip
+    # Indices that equal the integers they are of.
+    yield "topk", Form(
+        S("", T(3, 5), 2, 1), S("", T(1), 1, 0), S("", many, 30, 1), S("", nine, 2, 6),
+        S("", I([0, 1, 2, 3]), 4, 0, False), slopes=False,
+    )  # fmt: skip
+    yield "kthvalue", Form(
+        S("", T(3, 5), 2, 1), S("", T(1), 1, 0), S("", many, 30, 1), S("", nine, 2, 6),
+        S("", I([[0], [0], [0]]), 1, 1), slopes=False,
+    )  # fmt: skip
 
 
 def _windowed() -> Iterator[tuple[str, Form]]:

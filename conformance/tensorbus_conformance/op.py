@@ -6,6 +6,7 @@ derived from them: values in every dtype and layout, ``out=``, in-place, errors,
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -34,7 +35,11 @@ RANGES = {
     "positive": (0.3, 2.0), "unit": (-0.8, 0.8), "above one": (1.2, 3.0), "fraction": (0.1, 0.9),
 }  # fmt: skip
 
-_SPECIAL = {"holes": [(2, 5, np.nan)], "infinite": [(1, 5, np.inf), (3, 7, -np.inf)]}
+_SPECIAL = {
+    "holes": [(2, 5, np.nan)],
+    "infinite": [(1, 5, np.inf), (3, 7, -np.inf)],
+    "zeros": [(0, 5, -0.0), (3, 5, 0.0)],
+}
 """Where among the elements which values stand: first index, step, value."""
 
 
@@ -45,7 +50,8 @@ class T:
     finite differences meet no kink), ``nonzero``, ``positive``, ``unit`` (-0.8 to 0.8),
     ``above one``, ``fraction`` (0.1 to 0.9), ``ties`` (few values, often equal), ``wide`` (all
     magnitudes, and the edges of the dtype), ``holes`` (as spread, NaN here and there),
-    ``infinite`` (as spread, infinities here and there), or a pair (low, high). *data* gives the
+    ``infinite`` (as spread, infinities here and there), ``zeros`` (as spread, zeros of both signs
+    here and there), or a pair (low, high). *data* gives the
     values themselves. *dtype* fixes the dtype, such as int64 for indices. *grad* says whether the
     op is differentiated with respect to it.
     """
@@ -158,9 +164,13 @@ class Sample:
 
     def operands(self) -> list[T]:
         """The tensor operands in the order of the call, those inside of lists too."""
+        return list(self._operands)
+
+    @functools.cached_property
+    def _operands(self) -> tuple[T, ...]:
         found: list[T] = []
         self.replace(found.append)
-        return found
+        return tuple(found)
 
     def replace(
         self, make: Callable[[T], Any], **stand_ins: Any
@@ -257,6 +267,8 @@ class Op:
     grad_ulp: float = 32.0
     """Allowed error of a directional derivative, in units of its terms' magnitude."""
     layouts: tuple[str, ...] = ("transposed", "strided", "expanded")
+    laid_out: tuple[Dtype, ...] = ()
+    """Further dtypes in which the layouts are tried, where kernels differ by dtype."""
     keeps_order: bool = False
     """Whether the result's dimensions lie in memory as the first operand's do (pointwise ops);
     else it is row-major."""

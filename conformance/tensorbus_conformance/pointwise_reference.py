@@ -52,10 +52,10 @@ def reference(op: str, dtype: dtype, operands: list[np.ndarray]) -> np.ndarray:
 def _integers(op: str, dtype: dtype, operands: list[np.ndarray]) -> np.ndarray:
     function = _INTEGER[op]
     flat = [np.broadcast_to(a, np.broadcast_shapes(*(o.shape for o in operands))) for a in operands]
-    found = [
-        formats.wrap(function(dtype, *map(int, row)), dtype)
-        for row in zip(*(a.ravel() for a in flat), strict=True)
-    ]
+    rows = list(zip(*(a.ravel().tolist() for a in flat), strict=True))
+    # Operands repeat: each row is computed once.
+    known = {row: formats.wrap(function(dtype, *row), dtype) for row in set(rows)}
+    found = [known[row] for row in rows]
     return np.array(found, formats.value_dtype(dtype)).reshape(flat[0].shape)
 
 

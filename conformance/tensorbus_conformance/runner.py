@@ -146,7 +146,9 @@ def _kernels_used(case: Case, device: Device) -> tuple[str, ...]:
     """The kernels that a case calls, as ``op/dtype``: it is run again, and watched."""
     used: set[str] = set()
     with discovery.plugged(clones.watched(device.backend, used)) as type:
-        _attempt(case, Trial(Device(discovery.backend(type), device.index, type)))
+        watched = Device(discovery.backend(type), device.index, type)
+        _attempt(case, Trial(watched))
+        watched.close()
     return tuple(sorted(used))
 
 

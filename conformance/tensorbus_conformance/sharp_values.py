@@ -14,6 +14,7 @@ _BITS = {formats.FLOAT16: np.uint16, formats.FLOAT32: np.uint32, formats.FLOAT64
          formats.BFLOAT16: np.uint16}  # fmt: skip
 
 
+@values.kept
 def anywhere(d: dtype, shape: tuple[int, ...], key: object) -> np.ndarray:
     """Half of them usual values, half of any bits: every binade, infinities, NaN."""
     usual = values.plain(d, shape, key)

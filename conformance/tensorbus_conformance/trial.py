@@ -7,12 +7,11 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
-from tensorbus import discovery
-from tensorbus.plugin import Array, Backend, Capabilities, Kernel, dtype
+from tensorbus import discovery, get_fusion
+from tensorbus.plugin import Array, Backend, Capabilities, Graph, Kernel, dtype
 from tensorbus_conformance import clones, compare, formats, layouts, values
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.primitives import WRITING
@@ -49,6 +48,10 @@ class Device:
         self.capabilities: Capabilities = backend.capabilities(index)
         self._kernels: dict[tuple[str, dtype], Kernel | None] = {}
         self._composed: list[Device | None] = []
+        self._fused: list[Device | None] = []
+        self._uncompiled: Device | None = None
+        self.ran: list[Graph] = []
+        """What ran of what was compiled, on a device that ``fused`` gave."""
         self._plugged = contextlib.ExitStack()
 
     def kernel(self, op: str, dtype: dtype) -> Kernel | None:
@@ -57,6 +60,30 @@ class Device:
         if key not in self._kernels:
             self._kernels[key] = self.backend.kernel(op, dtype, self.index)
         return self._kernels[key]
+
+    def fused(self) -> Device | None:
+        """The device, with notes of what ran compiled; None where nothing compiles."""
+        if not self._fused:
+            self._fused.append(self._compiling())
+        return self._fused[0]
+
+    def uncompiled(self) -> Device:
+        """The device, which composes what ``fused`` compiles."""
+        if self._uncompiled is None:
+            clone = clones.uncompiled(self.backend)
+            type = self._plugged.enter_context(discovery.plugged(clone))
+            self._uncompiled = Device(clone, self.index, type)
+        return self._uncompiled
+
+    def _compiling(self) -> Device | None:
+        if not get_fusion() or not discovery.compilers(self.backend):
+            return None
+        ran: list[Graph] = []
+        clone = clones.compiling(self.backend, ran)
+        type = self._plugged.enter_context(discovery.plugged(clone))
+        device = Device(clone, self.index, type)
+        device.ran = ran
+        return device
 
     def composed(self) -> Device | None:
         """The device without its kernels beyond the primitives; None where it has none."""
@@ -150,16 +177,43 @@ class Trial:
             self.backend.copy_(out.array, out.dtype, self._as_array(fresh, out.dtype), out.dtype)
         return out.array
 
+    def compiled(
+        self, kernel: Kernel, operands: Sequence[Any], out: tuple[Placed, ...] | None = None
+    ) -> Any:
+        """Call the kernel of a graph with placed operands and numbers, as the traits ask."""
+        given = [self._given(a) if isinstance(a, Placed) else a for a in operands]
+        if out is None:
+            return self._on_the_device("a graph", kernel, *given)
+        direct = self.traits.strided_out or all(
+            self.backend.is_contiguous(x.array, x.dtype) for x in out
+        )
+        if direct:
+            arrays = tuple(x.array for x in out)
+            return self._on_the_device("a graph", functools.partial(kernel, out=arrays), *given)
+        made = self._on_the_device("a graph", kernel, *given)
+        if made is NotImplemented:
+            return made
+        for x, r in zip(out, made if len(out) > 1 else (made,), strict=True):
+            self.backend.copy_(x.array, x.dtype, self._as_array(r, x.dtype), x.dtype)
+        return tuple(x.array for x in out) if len(out) > 1 else out[0].array
+
     def _on_the_device(self, op: str, kernel: Kernel, *given: Any) -> Any:
         """Call a kernel, which may not move its operands to the host and compute there."""
-        to_host, read = self.backend.to_host, []
+        backend, read = self.backend, []
+        to_host, own = backend.to_host, vars(backend).get("to_host")
 
         def watching(array: Array, dtype: dtype) -> np.ndarray:
             read.append(array)
             return to_host(array, dtype)
 
-        with mock.patch.object(self.backend, "to_host", watching):
+        backend.to_host = watching  # type: ignore[method-assign]
+        try:
             made = kernel(*given)
+        finally:
+            if own is None:
+                vars(backend).pop("to_host", None)
+            else:
+                backend.to_host = own  # type: ignore[method-assign]
         if read:
             raise Mismatch(f"the kernel for {op} reads its operands on the host, silently")
         return made

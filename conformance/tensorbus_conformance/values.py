@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import zlib
+from collections.abc import Callable
 
 import numpy as np
 
@@ -45,6 +48,29 @@ def subnormals(dtype: dtype) -> np.ndarray:
     return formats.round_to(np.array(values), dtype)
 
 
+_KEPT = 32
+"""How many arrays are kept: one or two operands of an op in each dtype."""
+_LARGE = 150_000
+"""Arrays of more elements are not kept."""
+
+
+def kept(make: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """*make*, whose arrays depend on its arguments alone: the last ones are made once.
+
+    Each call gets a copy of its own. The cases of one op ask for what those of another did.
+    """
+    keep = functools.lru_cache(maxsize=_KEPT)(make)
+
+    @functools.wraps(make)
+    def call(dtype: dtype, shape: tuple[int, ...], *key: object) -> np.ndarray:
+        if math.prod(shape) > _LARGE:
+            return make(dtype, shape, *key)
+        return keep(dtype, shape, *key).copy()
+
+    return call
+
+
+@kept
 def plain(dtype: dtype, shape: tuple[int, ...], *key: object) -> np.ndarray:
     """Random values without NaN, infinities and zeros; integers over the whole range."""
     random = rng(dtype.name, shape, *key)
@@ -83,7 +109,20 @@ def ranks(dtype: dtype, shape: tuple[int, ...], *key: object) -> np.ndarray:
 
 def poison(length: int, dtype: dtype, *key: object) -> np.ndarray:
     """A host buffer of arbitrary bytes, what lies between the elements of a strided array."""
-    raw = rng("poison", length, *key).integers(0, 256, length * dtype.itemsize, dtype=np.uint8)
+    raw = _noise(length * dtype.itemsize, "poison", length, *key).copy()
     if dtype is formats.BOOL:
         raw &= 1
     return raw.view(formats.host_dtype(dtype))
+
+
+def _noise(nbytes: int, *key: object) -> np.ndarray:
+    make = _few_bytes if nbytes <= _FEW else _bytes
+    return make(nbytes, *key)
+
+
+def _bytes(nbytes: int, *key: object) -> np.ndarray:
+    return rng(*key).integers(0, 256, nbytes, dtype=np.uint8)
+
+
+_FEW = 1 << 15
+_few_bytes = functools.lru_cache(maxsize=256)(_bytes)

@@ -174,14 +174,16 @@ def _serve(
     gaps: list[KnownGap],
     samples: str | Path | None,
 ) -> None:
-    from tensorbus_conformance.cases import all_cases
+    from tensorbus_conformance.cases import each_case
     from tensorbus_conformance.found import load
     from tensorbus_conformance.runner import find_backend, run_case
     from tensorbus_conformance.trial import Device
 
-    cases = {case.id: case for case in all_cases()}
+    cases: dict[str, Case] = {}
     if samples is not None:
         cases |= {case.id: case for case in (found.case() for found in load(samples))}
+    # Making all of them takes seconds: as many as lead to the first that is asked for.
+    others = each_case()
     device = Device(*find_backend(name))
     while True:
         try:
@@ -189,4 +191,6 @@ def _serve(
         except EOFError:
             return
         for id in ids:
+            while id not in cases and (case := next(others, None)) is not None:
+                cases.setdefault(case.id, case)
             pipe.send(run_case(cases[id], device, gaps))

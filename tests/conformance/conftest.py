@@ -1,4 +1,6 @@
-"""A report in which everything occurs, for the tests of what is made of reports."""
+"""A report in which everything occurs, for the tests of what is made of reports; and the parts in
+which levels 0 and 1 are run.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,24 @@ from dataclasses import replace
 
 import pytest
 
-from tensorbus_conformance import Report, Result
+from tensorbus_conformance import Report, Result, select
 from tensorbus_conformance.report import BLOCKED, CRASH, FAIL, FALLBACK, PASS, QUALITY, UNSUPPORTED
 
 EVIL = "<script>alert('x')</script> & \x1b[31m \x00 \ud800 ]]> \"quoted\""
+
+KERNELS = ("L0/*", *(f"L1/[{ops}]*" for ops in ("a", "b-e", "f-l", "m-o", "p-r", "s-z")))
+
+
+@pytest.fixture(params=KERNELS)
+def kernels(request: pytest.FixtureRequest) -> str:
+    """The pattern of a part of levels 0 and 1, which together are all of them."""
+    return request.param
+
+
+@pytest.fixture(scope="session", autouse=True)
+def the_parts_are_the_whole() -> None:
+    parts = [case.id for pattern in KERNELS for case in select(pattern=pattern)]
+    assert sorted(parts) == sorted(case.id for case in select(("L0", "L1")))
 
 
 @pytest.fixture

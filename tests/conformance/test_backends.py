@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+import tensorbus
 from tensorbus import discovery
 from tensorbus_conformance import Report, run
 
@@ -17,15 +18,16 @@ def _conforms(report: Report) -> None:
     assert not stale, f"exceptions that are no longer needed: {stale[:10]}"
 
 
-def test_cpu() -> None:
+def test_cpu(kernels: str) -> None:
     # What a program calls is tried by test_completeness, and in every dtype by scripts/reports.
-    report = run("cpu", "L0,L1")
+    report = run("cpu", pattern=kernels)
     _conforms(report)
-    # A skip is not a pass: this device lacks a second one, an overlay, streams and their figures.
+    # A skip is not a pass: it lacks a second one, an overlay, a compiler, streams, figures.
     lacking = {r.id for r in report.results if r.outcome == "not supported"}
-    lacking = {i for i in lacking if not i.startswith(("L0/streams/", "L0/memory_stats/"))}
-    assert lacking == {"L0/copy_/devices", "L0/overlays"}
-    assert report.counts()["pass"] > 7000
+    absent = ("L0/streams/", "L0/memory_stats/", "L0/compile/")
+    lacking = {i for i in lacking if not i.startswith(absent)}
+    assert lacking == ({"L0/copy_/devices", "L0/overlays"} if kernels == "L0/*" else set())
+    assert report.counts()["pass"] > 850
     assert not report.counts()["quality"]
 
 
@@ -49,3 +51,19 @@ def test_opencl(opencl: str, pattern: str) -> None:
     report = run(opencl, pattern=pattern, profile="core")
     _conforms(report)
     assert not report.counts()["quality"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("enabled", [True, False])
+def test_opencl_with_fusion_on_and_off(opencl: str, enabled: bool) -> None:
+    before = tensorbus.get_fusion()
+    tensorbus.set_fusion(enabled)
+    try:
+        for op in ("softmax", "nn.functional.gelu", "logaddexp"):
+            report = run(opencl, pattern=f"*/{op}/float32/*", profile="training")
+            _conforms(report)
+            compiled = [r for r in report.results if r.id.rpartition("/")[2].startswith("compiled")]
+            outcomes = {r.outcome for r in compiled}
+            assert outcomes == {"pass" if enabled else "not supported"}, op
+    finally:
+        tensorbus.set_fusion(before)

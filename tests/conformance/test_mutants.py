@@ -160,6 +160,32 @@ def one_nan(kernel: Kernel) -> Kernel:
     return lambda x, y, out=None: np.fmax(x, y, out=out)
 
 
+def masked_counts(kernel: Kernel) -> Kernel:
+    """Shifts by the lower bits of a count, as processors do."""
+    return lambda x, y, out=None: kernel(x, np.bitwise_and(y, x.dtype.type(7)), out=out)
+
+
+def saturating(kernel: Kernel) -> Kernel:
+    def add(x: Any, y: Any, out: Any = None) -> Any:
+        d = np.result_type(x, y)
+        ends = np.iinfo(d) if d.kind in "iu" else np.finfo(d)
+        wide = np.add(x, y, dtype=np.float64)
+        found = np.clip(wide, ends.min, ends.max).astype(d)
+        return found if out is None else np.copyto(out, found) or out
+
+    return add
+
+
+def by_floats(kernel: Kernel) -> Kernel:
+    def compute(x: Any, y: Any, out: Any = None) -> Any:
+        d = np.result_type(x, y)
+        with np.errstate(all="ignore"):
+            found = kernel(np.float64(x), np.float64(y)).astype(d)
+        return found if out is None else np.copyto(out, found) or out
+
+    return compute
+
+
 MUTANTS = {
     "wrong-on-strided": ("add", wrong_on_strided, "L1/add/float32/strided"),
     "wraps-out-of-range-indices": ("take", wraps_indices, "L1/take/float32/fault5"),
@@ -176,6 +202,13 @@ MUTANTS = {
     "writes-around-out": ("sub", spills, "L1/sub/float32/out-strided"),
     "counter-off-by-one": ("random_bits", early_counter, "L1/random_bits/int64/known0"),
     "remainder-for-fmod": ("fmod", c_remainder, "L1/fmod/float32/edges"),
+    "masks-the-counts-of-shifts": ("lshift", masked_counts, "L2/lshift/int16/numbers-right"),
+    "masks-counts-in-place": ("rshift", masked_counts, "L2/rshift/int64/numbers-in-place"),
+    "counts-that-are-numbers": ("lshift", masked_counts, "L1/lshift/int32/scalar1"),
+    "saturates": ("add", saturating, "L2/add/int8/numbers-left"),
+    "saturates-with-a-factor": ("add", saturating, "L2/add/int8/alpha-wide"),
+    "divides-in-floats": ("floor_divide", by_floats, "L2/floor_divide/int64/numbers-in-place"),
+    "powers-of-floats": ("pow", by_floats, "L2/pow/int64/numbers-out"),
     "maximum-drops-nan": ("maximum", one_nan, "L1/maximum/float32/edges"),
 }
 
@@ -250,6 +283,8 @@ class Poor(CPU):
     [
         (Copying, "L0/host/float32/copies"),
         (SmallCasts, "L0/copy_/float32-uint8/contiguous"),
+        (SmallCasts, "L2/casts/float32-uint8/setitem"),
+        (SmallCasts, "L2/casts/float32-uint8/cumsum"),
         (ForgetfulViews, "L0/as_strided/view-of-view"),
         (Boasting, "L0/host/bfloat16/round-trip"),
         (Poor, "L0/capabilities"),

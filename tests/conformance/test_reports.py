@@ -147,6 +147,20 @@ def test_columns_are_in_the_order_of_the_dtypes(sample: Report) -> None:
     assert matrix.columns(families) == expected
 
 
+def test_what_runs_as_one_kernel_has_a_column_of_its_own() -> None:
+    ids = {
+        "L4/gelu/float32/plain": "float32",
+        "L4/gelu/float32/plain/compiled": matrix.FUSED,
+        "L3/gelu/float32/plain/compiled-special-grad1": matrix.FUSED,
+        "L4/acos/float64/fused-held": matrix.FUSED,
+        "L0/compile/float32/rows": "float32",
+        "C0/init/any/fused": matrix.NO_DTYPE,
+    }
+    assert {id: matrix.columns_of(id) for id in ids} == {id: [c] for id, c in ids.items()}
+    families = matrix.build(Result(id, "nn", PASS) for id in ids)
+    assert matrix.columns(families) == ["float32", "any", "fused"]
+
+
 # -- the terminal ----------------------------------------------------------------------------------
 def test_summary(capsys, sample: Report) -> None:
     print_summary(sample)

@@ -32,6 +32,7 @@ from tensorbus_conformance import (
     layouts,
     run,
     select,
+    sharp_values,
     values,
     worker,
 )
@@ -128,6 +129,17 @@ def test_samples_are_the_same_on_every_run() -> None:
     )
     told = {subprocess.check_output([sys.executable, "-c", code], text=True) for _ in range(2)}
     assert told == {f"{_checksum()}\n"}
+
+
+@pytest.mark.parametrize("make", [values.plain, sharp_values.anywhere, values.poison])
+def test_values_that_are_kept_are_not_the_callers(make: Callable[..., np.ndarray]) -> None:
+    args = (60, plugin.int16) if make is values.poison else (plugin.float32, (60,))
+    first = make(*args, "kept")
+    before = first.copy()
+    first[:] = 0
+    assert before.any()
+    np.testing.assert_array_equal(make(*args, "kept"), before)
+    assert (make(*args, "another") != before).any()
 
 
 def _checksum() -> int:

@@ -122,8 +122,8 @@ def perceptron() -> nn.Module:
 
 
 STEPS = [
-    ("perceptron", "SGD", 46), ("perceptron", "Adam", 86), ("perceptron", "AdamW", 90),
-    ("language", "SGD", 81), ("convolution", "SGD", 70),
+    ("perceptron", "SGD", 49), ("perceptron", "Adam", 89), ("perceptron", "AdamW", 93),
+    ("language", "SGD", 81), ("convolution", "SGD", 73),
 ]  # fmt: skip
 
 

@@ -20,6 +20,13 @@ def arrays(args: tuple[Any, ...]) -> list[np.ndarray]:
     return [a for a in flat if isinstance(a, np.ndarray)]
 
 
+def each_result(change: Callable[[Any], Any], made: Any) -> Any:
+    """What a kernel gave, with each result changed; a call that it left to others stays so."""
+    if made is NotImplemented:
+        return made
+    return tuple(map(change, made)) if isinstance(made, tuple) else change(made)
+
+
 def spoilt(value: Any) -> Any:
     """A result with its last element wrong."""
     wrong = np.array(value)
@@ -48,7 +55,7 @@ def when(wrong: Callable[..., Any]) -> Mutation:
                 return made
             out = args[0] if op in WRITING else options.get("out")
             if out is None:
-                return spoilt(made)
+                return each_result(spoilt, made)
             out[...] = spoilt(out)
             return out
 
@@ -107,7 +114,7 @@ def _memo(key: Callable[[tuple[Any, ...]], Hashable]) -> Mutation:
             if k not in kept:
                 kept[k] = kernel(*args)
                 held.append(args)
-            return kept[k].copy()
+            return each_result(np.copy, kept[k])
 
         return call
 
@@ -133,6 +140,9 @@ def returns_kept(op: str, kernel: Kernel) -> Kernel:
         made = kernel(*args) if out is None else kernel(*args, out=out)
         if out is not None or op in WRITING:
             return made
+        return each_result(keep, made)
+
+    def keep(made: Any) -> Any:
         made = np.asarray(made)
         kept = scratch.setdefault((made.shape, made.dtype), np.empty_like(made))
         kept[...] = made
@@ -147,7 +157,10 @@ def large_results_in_turn(op: str, kernel: Kernel) -> Kernel:
 
     def call(*args: Any, out: Any = None) -> Any:
         made = kernel(*args) if out is None else kernel(*args, out=out)
-        if out is not None or op in WRITING or np.size(made) < 1_024:
+        return made if out is not None or op in WRITING else each_result(place, made)
+
+    def place(made: Any) -> Any:
+        if np.size(made) < 1_024:
             return made
         found = places.setdefault((made.size, made.dtype), [])
         if len(found) < 4:
@@ -168,7 +181,10 @@ def aliases(op: str, kernel: Kernel) -> Kernel:
         made = kernel(*args) if out is None else kernel(*args, out=out)
         if out is not None or op in WRITING:
             return made
-        for a in arrays(args):
+        return each_result(lambda one: same(arrays(args), one), made)
+
+    def same(given: list[np.ndarray], made: Any) -> Any:
+        for a in given:
             if a.dtype == np.asarray(made).dtype and a.size == made.size and made.ndim \
                     and np.array_equal(a.reshape(made.shape), made):  # fmt: skip
                 return a.reshape(made.shape)

@@ -40,7 +40,7 @@ def test_without_a_gpu_it_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_all_parts_run_over_the_cpu(tmp_path: Path) -> None:
-    done = session(tmp_path, "--device", "cpu", "--quick")
+    done = session(tmp_path, "--device", "cpu", "--quick", "--seconds", "850")
     results = json.loads((tmp_path / "summary.json").read_text())
     assert done.returncode == 0, done.stdout + (tmp_path / "log.txt").read_text()[-3000:]
     assert [r["name"] for r in results] == [p.name for p in parts("cpu", tmp_path, True)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
-from collections.abc import Sequence
-from fnmatch import fnmatchcase
+import re
+from collections.abc import Callable, Iterator, Sequence
 
 from tensorbus_conformance.case import LEVELS, Case
 from tensorbus_conformance.cases import (
@@ -12,6 +13,7 @@ from tensorbus_conformance.cases import (
     aliasing_errors,
     aliasing_gradients,
     backward,
+    casts,
     channels_last,
     copying,
     creation,
@@ -23,6 +25,8 @@ from tensorbus_conformance.cases import (
     fused_kernels,
     fused_state,
     gradient_digits,
+    graphs,
+    hashing,
     host,
     interchange,
     kernel_casts,
@@ -37,11 +41,13 @@ from tensorbus_conformance.cases import (
     layers,
     matmul,
     movement,
+    op_compiled,
     op_gradients,
     op_in_place,
     op_paths,
     op_state,
     op_values,
+    optimizer_lists,
     optimizers,
     ordering,
     other_devices,
@@ -65,49 +71,66 @@ from tensorbus_conformance.cases import (
     streams,
     training_helpers,
     views,
+    whole_numbers,
     written_gradients,
 )
 from tensorbus_conformance.profile import find
 
 MODULES = (
     host, exchange, streams, storage, copying, views,
-    pointwise, reductions, scans, matmul, movement, scattering, ordering, creation,
+    pointwise, reductions, hashing, scans, matmul, movement, scattering, ordering, creation, graphs,
     sizes, kernel_sizes, kernel_ranges, kernel_casts, kernel_layouts, kernel_state, kernel_faults,
     aliasing, aliasing_gradients, aliasing_errors,
-    op_values, op_gradients, op_in_place, op_paths, op_state, shapes,
+    op_values, op_gradients, op_in_place, op_paths, op_compiled, op_state, shapes,
     fused_kernels, fused_state, kinks,
     promotion, dtype_rules, properties, interchange, factories, deterministic,
-    scalars, other_devices,
+    scalars, casts, whole_numbers, other_devices,
     random_streams, random_generators, random_errors, refusals,
     layers, layer_behaviour, empty_batches, channels_last, training_helpers,
-    optimizers, schedules, serialization,
+    optimizer_lists, optimizers, schedules, serialization,
     large, backward, saved_tensors, gradient_digits, written_gradients,
 )  # fmt: skip
+
+
+def each_case() -> Iterator[Case]:
+    """Every case of the suite, in the order it is run, made when it is reached."""
+    return (case for module in MODULES for case in module.cases())
 
 
 @functools.cache
 def all_cases() -> tuple[Case, ...]:
     """Every case of the suite, in the order it is run; ids are unique."""
-    return tuple(case for module in MODULES for case in module.cases())
+    return tuple(each_case())
 
 
 def select(
     levels: Sequence[str] | None = None, pattern: str | None = None, profile: str = "full"
 ) -> list[Case]:
     """The cases of a profile, of some levels, whose id is *pattern*, matches it or contains it."""
-    chosen = find(profile).choose(all_cases())
+    chosen = _of_profile(profile)
     unknown = sorted(set(levels or ()) - set(LEVELS))
     if unknown:
         raise ValueError(f"unknown level {', '.join(unknown)}; there are {', '.join(LEVELS)}")
     wanted = set(levels or LEVELS)
-    found = [c for c in chosen if c.level in wanted]
-    return [c for c in found if c.id == pattern] or [c for c in found if matches(c.id, pattern)]
+    by_id = [c for c in chosen if c.id == pattern and c.level in wanted]
+    matcher = _matcher(pattern)
+    return by_id or [c for c in chosen if matcher(c.id) and c.level in wanted]
+
+
+@functools.cache
+def _of_profile(name: str) -> tuple[Case, ...]:
+    return tuple(find(name).choose(all_cases()))
 
 
 def matches(id: str, pattern: str | None) -> bool:
     """Whether an id matches a glob, or contains a text that has no wildcard."""
+    return bool(_matcher(pattern)(id))
+
+
+@functools.cache
+def _matcher(pattern: str | None) -> Callable[[str], object]:
     if not pattern:
-        return True
+        return lambda id: True
     if any(mark in pattern for mark in "*?["):
-        return fnmatchcase(id, pattern)
-    return pattern in id
+        return re.compile(fnmatch.translate(pattern)).match
+    return lambda id: pattern in id

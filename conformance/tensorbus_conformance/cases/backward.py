@@ -155,6 +155,23 @@ def _to_cuda(x: Any, y: Any) -> None:
         expect_raises(lambda: x.detach().cuda(), RuntimeError)
 
 
+def _in_another_dtype(x: Any, y: Any) -> None:
+    known = tensorbus.accelerator.capabilities(x.device).dtypes
+    others = [d for d in (tensorbus.float16, tensorbus.float64) if d in known]
+    same("by default", x.grad_dtype, tensorbus.float32)
+    for d in others:
+        leaf = x.detach().requires_grad_()
+        leaf.grad_dtype = d
+        for factor in (1, 2):
+            (leaf * leaf + leaf).sum().backward()
+            same("the dtype", leaf.grad.dtype, d)
+            want = [factor * v for v in (3.0, -3.0, 7.0)]
+            same("the gradient", leaf.grad.tolist(), want)
+        expect_raises(lambda leaf=leaf: setattr(leaf, "grad_dtype", tensorbus.float32),  # type: ignore[misc]
+                      RuntimeError)  # fmt: skip
+    expect_raises(lambda: y.grad_dtype, RuntimeError)
+
+
 _CHECKS: dict[str, Callable[[Any, Any], None]] = {
     "L3/backward/accumulates": _accumulates,
     "L3/backward/twice": _twice,
@@ -166,5 +183,6 @@ _CHECKS: dict[str, Callable[[Any, Any], None]] = {
     "L3/no_grad/unrecorded": _not_recorded,
     "L3/is_inference/mode": _inference,
     "L2/repr/leaf": _printed,
+    "L3/grad_dtype/converted": _in_another_dtype,
     "L2/cuda/moves": _to_cuda,
 }

@@ -14,10 +14,12 @@ import tensorbus
 from tensorbus_conformance import formats, values
 from tensorbus_conformance.bench import Bench, flatten, on_hosts
 from tensorbus_conformance.case import Case
-from tensorbus_conformance.cases.kernel_state import in_a_kernel, together, turn
+from tensorbus_conformance.cases.kernel_state import turn
 from tensorbus_conformance.cases.op_values import level
 from tensorbus_conformance.compare import Mismatch, same_bytes
+from tensorbus_conformance.fused_blocks import BLOCKS
 from tensorbus_conformance.fused_forms import FORMS, Form
+from tensorbus_conformance.interleaving import in_a_kernel, together
 from tensorbus_conformance.op import Op, Sample
 from tensorbus_conformance.samples import all_ops
 from tensorbus_conformance.trial import Trial, Unsupported
@@ -40,7 +42,8 @@ class Call:
         self.draw, self.windows = draw, windows
         self.hosts: list[np.ndarray] = []
         self.tensors: list[Any] = []
-        declared = iter(sample.operands())
+        declared = list(sample.operands())
+        self.dtype = declared[0].dtype or D
         self.leaves: list[int] = []
         for position, operand in enumerate(declared):
             host = operand.make(D, op.name, position)
@@ -98,7 +101,7 @@ class Call:
         wide = [self._wide(h) for h in self.hosts]
         want = flatten(self.bench.reference(self.op, self.sample, wide))
         scale = self.op.scale and on_hosts(self.op.scale, self.sample, wide)
-        self.bench.check(tuple(got[: len(want)]), tuple(want), self.op, D, scale)
+        self.bench.check(tuple(got[: len(want)]), tuple(want), self.op, self.dtype, scale)
         for position, g in zip(self.leaves, got[len(want) :], strict=False):
             self._check_gradient(wide, position, self.bench.read(g))
         for host, tensor in zip(self.hosts, self.tensors, strict=True):
@@ -158,9 +161,10 @@ _KEPT = 16
 
 
 def _turned(host: np.ndarray, draw: int) -> np.ndarray:
-    """The same values in another order, with the same ones first and last."""
+    """The same values in another order, with the same first line and the same last one."""
     flat = host.flatten()
-    flat[1:-1] = np.roll(flat[1:-1], draw)
+    kept = host.shape[-1] if host.ndim > 1 and host.shape[0] > 1 else 1
+    flat[kept:-1] = np.roll(flat[kept:-1], draw)
     return flat.reshape(host.shape)
 
 
@@ -258,24 +262,30 @@ def _threads(form: Form, op: Op, t: Trial) -> None:
 
 def cases() -> Iterator[Case]:
     ops = {op.name: op for op in all_ops()}
-    for name, form in FORMS.items():
-        op = ops[name]
-        checks: dict[str, Any] = {"held": _steady, "changed": _changed, "in-turn": _threads}
-        if form.same is not None:
-            checks["apart"] = _apart
-        for which, windows in (
-            ("one", False), ("nine", False), ("many", False), ("plain", True)
-        ):  # fmt: skip
-            if which == "many" and form.many is not None:
-                checks["many-held"] = _many_held
-            if getattr(form, which) is not None:
-                variant = {"plain": "windows"}.get(which, which)
-                checks[variant] = functools.partial(_shape, which, windows)
-        for variant, check in checks.items():
-            yield Case(
-                f"{level(op)}/{name}/float32/fused-{variant}", op.family or "ops",
-                functools.partial(_where_there_is_one, check, form, op), (D,),
-            )  # fmt: skip
+    for prefix, forms in (("fused", FORMS), ("fused-blocks", BLOCKS)):
+        for key, form in forms.items():
+            name, _, way = key.partition("/")
+            op, named = ops[name], f"{prefix}-{way}" if way else prefix
+            for variant, check in _checks(form).items():
+                yield Case(
+                    f"{level(op)}/{name}/float32/{named}-{variant}", op.family or "ops",
+                    functools.partial(_where_there_is_one, check, form, op), (D,),
+                )  # fmt: skip
+
+
+def _checks(form: Form) -> dict[str, Any]:
+    checks: dict[str, Any] = {"held": _steady, "changed": _changed, "in-turn": _threads}
+    if form.same is not None:
+        checks["apart"] = _apart
+    for which, windows in (
+        ("one", False), ("nine", False), ("many", False), ("plain", True)
+    ):  # fmt: skip
+        if which == "many" and form.many is not None:
+            checks["many-held"] = _many_held
+        if getattr(form, which) is not None:
+            variant = {"plain": "windows"}.get(which, which)
+            checks[variant] = functools.partial(_shape, which, windows)
+    return checks
 
 
 def _where_there_is_one(check: Any, form: Form, op: Op, t: Trial) -> None:

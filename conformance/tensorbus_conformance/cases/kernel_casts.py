@@ -90,8 +90,6 @@ def check_number(dst: dtype, t: Trial) -> None:
 def check_loading(op: str, src: dtype, dst: dtype, t: Trial) -> None:
     """Sums, products and scans of one term are a conversion."""
     array = sharp(src, dst) if len(sharp(src, dst)) else sources(src, dst).ravel()
-    if dst in formats.INTS and src in formats.FLOATS:
-        array = array[np.isfinite(array)]
     want = converted(array, src, dst)
     column, token = t.place(array.reshape(-1, 1), src), t.token(dst)
     if op == "matmul":
@@ -121,6 +119,7 @@ def cases() -> Iterator[Case]:
     for op in TO_A_DTYPE:
         for src in (*formats.INTS, *formats.FLOATS):
             for dst in (*formats.INTS, *formats.FLOATS):
+                # Floats become integers by ``copy_`` alone, before a kernel sees them.
                 if src is dst or (src in formats.FLOATS and dst in formats.INTS):
                     continue
                 run = part(check_loading, op, src, dst)

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases.creation import stream
 from tensorbus_conformance.cases.kernel_sizes import family
 from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.interleaving import together
 from tensorbus_conformance.primitives import (
     CREATING,
     OF_ARRAYS,
@@ -237,97 +236,6 @@ def _prepared(t: Trial, s: Specimen) -> list[tuple[list[Any], list[Placed]]]:
         placed = s.place(t)
         rounds.append((s.arguments(t, [p.array for p in placed]), placed))
     return rounds
-
-
-def together(bodies: Sequence[Callable[[], None]], cut: Cut | None = None) -> None:
-    """Run two bodies in threads that change at each line of what they call; raise what one raises.
-
-    *cut* says of a frame below *top* whether its lines are cut; without it those of functions that
-    are called in turn are not. What runs outside Python never is.
-    """
-    baton, raised = _Baton(), []
-
-    def run(who: int) -> None:
-        baton.wait(who)
-        sys.settrace(functools.partial(_handing_over, baton, who, cut or _shallow, sys._getframe()))
-        try:
-            bodies[who]()
-        except Exception as error:
-            raised.append(error)
-        finally:
-            sys.settrace(None)
-            baton.leave(who)
-
-    threads = [threading.Thread(target=run, args=(who,)) for who in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if raised:
-        raise raised[0]
-
-
-class _Baton:
-    """Which of two threads runs; the other waits, but not for one that waits for it."""
-
-    def __init__(self) -> None:
-        self.changed = threading.Condition()
-        self.holder = 0
-        self.gone: set[int] = set()
-
-    def wait(self, who: int) -> None:
-        with self.changed:
-            # The holder may stand at a lock of the device that this thread has: then both go on.
-            self.changed.wait_for(lambda: self.holder == who or self.gone, timeout=_PATIENCE)
-            self.holder = who
-
-    def hand_over(self, who: int) -> None:
-        with self.changed:
-            self.holder = 1 - who
-            self.changed.notify_all()
-        self.wait(who)
-
-    def leave(self, who: int) -> None:
-        with self.changed:
-            self.gone.add(who)
-            self.changed.notify_all()
-
-
-_PATIENCE = 0.05
-
-
-_DEPTH = 3
-Cut = Callable[[Any, Any], bool]
-
-
-def _shallow(top: Any, frame: Any) -> bool:
-    caller, depth = frame, 0
-    while caller is not None and caller is not top:
-        caller, depth = caller.f_back, depth + 1
-    return depth <= _DEPTH
-
-
-def in_a_kernel(top: Any, frame: Any) -> bool:
-    """Whether a frame is none of the frontend's, whose locks the other thread may wait for."""
-    name = frame.f_globals.get("__name__", "")
-    return name.startswith("tensorbus.plugin") or name.partition(".")[0] not in _NOT_KERNELS
-
-
-_NOT_KERNELS = ("tensorbus", "tensorbus_conformance", "threading")
-
-
-def _handing_over(
-    baton: _Baton, who: int, cut: Cut, top: Any, frame: Any, event: str, arg: Any
-) -> Any:
-    if not cut(top, frame):
-        return None
-
-    def at(frame: Any, event: str, arg: Any) -> Any:
-        if event == "line":
-            baton.hand_over(who)
-        return at
-
-    return at
 
 
 # -- kernels without operands ------------------------------------------------------------------

@@ -267,6 +267,32 @@ def _module(dtype: Dtype, t: Trial) -> None:
         raise Mismatch("load_state_dict took a state without a parameter")
 
 
+def _stack(name: str, dtype: Dtype, t: Trial) -> None:
+    """A stack runs copies of a layer in turn, each with parameters of its own."""
+    bench = Bench(t)
+    options: dict[str, Any] = {"device": bench.device, "dtype": dtype}
+    layer = getattr(nn, f"{name}Layer")(4, 2, 6, dropout=0.0, **options)
+    net = getattr(nn, name)(layer, 2, nn.LayerNorm(4, **options))
+    expect(len({id(p) for p in net.parameters()}) == 2 + 2 * len([*layer.parameters()]), "shared")
+    with tensorbus.no_grad():
+        net.layers[1].linear1.weight.mul_(2)
+    x, memory = (bench.send(T(3, 2, 4).make(dtype, k), dtype) for k in ("x", "memory"))
+    given = () if name.endswith("Encoder") else (memory,)
+    want = net.norm(net.layers[1](net.layers[0](x, *given), *given))
+    equal(bench, net(x, *given), want, "another result than the layers in turn")
+
+
+def _recurrent(dtype: Dtype, t: Trial) -> None:
+    """The base of recurrent layers is one of the mode that it is given."""
+    bench = Bench(t)
+    made = nn.RNNBase("GRU", 3, 4, device=bench.device, dtype=dtype)
+    same = nn.GRU(3, 4, device=bench.device, dtype=dtype)
+    same.load_state_dict(made.state_dict())
+    x = bench.send(T(5, 2, 3).make(dtype, "x"), dtype)
+    for found, want in zip(made(x), same(x), strict=True):
+        equal(bench, found, want, "another result than that of a GRU")
+
+
 Check = Callable[[Dtype, Trial], None]
 
 CHECKS: dict[tuple[str, str], Check] = {
@@ -283,6 +309,9 @@ CHECKS: dict[tuple[str, str], Check] = {
     ("ParameterList", "behaviour"): _parameter_list,
     ("ParameterDict", "behaviour"): _parameter_dict,
     ("Module", "behaviour"): _module,
+    ("TransformerEncoder", "stack"): functools.partial(_stack, "TransformerEncoder"),
+    ("TransformerDecoder", "stack"): functools.partial(_stack, "TransformerDecoder"),
+    ("RNNBase", "mode"): _recurrent,
 }
 LAYERS = tuple(sorted({name for name, _ in CHECKS}))
 """The classes of ``nn`` that have cases here."""

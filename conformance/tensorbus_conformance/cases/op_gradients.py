@@ -124,28 +124,35 @@ class Setting:
             hosts[position] = np.asarray(hosts[position] + h * v)
         return hosts
 
+    def cotangents(self, differentiated: bool) -> list[Any]:
+        """The weights of the results that have any, on the device."""
+        made = [
+            self.bench.send(np.asarray(w, formats.value_dtype(o.dtype)), o.dtype)
+            for o, w in zip(self.outputs, self.weights, strict=True)
+            if w is not None
+        ]
+        return [c.requires_grad_() for c in made] if differentiated else made
+
+    def gradients(self, cotangents: Sequence[Any], create_graph: bool) -> Any:
+        """The gradient of each leaf, or None."""
+        recorded = [o for o, w in zip(self.outputs, self.weights, strict=True) if w is not None]
+        pairs = [(o, c) for o, c in zip(recorded, cotangents, strict=True) if o.requires_grad]
+        if not pairs:
+            raise Mismatch("no result requires a gradient, though an operand does")
+        return tensorbus.autograd.grad(
+            [o for o, _ in pairs],
+            [leaf for _, leaf in self.leaves],
+            [c for _, c in pairs],
+            create_graph=create_graph,
+            allow_unused=True,
+        )
+
 
 def gradient(op: Op, sample: Sample, dtype: Dtype, layout: str, order: int, t: Trial) -> None:
     """Derivatives of an order are those of the reference."""
     s = Setting(op, sample, dtype, layout, t)
-    recorded = [o for o, w in zip(s.outputs, s.weights, strict=True) if w is not None]
-    if not any(o.requires_grad for o in recorded):
-        raise Mismatch("no result requires a gradient, though an operand does")
-    cotangents = [
-        s.bench.send(np.asarray(w, formats.value_dtype(o.dtype)), o.dtype)
-        for o, w in zip(s.outputs, s.weights, strict=True)
-        if w is not None
-    ]
-    if order == 2:
-        cotangents = [c.requires_grad_() for c in cotangents]
-    pairs = [(o, c) for o, c in zip(recorded, cotangents, strict=True) if o.requires_grad]
-    found = tensorbus.autograd.grad(
-        [o for o, _ in pairs],
-        [leaf for _, leaf in s.leaves],
-        [c for _, c in pairs],
-        create_graph=order == 2,
-        allow_unused=True,
-    )
+    cotangents = s.cotangents(order == 2)
+    found = s.gradients(cotangents, create_graph=order == 2)
     if order == 1:
         _first_order(s, found)
     else:

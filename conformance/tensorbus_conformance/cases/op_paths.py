@@ -1,8 +1,8 @@
-"""Levels 3 and 4 again without the device's own kernels: an op that a backend or an overlay has a
-fused kernel for has to give the same when it is composed of primitives.
+"""Levels 3 and 4 again, composed of primitives and through no kernel of the device's own.
 
-The other cases take the way that programs take, through the fused kernel; where these pass and
-those fail, the kernel is wrong.
+An op that a backend or an overlay has a fused kernel for has to give the same when it is composed
+of primitives. The other cases take the way that programs take, through the fused kernel; where
+these pass and those fail, the kernel is wrong.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from tensorbus.plugin import dtype as Dtype
 from tensorbus_conformance import formats
 from tensorbus_conformance.bench import Bench, flatten
 from tensorbus_conformance.case import Case
-from tensorbus_conformance.cases.kernel_state import together
 from tensorbus_conformance.cases.op_values import level, needed, scale_of
 from tensorbus_conformance.compare import Mismatch
+from tensorbus_conformance.interleaving import together
 from tensorbus_conformance.op import Op, Sample
 from tensorbus_conformance.samples import all_ops
 from tensorbus_conformance.trial import Trial
@@ -43,7 +43,7 @@ THREADED = frozenset(
 ) | {
     _F + name
     for name in "softmax log_softmax conv2d max_pool2d avg_pool2d layer_norm gelu linear "
-    "cross_entropy batch_norm group_norm".split()
+    "cross_entropy batch_norm group_norm rms_norm".split()
 }
 """Ops that backends have kernels of their own for."""
 

@@ -47,7 +47,7 @@ def cases() -> Iterator[Case]:
                     yield Case(
                         f"{stem}/{dtype.name}/{sample.variant}{suffix}",
                         family,
-                        functools.partial(values, op, sample, dtype, layout),
+                        functools.partial(_timed, op, sample, dtype, layout),
                         tuple(dict.fromkeys([*needed(op, dtype), *fixed(sample)])),
                     )
         yield from _forms(op, stem, family)
@@ -71,8 +71,9 @@ def needed(op: Op, dtype: Dtype) -> tuple[Dtype, ...]:
 
 def fixed(call: Sample | ErrorSample) -> Iterator[Dtype]:
     """The dtypes of operands that have one of their own."""
-    operands = Sample(call.variant, call.args, call.kwargs).operands()
-    return (t.dtype for t in operands if t.dtype is not None)
+    if isinstance(call, ErrorSample):
+        call = Sample(call.variant, call.args, call.kwargs)
+    return (t.dtype for t in call.operands() if t.dtype is not None)
 
 
 def level(op: Op) -> str:
@@ -85,7 +86,7 @@ def level(op: Op) -> str:
 def layouts_of(op: Op, sample: Sample, dtype: Dtype) -> tuple[str, ...]:
     """The layouts in which a sample is tried for a dtype."""
     chosen = [d for d in LAID_OUT if d in op.dtypes] or op.dtypes[:1]
-    others = op.layouts if dtype in chosen else ()
+    others = op.layouts if dtype in (*chosen, *op.laid_out) else ()
     return ("contiguous", *(layout for layout in others if lays_out(sample, layout)))
 
 
@@ -98,6 +99,10 @@ def values(op: Op, sample: Sample, dtype: Dtype, layout: str, t: Trial) -> None:
     bench.check(got, want, op, dtype, scale_of(op, sample, placed))
     _memory(bench, op, got, placed)
     bench.untouched(placed)
+
+
+def _timed(op: Op, sample: Sample, dtype: Dtype, layout: str, t: Trial) -> None:
+    values(op, sample, dtype, layout, t)
     if layout == "contiguous" and sample is next(iter(op.samples)) and dtype in MAIN_DTYPES:
         t.relative = relative_to_cpu(op, sample, dtype, t)
 

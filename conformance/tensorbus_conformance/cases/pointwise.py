@@ -152,9 +152,9 @@ def scalars(op: str, dtype: dtype, position: int) -> list[bool | int | float | c
         return [True, False]
     if dtype in formats.INTS:
         low, high = formats.limits(dtype)
-        first = [high, low] if low else [high, 254]
+        first = [high, low, -1] if low else [high, 254]
         divides = op in DIVIDING and position == 1
-        return [*first, 3, 1 if divides else 0]
+        return [*first, 3, dtype.bits - 1, dtype.bits, 1 if divides else 0]
     if dtype in formats.COMPLEX:
         return [1.5 - 2j, 0j]
     return [2.5, -0.5, 0.1, float("nan"), float("inf"), 0.0]

@@ -19,6 +19,7 @@ from tensorbus_conformance import formats, layouts
 from tensorbus_conformance.bench import Bench
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.compare import Mismatch, same_bytes
+from tensorbus_conformance.interleaving import in_a_kernel, together
 from tensorbus_conformance.random_reference import Stream
 from tensorbus_conformance.trial import Trial
 
@@ -61,6 +62,36 @@ def streams(n: int) -> Iterator[tuple[int, Stream]]:
     for seed in SEEDS[:n]:
         tensorbus.manual_seed(seed)
         yield seed, Stream(seed)
+
+
+# -- draws beside each other ------------------------------------------------------------------
+def _held(t: Trial) -> None:
+    """Draws that are kept until all have been made, few numbers and many, are those of a seed."""
+    bench, d = Bench(t), formats.FLOAT32
+    for n in (7, 1_500):
+        tensorbus.manual_seed(11)
+        stream = Stream(11)
+        made = [tensorbus.rand(n, device=bench.device) for _ in range(7)]
+        for k, got in enumerate(made):
+            bench.same(got, stream.uniform(n, d), d, where=f"draw {k} of {n} numbers: ")
+
+
+def _in_turn(t: Trial) -> None:
+    """Two threads draw from generators of their own, and change at each line of a kernel."""
+    bench, d = Bench(t), formats.FLOAT32
+    tensorbus.rand(1, device=bench.device)  # what is made once for an op is made
+    drawn: list[list[Any]] = [[], []]
+
+    def draw(who: int) -> None:
+        generator = tensorbus.Generator().manual_seed(who)
+        for _ in range(3):
+            drawn[who].append(tensorbus.rand(9, generator=generator, device=bench.device))
+
+    together([functools.partial(draw, who) for who in range(2)], in_a_kernel)
+    for seed, made in enumerate(drawn):
+        stream = Stream(seed)
+        for got in made:
+            bench.same(got, stream.uniform(9, d), d, where=f"thread {seed}: ")
 
 
 # -- draws from the bits ---------------------------------------------------------------------
@@ -288,5 +319,7 @@ def cases() -> Iterator[Case]:
         yield _case("nn.functional.dropout", d, "bits", _dropout, d)
     for layout in ("transposed", "strided", "offset"):
         yield _case("uniform_", formats.FLOAT32, layout, _laid_out, layout)
+    yield _case("rand", formats.FLOAT32, "held", _held)
+    yield _case("rand", formats.FLOAT32, "in-turn", _in_turn)
     for name in ("rand_like", "randn_like", "randint_like"):
         yield _case(name, formats.FLOAT32, "bits", _like, name)

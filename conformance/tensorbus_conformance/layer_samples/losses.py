@@ -8,11 +8,11 @@ import numpy as np
 
 from tensorbus_conformance.layer import Layer, State
 from tensorbus_conformance.op import I, S, T
-from tensorbus_conformance.samples import nn_classes, nn_losses, nn_margins
+from tensorbus_conformance.samples import nn_class_margins, nn_classes, nn_losses, nn_margins
 
 _FUNCTIONS = {
     op.name.removeprefix("nn.functional."): op.reference
-    for op in (*nn_losses.OPS, *nn_classes.OPS, *nn_margins.OPS)
+    for op in (*nn_losses.OPS, *nn_classes.OPS, *nn_margins.OPS, *nn_class_margins.OPS)
 }
 
 
@@ -84,4 +84,13 @@ LAYERS = [
           margin=0.1),
     _loss("TripletMarginLoss", "triplet_margin_loss", _TRIPLE),
     _loss("TripletMarginLoss", "triplet_margin_loss", _TRIPLE, "swap", swap=True, margin=2.0),
+    _loss("MultiMarginLoss", "multi_margin_loss", nn_class_margins.scores()),
+    _loss("MultiMarginLoss", "multi_margin_loss", nn_class_margins.scores(), "squared", p=2),
+    _loss("MultiLabelMarginLoss", "multilabel_margin_loss", nn_class_margins.several()),
+    _loss("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", nn_class_margins.truths()),
+    _loss("GaussianNLLLoss", "gaussian_nll_loss", nn_class_margins.gauss(), "full", full=True),
+    _loss(
+        "TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss",
+        nn_class_margins.triple(), "swapped", margin=2.0, swap=True,
+    ),
 ]  # fmt: skip

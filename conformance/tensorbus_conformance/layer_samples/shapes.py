@@ -9,8 +9,14 @@ import numpy as np
 from tensorbus_conformance.layer import Layer, plain
 from tensorbus_conformance.op import S, T
 from tensorbus_conformance.samples import nn_pooling
+from tensorbus_conformance.samples.nn_columns import fold, unfold
 from tensorbus_conformance.samples.nn_margins import cosine, distance
-from tensorbus_conformance.samples.nn_rearranged import pad, pixel_shuffle, pixel_unshuffle
+from tensorbus_conformance.samples.nn_rearranged import (
+    channel_shuffle,
+    pad,
+    pixel_shuffle,
+    pixel_unshuffle,
+)
 
 _POOLS = {op.name.removeprefix("nn.functional."): op.reference for op in nn_pooling.OPS}
 
@@ -58,6 +64,9 @@ LAYERS = [
     _pad("ConstantPad3d", T(1, 1, 2, 2, 2), (1, 0, 0, 1, 2, 0), value=2.5),
     _pad("ReflectionPad1d", T(2, 3, 4), (3, 1), "reflect"),
     _pad("ReflectionPad2d", T(1, 2, 3, 4), 2, "reflect"),
+    _pad("ReflectionPad3d", T(1, 1, 2, 3, 2), 1, "reflect"),
+    _pad("ReplicationPad3d", T(1, 1, 2, 2, 3), (1, 2, 0, 1, 1, 0), "replicate"),
+    _pad("CircularPad3d", T(1, 1, 2, 2, 3), 1, "circular"),
     _pad("ReplicationPad1d", T(2, 3, 4), (2, 5), "replicate"),
     _pad("ReplicationPad2d", T(1, 2, 3, 3), (1, 2, 0, 4), "replicate"),
     _pad("CircularPad1d", T(2, 3, 4), (4, 2), "circular"),
@@ -66,6 +75,15 @@ LAYERS = [
     Layer("Flatten", "dims", S("", 0, 1), (T(2, 3, 2),), _reshaped(6, 2)),
     Layer("Unflatten", "plain", S("", 1, (2, 3)), (T(2, 6),), _reshaped(2, 2, 3)),
     Layer("Unflatten", "open", S("", -1, (2, -1)), (T(2, 6),), _reshaped(2, 2, 3)),
+    Layer("Unfold", "plain", S("", 2, 1, 1, 2), (T(1, 2, 4, 3),), plain(unfold, 2, 1, 1, 2)),
+    Layer(
+        "Fold",
+        "plain",
+        S("", 4, (2, 3), padding=(0, 1)),
+        (T(1, 6, 12),),
+        plain(fold, 4, (2, 3), padding=(0, 1)),
+    ),
+    Layer("ChannelShuffle", "plain", S("", 2), (T(2, 6, 2, 2),), plain(channel_shuffle, 2)),
     Layer("PixelShuffle", "plain", S("", 2), (T(1, 8, 2, 2),), plain(pixel_shuffle, 2)),
     Layer("PixelUnshuffle", "plain", S("", 2), (T(1, 2, 4, 2),), plain(pixel_unshuffle, 2)),
     Layer(

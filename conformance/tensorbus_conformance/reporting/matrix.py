@@ -1,4 +1,4 @@
-"""The capability matrix: for each op and dtype the worst outcome, error, fallback and time."""
+"""The capability matrix: for each op and dtype, and fused, the worst outcome, error and time."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ GAP = "known gap"
 
 NO_DTYPE = "any"
 """The column of cases whose id names no dtype."""
+
+FUSED = "fused"
+"""The column of cases that run an op as one kernel: the device's own, or what was compiled."""
+
+_FUSED = ("compiled", "fused-")
+"""What their variants begin with."""
 
 LEVELS = {
     "L0": "runtime",
@@ -78,7 +84,7 @@ def state(result: Result) -> str:
 
 @dataclass
 class Cell:
-    """All cases of one op and dtype."""
+    """All cases of one op and column."""
 
     counts: Counter[str] = field(default_factory=Counter)
     ulp: float | None = None
@@ -109,41 +115,41 @@ class Cell:
 
 @dataclass
 class Family:
-    """The rows of one family at one level: ``rows[op][dtype]`` is a cell."""
+    """The rows of one family at one level: ``rows[op][column]`` is a cell."""
 
     level: str
     name: str
     rows: dict[str, dict[str, Cell]] = field(default_factory=dict)
 
 
-def dtypes_of(id: str) -> list[str]:
-    """The columns a case counts in: the dtypes its id names, two for ``float32-int8``."""
-    parts = id.split("/", 3)
-    found = [d for d in parts[2].split("-") if d in _DTYPES] if len(parts) > 2 else []
+def columns_of(id: str) -> list[str]:
+    """The columns a case counts in: the dtypes its id names, two for ``float32-int8``, or
+    ``FUSED``.
+    """
+    level, _, *rest = id.split("/", 3)
+    if level.startswith("L") and id.rpartition("/")[2].startswith(_FUSED):
+        return [FUSED]
+    found = [d for d in rest[0].split("-") if d in _DTYPES] if rest else []
     return list(dict.fromkeys(found)) or [NO_DTYPE]
 
 
 def build(results: Iterable[Result]) -> list[Family]:
     """The matrix, one entry for each level and family."""
     families: dict[tuple[str, str], Family] = {}
-    known: dict[str, list[str]] = {}
     for result in results:
-        level, op, *rest = result.id.split("/", 3)
+        level, op, *_ = result.id.split("/", 2)
         key = level, result.family
         if key not in families:
             families[key] = Family(level, result.family)
         row = families[key].rows.setdefault(op, {})
-        third = rest[0] if rest else ""
-        if third not in known:
-            known[third] = dtypes_of(result.id)
-        for dtype in known[third]:
-            if dtype not in row:
-                row[dtype] = Cell()
-            row[dtype].add(result)
+        for column in columns_of(result.id):
+            if column not in row:
+                row[column] = Cell()
+            row[column].add(result)
     return sorted(families.values(), key=lambda family: family.level)
 
 
 def columns(families: Iterable[Family]) -> list[str]:
-    """The dtypes that occur, in the order of the dtypes' own table."""
-    found = {dtype for family in families for row in family.rows.values() for dtype in row}
-    return [d for d in (*_DTYPES, NO_DTYPE) if d in found]
+    """The columns that occur: dtypes in the order of their own table, then the others."""
+    found = {column for family in families for row in family.rows.values() for column in row}
+    return [c for c in (*_DTYPES, NO_DTYPE, FUSED) if c in found]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import tensorbus
 from tensorbus_conformance import formats
 from tensorbus_conformance.op import ANY, BOOL, DTYPE, INTEGRAL, REAL, E, Op, S, T
 from tensorbus_conformance.samples.views import out_of_range
@@ -177,8 +178,17 @@ OPS = [
         samples=[S("plain", T(2, 3))]),
     *(
         _op(f"Tensor.{name}", lambda x: False)
-        for name in ("is_sparse", "is_quantized", "is_mkldnn")
+        for name in ("is_sparse", "is_sparse_csr", "is_quantized", "is_mkldnn")
     ),
+    _op("Tensor.dense_dim", np.ndim),
+    _op("Tensor.sparse_dim", lambda x: 0),
+    _op("Tensor.to_dense", lambda x, d: [True, True, True], [S("plain", T(2, 3), DTYPE)],
+        call=lambda x, d: [x.to_dense() is x, x.to_dense(d).dtype is d,
+                           x.to_dense(masked_grad=False) is x]),
+    _op("Tensor.dequantize", lambda x: True, dtypes=REAL,
+        call=lambda x: x.dequantize().dtype is x.float().dtype),
+    _op("dequantize", lambda x: True, dtypes=REAL,
+        call=lambda x: tensorbus.dequantize(x).dtype is x.float().dtype),
     _op("Tensor.layout", lambda x: "torch.strided", call=lambda x: str(x.layout)),
     _op("Tensor.is_pinned", lambda x: False, call=lambda x: x.is_pinned()),
     _op("Tensor.pin_memory", lambda x: "RuntimeError", call=_refused_pinning),

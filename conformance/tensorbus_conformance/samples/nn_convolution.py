@@ -1,4 +1,4 @@
-"""Convolutions and their transposes, in one and two dimensions."""
+"""Convolutions and their transposes, in one, two and three dimensions."""
 
 from __future__ import annotations
 
@@ -285,6 +285,77 @@ OPS = [
                 "dilation_height: 1 dilation_width: 1",
                 T(1, 2, 4, 4),
                 T(2, 1, 2, 2),
+                output_padding=1,
+            ),
+        ],
+    ),
+    _conv(
+        "conv3d",
+        [
+            S("plain", T(2, 2, 3, 2, 3), T(3, 2, 2, 2, 2), T(3)),
+            S("no-bias", T(1, 2, 3, 3, 2), T(2, 2, 2, 1, 2)),
+            S("strides", T(1, 1, 5, 4, 3), T(2, 1, 2, 2, 2), T(2), (3, 2, 1)),
+            S("padding", T(1, 2, 2, 3, 2), T(1, 2, 3, 2, 2), T(1), 1, (2, 1, 0)),
+            S("same", T(1, 1, 3, 4, 2), T(1, 1, 2, 3, 2), T(1), padding="same"),
+            S("dilation", T(1, 1, 5, 4, 3), T(2, 1, 2, 2, 2), None, 1, 1, (3, 2, 1)),
+            S("groups", T(1, 4, 2, 3, 2), T(2, 2, 2, 2, 1), T(2), groups=2),
+            S("depthwise", T(1, 2, 3, 2, 2), T(4, 1, 2, 1, 2), None, 2, 1, 1, 2),
+            S("unbatched", T(2, 3, 2, 2), T(1, 2, 2, 2, 1), T(1)),
+            S("no-batch", T(0, 2, 3, 2, 2), T(1, 2, 2, 2, 2), T(1)),
+            S("no-channels", T(1, 0, 3, 2, 2), T(2, 0, 2, 2, 2), T(2)),
+            S("long-stride", T(1, 1, 3, 2, 2), T(1, 1, 2, 2, 2), None, 2**62),
+        ],
+        [
+            E(
+                "rank",
+                RuntimeError,
+                r"Expected 4D \(unbatched\) or 5D \(batched\) input to conv3d, but got input of "
+                r"size: \[4, 4, 4\]",
+                T(4, 4, 4),
+                T(3, 2, 3, 3, 3),
+            ),
+            E(
+                "kernel",
+                RuntimeError,
+                r"Calculated padded input size per channel: \(2 x 4 x 3\)\. Kernel size: "
+                r"\(3 x 1 x 1\)\. Kernel size can't be greater than actual input size",
+                T(1, 1, 2, 4, 3),
+                T(1, 1, 3, 1, 1),
+            ),
+        ],
+    ),
+    _conv(
+        "conv_transpose3d",
+        [
+            S("plain", T(2, 2, 2, 2, 2), T(2, 1, 2, 1, 2), T(1)),
+            S("stride", T(1, 2, 2, 2, 2), T(2, 1, 3, 2, 2), None, (2, 1, 3)),
+            S("padding", T(1, 1, 2, 3, 2), T(1, 2, 3, 2, 3), T(2), (2, 1, 1), (2, 0, 1)),
+            S("output-padding", T(1, 1, 2, 1, 2), T(1, 1, 2, 2, 2), None, (3, 2, 1), 1, (2, 1, 0)),
+            S(
+                "output-beyond-stride",
+                T(1, 1, 2, 2, 1),
+                T(1, 1, 2, 2, 2),
+                T(1),
+                1,
+                0,
+                (1, 0, 2),
+                1,
+                (2, 1, 3),
+            ),
+            S("groups", T(1, 4, 2, 1, 2), T(4, 1, 2, 2, 1), T(2), groups=2),
+            S("unbatched", T(2, 2, 2, 1), T(2, 1, 2, 1, 2), T(1)),
+            S("no-batch", T(0, 1, 2, 2, 2), T(1, 1, 2, 2, 2)),
+        ],
+        [
+            E(
+                "output-padding",
+                RuntimeError,
+                "output padding must be smaller than either stride or dilation, but got "
+                "output_padding_depth: 1 output_padding_height: 1 output_padding_width: 1 "
+                "stride_depth: 1 stride_height: 1 stride_width: 1 dilation_depth: 1 "
+                "dilation_height: 1 dilation_width: 1",
+                T(1, 2, 2, 2, 2),
+                T(2, 1, 2, 2, 2),
                 output_padding=1,
             ),
         ],

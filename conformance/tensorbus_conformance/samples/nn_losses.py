@@ -42,8 +42,12 @@ def loss_op(
     scale: Callable[..., np.ndarray] | None = None,
     weighted_mean: bool = False,
     promotes: bool = False,
+    refused: str = "is not a valid value for reduction",
 ) -> Op:
-    """A loss whose elements *each* gives; every reduction of *operands*, and *more* samples."""
+    """A loss whose elements *each* gives; every reduction of *operands*, and *more* samples.
+
+    *refused*: what is said of an unknown reduction.
+    """
 
     def reference(*args: Any, reduction: str = "mean", weight: Any = None, **kwargs: Any) -> Any:
         return _reduced(each(*args, **kwargs), reduction, weight, weighted_mean)
@@ -61,7 +65,7 @@ def loss_op(
     wrong = E(
         "reduction",
         ValueError,
-        "average is not a valid value for reduction",
+        f"average {refused}",
         *operands(),
         reduction="average",
     )

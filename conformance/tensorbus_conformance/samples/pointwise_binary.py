@@ -83,7 +83,10 @@ _INTO_INTEGERS = E(
     T(3),
     out=T(3, dtype=formats.INT32),
 )
-_ALPHA = S("alpha", T(3, 4), T(3, 4), alpha=2)
+_ALPHA = [
+    S("alpha", T(3, 4), T(3, 4), alpha=2),
+    S("alpha-wide", T(24, of="wide"), T(10, 1, of="wide"), alpha=100).only(*INTEGRAL),
+]
 _ALPHAS = [
     E("alpha-float", RuntimeError, "For integral input tensors, argument alpha must not be a "
       r"floating point number\.", T(3), T(3), dtype=INT64, alpha=0.5),
@@ -139,7 +142,7 @@ OPS = [
         dtypes=ANY,
         ulp=0,
         signed_zeros=True,
-        more=[_ALPHA],
+        more=_ALPHA,
         errors=[*_ALPHAS, _INTO_INTEGERS],
     ),
     _op(
@@ -148,7 +151,7 @@ OPS = [
         dtypes=NUMBERS,
         ulp=0,
         signed_zeros=True,
-        more=[_ALPHA],
+        more=_ALPHA,
         errors=[
             *_ALPHAS,
             E(

@@ -86,6 +86,7 @@ OPS = [
         _ALL,
         ("same", formats.INT64),
         ulp=0,
+        laid_out=(formats.INT32,),
         errors=[*dim_errors(), _no_complex("Sort")],
         family="order",
     ),

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.signal.windows as scipy_windows
 
 from tensorbus_conformance import formats
 from tensorbus_conformance.op import DEVICE, DTYPE, FLOATING, E, ErrorSample, Op, S
@@ -66,13 +65,24 @@ def _hamming(n: int, alpha: float = 0.54, beta: float = 0.46, *, sym: bool) -> A
     return alpha - beta * np.cos(2 * np.pi * np.arange(n) / (n - 1 if sym else n))
 
 
+def _scipys(name: str) -> Callable[..., Any]:
+    """SciPy's window; its package, which takes most of a second, is imported when it is called."""
+
+    def window(*args: Any, **options: Any) -> Any:
+        from scipy.signal import windows
+
+        return getattr(windows, name)(*args, **options)
+
+    return window
+
+
 def _kaiser(n: int, beta: float = 12.0, *, sym: bool) -> Any:
-    return scipy_windows.kaiser(n, beta, sym=sym)
+    return _scipys("kaiser")(n, beta, sym=sym)
 
 
 def _signal(name: str, reference: Callable[..., Any] | None = None, **options: Any) -> Op:
     """``torch.signal.windows.NAME``: whole by default."""
-    plain = reference or getattr(scipy_windows, name)
+    plain = reference or _scipys(name)
 
     def expected(M: int, **given: Any) -> Any:
         named = {k: v for k, v in given.items() if k not in ("dtype", "device")}
@@ -109,15 +119,15 @@ def _signal(name: str, reference: Callable[..., Any] | None = None, **options: A
 
 
 OPS = [
-    _window("hann", scipy_windows.hann),
+    _window("hann", _scipys("hann")),
     _window(
         "hamming",
         _hamming,
         S("weights", 6, True, 0.5, 0.4, **_HERE),
         S("alpha", 6, False, alpha=0.6, **_HERE),
     ),
-    _window("bartlett", scipy_windows.bartlett),
-    _window("blackman", scipy_windows.blackman),
+    _window("bartlett", _scipys("bartlett")),
+    _window("blackman", _scipys("blackman")),
     _window(
         "kaiser",
         _kaiser,
@@ -125,8 +135,8 @@ OPS = [
         S("flat", 6, False, beta=0.0, **_HERE),
     ),
     *(_signal(name) for name in ("bartlett", "blackman", "cosine", "hamming", "hann", "nuttall")),
-    _signal("exponential", lambda n, **o: scipy_windows.exponential(n, **o), tau=2.5),
-    _signal("gaussian", lambda n, **o: scipy_windows.gaussian(n, **o), std=1.75),
+    _signal("exponential", _scipys("exponential"), tau=2.5),
+    _signal("gaussian", _scipys("gaussian"), std=1.75),
     _signal("general_cosine", a=[0.5, 0.3, 0.2]),
     _signal("general_hamming", alpha=0.625),
     _signal("kaiser", beta=7.5),

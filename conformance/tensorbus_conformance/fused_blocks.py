@@ -1,0 +1,87 @@
+"""Calls of ops whose kernels backends may keep to arrays of many elements, in blocks of rows.
+
+Even the samples that are small elsewhere have some ten thousand elements here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorbus_conformance.fused_forms import Form
+from tensorbus_conformance.op import S, Sample, T
+
+_ROWS = (700, 48)
+_MANY = (2_048, 70)
+_NINE = (1, 2, 1, 2, 1, 1, 60, 2, 70)
+_IMAGES = (4, 3, 53, 61)
+_MANY_IMAGES = (64, 3, 30, 30)
+_NINE_IMAGES = (2, 3, 1, 2, 1, 1, 60, 1, 70)
+_F = "nn.functional."
+
+
+def _zeros(*shape: int) -> T:
+    return T(data=np.zeros(shape), grad=False)
+
+
+def _lines(*shape: int) -> Sample:
+    """A layer normalised over its last dimension."""
+    n = shape[-1]
+    return S("", T(*shape), (n,), T(n), T(n, of="nonzero"))
+
+
+def _scaled(*shape: int) -> Sample:
+    """A layer over its root mean square."""
+    return S("", T(*shape), shape[-1:], T(shape[-1], of="nonzero"), eps=0.1)
+
+
+def _channels(*shape: int) -> Sample:
+    """A batch normalised by its own statistics."""
+    n = shape[1]
+    return S("", T(*shape), None, None, T(n), T(n, of="nonzero"), True)
+
+
+def _estimated(*shape: int) -> Sample:
+    """A batch normalised by the estimates that were kept."""
+    n = shape[1]
+    kept = T(n, grad=False), T(n, of="positive", grad=False)
+    return S("", T(*shape), *kept, T(n), T(n, of="nonzero"), False)
+
+
+def _forms() -> Iterator[tuple[str, Form]]:
+    """By the name of the op, and where it has more than one, of the variant."""
+    for name in ("softmax", "log_softmax"):
+        yield name, Form(S("", T(*_ROWS), 1), None, S("", T(*_MANY), 1), S("", T(*_NINE), 8))
+    # Rows of one element each have the variance 0, which they may hold themselves.
+    same = S("", _zeros(40_000, 1), 1, correction=0)
+    yield "var", Form(S("", T(*_ROWS), 1), None, S("", T(*_MANY), 1), S("", T(*_NINE), 8), same)
+    # Zeros stay zeros.
+    same = S("", _zeros(*_ROWS), (_ROWS[1],))
+    yield _F + "layer_norm", Form(
+        _lines(*_ROWS), None, _lines(*_MANY), _lines(*_NINE), same
+    )  # fmt: skip
+    same = S("", _zeros(*_ROWS), (_ROWS[1],), eps=0.1)
+    yield _F + "rms_norm", Form(
+        _scaled(*_ROWS), None, _scaled(*_MANY), _scaled(*_NINE), same
+    )  # fmt: skip
+    same = S("", _zeros(*_IMAGES), None, None, None, None, True)
+    yield (
+        _F + "batch_norm",
+        Form(_channels(*_IMAGES), None, _channels(*_MANY_IMAGES), _channels(*_NINE_IMAGES), same),
+    )
+    one = T(data=np.ones(3), grad=False)
+    same = S("", _zeros(*_IMAGES), _zeros(3), one, None, None, False)
+    yield (
+        _F + "batch_norm/evaluation",
+        Form(
+            _estimated(*_IMAGES), None, _estimated(*_MANY_IMAGES), _estimated(*_NINE_IMAGES), same
+        ),
+    )
+    name = _F + "gelu"
+    for variant, options in {"": {}, "/tanh": {"approximate": "tanh"}}.items():
+        plain, many, nine = (S("", T(*shape), **options) for shape in (_ROWS, _MANY, _NINE))
+        yield name + variant, Form(plain, None, many, nine, S("", _zeros(*_ROWS), **options))
+
+
+BLOCKS = dict(_forms())

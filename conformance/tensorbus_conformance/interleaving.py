@@ -1,0 +1,131 @@
+"""Two threads that change at each line of a kernel."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+_DEPTH = 3
+Cut = Callable[[Any, Any], bool]
+
+
+def together(bodies: Sequence[Callable[[], None]], cut: Cut | None = None) -> None:
+    """Run two bodies in threads that change at each line of what they call; raise what one raises.
+
+    *cut* says of a frame below *top* whether its lines are cut; without it those of functions that
+    are called in turn are not. What runs outside Python never is.
+    """
+    baton, raised = _Baton(), []
+
+    def run(who: int) -> None:
+        baton.start(who)
+        sys.settrace(functools.partial(_handing_over, baton, who, cut or _shallow, sys._getframe()))
+        try:
+            bodies[who]()
+        except Exception as error:
+            raised.append(error)
+        finally:
+            sys.settrace(None)
+            baton.leave(who)
+
+    threads = [threading.Thread(target=run, args=(who,)) for who in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if raised:
+        raise raised[0]
+
+
+class _Baton:
+    """Which of two threads runs; the other waits, but not for one that waits for it."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.holder = 0
+        self.started: dict[int, int] = {}
+        self.gone: set[int] = set()
+
+    def start(self, who: int) -> None:
+        with self.changed:
+            self.started[who] = threading.get_native_id()
+            self.changed.notify_all()
+            self.changed.wait_for(lambda: len(self.started) == 2)
+        self.wait(who)
+
+    def wait(self, who: int) -> None:
+        # The holder may stand at a lock of the device that this thread has: then both go on. One
+        # that a busy machine has stopped is waited for, however long.
+        seen, looks = None, 0
+        with self.changed:
+            while self.holder != who and not self.gone:
+                if self.changed.wait(_LOOK):
+                    continue
+                now = _asleep(self.started[self.holder])
+                looks = looks + 1 if now is not None and now == seen else 0
+                seen = now
+                if looks == _LOOKS:
+                    break
+            self.holder = who
+
+    def hand_over(self, who: int) -> None:
+        with self.changed:
+            self.holder = 1 - who
+            self.changed.notify_all()
+        self.wait(who)
+
+    def leave(self, who: int) -> None:
+        with self.changed:
+            self.gone.add(who)
+            self.changed.notify_all()
+
+
+_LOOK = 0.01  # seconds
+_LOOKS = 4
+
+
+def _asleep(thread: int) -> str | None:
+    """How often a thread has fallen asleep, where it sleeps; elsewhere than on Linux: a constant.
+
+    Equal answers in turn mean that it waits for something, not for a processor.
+    """
+    try:
+        status = Path(f"/proc/self/task/{thread}/status").read_text(encoding="ascii")
+    except OSError:
+        return ""
+    fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    return fields["voluntary_ctxt_switches"] if fields["State"].startswith("S") else None
+
+
+def _shallow(top: Any, frame: Any) -> bool:
+    caller, depth = frame, 0
+    while caller is not None and caller is not top:
+        caller, depth = caller.f_back, depth + 1
+    return depth <= _DEPTH
+
+
+def in_a_kernel(top: Any, frame: Any) -> bool:
+    """Whether a frame is none of the frontend's, whose locks the other thread may wait for."""
+    name = frame.f_globals.get("__name__", "")
+    return name.startswith("tensorbus.plugin") or name.partition(".")[0] not in _NOT_KERNELS
+
+
+_NOT_KERNELS = ("tensorbus", "tensorbus_conformance", "threading")
+
+
+def _handing_over(
+    baton: _Baton, who: int, cut: Cut, top: Any, frame: Any, event: str, arg: Any
+) -> Any:
+    if not cut(top, frame):
+        return None
+
+    def at(frame: Any, event: str, arg: Any) -> Any:
+        if event == "line":
+            baton.hand_over(who)
+        return at
+
+    return at

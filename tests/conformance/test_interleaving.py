@@ -1,0 +1,35 @@
+"""Two threads in turn: each line of one is followed by a line of the other."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import threading
+
+from tensorbus_conformance.interleaving import together
+
+
+def test_a_slow_line_is_waited_for():
+    told: list[tuple[str, int]] = []
+
+    def kernel(who: int) -> None:
+        told.append(("first", who))
+        # It runs without the interpreter's lock, for far longer in the first thread.
+        hashlib.pbkdf2_hmac("sha256", b"", b"", (400_000, 1)[who])
+        told.append(("second", who))
+
+    together([functools.partial(kernel, who) for who in range(2)])
+    assert told == [("first", 0), ("first", 1), ("second", 0), ("second", 1)]
+
+
+def test_one_that_waits_for_the_other_is_not_waited_for():
+    lock = threading.Lock()
+    told: list[tuple[str, int]] = []
+
+    def kernel(who: int) -> None:
+        with lock:
+            told.append(("in", who))
+            told.append(("out", who))
+
+    together([functools.partial(kernel, who) for who in range(2)])
+    assert told == [("in", 0), ("out", 0), ("in", 1), ("out", 1)]
