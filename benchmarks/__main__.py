@@ -1,16 +1,35 @@
-"""All benchmarks in one run: ``python -m benchmarks [--json FILE] [--quick]``."""
+"""All benchmarks in one run: ``python -m benchmarks [--json FILE] [--quick]``.
+
+With the name of one first, as in ``python -m benchmarks kernels``, that one alone.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from importlib import import_module
 from pathlib import Path
 
 from benchmarks import environment, import_time, overhead, training
 from benchmarks.harness import Row, show, write_json
 
+ALONE = (
+    "distributed",
+    "import_time",
+    "kernels",
+    "launches",
+    "libraries",
+    "overhead",
+    "profile_step",
+    "training",
+)
+
 
 def main() -> int:
+    name, *arguments = sys.argv[1:] or [""]
+    if name in ALONE:
+        sys.argv = [f"python -m benchmarks {name}", *arguments]
+        return int(import_module(f"benchmarks.{name}").main())
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--json", type=Path, help="write the results to this file")
     parser.add_argument("--quick", action="store_true", help="fewer processes and rounds")

@@ -172,6 +172,11 @@ def _ldl_solve(dtype: np.dtype) -> tuple[np.ndarray, ...]:
 
 # fmt: off
 LINALG += [
+    LibraryCase("vector_norm, 1,000,000 elements",
+                lambda dtype: signal(ELEMENTS)(dtype),
+                lambda t, x: t.linalg.vector_norm(x),
+                lambda np, x: np.linalg.norm(x),
+                lambda sp, x: sp.linalg.norm(x, check_finite=False)),
     LibraryCase("lu_solve, 256 x 256", _lu_solve,
                 lambda t, f, p, b: t.linalg.lu_solve(f, p + 1, b), None,
                 lambda sp, f, p, b: sp.linalg.lu_solve((f, p), b, check_finite=False)),
