@@ -103,6 +103,14 @@ def empty_cache(type: str | None = None) -> None:
     discovery.backend(_type(type)).empty_cache()
 
 
+def empty_host_cache() -> None:
+    """Give cached pinned memory back to the host: there is none, for no backend allocates any.
+
+    >>> import tensorbus
+    >>> tensorbus.accelerator.empty_host_cache()
+    """
+
+
 def current_stream(device: Any = None) -> _streams.Stream:
     """The stream that this thread's work for a device goes into, None: the current accelerator.
 

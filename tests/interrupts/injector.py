@@ -1,7 +1,7 @@
 """Ctrl-C at a chosen place: exact, without signals and without a clock.
 
 CPython looks for signals where a function begins, after a call and where a loop goes back; so a
-KeyboardInterrupt is raised in front of an instruction of the library, or of ``contextlib`` on its
+KeyboardInterrupt is raised in front of an instruction of the library, or of what runs on its
 behalf, that follows one of these.
 """
 
@@ -12,16 +12,27 @@ import dis
 import functools
 import gc
 import itertools
+import random
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 import tensorbus
 
 _ROOT = str(Path(tensorbus.__file__).parent)
 _CALLS = ("CALL", "CALL_FUNCTION_EX", "CALL_KW")
+_ON_OUR_BEHALF = frozenset(
+    module.__file__
+    for module in (contextlib, weakref, sys.modules[weakref.WeakSet.__module__],
+                   sys.modules[np.errstate.__init__.__module__])
+)  # fmt: skip
+"""What blocks, weak tables and NumPy's error state are in Python; where a callback is interrupted
+the interrupt is lost."""
 _SKIPPED = ("discovery",)
 """Plugins are found once for a process; what an interrupt leaves there is tested elsewhere."""
 _BLOCK = "_plugged.py"
@@ -52,7 +63,7 @@ def _checked(code: CodeType) -> frozenset[int]:
 
 @functools.cache
 def _ours(file: str) -> bool:
-    if file.startswith("<tensorbus ") or file == contextlib.__file__:
+    if file.startswith("<tensorbus ") or file in _ON_OUR_BEHALF:
         return True
     parts = Path(file).parts
     skipped = any(folder in parts for folder in _SKIPPED) and parts[-1] != _BLOCK
@@ -104,3 +115,28 @@ class Injector:
             if collects:
                 gc.enable()
         return False
+
+
+def interrupt(make: Callable[[], SimpleNamespace], most: int) -> None:
+    """Interrupt at up to *most* places, and look while the traceback still holds everything."""
+    make().run()
+    counter = Injector()
+    assert not counter.run(make().run)
+    places = list(range(counter.count))
+    if len(places) > most:
+        places = sorted(random.Random(most).sample(places, most))
+    for at in places:
+        s = make()
+        before, held = s.seen(), []
+
+        def run(s: SimpleNamespace = s, held: list[Any] = held) -> None:
+            try:
+                s.run()
+            except KeyboardInterrupt as error:
+                held.append(error)
+                raise
+
+        injector = Injector(at)
+        assert injector.run(run), injector.place
+        assert held
+        assert s.seen() == before, injector.place

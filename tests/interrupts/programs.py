@@ -12,6 +12,7 @@ from tensorbus import nn
 from tensorbus.nn import functional as F
 from tensorbus.op_engine.row_handlers import handling
 from tensorbus.utils._python_dispatch import TorchDispatchMode
+from tensorbus.utils._pytree import tree_map
 from tensorbus.utils.checkpoint import (
     checkpoint,
     set_checkpoint_debug_enabled,
@@ -19,6 +20,10 @@ from tensorbus.utils.checkpoint import (
 )
 
 PROGRAMS: dict[str, Callable[[], None]] = {}
+LONG = ("profiles", "several_directions", "wrappers")
+"""Those for the slow lane alone."""
+LONG = ("profiles", "several_directions", "wrappers")
+"""Those for the slow lane alone."""
 
 
 def program(f: Callable[[], None]) -> Callable[[], None]:
@@ -260,3 +265,74 @@ def dispatch_modes() -> None:
 class Seen(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
+
+
+@program
+def profiles() -> None:
+    net, x = nn.Linear(2, 2), torch.ones(1, 2)
+    cycle = torch.profiler.schedule(wait=0, warmup=1, active=1, repeat=1)
+    with torch.profiler.profile(
+        schedule=cycle, with_modules=True, on_trace_ready=torch.profiler.profile.key_averages
+    ) as p:
+        for _ in range(2):
+            net(x)
+            p.step()
+    with torch.autograd.profiler.profile(profile_memory=True, with_stack=True):
+        net(x).sum().backward()
+
+
+@program
+def wrappers() -> None:
+    x = Wrapped(torch.ones(2), True)
+    (x * x).sum().backward()
+
+
+class Wrapped(torch.Tensor):
+    inner: Any
+
+    @staticmethod
+    def __new__(cls, inner: Any, requires_grad: bool = False) -> Any:
+        return torch.Tensor._make_wrapper_subclass(
+            cls, inner.size(), dtype=inner.dtype, device=inner.device, requires_grad=requires_grad
+        )
+
+    def __init__(self, inner: Any, requires_grad: bool = False) -> None:
+        self.inner = inner
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        args, kwargs = tree_map(lambda v: v.inner if isinstance(v, Wrapped) else v,
+                                (args, kwargs or {}))  # fmt: skip
+        return tree_map(
+            lambda v: Wrapped(v) if isinstance(v, torch.Tensor) else v, func(*args, **kwargs)
+        )
+
+
+@torch.library.custom_op("interrupted::double", mutates_args=())
+def double(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+double.register_kernel("cpu")(lambda x: x + x)
+double.register_fake(torch.empty_like)
+double.register_autograd(lambda ctx, g: g * 2)
+double.register_vmap(lambda info, in_dims, x: (double(x), in_dims[0]))
+double.register_vmap(lambda info, in_dims, x: (double(x), in_dims[0]))
+
+
+@program
+def library_ops() -> None:
+    double(torch.ones(2, requires_grad=True)).sum().backward()
+    torch.vmap(double)(torch.ones(2, 2))
+    double(torch.ones(2, device="meta"))
+    with double.set_kernel_enabled("cpu", False), torch.autocast("cpu"):
+        double(torch.ones(2))
+
+
+@program
+def several_directions() -> None:
+    x = torch.ones(2, requires_grad=True)
+    torch.autograd.grad(x * x, x, torch.eye(2), is_grads_batched=True)
+    torch.func.jacfwd(torch.exp)(torch.ones(2))
+    torch.func.linearize(torch.sin, torch.ones(2))[1](torch.ones(2))
+    torch.autograd.functional.jacobian(torch.exp, torch.ones(2), vectorize=True)

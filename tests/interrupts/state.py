@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import tensorbus as torch
 from tensorbus._base import modes
 from tensorbus._device import entered
 from tensorbus._dispatch import fallback, kinds, watched_entries
-from tensorbus.autograd import early, engine, grad_mode, multi_grad_hook
+from tensorbus.autograd import early, engine, grad_mode, multi_grad_hook, torch_dispatch
 from tensorbus.autograd.anomaly_mode import ANOMALY
 from tensorbus.autograd.node import Node
 from tensorbus.autograd.watched_nodes import WATCHED_NODES
+from tensorbus.library import fakes
+from tensorbus.nn.modules._hooks import EVERYWHERE, Hooks
 from tensorbus.op_engine import override
 from tensorbus.op_engine.autocasting import settings as autocast
 from tensorbus.profiler import recording
@@ -45,10 +49,15 @@ def state() -> dict[str, Any]:
         "default device": (str(torch.get_default_device()), entered.local.leave.__name__),
         "current devices": dict(kinds._current),
         "fallback": (fallback.get_fallback(), torch.fallback_counts()),
+        "fusion": torch.get_fusion(),
         "seed": torch.initial_seed(),
         "callbacks": dict(early.CALLBACKS),
         "early leaves": len(early.EARLY),
         "worker": worker.get_worker_info(),
+        "errors of NumPy": np.geterr(),
+        "hooks of all modules": [len(getattr(EVERYWHERE.hooks, s)) for s in Hooks.__slots__],
+        "classes": (torch_dispatch._local.off, modes.RARE.classes),
+        "kernels without values": (fakes._local.sizes, fakes._local.make),
         "locks": [
             lock.locked() for lock in (grad_mode._lock, modes._lock, generator._lock)
         ],

@@ -13,12 +13,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
-from tests.interrupts.injector import Injector
+from tests.interrupts.injector import Injector, interrupt
 
 import tensorbus as torch
 import tensorbus.distributed as dist
 from tensorbus import discovery, nn
+from tensorbus._base.float_warnings import quietly
+from tensorbus._base.modes import this_thread
 from tensorbus._dispatch import kinds
 from tensorbus.autograd.node import hooks_of
 from tensorbus.distributed.algorithms import Join, Joinable, JoinHook
@@ -29,6 +32,14 @@ from tensorbus.ops.tensor.printing import printoptions
 from tensorbus.rows.registry import TABLES
 from tensorbus.serialization import budget, get_safe_globals, safe_globals
 from tensorbus.utils.hooks import HookTable
+
+
+@torch.library.custom_op("interrupted::triple", mutates_args=())
+def triple(x: torch.Tensor) -> torch.Tensor:
+    return x * 3
+
+
+triple.register_kernel("cpu")(lambda x: x + x + x)
 
 
 class Counter(Joinable):
@@ -162,6 +173,50 @@ def _replaced() -> SimpleNamespace:
     return SimpleNamespace(run=run, seen=seen)
 
 
+def _errors() -> SimpleNamespace:
+    def run() -> None:
+        quietly(np.log, np.zeros(1))
+        torch.tensor([float("nan")]).int().bfloat16()
+
+    run()  # what is made at the first use
+    return SimpleNamespace(run=run, seen=np.geterr)
+
+
+def _kernels() -> SimpleNamespace:
+    def run() -> None:
+        with triple.set_kernel_enabled("cpu", False):
+            assert triple._disabled_kernel
+
+    return SimpleNamespace(run=run, seen=lambda: list(triple._disabled_kernel))
+
+
+def _first_hook() -> SimpleNamespace:
+    table = HookTable()
+    table.add(len)
+    table.add(str)
+
+    def run() -> None:
+        table.add(repr, prepend=True).remove()
+
+    return SimpleNamespace(run=run, seen=lambda: [h for h in table.values() if h is not repr])
+
+
+def _copies() -> SimpleNamespace:
+    x = torch.ones(2, requires_grad=True)
+    made: list[Any] = []
+
+    def run() -> None:
+        with torch.autograd.graph.allow_mutation_on_saved_tensors() as copies:
+            made.append(copies)
+            (x * x).sum()
+
+    def seen() -> Any:
+        """Whether hooks or copies are left."""
+        return this_thread.hooks, any(copies._kept for copies in made)
+
+    return SimpleNamespace(run=run, seen=seen)
+
+
 def _multi_hook() -> SimpleNamespace:
     x = [torch.ones(1, requires_grad=True) * 1 for _ in range(3)]
     inside: list[bool] = []
@@ -235,33 +290,12 @@ BLOCKS: dict[str, Callable[[], SimpleNamespace]] = {
     "fork_rng": _numbers,
     "flags": _flags,
     "functional_call": _replaced,
+    "errors of NumPy": _errors,
+    "kernels of an op": _kernels,
+    "hook before others": _first_hook,
+    "saved copies": _copies,
     "multi_grad_hook": _multi_hook,
 }
-
-
-def interrupt(make: Callable[[], SimpleNamespace], most: int) -> None:
-    """Interrupt at up to *most* places, and look while the traceback still holds everything."""
-    make().run()
-    counter = Injector()
-    assert not counter.run(make().run)
-    places = list(range(counter.count))
-    if len(places) > most:
-        places = sorted(random.Random(most).sample(places, most))
-    for at in places:
-        s = make()
-        before, held = s.seen(), []
-
-        def run(s: SimpleNamespace = s, held: list[Any] = held) -> None:
-            try:
-                s.run()
-            except KeyboardInterrupt as error:
-                held.append(error)
-                raise
-
-        injector = Injector(at)
-        assert injector.run(run), injector.place
-        assert held
-        assert s.seen() == before, injector.place
 
 
 @pytest.mark.parametrize("name", BLOCKS)

@@ -24,9 +24,17 @@ DIFFERENCES = {
     "uint16, uint32, uint64, float8, complex32": "on `cpu` and `meta`; indexing, masks and "
     "ranges work for all, where PyTorch lacks some",
     "float16 with a complex number": "gives complex64, for few ops compute on complex32",
-    "derivatives at kinks": "PyTorch's, but second derivatives of norms at zero are finite zeros",
+    "derivatives at kinks": "PyTorch's, but second derivatives of norms and `sgn` "
+    "at zero are finite zeros",
     "`use_deterministic_algorithms`": "refuses no op: all have a deterministic way on each device",
     "hooks for saved tensors": "see what the rules here read, which may be other tensors",
+    "`has_lapack`, `has_spectral`": "True: linear algebra and transforms work on every device, by "
+    "whatever library a backend brings; `has_mkl` and `has_openmp` are False",
+    "`SymInt`, `SymFloat`, `SymBool`": "types that nothing is an instance of: nothing is traced",
+    "`cond`, `while_loop`": "run as they come, and record; in `vmap`, `cond` runs both branches",
+    "`Tensor.grad_dtype`": "gradients that meet at a leaf are added in the leaf's dtype first; "
+    "with None they have that dtype, and what is assigned to `.grad` may have any",
+    "`hash_tensor`": "needs uint64, and float64 for floating point: TypeError on other devices",
     "`linalg.eigh`, `svd`, their values": "LinAlgError on every device for what is not finite",
     "`symeig`, `eig`, `solve`, `lstsq`, `matrix_rank`": "PyTorch has removed them from `torch`; "
     "here they work and warn, as `gesv`, `trtrs`, `potrf` and `btrifact` do",
@@ -50,6 +58,10 @@ DIFFERENCES = {
     "`poisson`, `binomial`": "an infinite rate or count gives infinity; `binomial` has no graph",
     "`Tensor.as_strided` inside `vmap`": "refused: an element of a batch has no storage of its own",
     "`func.rearrange`": "ValueError where PyTorch raises its DimensionBindError",
+    "`autograd.Function` inside `vmap`": "without a rule its static methods run on batches, as "
+    "with `generate_vmap_rule`, where PyTorch refuses it",
+    "`create_selective_checkpoint_contexts`": "policies see the ops of the rows here, so that `mm` "
+    "is `matmul`; views, writes and ops that convert operands first always run again",
     "`utils.swap_tensors`": "refuses tensors that a node has, where PyTorch lets the backward pass "
     "fail",
     "`random.fork_rng`": "keeps the one stream of all devices, whatever devices it is given",
@@ -66,12 +78,25 @@ DIFFERENCES = {
     "writes to a view whose base got a history after it was taken": "are recorded; PyTorch refuses "
     "those that come before the view was used. Nodes of further views are AsStridedBackward0",
     "`slogdet`": "the sign of a real determinant is a constant, and does not require a gradient",
+    "`linalg.solve_triangular` with zeros on the diagonal": "which numbers are NaN and which are "
+    "infinite may differ",
+    "faults of PyTorch 2.13": "are not copied: it fails inside some products of halves by "
+    "`index_reduce_` and in backward passes from `sgn` to a norm or through a number written to an "
+    "expanded tensor; gradients through `view_as_real` of what was transposed in place since are "
+    "refused or wrong; second derivatives of `logcumsumexp` are NaN or wrong where the gradient is "
+    "0",
     "powers of a complex 0 to negative exponents": "NaN, where PyTorch has inf in one part",
     "`fft.*` of some dimensions but the last": "the result is row-major, where PyTorch's strides "
     "hang on which dimensions were transformed",
     "`library`": "kernels are for device types, `Autograd` and the two composites, and for no ops "
     "of `aten`; fallbacks of a key are refused; gradients through what an op without a formula "
     "wrote to are an error; formulas work in `func` and forward mode, and batches of lists too",
+    "`distributions.LKJCholesky.sample`": "correlations have the paper's distribution, that of "
+    "`log_prob`; PyTorch's have another one from three dimensions on",
+    "`distributions.kl_divergence`": "finite for `ContinuousBernoulli` and `Uniform(0, 1)`; "
+    "infinite ones have the shape of both batches; between two `Wishart` gradients reach both",
+    "`distributions.Kumaraswamy.mode`": "PyTorch's is NaN wherever `concentration0` exceeds 1",
+    "`distributions.Wishart.rsample`": "warns of singular samples, PyTorch of regular ones",
 }
 """Present names that do not do all that PyTorch's do; each line is the whole difference."""
 

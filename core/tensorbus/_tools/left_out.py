@@ -6,32 +6,30 @@ LEFT_OUT: tuple[tuple[str, dict[str, str]], ...] = (
     (
         "Sparse and quantised tensors are not there yet, nor what makes or converts them.",
         {
-            "torch": "dequantize fake_quantize_per_channel_affine fake_quantize_per_tensor_affine "
+            "torch": "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine "
             "hspmm quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic smm "
             "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor "
             "sparse_csc_tensor sparse_csr_tensor sspaddmm",
-            "Tensor": "coalesce col_indices crow_indices dense_dim dequantize indices int_repr "
-            "is_coalesced is_sparse_csr smm sparse_dim sparse_mask sparse_resize_ "
-            "sparse_resize_and_clear_ sspaddmm to_dense to_padded_tensor to_sparse to_sparse_bsc "
-            "to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values",
+            "Tensor": "coalesce col_indices crow_indices indices int_repr is_coalesced smm "
+            "sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm to_padded_tensor "
+            "to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr "
+            "values",
             "optim": "SparseAdam",
         },
     ),
     (
         "TorchScript, tracing and export are not there yet, nor the names of their parts.",
         {
-            "torch": "AVG AggregationType DispatchKey SUM ScriptClass ScriptFunction SymBool "
-            "SymFloat SymInt cond fork import_ir_module import_ir_module_from_buffer "
-            "merge_type_from_type_comment parse_ir parse_schema parse_type_comment "
-            "unify_type_list wait while_loop",
+            "torch": "AVG AggregationType DispatchKey SUM ScriptClass ScriptFunction fork "
+            "import_ir_module import_ir_module_from_buffer merge_type_from_type_comment parse_ir "
+            "parse_schema parse_type_comment unify_type_list wait",
         },
     ),
     (
         "They speak of PyTorch's C++ library and of how it was built, and nothing stands for it "
         "here.",
         {
-            "torch": "compiled_with_cxx11_abi has_lapack has_mkl has_openmp has_spectral "
-            "hash_tensor init_num_threads",
+            "torch": "compiled_with_cxx11_abi",
             "Tensor": "__dlpack_c_exchange_api__ to_mkldnn",
             "autograd": "NestedIOFunction",
             "utils": "ThroughputBenchmark cmake_prefix_path "
@@ -71,7 +69,7 @@ LEFT_OUT: tuple[tuple[str, dict[str, str]], ...] = (
             "memory_snapshot memory_usage power_draw reset_accumulated_host_memory_stats "
             "reset_peak_host_memory_stats set_per_process_memory_fraction temperature "
             "use_mem_pool utilization",
-            "accelerator": "Graph empty_host_cache",
+            "accelerator": "Graph",
             "autograd.graph": "region_activation_memory_budget set_override_stale_capture_stream",
         },
     ),

@@ -100,7 +100,11 @@ def device(device: Any) -> Generator[None]:
         yield
     finally:
         if chosen:
-            set_device(before)
+            try:
+                set_device(before)
+            except BaseException:
+                set_device(before)
+                raise
 
 
 def device_of(obj: Any) -> Any:

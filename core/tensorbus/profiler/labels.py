@@ -39,16 +39,19 @@ class record_function(Leaving):
 
     def within(self, outer: Callable[[], None]) -> Generator[record_function, None, None]:
         recorder = current()
-        record = None
+        depth = 0 if recorder is None else recorder.depth
         try:
             if recorder is not None:
-                record = recorder.begin(self.name, annotation=True)
-                record.args = self.args
+                recorder.begin(self.name, annotation=True).args = self.args
             yield self
         finally:
             self.close = outer
-            if recorder is not None and record is not None:
-                recorder.end(record)
+            if recorder is not None:
+                try:
+                    recorder.close(depth)
+                except BaseException:
+                    recorder.close(depth)
+                    raise
 
     def __call__(self, function: F) -> F:
         @functools.wraps(function)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus.nn.modules.module import (
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-)
+from tensorbus.nn.modules._hooks import EVERYWHERE, ForwardHook
 from tensorbus.profiler.recording import Record, current
 from tensorbus.utils.hooks import RemovableHandle
 
 
-def watch_modules() -> list[RemovableHandle]:
-    """Record each call of a module in this thread: ``nn.Module: Linear_0``."""
+def watch_modules(handles: list[RemovableHandle]) -> None:
+    """Record each call of a module in this thread: ``nn.Module: Linear_0``.
+
+    The hooks' handles are in the list before the hooks are there: an interrupt leaves none behind.
+    """
     recorder = current()
     numbers: dict[str, list[Any]] = {}
     running: list[Record] = []
@@ -31,7 +31,11 @@ def watch_modules() -> list[RemovableHandle]:
         if recorder is not None and current() is recorder and running:
             recorder.end(running.pop())
 
-    return [
-        register_module_forward_pre_hook(before),
-        register_module_forward_hook(after, always_call=True),
-    ]
+    EVERYWHERE.used = True
+    for table, hook in (
+        (EVERYWHERE.hooks.forward_pre, ForwardHook(before, False, False)),
+        (EVERYWHERE.hooks.forward, ForwardHook(after, False, True)),
+    ):
+        handle = table.handle()
+        handles.append(handle)
+        table[handle.id] = hook

@@ -85,19 +85,26 @@ class Recorder:
         record.start = perf_counter_ns()
         return record
 
-    def end(self, record: Record) -> None:
-        """Close a record, and with it those inside that an exception left open."""
+    @property
+    def depth(self) -> int:
+        """How many records are open."""
+        return len(self._open)
+
+    def close(self, depth: int) -> None:
+        """Close all records but the outermost *depth*, also those that an exception left open."""
         now = perf_counter_ns()
-        while self._open and record in self._open:
-            inner = self._open.pop()
-            inner.end = now
-            if inner is record:
-                break
+        for record in self._open[depth:]:
+            record.end = now
+        del self._open[depth:]
+
+    def end(self, record: Record) -> None:
+        """Close a record, and with it those inside."""
+        if record in self._open:
+            self.close(self._open.index(record))
 
     def finish(self) -> None:
         """Close everything."""
-        if self._open:
-            self.end(self._open[0])
+        self.close(0)
         self.ended = perf_counter_ns()
 
     def _drop(self, record: Record) -> None:
@@ -111,17 +118,23 @@ class Recorder:
     # -- what is called ----------------------------------------------------------------------
     def row(self, row: Row, arguments: tuple[Any, ...], proceed: Proceed) -> Any:
         """Call an op on tensors."""
-        record = self.begin(row.name if "::" in row.name else f"aten::{row.name}")
-        record.row = "write" if row.name == "copy_" else row.name
-        if self.options.shapes:
-            record.shapes = [_shape(x) for x in arguments]
+        depth = self.depth
         try:
-            result = proceed(row, arguments)
-        except Exception:
-            self._drop(record)
-            raise
+            record = self.begin(row.name if "::" in row.name else f"aten::{row.name}")
+            record.row = "write" if row.name == "copy_" else row.name
+            if self.options.shapes:
+                record.shapes = [_shape(x) for x in arguments]
+            try:
+                result = proceed(row, arguments)
+            except Exception:
+                self._drop(record)
+                raise
         finally:
-            self.end(record)
+            try:
+                self.close(depth)
+            except BaseException:
+                self.close(depth)
+                raise
         made = [
             t for t in (result if isinstance(result, tuple) else (result,)) if isinstance(t, Tensor)
         ]
@@ -140,20 +153,25 @@ class Recorder:
         """Call an entry of a kind's table: a kernel, or a composition of others."""
         top = self._open[-1] if self._open else None
         own = top if top is not None and top.row == name else None
-        record = own or self.begin(_shown_name(kind, name))
-        record.row = None
-        inside = len(record.children)
+        depth = self.depth
         try:
-            result = call(*args, **out)
-        except Exception:
-            if own is None:
-                self._drop(record)
-            else:
-                record.row = name  # the op goes on another way
-            raise
+            record = own or self.begin(_shown_name(kind, name))
+            record.row = None
+            inside = len(record.children)
+            try:
+                result = call(*args, **out)
+            except Exception:
+                if own is None:
+                    self._drop(record)
+                else:
+                    record.row = name  # the op goes on another way
+                raise
         finally:
-            if own is None:
-                self.end(record)
+            try:
+                self.close(depth)
+            except BaseException:
+                self.close(depth)
+                raise
         self._describe(record, kind, name, args, out, result, len(record.children) == inside)
         return result
 
@@ -185,17 +203,18 @@ class Recorder:
 
     def node(self, name: str, run: Callable[[], Any], inner: bool = True) -> Any:
         """Run a node of a backward pass."""
-        record = self.begin(f"autograd::engine::evaluate_function: {name}" if inner else name)
+        depth = self.depth
         try:
-            if not inner:
-                return run()
-            own = self.begin(name)
-            try:
-                return run()
-            finally:
-                self.end(own)
+            if inner:
+                self.begin(f"autograd::engine::evaluate_function: {name}")
+            self.begin(name)
+            return run()
         finally:
-            self.end(record)
+            try:
+                self.close(depth)
+            except BaseException:
+                self.close(depth)
+                raise
 
 
 def _shown_name(kind: Kind, name: str) -> str:

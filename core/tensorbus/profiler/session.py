@@ -36,7 +36,7 @@ class Session:
             self._recorder = None
             raise
         if self.options.modules:
-            self._hooks = watch_modules()
+            watch_modules(self._hooks)
         if self._base == 0 or not self._keep:
             self._base, self._epoch = self._recorder.begun, time.time_ns()
 

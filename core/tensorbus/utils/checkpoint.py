@@ -17,6 +17,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Self
 
+from tensorbus._base import registered
 from tensorbus._base.leaving import Leaving
 from tensorbus._base.public_place import show_in
 from tensorbus._base.warning import warn_user
@@ -26,6 +27,12 @@ from tensorbus.autograd.engine import PASSES
 from tensorbus.autograd.function import Function
 from tensorbus.autograd.grad_mode import enable_grad, is_grad_enabled
 from tensorbus.autograd.recomputing import CheckpointError, Frame, describe
+from tensorbus.autograd.selective_checkpoint import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 from tensorbus.ops.creation.factories import empty
 from tensorbus.random import default_generator
 from tensorbus.utils.checkpoint_devices import DefaultDeviceType
@@ -305,6 +312,11 @@ def set_device_states(
 
 
 # -- layers in a row ---------------------------------------------------------------------------
+@registered.recomputed.provide
+def _recomputed(function: Callable[..., Any], *args: Any) -> Any:
+    return checkpoint(function, *args, use_reentrant=False)
+
+
 def checkpoint_sequential(
     functions: Any,
     segments: int,
@@ -364,12 +376,16 @@ def _in_a_row(steps: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
 
 
 __all__ = [
+    "SAC_IGNORED_OPS",
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
     "DefaultDeviceType",
+    "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "get_device_states",
     "noop_context_fn",

@@ -37,16 +37,25 @@ class HookTable(dict[int, Any]):
 
     __slots__ = ("__weakref__",)
 
+    def handle(self) -> RemovableHandle:
+        """What takes out a hook that is put under its ``id`` afterwards."""
+        return RemovableHandle(self, next(_hook_ids))
+
     def add(self, hook: Any, prepend: bool = False) -> RemovableHandle:
-        hook_id = next(_hook_ids)
-        if prepend:
-            later = list(self.items())
-            self.clear()
-            self[hook_id] = hook
-            self.update(later)
-        else:
-            self[hook_id] = hook
-        return RemovableHandle(self, hook_id)
+        handle = self.handle()
+        try:
+            if prepend:
+                ordered = {handle.id: hook, **self}
+                try:
+                    self.clear()
+                finally:
+                    self.update(ordered)
+            else:
+                self[handle.id] = hook
+        except BaseException:  # an interrupt: nobody gets the handle
+            self.pop(handle.id, None)
+            raise
+        return handle
 
 
 def _rebuild_handle(table: HookTable | None, hook_id: int) -> RemovableHandle:

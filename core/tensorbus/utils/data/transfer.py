@@ -29,7 +29,7 @@ _ALIGNMENT = 64
 _MAX_MAPPINGS = 128
 _CAN_SHARE = os.name == "posix" and reduction.HAVE_SEND_HANDLE
 
-_mappings: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+_mappings: set[weakref.ref[mmap.mmap]] = set()
 
 
 class _BatchPickler(pickle.Pickler):
@@ -161,7 +161,7 @@ def _map(descriptor: int, length: int) -> Any:
     if len(_mappings) >= _MAX_MAPPINGS:
         with mapping:
             return bytearray(mapping)
-    _mappings.add(mapping)
+    _mappings.add(weakref.ref(mapping, _mappings.discard))
     return mapping
 
 
