@@ -25,6 +25,11 @@ MAX_SKIPS = os.environ.get("TENSORBUS_MAX_SKIPS")
 # that a process forgets to flush would be seen here alone.
 os.environ.pop("PYTHONUNBUFFERED", None)
 
+# Many tests start Python: without bytecode in __pycache__ each such process compiles the library
+# anew, which takes a second in place of a third of one. Images of containers often set this.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # What is made for a user once, such as the secret of jobs on loopback, is made for these tests.
 _settings = tempfile.TemporaryDirectory(prefix="tensorbus-tests-")
 os.environ["XDG_CONFIG_HOME"] = _settings.name

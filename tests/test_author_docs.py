@@ -15,6 +15,7 @@ import pytest
 
 import tensorbus as torch
 from tensorbus import cli, discovery, plugin
+from tensorbus._dispatch import kinds, resolve
 from tensorbus.discovery.metadata import BACKENDS, OVERLAYS
 from tensorbus.plugin import (
     PRIMITIVES,
@@ -347,6 +348,15 @@ def test_the_overlay_object_of_its_page_is_used(install):
     (spec,) = discovery.overlays("cpu", "reciprocal")
     reciprocal = discovery.overlay(spec).kernel("reciprocal", float32, 0)
     assert reciprocal(np.array([2.0, -4.0], np.float32)).tolist() == [0.5, -0.25]
+
+
+def test_the_copies_of_the_page_of_overlays_are_used(install):
+    modules = {"acme_copies": blocks("overlays.md")[2]}
+    install("acme-copies", {OVERLAYS: {"copies": "acme_copies"}}, modules)
+    copies = resolve.copying(kinds.kind_of(torch.device("cpu"), float32))
+    x, y = np.arange(600.0, dtype=np.float32).reshape(3, 200), np.zeros((200, 3), np.float32)
+    assert copies(y, float32, x.T, float32) is None and (y == x.T).all()
+    assert copies(y, float32, 2.0, None) is None and (y == 2).all()
 
 
 def test_the_way_to_a_backend_can_be_walked(install, tmp_path, monkeypatch):

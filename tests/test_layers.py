@@ -19,6 +19,7 @@ LAYERS = (
     ("discovery", "_device"),
     ("rows",),
     ("_dispatch",),
+    ("graph",),
     (
         "_tensor",
         "autograd.node",

@@ -32,6 +32,7 @@ from tensorbus._device.defaults import (
 )
 from tensorbus._device.device import device
 from tensorbus._dispatch.fallback import fallback_counts, get_fallback, set_fallback
+from tensorbus._dispatch.fusion import get_fusion, set_fusion
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import (
     enable_grad,
@@ -64,6 +65,10 @@ globals().update(
 e, pi, inf, nan = _math.e, _math.pi, _math.inf, _math.nan
 newaxis = None
 
+# What programs ask before they call functions that PyTorch may be built without: linear algebra and
+# transforms work on every device; the libraries are not used here, though a backend may use them.
+has_lapack, has_spectral, has_mkl, has_openmp = True, True, False, False
+
 # What a program never touches is never imported: submodules are found by __getattr__ too.
 _LATER = {
     "Tag": "library",
@@ -80,6 +85,9 @@ _LATER = {
     "get_printoptions": "ops.tensor.printing",
     "set_num_threads": "_device.threads",
     "get_num_threads": "_device.threads",
+    "init_num_threads": "_device.threads",
+    **dict.fromkeys("SymBool SymFloat SymInt".split(), "_base.symbolic"),
+    **dict.fromkeys("cond while_loop".split(), "func.control_flow"),
     "compile": "compiler",
     "Stream": "_dispatch.streams",
     "Event": "_dispatch.streams",
@@ -104,9 +112,10 @@ _LATER = {
     "set_float32_matmul_precision": "_base.matmul_precision",
     "get_float32_matmul_precision": "_base.matmul_precision",
     **dict.fromkeys(
-        "adaptive_avg_pool1d avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d conv_tbc "
-        "conv_transpose1d conv_transpose2d cosine_similarity hardshrink pairwise_distance pdist "
-        "pixel_shuffle pixel_unshuffle prelu rrelu rrelu_ selu selu_ threshold threshold_".split(),
+        "adaptive_avg_pool1d avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d conv3d "
+        "conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity hardshrink "
+        "pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu rrelu rrelu_ selu selu_ "
+        "threshold threshold_".split(),
         "nn.functional",
     ),
     **dict.fromkeys(
@@ -164,6 +173,7 @@ __all__ = [
     "get_default_device",
     "get_default_dtype",
     "get_fallback",
+    "get_fusion",
     "iinfo",
     "inference_mode",
     "is_grad_enabled",
@@ -174,6 +184,7 @@ __all__ = [
     "set_default_device",
     "set_default_dtype",
     "set_fallback",
+    "set_fusion",
     "set_grad_enabled",
 ]
 

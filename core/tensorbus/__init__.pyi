@@ -23,9 +23,11 @@ from tensorbus import cuda as cuda
 from tensorbus import demo as demo
 from tensorbus import discovery as discovery
 from tensorbus import distributed as distributed
+from tensorbus import distributions as distributions
 from tensorbus import fft as fft
 from tensorbus import func as func
 from tensorbus import futures as futures
+from tensorbus import graph as graph
 from tensorbus import hub as hub
 from tensorbus import library as library
 from tensorbus import linalg as linalg
@@ -81,6 +83,9 @@ from tensorbus._base.formats import strided as strided
 from tensorbus._base.matmul_precision import get_float32_matmul_precision as get_float32_matmul_precision
 from tensorbus._base.matmul_precision import set_float32_matmul_precision as set_float32_matmul_precision
 from tensorbus._base.size import Size as Size
+from tensorbus._base.symbolic import SymBool as SymBool
+from tensorbus._base.symbolic import SymFloat as SymFloat
+from tensorbus._base.symbolic import SymInt as SymInt
 from tensorbus._base.warning import is_warn_always_enabled as is_warn_always_enabled
 from tensorbus._base.warning import set_warn_always as set_warn_always
 from tensorbus._device.defaults import get_default_device as get_default_device
@@ -89,11 +94,14 @@ from tensorbus._device.device import device as device
 from tensorbus._device.device_module import get_device_module as get_device_module
 from tensorbus._device.threads import get_num_interop_threads as get_num_interop_threads
 from tensorbus._device.threads import get_num_threads as get_num_threads
+from tensorbus._device.threads import init_num_threads as init_num_threads
 from tensorbus._device.threads import set_num_interop_threads as set_num_interop_threads
 from tensorbus._device.threads import set_num_threads as set_num_threads
 from tensorbus._dispatch.fallback import fallback_counts as fallback_counts
 from tensorbus._dispatch.fallback import get_fallback as get_fallback
 from tensorbus._dispatch.fallback import set_fallback as set_fallback
+from tensorbus._dispatch.fusion import get_fusion as get_fusion
+from tensorbus._dispatch.fusion import set_fusion as set_fusion
 from tensorbus._dispatch.streams import Event as Event
 from tensorbus._dispatch.streams import Stream as Stream
 from tensorbus._tensor.tensor import Tensor as Tensor
@@ -125,6 +133,8 @@ from tensorbus.autograd.grad_mode import no_grad as no_grad
 from tensorbus.autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from tensorbus.compiler import compile as compile
 from tensorbus.func import vmap as vmap
+from tensorbus.func.control_flow import cond as cond
+from tensorbus.func.control_flow import while_loop as while_loop
 from tensorbus.library import Tag as Tag
 from tensorbus.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
 from tensorbus.nn.functional import avg_pool1d as avg_pool1d
@@ -134,9 +144,11 @@ from tensorbus.nn.functional import celu_ as celu_
 from tensorbus.nn.functional import channel_shuffle as channel_shuffle
 from tensorbus.nn.functional import conv1d as conv1d
 from tensorbus.nn.functional import conv2d as conv2d
+from tensorbus.nn.functional import conv3d as conv3d
 from tensorbus.nn.functional import conv_tbc as conv_tbc
 from tensorbus.nn.functional import conv_transpose1d as conv_transpose1d
 from tensorbus.nn.functional import conv_transpose2d as conv_transpose2d
+from tensorbus.nn.functional import conv_transpose3d as conv_transpose3d
 from tensorbus.nn.functional import cosine_similarity as cosine_similarity
 from tensorbus.nn.functional import hardshrink as hardshrink
 from tensorbus.nn.functional import pairwise_distance as pairwise_distance
@@ -517,6 +529,8 @@ def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees in radians, element by element; *out* receives the result where given."""
 def deg2rad_(input: Tensor) -> Tensor:
     """In-place version of ``deg2rad``: the method as a function."""
+def dequantize(input: Tensor) -> Tensor:
+    """The tensor as float32, which is all that is left to do where none is quantised."""
 def det(input: Tensor) -> Tensor:
     """The determinants of square matrices: (..., n, n) -> (...)."""
 def detach(input: Tensor) -> Tensor:
@@ -665,6 +679,8 @@ def hamming_window(window_length: _int, periodic: _bool = True, alpha: _float = 
     """Hamming's window: ``alpha - beta * cos(2 * pi * n / N)``."""
 def hann_window(window_length: _int, periodic: _bool = True, *, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """Hann's window: a raised cosine that is 0 at the ends."""
+def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: _bool = False, mode: _int = 0, out: Tensor | None = None) -> Tensor:
+    """The exclusive or of the elements' bits along some dimensions, all by default, as uint64."""
 def heaviside(input: Tensor, values: Tensor, **keywords: Any) -> Tensor:
     """0 below 0, 1 above, *values* at 0; both of one dtype."""
 def histc(input: Tensor, bins: _int = 100, min: _complex = 0, max: _complex = 0, *, out: Tensor | None = None) -> Tensor:
@@ -1240,4 +1256,4 @@ def zeros(*size: Any, out: Tensor | None = None, dtype: dtype | type | None = No
 def zeros_like(input: Tensor, *, memory_format: memory_format | None = None, dtype: dtype | type | None = None, layout: layout | None = None, device: device | str | _int | None = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of zeros in the shape of another tensor, with its dtype and device if not given."""
 
-__all__ = ['AcceleratorError', 'OutOfMemoryError', 'Size', 'Tensor', '__version__', 'broadcast_shapes', 'can_cast', 'device', 'dtype', 'enable_grad', 'fallback_counts', 'finfo', 'get_default_device', 'get_default_dtype', 'get_fallback', 'iinfo', 'inference_mode', 'is_grad_enabled', 'is_inference_mode_enabled', 'no_grad', 'promote_types', 'result_type', 'set_default_device', 'set_default_dtype', 'set_fallback', 'set_grad_enabled']
+__all__ = ['AcceleratorError', 'OutOfMemoryError', 'Size', 'Tensor', '__version__', 'broadcast_shapes', 'can_cast', 'device', 'dtype', 'enable_grad', 'fallback_counts', 'finfo', 'get_default_device', 'get_default_dtype', 'get_fallback', 'get_fusion', 'iinfo', 'inference_mode', 'is_grad_enabled', 'is_inference_mode_enabled', 'no_grad', 'promote_types', 'result_type', 'set_default_device', 'set_default_dtype', 'set_fallback', 'set_fusion', 'set_grad_enabled']

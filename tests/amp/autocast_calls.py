@@ -40,7 +40,9 @@ F.linear(x, w)
 F.bilinear(x, x, b, torch.zeros(2, dtype=x.dtype))
 F.conv2d(i, k, o)
 F.conv1d(s, q)
+F.conv3d(i[:, :, None], k[:, :, None], o)
 F.conv_transpose2d(i, k.transpose(0, 1))
+F.conv_transpose3d(i[:, :, None], k.transpose(0, 1)[:, :, None])
 F.prelu(x, v)
 x + y
 x - y

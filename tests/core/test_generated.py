@@ -39,7 +39,7 @@ def test_every_function_shows_its_sentence_and_its_arguments(name: str) -> None:
     assert sentence == ROWS[name].doc and empty == ""
     code = core(name).__code__
     assert [*described] == [*code.co_varnames[: code.co_argcount]]
-    parameters = {a for a, what in described.items() if what == "parameter"}
+    parameters = {a for a, what in described.items() if what in ("parameter", "number")}
     assert parameters == {*ROWS[name].arguments} - {*ROWS[name].tensors}
 
 
@@ -48,7 +48,7 @@ def test_every_row_is_documented_by_one_sentence_of_its_own_arguments() -> None:
     for row in ROWS.values():
         assert re.fullmatch(r"\S[^\n]*[^.\s]\.", row.doc), row.name
         assert not re.search(r"[.] +[A-Z`*]", row.doc), row.name
-        arguments = {*row.arguments}
+        arguments = {*row.arguments, *row.outputs}
         assert {*re.findall(r"(?<!\*)\*(\w+)\*", row.doc)} <= arguments, row.name
         code = re.findall(r"``([^`]+)``", row.doc)
         assert not {*re.findall(r"\w+", " ".join(code))} & elsewhere - arguments, row.name

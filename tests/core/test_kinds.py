@@ -12,7 +12,8 @@ import pytest
 
 import tensorbus as torch
 from tensorbus._dispatch import kinds
-from tensorbus._dispatch.kinds import kind_of, wrap_number
+from tensorbus._dispatch.kinds import kind_of
+from tensorbus._dispatch.wrapping import wrap_number
 
 CPU = torch.device("cpu")
 

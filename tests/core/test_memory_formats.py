@@ -121,6 +121,8 @@ MADE = {
     "torch.zeros(2, 3, 1, 1).to(memory_format=torch.channels_last)": (3, 1, 3, 3),
     "F.conv2d(one, torch.ones(3, 1, 2, 2))": (36, 1, 12, 3),
     "torch.zeros(2, 3, 4, 5, 6).to(memory_format=torch.channels_last_3d) * 2": (360, 1, 90, 18, 3),
+    "F.conv3d(volumes, torch.ones(4, 3, 2, 1, 1))": (360, 1, 120, 24, 4),
+    "F.conv_transpose3d(volumes, torch.ones(3, 4, 2, 1, 1))": (600, 1, 120, 24, 4),
     "torch.cat([torch.zeros(2, 3, 4, 5, 6).to(memory_format=torch.channels_last_3d)] * 2, 1)": (
         720,
         1,
@@ -160,7 +162,10 @@ def names(torch: Any) -> dict[str, Any]:
     functional = importlib.import_module(f"{torch.__name__}.nn.functional")
     x = torch.arange(120.0).reshape(2, 4, 5, 3).permute(0, 3, 1, 2) / 60
     one = torch.zeros(2, 1, 4, 5).to(memory_format=torch.channels_last)
-    return {"torch": torch, "F": functional, "x": x, "y": torch.zeros(2, 3, 4, 5), "one": one}
+    return {
+        "torch": torch, "F": functional, "x": x, "y": torch.zeros(2, 3, 4, 5), "one": one,
+        "volumes": torch.zeros(2, 3, 4, 5, 6).to(memory_format=torch.channels_last_3d),
+    }  # fmt: skip
 
 
 def strides(torch: Any, programs: dict[str, Any]) -> dict[str, Any]:

@@ -124,6 +124,25 @@ def test_equal_priorities_are_an_error_that_names_both(plug: Any, boxed: Any, la
     with pytest.raises(RuntimeError, match=r"'left' and 'right'.*same priority 0 for exp"):
         x.exp()
     assert x.sin().tolist() == [1.0, 1.0]
+    composed = torch.special.xlog1py(x, x)  # none of both has it
+    assert composed.tolist() == [0.0, 0.0]
+
+
+def test_compilers_of_equal_priority_are_asked_by_name(plug: Any, boxed: Any, lay: Any) -> None:
+    class Compiler(Overlay):
+        def __init__(self, name: str):
+            self.name = name  # type: ignore[misc]
+
+    backend = boxed()
+    device = plug(backend)
+
+    def spec(name: str, priority: int, graphs: bool) -> OverlaySpec:
+        load = lambda _: Compiler(name)  # noqa: E731
+        return OverlaySpec(name, device, ("exp",), load=load, priority=priority, graphs=graphs)
+
+    lay(spec("b", 2, True), spec("a", 2, True), spec("first", 3, True), spec("kernels", 2, False))
+    found = discovery.compilers(backend)
+    assert [compile.__self__.name for compile in found] == ["first", "a", "b"]  # type: ignore[attr-defined]
 
 
 def test_an_object_serves_as_a_function_does(plug: Any, boxed: Any, lay: Any) -> None:

@@ -40,8 +40,10 @@ FUNCTIONS: dict[str, Any] = {
 PARAMETERS = {"dim": 1, "most": 0.3}
 PARTIAL = {
     *"arange picked_along integers hardshrink prelu_kernel leaky_relu elu softplus".split(),
-    *"threshold nll_rows nll_rows_backward cross_entropy_rows cross_entropy_mean smooth_l1".split(),
-    *"relu_backward div_floor div_trunc vector_norm std logsumexp normalize bitwise_not".split(),
+    *"threshold nll_rows nll_rows_backward scaled_exponentials distances_below smooth_l1".split(),
+    "softmax_statistics",
+    *"relu_backward div_floor div_trunc vector_norm std logsumexp bitwise_not".split(),
+    *"layer_norm rms_norm batch_norm batch_norm_inference normalize_input normalize_weight".split(),
     *"atan2 bitwise_and bitwise_or bitwise_xor lshift rshift eq ne lt le gt ge zeta".split(),
 }
 """Rows whose sentence has a formula for some elements, for other dtypes or of another notation."""

@@ -198,26 +198,32 @@ halved("a")  # arg-type
 """
 
 
-def check(program: str, folder: Path) -> list[tuple[int, str]]:
-    """mypy's complaints about a program of a user: line and code of each."""
+@pytest.fixture(scope="module")
+def complaints(tmp_path_factory) -> str:
+    """What mypy says of two programs of a user, ``good.py`` and ``bad.py``."""
     if importlib.util.find_spec("mypy") is None:
         pytest.skip("checking types needs mypy (extra `test`)")
-    (folder / "program.py").write_text(program)
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "program.py"]
+    folder = tmp_path_factory.mktemp("programs")
+    (folder / "good.py").write_text(GOOD)
+    (folder / "bad.py").write_text(BAD)
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "good.py", "bad.py"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert not done.stderr and done.returncode < 2, done.stdout + done.stderr
-    found = re.findall(r"^program\.py:(\d+): error: .*\[([\w-]+)\]$", done.stdout, re.M)
-    return [(int(line), code) for line, code in found]
+    assert not done.stderr and done.returncode == 1, done.stdout + done.stderr
+    assert "(checked 2 source files)" in done.stdout, done.stdout
+    return done.stdout
 
 
-def test_a_correct_program_passes_a_strict_check(tmp_path):
-    assert check(GOOD, tmp_path) == []
+def test_a_correct_program_passes_a_strict_check(complaints):
+    assert [line for line in complaints.splitlines() if not line.startswith("bad.py:")] == [
+        f"Found {complaints.count(': error: ')} errors in 1 file (checked 2 source files)"
+    ]
 
 
-def test_mistakes_are_found_where_they_are(tmp_path):
+def test_mistakes_are_found_where_they_are(complaints):
     expected = [
         (number, line.rpartition("# ")[2])
         for number, line in enumerate(BAD.splitlines(), 1)
         if "# " in line
     ]
-    assert check(BAD, tmp_path) == expected
+    found = re.findall(r"^bad\.py:(\d+): error: .*\[([\w-]+)\]$", complaints, re.M)
+    assert [(int(line), code) for line, code in found] == expected

@@ -11,7 +11,7 @@ from typing import Any
 from tests.differential.comparison import difference
 from tests.differential.conditioning import wobbled
 from tests.differential.drawing import Draw, drawn
-from tests.differential.explained import explained, unpromised
+from tests.differential.explained import explained, mended, unpromised
 from tests.differential.programs import Program, read, run, told
 from tests.differential.seen import Seen
 
@@ -31,9 +31,12 @@ def compared(program: Program, ours: list[Seen], theirs: list[Seen], torch: Any 
         found = difference(a, b, (), without)
         if not found:
             continue
-        if explained(line, found, a, b):
+        if explained(program, n, found, a, b):
             return ""  # the two go different ways from here
         if torch is not None:
+            other = mended(program, b)
+            if other is not None:
+                return compared(other, ours, run(other, torch), torch)
             runs = runs if runs is not None else wobbled(program, torch)
             others = tuple(w[n] for w in runs if len(w) == len(theirs))
             found = difference(a, b, others, without)

@@ -11,9 +11,12 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from checkout import ROOT
+from tests.differential.comparison import difference
 from tests.differential.drawing import drawn
+from tests.differential.explained import mended, unpromised
 from tests.differential.hunt import FAMILIES, compared, rule, shrunk
 from tests.differential.programs import Program, run
 from tests.differential.seen import Seen
@@ -25,7 +28,7 @@ SAMPLE = 43
 # Their numbers are badly conditioned: how much so, PyTorch itself has to be asked.
 MEASURED = {
     "linalg": {37},
-    "autograd": {3, 11, 14, 15, 21, 26, 41},
+    "autograd": {3, 11, 14, 15, 21, 26, 41, 42},
 }
 
 LONG = 50_000
@@ -34,7 +37,8 @@ LONG = 50_000
 @pytest.fixture(autouse=True)
 def default_options() -> Iterator[None]:
     yield
-    tensorbus.set_printoptions(profile="default")
+    for library in {tensorbus, sys.modules.get("torch", tensorbus)}:
+        library.set_printoptions(profile="default")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -81,3 +85,47 @@ def test_a_difference_is_found_and_shrunk() -> None:
     assert program.lines == ["a = torch.ones(3)"]
     assert "instead of" in found
     assert "seed 0" in program.script()
+
+
+def test_programs_around_faults_of_pytorch_have_the_same_values() -> None:
+    made = Program("autograd", 0, [
+        "a = torch.tensor([[0.5, -1.0, 2.0], [1.0, 3.0, -0.5]], requires_grad=True)",
+        "b = a.logcumsumexp(-1)",
+        "z = a.sum()",
+        "c = b.logcumsumexp(0) + z.logcumsumexp(0)",
+        "d = torch.sgn(c)",
+        "g = torch.autograd.grad((c * c).sum(), [a], create_graph=True)",
+        "h = torch.autograd.grad((g[0] * g[0]).sum(), [a])",
+    ])  # fmt: skip
+    parts = Program("autograd", 0, ["a = torch.tensor([0j, 3 - 4j])", "b = torch.sgn(a)"])
+    seen = run(made, tensorbus)
+    assert [s.kind for s in seen[:7]] == ["tensor"] * 5 + ["parts"] * 2
+    fails = Seen("error", {"type": ["RuntimeError"], "text": "ZeroTensors are immutable."})
+    for one, met, gone in (
+        (made, seen[6], "cumsum"),
+        (made, fails, "sgn"),
+        (parts, seen[6], "sgn"),
+    ):
+        other = mended(one, met)
+        assert other is not None and gone not in "".join(other.lines)
+        # The same to rounding: each number beside that of the largest size.
+        same = Program("linalg", 0, other.lines)
+        assert not compared(same, run(other, tensorbus), run(one, tensorbus))
+        assert mended(other, met) is None
+    assert mended(made, seen[5]) is None
+
+
+def test_only_infinities_are_as_good_as_nan() -> None:
+    def one(value: float) -> Seen:
+        facts = {"dtype": "float64", "shape": [], "view": False}
+        return Seen("tensor", facts, np.asarray(value))
+
+    without = unpromised(
+        Program("linalg", 0, ["x = torch.linalg.solve_triangular(a, b, upper=True)"]), 0, "x"
+    )
+    nan, inf = float("nan"), float("inf")
+    assert not difference(one(nan), one(inf), (), without)
+    assert not difference(one(-inf), one(nan), (), without)
+    assert difference(one(nan), one(1.0), (), without)
+    assert difference(one(1.0), one(inf), (), without)
+    assert difference(one(nan), one(inf), (), without - {"infinite or NaN"})

@@ -107,20 +107,72 @@ def test_pytorchs_memory_is_given_back(live_torch: Any) -> None:
 
 
 @pytest.mark.slow
-def test_jax(jax: Any) -> None:
-    ours = torch.arange(6.0).reshape(2, 3)
-    taken = jax.from_dlpack(ours)
-    assert taken.tolist() == ours.tolist() and jax.from_dlpack(ours.T).tolist() == ours.T.tolist()
-    assert torch.from_dlpack(taken).tolist() == ours.tolist()
-    for name in ("int32", "uint8", "bool", "float16", "bfloat16", "float32", "float8_e4m3fn"):
-        made = jax.ones((2, 3), name)
-        back = torch.from_dlpack(made)
-        assert back.dtype is getattr(torch, name) and back.shape == (2, 3)
-        assert jax.from_dlpack(back).dtype == made.dtype
-        copied = torch.from_dlpack(made, copy=True)
-        copied.zero_()
-        assert np.all(np.asarray(made.astype("float32")) == 1)
-    assert torch.asarray(jax.ones(2)).tolist() == [1, 1]
-    assert jax.asarray(ours).tolist() == ours.tolist()
+def test_jax_shares_memory_both_ways(jax: Any) -> None:
+    theirs = jax.arange(6.0).reshape(2, 3)
+    for take in (torch.from_dlpack, torch.asarray):
+        assert take(theirs).data_ptr() == theirs.unsafe_buffer_pointer()
+        copied = take(theirs, copy=True)
+        assert copied.data_ptr() != theirs.unsafe_buffer_pointer()
+        assert copied.add_(1).tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert theirs.tolist() == [[0, 1, 2], [3, 4, 5]]
+    room = torch.zeros(16 + 6)  # JAX takes memory over that begins at 64 bytes, and copies other
+    ours = room[-room.data_ptr() % 64 // 4 :][:6].copy_(torch.arange(6.0))
+    for shown in (ours.view(2, 3), ours.view(3, 2).T):
+        taken = jax.from_dlpack(shown)
+        assert taken.unsafe_buffer_pointer() == ours.data_ptr()
+        assert taken.tolist() == shown.tolist()
+    back = torch.from_dlpack(jax.from_dlpack(ours))
+    back.add_(1)
+    assert ours.tolist() == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["bool", "uint8", "int8", "int16", "int32", "uint16", "uint32", "float16", "bfloat16",
+             "float32", "complex64", "float8_e4m3fn", "float8_e5m2"]
+)  # fmt: skip
+def test_dtypes_of_jax(jax: Any, name: str) -> None:
+    made = jax.ones((2, 3), name)
+    back = torch.from_dlpack(made)
+    assert back.dtype is getattr(torch, name) and back.shape == (2, 3)
+    assert jax.from_dlpack(back).dtype == made.dtype
+    copied = torch.from_dlpack(made, copy=True)
+    copied.zero_()
+    assert np.all(np.asarray(made.astype("complex64")) == 1)
+    assert torch.from_dlpack(made[:0]).shape == (0, 3) and torch.from_dlpack(made[0, 0]).dim() == 0
+
+
+@pytest.mark.slow
+def test_values_of_jax(jax: Any) -> None:
+    x = jax.arange(4.0)
+    assert torch.tensor(x).tolist() == [0, 1, 2, 3] and torch.tensor(x).dtype is torch.float32
+    assert torch.tensor(x[2]).tolist() == 2 and torch.tensor([x[1], x[3]]).tolist() == [1, 3]
+    assert torch.tensor(x.astype("bfloat16")).dtype is torch.bfloat16
+    assert torch.tensor(x.astype("int32"), dtype=torch.float64).tolist() == [0, 1, 2, 3]
+    copied = torch.tensor(x)
+    copied.zero_()
+    assert x.tolist() == [0, 1, 2, 3]
+    assert jax.asarray(torch.arange(3.0)).tolist() == [0, 1, 2]
+
+
+@pytest.mark.slow
+def test_what_jax_and_we_refuse(jax: Any) -> None:
     with pytest.raises(BufferError, match=r"shares no memory.*\.cpu\(\)"):
         jax.from_dlpack(torch.ones(2, device="strict"))
+    with pytest.raises(BufferError, match="require gradient"):
+        jax.from_dlpack(torch.ones(2, requires_grad=True))
+    closed = np.arange(3.0, dtype="float32")
+    closed.flags.writeable = False
+    ours = torch.from_dlpack(closed)
+    with pytest.raises(ValueError, match="read-only"):
+        ours.add_(1)
+    with pytest.raises(BufferError, match="readonly"):  # JAX takes no capsule that says so
+        jax.from_dlpack(ours)
+    with pytest.raises(BufferError, match="readonly"):
+        jax.from_dlpack(closed)
+    assert (
+        jax.asarray(ours.clone()).tolist() == [0, 1, 2] and not np.from_dlpack(ours).flags.writeable
+    )
+    # JAX's capsules say nothing of its arrays being constants: a write goes through, as PyTorch's.
+    assert '"dltensor"' in repr(jax.ones(2).__dlpack__(max_version=(1, 0)))
+    assert torch.from_dlpack(jax.ones(2)).numpy().flags.writeable
