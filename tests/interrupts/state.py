@@ -15,7 +15,7 @@ from tensorbus.autograd.anomaly_mode import ANOMALY
 from tensorbus.autograd.node import Node
 from tensorbus.autograd.watched_nodes import WATCHED_NODES
 from tensorbus.library import fakes
-from tensorbus.nn.modules._hooks import EVERYWHERE, Hooks
+from tensorbus.nn.modules._hooks import EVERYWHERE, TABLES
 from tensorbus.op_engine import override
 from tensorbus.op_engine.autocasting import settings as autocast
 from tensorbus.profiler import recording
@@ -55,7 +55,7 @@ def state() -> dict[str, Any]:
         "early leaves": len(early.EARLY),
         "worker": worker.get_worker_info(),
         "errors of NumPy": np.geterr(),
-        "hooks of all modules": [len(getattr(EVERYWHERE.hooks, s)) for s in Hooks.__slots__],
+        "hooks of all modules": [len(getattr(EVERYWHERE.hooks, s)) for s in TABLES],
         "classes": (torch_dispatch._local.off, modes.RARE.classes),
         "kernels without values": (fakes._local.sizes, fakes._local.make),
         "locks": [

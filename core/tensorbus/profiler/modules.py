@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus.nn.modules._hooks import EVERYWHERE, ForwardHook
+from tensorbus.nn.modules._hooks import EVERYWHERE
 from tensorbus.profiler.recording import Record, current
 from tensorbus.utils.hooks import RemovableHandle
 
@@ -32,10 +32,11 @@ def watch_modules(handles: list[RemovableHandle]) -> None:
             recorder.end(running.pop())
 
     EVERYWHERE.used = True
-    for table, hook in (
-        (EVERYWHERE.hooks.forward_pre, ForwardHook(before, False, False)),
-        (EVERYWHERE.hooks.forward, ForwardHook(after, False, True)),
+    for table, hook, always_call in (
+        (EVERYWHERE.hooks.forward_pre, before, False),
+        (EVERYWHERE.hooks.forward, after, True),
     ):
         handle = table.handle()
         handles.append(handle)
         table[handle.id] = hook
+        table.mark(handle.id, always_call=always_call)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tensorbus
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.nn.modules._hooks import NO_HOOKS, Hooks
+from tensorbus.nn.modules._hooks import NO_HOOKS, HookTables
 from tensorbus.nn.parameter import Parameter
 from tensorbus.utils.hooks import RemovableHandle
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EXTRA_STATE_KEY = "_extra_state"
 
 
-class IncompatibleKeys(NamedTuple):
+class _IncompatibleKeys(NamedTuple):
     """What ``load_state_dict`` returns: the keys that had no counterpart."""
 
     missing_keys: list[str]
@@ -34,7 +34,7 @@ class IncompatibleKeys(NamedTuple):
         )
 
 
-class ModuleState:
+class ModuleState(HookTables):
     """The part of ``Module`` that saves and loads."""
 
     _version: int = 1
@@ -42,13 +42,6 @@ class ModuleState:
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Module | None]
     _non_persistent_buffers_set: set[str]
-    _hooks: Hooks | None
-
-    def _own_hooks(self) -> Hooks:
-        hooks = self._hooks
-        if hooks is None:
-            hooks = self._hooks = Hooks()
-        return hooks
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Register ``hook(module, prefix, keep_vars)``, called before ``state_dict`` collects."""
@@ -57,6 +50,16 @@ class ModuleState:
     def register_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Register ``hook(module, state_dict, prefix, local_metadata)``; it may change the dict."""
         return self._own_hooks().state_dict_post.add(hook)
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """As ``register_state_dict_post_hook``; what the hook returns replaces the dict."""
+        return self._own_hooks().state_dict_post.register(hook, replaces=True)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., None], with_module: bool = False
+    ) -> RemovableHandle:
+        """As ``register_load_state_dict_pre_hook``; the hook gets the module if *with_module*."""
+        return self._own_hooks().load_pre.register(hook, without_module=not with_module)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Register a hook that may change a state dict before this module takes its part.
@@ -138,9 +141,13 @@ class ModuleState:
                 module.state_dict(
                     destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
                 )
-        for hook in tuple(hooks.state_dict_post.values()):
-            if hook(self, destination, prefix, local_metadata) is not None:
-                raise RuntimeError("state_dict post-hook must return None")
+        replaces = hooks.state_dict_post.marked("replaces")
+        for hook_id, hook in tuple(hooks.state_dict_post.items()):
+            changed = hook(self, destination, prefix, local_metadata)
+            if changed is not None:
+                if hook_id not in replaces:
+                    raise RuntimeError("state_dict post-hook must return None")
+                destination = changed
         return destination
 
     def _load_from_state_dict(
@@ -154,9 +161,11 @@ class ModuleState:
         error_msgs: list[str],
     ) -> None:
         """Take this module's own entries, children excluded; override to convert old formats."""
-        for hook in tuple((self._hooks or NO_HOOKS).load_pre.values()):
+        before = (self._hooks or NO_HOOKS).load_pre
+        alone = before.marked("without_module")
+        for hook_id, hook in tuple(before.items()):
             hook(
-                self,
+                *(() if hook_id in alone else (self,)),
                 state_dict,
                 prefix,
                 local_metadata,
@@ -234,7 +243,7 @@ class ModuleState:
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> IncompatibleKeys:
+    ) -> _IncompatibleKeys:
         """Copy parameters and buffers from *state_dict* into this module and its children.
 
         Args:
@@ -267,7 +276,7 @@ class ModuleState:
                     below = f"{prefix}{name}."
                     mine = {key: v for key, v in part.items() if key.startswith(below)}
                     load(child, mine, below)
-            incompatible = IncompatibleKeys(missing, unexpected)
+            incompatible = _IncompatibleKeys(missing, unexpected)
             for hook in tuple((module._hooks or NO_HOOKS).load_post.values()):
                 if hook(module, incompatible) is not None:
                     raise AssertionError(
@@ -287,4 +296,4 @@ class ModuleState:
                 f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"
                 + "\n\t".join(errors)
             )
-        return IncompatibleKeys(missing, unexpected)
+        return _IncompatibleKeys(missing, unexpected)

@@ -9,15 +9,20 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.modules._convert import ModuleConversion
 from tensorbus.nn.modules._hooks import (
     EVERYWHERE,
-    ForwardHook,
     Hooks,
+    add_backward,
     call_with_hooks,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+    registered,
 )
-from tensorbus.nn.modules._state import ModuleState
+from tensorbus.nn.modules._state import ModuleState, _IncompatibleKeys
 from tensorbus.nn.modules._tree import ModuleTree
 from tensorbus.nn.parameter import Buffer, Parameter
 from tensorbus.utils.hooks import RemovableHandle
@@ -25,12 +30,17 @@ from tensorbus.utils.hooks import RemovableHandle
 __all__ = [
     "Module",
     "RemovableHandle",
+    "_IncompatibleKeys",
     "clear_grad",
     "indent",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
     "typename",
 ]
 
@@ -118,7 +128,7 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
                 "as a function of another Tensor, compute the value in "
                 "the forward() method."
             )
-        self._parameters[name] = param
+        self._parameters[name] = registered("parameter", self, name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that belongs to the module's state but is not trained.
@@ -132,7 +142,7 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' "
                 "(torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = registered("buffer", self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -148,7 +158,7 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_new_name("module", name, self.__dict__.get("_modules"))
-        self._modules[name] = module
+        self._modules[name] = registered("module", self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Another name of ``add_module``."""
@@ -201,7 +211,7 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
             self._forget(name, "_parameters", "_buffers")
             if name not in self._modules:
                 _check_child_name(name)
-            self._modules[name] = value
+            self._modules[name] = registered("module", self, name, value)
         elif name in own.get("_modules", ()):
             if value is not None:
                 raise TypeError(
@@ -286,7 +296,7 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
 
         With *with_kwargs* it is called as ``hook(module, args, kwargs)`` and returns None or both.
         """
-        return self._own_hooks().forward_pre.add(ForwardHook(hook, with_kwargs, False), prepend)
+        return self._own_hooks().forward_pre.register(hook, prepend, with_kwargs=with_kwargs)
 
     def register_forward_hook(
         self,
@@ -301,8 +311,9 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
         With *with_kwargs* it is called as ``hook(module, args, kwargs, output)``; with
         *always_call* it runs also when an error was raised, with None for the output.
         """
-        entry = ForwardHook(hook, with_kwargs, always_call)
-        return self._own_hooks().forward.add(entry, prepend)
+        return self._own_hooks().forward.register(
+            hook, prepend, with_kwargs=with_kwargs, always_call=always_call
+        )
 
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -317,7 +328,16 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
 
         What it returns replaces ``grad_input``. Non-tensor arguments have None for a gradient.
         """
-        return self._own_hooks().backward.add(hook, prepend)
+        return add_backward(self._own_hooks(), hook, True, prepend)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Register a backward hook of the older sort, on the node that made the output.
+
+        It is called as ``hook(module, grad_input, grad_output)`` with the gradients of that node
+        alone, which are the module's where ``forward`` is one operation; else it warns.
+        ``register_full_backward_hook`` has no such limit.
+        """
+        return add_backward(self._own_hooks(), hook, False, False)
 
     # Printing
 
