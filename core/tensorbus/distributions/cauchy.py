@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.distributions import constraints
-from tensorbus.distributions.distribution import Distribution
-from tensorbus.distributions.utils import broadcast_all
+from tensorbus.distributions.location_scale import LocationScale
 
 __all__ = ["Cauchy"]
 
 
-class Cauchy(Distribution):
+class Cauchy(LocationScale):
     """The Cauchy (Lorentz) distribution, that of a ratio of normal variables.
 
     Args:
@@ -30,26 +28,12 @@ class Cauchy(Distribution):
     Source: https://pytorch.org/docs/stable/distributions.html#cauchy
     """
 
-    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-
-    def __init__(
-        self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None
-    ) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.size(), validate_args=validate_args)
-
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         return self._expanded(Cauchy, _instance, batch_shape, loc=0, scale=0)
 
     @property
     def mean(self) -> Tensor:
         return self.loc.new_full(self._extended_shape(), math.nan)
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:

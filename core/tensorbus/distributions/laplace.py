@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.distributions import constraints
-from tensorbus.distributions.distribution import Distribution
-from tensorbus.distributions.utils import broadcast_all, open_uniform
+from tensorbus.distributions.location_scale import LocationScale
+from tensorbus.distributions.utils import open_uniform
 
 __all__ = ["Laplace"]
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale):
     """The Laplace (double exponential) distribution.
 
     Args:
@@ -30,26 +29,8 @@ class Laplace(Distribution):
     Source: https://pytorch.org/docs/stable/distributions.html#laplace
     """
 
-    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-
-    def __init__(
-        self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None
-    ) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.size(), validate_args=validate_args)
-
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         return self._expanded(Laplace, _instance, batch_shape, loc=0, scale=0)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def stddev(self) -> Tensor:

@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.distributions import constraints
+from tensorbus.distributions.covariance import WithCovariance, the_one_given
 from tensorbus.distributions.distribution import Distribution
 from tensorbus.distributions.gaussian_algebra import (
     batch_mv,
     half_log_det,
     mahalanobis,
-    precision_to_scale_tril,
 )
-from tensorbus.distributions.utils import lazy_property, standard_normal
+from tensorbus.distributions.utils import standard_normal
 
 __all__ = ["MultivariateNormal"]
 
 
-class MultivariateNormal(Distribution):
+class MultivariateNormal(WithCovariance, Distribution):
     """The multivariate normal distribution.
 
     One of three matrices is given; all is computed with the Cholesky factor of the covariance.
@@ -62,18 +62,12 @@ class MultivariateNormal(Distribution):
     ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        matrices = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
-        if len(given) != 1:
-            raise ValueError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
-                "specified."
-            )
-        ((name, matrix),) = given.items()
+        name, matrix = the_one_given(
+            ValueError,
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
+        )
         if matrix.dim() < 2:
             shown = "scale_tril matrix" if name == "scale_tril" else name
             raise ValueError(
@@ -83,37 +77,13 @@ class MultivariateNormal(Distribution):
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         self.loc = loc.expand((*batch_shape, -1))
         super().__init__(batch_shape, self.loc.shape[-1:], validate_args=validate_args)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = tensorbus.linalg.cholesky(matrix)
-        else:
-            self._unbroadcasted_scale_tril = precision_to_scale_tril(matrix)
+        self._keep_factor(name, matrix)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         matrices = dict(covariance_matrix=2, scale_tril=2, precision_matrix=2)
-        new = self._expanded(MultivariateNormal, _instance, batch_shape, loc=1, **matrices)
-        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
-        return new
-
-    def _matrices(self, matrix: Tensor) -> Tensor:
-        return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        """The Cholesky factor of the covariance."""
-        return self._matrices(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        """The covariance."""
-        factor = self._unbroadcasted_scale_tril
-        return self._matrices(factor @ factor.mT)
-
-    @lazy_property
-    def precision_matrix(self) -> Tensor:
-        """The inverse of the covariance."""
-        return self._matrices(tensorbus.cholesky_inverse(self._unbroadcasted_scale_tril))
+        return self._with_factor(
+            self._expanded(MultivariateNormal, _instance, batch_shape, loc=1, **matrices)
+        )
 
     @property
     def mean(self) -> Tensor:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.distributions import constraints
 from tensorbus.distributions.exp_family import ExponentialFamily
-from tensorbus.distributions.utils import broadcast_all, standard_normal
+from tensorbus.distributions.location_scale import LocationScale
+from tensorbus.distributions.utils import standard_normal
 
 __all__ = ["Normal"]
 
 
-class Normal(ExponentialFamily):
+class Normal(LocationScale, ExponentialFamily):
     """The normal (Gaussian) distribution.
 
     Args:
@@ -32,27 +32,10 @@ class Normal(ExponentialFamily):
     Source: https://pytorch.org/docs/stable/distributions.html#normal
     """
 
-    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
     _mean_carrier_measure = 0
-
-    def __init__(
-        self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None
-    ) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         return self._expanded(Normal, _instance, batch_shape, loc=0, scale=0)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def stddev(self) -> Tensor:

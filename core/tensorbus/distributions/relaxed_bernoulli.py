@@ -11,7 +11,7 @@ from tensorbus.distributions import constraints
 from tensorbus.distributions.distribution import Distribution
 from tensorbus.distributions.pointwise_transforms import SigmoidTransform
 from tensorbus.distributions.probs_or_logits import Odds
-from tensorbus.distributions.transformed_distribution import TransformedDistribution
+from tensorbus.distributions.relaxed import Relaxed
 from tensorbus.distributions.utils import broadcast_all, clamp_probs, open_uniform
 from tensorbus.nn import functional as F
 
@@ -74,7 +74,7 @@ class LogitRelaxedBernoulli(Odds, Distribution):
         return temperature.log() + x + 2 * F.logsigmoid(-x)
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class RelaxedBernoulli(Relaxed):
     """A distribution on (0, 1) near that of ``Bernoulli``, with gradients through its samples.
 
     Args:
@@ -96,8 +96,6 @@ class RelaxedBernoulli(TransformedDistribution):
         "logits": constraints.real,
     }
     support = constraints.unit_interval
-    has_rsample = True
-    base_dist: LogitRelaxedBernoulli
 
     def __init__(
         self,
@@ -112,18 +110,3 @@ class RelaxedBernoulli(TransformedDistribution):
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         new = self._get_checked_instance(RelaxedBernoulli, _instance)
         return super().expand(batch_shape, _instance=new)
-
-    @property
-    def temperature(self) -> Any:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """The log odds of 1."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probability of 1."""
-        return self.base_dist.probs

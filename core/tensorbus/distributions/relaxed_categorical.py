@@ -13,7 +13,7 @@ from tensorbus.distributions import constraints
 from tensorbus.distributions.categorical import Categorical
 from tensorbus.distributions.distribution import Distribution
 from tensorbus.distributions.pointwise_transforms import ExpTransform
-from tensorbus.distributions.transformed_distribution import TransformedDistribution
+from tensorbus.distributions.relaxed import Relaxed
 from tensorbus.distributions.utils import broadcast_all, open_uniform
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
@@ -96,7 +96,7 @@ class ExpRelaxedCategorical(Distribution):
         return scores + math.lgamma(k) + (k - 1) * temperature.log()
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(Relaxed):
     """A distribution of vectors of probabilities near that of ``OneHotCategorical``.
 
     Gradients pass through its samples.
@@ -120,8 +120,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         "logits": constraints.real_vector,
     }
     support = constraints.simplex
-    has_rsample = True
-    base_dist: ExpRelaxedCategorical
 
     def __init__(
         self,
@@ -136,18 +134,3 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         new = self._get_checked_instance(RelaxedOneHotCategorical, _instance)
         return super().expand(batch_shape, _instance=new)
-
-    @property
-    def temperature(self) -> Any:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities of the classes."""
-        return self.base_dist.probs

@@ -13,14 +13,15 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.distributions import constraints
 from tensorbus.distributions.chi2 import Chi2
 from tensorbus.distributions.constraint import holds
+from tensorbus.distributions.covariance import WithCovariance, the_one_given
 from tensorbus.distributions.exp_family import ExponentialFamily
-from tensorbus.distributions.gaussian_algebra import half_log_det, precision_to_scale_tril
-from tensorbus.distributions.utils import lazy_property, standard_normal, vec_to_tril_matrix
+from tensorbus.distributions.gaussian_algebra import half_log_det
+from tensorbus.distributions.utils import standard_normal, vec_to_tril_matrix
 
 __all__ = ["Wishart"]
 
 
-class Wishart(ExponentialFamily):
+class Wishart(WithCovariance, ExponentialFamily):
     """The Wishart distribution, of positive definite matrices.
 
     With a whole *df* it is that of ``X.T @ X`` where the *df* rows of X are normal vectors. One of
@@ -58,18 +59,12 @@ class Wishart(ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        matrices = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
-        if len(given) != 1:
-            raise AssertionError(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be "
-                "specified."
-            )
-        ((name, matrix),) = given.items()
+        name, matrix = the_one_given(
+            AssertionError,
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
+        )
         if matrix.dim() < 2:
             raise ValueError(
                 "scale_tril must be at least two-dimensional, with optional leading batch "
@@ -89,18 +84,11 @@ class Wishart(ExponentialFamily):
             )
         setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
-        if name == "scale_tril":
-            self._unbroadcasted_scale_tril = matrix
-        elif name == "covariance_matrix":
-            self._unbroadcasted_scale_tril = tensorbus.linalg.cholesky(matrix)
-        else:
-            self._unbroadcasted_scale_tril = precision_to_scale_tril(matrix)
+        self._keep_factor(name, matrix)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         parts = dict(df=0, covariance_matrix=2, scale_tril=2, precision_matrix=2)
-        new = self._expanded(Wishart, _instance, batch_shape, **parts)
-        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
-        return new
+        return self._with_factor(self._expanded(Wishart, _instance, batch_shape, **parts))
 
     @property
     def arg_constraints(self) -> Any:
@@ -110,25 +98,6 @@ class Wishart(ExponentialFamily):
             "scale_tril": constraints.lower_cholesky,
             "df": constraints.greater_than(self.event_shape[-1] - 1),
         }
-
-    def _matrices(self, matrix: Tensor) -> Tensor:
-        return matrix.expand(self._batch_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        """The Cholesky factor of the covariance."""
-        return self._matrices(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self) -> Tensor:
-        """The covariance."""
-        factor = self._unbroadcasted_scale_tril
-        return self._matrices(factor @ factor.mT)
-
-    @lazy_property
-    def precision_matrix(self) -> Tensor:
-        """The inverse of the covariance."""
-        return self._matrices(tensorbus.cholesky_inverse(self._unbroadcasted_scale_tril))
 
     @property
     def mean(self) -> Tensor:
