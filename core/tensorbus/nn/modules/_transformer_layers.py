@@ -22,20 +22,21 @@ class _Layer(Module):
     for each element.
     """
 
+    _attends_to_memory = False
+
     def __init__(
         self,
         d_model: int,
         nhead: int,
-        dim_feedforward: int,
-        dropout: float,
-        activation: Activation,
-        layer_norm_eps: float,
-        batch_first: bool,
-        norm_first: bool,
-        bias: bool,
-        device: Any,
-        dtype: Any,
-        attends_to_memory: bool,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         options: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
@@ -46,13 +47,13 @@ class _Layer(Module):
             )
 
         self.self_attn = attention()
-        if attends_to_memory:
+        if self._attends_to_memory:
             self.multihead_attn = attention()
         self.linear1 = Linear(d_model, dim_feedforward, **options)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, **options)
         self.norm_first = norm_first
-        parts = range(1, 4 if attends_to_memory else 3)
+        parts = range(1, 4 if self._attends_to_memory else 3)
         for k in parts:
             setattr(self, f"norm{k}", LayerNorm(d_model, eps=layer_norm_eps, **options))
         for k in parts:
@@ -110,25 +111,6 @@ class TransformerEncoderLayer(_Layer):
     Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoderLayer.html
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
-            norm_first, bias, device, dtype, attends_to_memory=False,
-        )  # fmt: skip
-
     def forward(
         self,
         src: Tensor,
@@ -159,24 +141,7 @@ class TransformerDecoderLayer(_Layer):
     Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerDecoderLayer.html
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
-            norm_first, bias, device, dtype, attends_to_memory=True,
-        )  # fmt: skip
+    _attends_to_memory = True
 
     def forward(
         self,
