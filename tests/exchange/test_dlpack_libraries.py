@@ -106,7 +106,7 @@ def test_pytorchs_memory_is_given_back(live_torch: Any) -> None:
     assert while_held > counted and after == counted
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_jax_shares_memory_both_ways(jax: Any) -> None:
     theirs = jax.arange(6.0).reshape(2, 3)
     for take in (torch.from_dlpack, torch.asarray):
@@ -126,7 +126,7 @@ def test_jax_shares_memory_both_ways(jax: Any) -> None:
     assert ours.tolist() == [1, 2, 3, 4, 5, 6]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["bool", "uint8", "int8", "int16", "int32", "uint16", "uint32", "float16", "bfloat16",
              "float32", "complex64", "float8_e4m3fn", "float8_e5m2"]
@@ -142,7 +142,7 @@ def test_dtypes_of_jax(jax: Any, name: str) -> None:
     assert torch.from_dlpack(made[:0]).shape == (0, 3) and torch.from_dlpack(made[0, 0]).dim() == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_values_of_jax(jax: Any) -> None:
     x = jax.arange(4.0)
     assert torch.tensor(x).tolist() == [0, 1, 2, 3] and torch.tensor(x).dtype is torch.float32
@@ -155,7 +155,7 @@ def test_values_of_jax(jax: Any) -> None:
     assert jax.asarray(torch.arange(3.0)).tolist() == [0, 1, 2]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_jax_and_we_refuse(jax: Any) -> None:
     with pytest.raises(BufferError, match=r"shares no memory.*\.cpu\(\)"):
         jax.from_dlpack(torch.ones(2, device="strict"))
