@@ -25,39 +25,50 @@ row("convolution", f"x:T, w:T, b:T?, {_SETTING}",
     w=lambda F, g, x, w_shape, stride, padding, dilation, groups:
         gradient_of_weight(F, g, x, w_shape, stride, padding, dilation, groups),
     b=lambda F, g: F.sum(g, (0, *range(2, len(g.shape)))), autocast="lower")
-row("conv2d", f"x:T, w:T, {_SETTING}",
-    doc="The convolution of the planes *x* with the kernels *w*.",
-    holomorphic=True,
-    in_float32=True,
-    composite=lambda F, x, w, stride, padding, dilation, groups:
-        _conv(F, x, w, stride, padding, dilation, groups),
-    x=lambda F, g, x_shape, w, stride, padding, dilation, groups:
-        F.conv2d_input(g, w, tuple(x_shape[2:]), stride, padding, dilation, groups),
-    w=lambda F, g, x, w_shape, stride, padding, dilation, groups:
-        gradient_of_weight(F, g, x, w_shape, stride, padding, dilation, groups), autocast="lower")
-row("conv2d_input", f"y:T, w:T, size, {_SETTING}",
-    doc="The derivative of ``conv2d`` for its input, planes of *size*, from the gradient *y* and "
-        "the kernels *w*.",
-    holomorphic=True,
-    in_float32=True,
-    composite=lambda F, y, w, size, stride, padding, dilation, groups:
-        _input(F, y, w, size, stride, padding, dilation, groups),
-    y=lambda F, g, w, stride, padding, dilation, groups:
-        F.conv2d(g, w, stride, padding, dilation, groups),
-    w=lambda F, g, y, w_shape, stride, padding, dilation, groups:
-        gradient_of_weight(F, y, g, w_shape, stride, padding, dilation, groups))
-row("conv2d_weight", f"y:T, x:T, size, {_SETTING}",
-    doc="The derivative of ``conv2d`` for its kernels, of *size*, from the gradient *y* and the "
-        "planes *x*.",
-    holomorphic=True,
-    in_float32=True,
-    composite=lambda F, y, x, size, stride, padding, dilation, groups:
-        _weight(F, y, x, size, stride, padding, dilation, groups),
-    y=lambda F, g, x, stride, padding, dilation, groups:
-        F.conv2d(x, g, stride, padding, dilation, groups),
-    x=lambda F, g, y, x_shape, stride, padding, dilation, groups:
-        F.conv2d_input(y, g, tuple(x_shape[2:]), stride, padding, dilation, groups))
 # fmt: on
+
+
+def declare(name: str, images: str, conv: Any, conv_input: Any, conv_weight: Any) -> None:
+    """The rows of the convolution *name* of *images*, and of its two derivatives."""
+
+    def op(F: Any, of: str = "") -> Any:
+        return getattr(F, name + of)
+
+    # fmt: off
+    row(name, f"x:T, w:T, {_SETTING}",
+        doc=f"The convolution of the {images} *x* with the kernels *w*.",
+        holomorphic=True,
+        in_float32=True,
+        composite=lambda F, x, w, stride, padding, dilation, groups:
+            conv(F, x, w, stride, padding, dilation, groups),
+        x=lambda F, g, x_shape, w, stride, padding, dilation, groups:
+            op(F, "_input")(g, w, tuple(x_shape[2:]), stride, padding, dilation, groups),
+        w=lambda F, g, x, w_shape, stride, padding, dilation, groups:
+            gradient_of_weight(F, g, x, w_shape, stride, padding, dilation, groups),
+        autocast="lower")
+    row(f"{name}_input", f"y:T, w:T, size, {_SETTING}",
+        doc=f"The derivative of ``{name}`` for its input, {images} of *size*, from the gradient "
+            "*y* and the kernels *w*.",
+        holomorphic=True,
+        in_float32=True,
+        composite=lambda F, y, w, size, stride, padding, dilation, groups:
+            conv_input(F, y, w, size, stride, padding, dilation, groups),
+        y=lambda F, g, w, stride, padding, dilation, groups:
+            op(F)(g, w, stride, padding, dilation, groups),
+        w=lambda F, g, y, w_shape, stride, padding, dilation, groups:
+            gradient_of_weight(F, y, g, w_shape, stride, padding, dilation, groups))
+    row(f"{name}_weight", f"y:T, x:T, size, {_SETTING}",
+        doc=f"The derivative of ``{name}`` for its kernels, of *size*, from the gradient *y* and "
+            f"the {images} *x*.",
+        holomorphic=True,
+        in_float32=True,
+        composite=lambda F, y, x, size, stride, padding, dilation, groups:
+            conv_weight(F, y, x, size, stride, padding, dilation, groups),
+        y=lambda F, g, x, stride, padding, dilation, groups:
+            op(F)(x, g, stride, padding, dilation, groups),
+        x=lambda F, g, y, x_shape, stride, padding, dilation, groups:
+            op(F, "_input")(y, g, tuple(x_shape[2:]), stride, padding, dilation, groups))
+    # fmt: on
 
 
 def out_size(n: int, kernel: int, stride: int, padding: int, dilation: int) -> int:
@@ -185,3 +196,6 @@ def folded(F: Any, taps: Any, size: Pair, stride: Pair, padding: Pair, dilation:
         return out
     out = F.slice(out, 2, padding[0], padding[0] + size[0], 1)
     return F.slice(out, 3, padding[1], padding[1] + size[1], 1)
+
+
+declare("conv2d", "planes", _conv, _input, _weight)

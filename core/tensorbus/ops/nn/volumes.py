@@ -4,47 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus.ops.nn.convolution import gradient_of_weight, out_size
-from tensorbus.rows.registry import row
+from tensorbus.ops.nn.convolution import declare, out_size
 
 Triple = tuple[int, int, int]
-
-_SETTING = "stride, padding, dilation, groups"
-
-# fmt: off
-row("conv3d", f"x:T, w:T, {_SETTING}",
-    doc="The convolution of the volumes *x* with the kernels *w*.",
-    holomorphic=True,
-    in_float32=True,
-    composite=lambda F, x, w, stride, padding, dilation, groups:
-        _conv(F, x, w, stride, padding, dilation, groups),
-    x=lambda F, g, x_shape, w, stride, padding, dilation, groups:
-        F.conv3d_input(g, w, tuple(x_shape[2:]), stride, padding, dilation, groups),
-    w=lambda F, g, x, w_shape, stride, padding, dilation, groups:
-        gradient_of_weight(F, g, x, w_shape, stride, padding, dilation, groups), autocast="lower")
-row("conv3d_input", f"y:T, w:T, size, {_SETTING}",
-    doc="The derivative of ``conv3d`` for its input, volumes of *size*, from the gradient *y* and "
-        "the kernels *w*.",
-    holomorphic=True,
-    in_float32=True,
-    composite=lambda F, y, w, size, stride, padding, dilation, groups:
-        _input(F, y, w, size, stride, padding, dilation, groups),
-    y=lambda F, g, w, stride, padding, dilation, groups:
-        F.conv3d(g, w, stride, padding, dilation, groups),
-    w=lambda F, g, y, w_shape, stride, padding, dilation, groups:
-        gradient_of_weight(F, y, g, w_shape, stride, padding, dilation, groups))
-row("conv3d_weight", f"y:T, x:T, size, {_SETTING}",
-    doc="The derivative of ``conv3d`` for its kernels, of *size*, from the gradient *y* and the "
-        "volumes *x*.",
-    holomorphic=True,
-    in_float32=True,
-    composite=lambda F, y, x, size, stride, padding, dilation, groups:
-        _weight(F, y, x, size, stride, padding, dilation, groups),
-    y=lambda F, g, x, stride, padding, dilation, groups:
-        F.conv3d(x, g, stride, padding, dilation, groups),
-    x=lambda F, g, y, x_shape, stride, padding, dilation, groups:
-        F.conv3d_input(y, g, tuple(x_shape[2:]), stride, padding, dilation, groups))
-# fmt: on
 
 
 def _slabs(
@@ -114,3 +76,6 @@ def _input(
         target = F.slice(out, 2, at, at + (od - 1) * stride[0] + 1, stride[0])
         F.add(target, F.permute(F.select(taps, 3, i), (0, 2, 1, 3, 4)), out=target)
     return F.contiguous(F.slice(out, 2, before, before + depth, 1)) if before else out
+
+
+declare("conv3d", "volumes", _conv, _input, _weight)
