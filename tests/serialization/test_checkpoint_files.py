@@ -200,7 +200,5 @@ def test_what_cannot_be_saved_is_told() -> None:
         tensorbus.save(lambda: 1, io.BytesIO())
     with pytest.raises(ValueError, match="pickle_module must be Python's pickle"):
         tensorbus.save(1, io.BytesIO(), pickle_module=np)
-    with pytest.raises(ValueError, match=r"the format before PyTorch 1\.6 is not written"):
-        tensorbus.save(1, io.BytesIO(), _use_new_zipfile_serialization=False)
     while deep:
         deep = deep[0]

@@ -1,8 +1,15 @@
-"""Saving and loading, in PyTorch's zip format, without running code from the file."""
+"""Saving and loading, in PyTorch's formats, without running code from the file."""
 
 from tensorbus.serialization.archive import get_crc32_options, set_crc32_options
 from tensorbus.serialization.errors import CheckpointError, UnsafeCheckpointError
-from tensorbus.serialization.reading import load
+from tensorbus.serialization.options import (
+    LoadEndianness,
+    get_default_load_endianness,
+    get_default_mmap_options,
+    set_default_load_endianness,
+    set_default_mmap_options,
+)
+from tensorbus.serialization.reading import get_unsafe_globals_in_checkpoint, load
 from tensorbus.serialization.safetensors import load_file, save_file
 from tensorbus.serialization.trusted import (
     add_safe_globals,
@@ -14,15 +21,21 @@ from tensorbus.serialization.writing import save
 
 __all__ = [
     "CheckpointError",
+    "LoadEndianness",
     "UnsafeCheckpointError",
     "add_safe_globals",
     "clear_safe_globals",
     "get_crc32_options",
+    "get_default_load_endianness",
+    "get_default_mmap_options",
     "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
     "load",
     "load_file",
     "safe_globals",
     "save",
     "save_file",
     "set_crc32_options",
+    "set_default_load_endianness",
+    "set_default_mmap_options",
 ]

@@ -207,8 +207,8 @@ class ArchiveReader:
         """The names of all records, without the common folder."""
         return list(self._records)
 
-    def read(self, name: str, size: int | None = None) -> np.ndarray:
-        """A record as a flat uint8 array; *size*, where given, is the size it must have."""
+    def locate(self, name: str, size: int | None = None) -> tuple[int, _Entry]:
+        """Where a record's bytes begin, and its entry; *size*, if given, is what it must have."""
         entry = self._records.get(name)
         if entry is None:
             raise bad(f"the record {shown(name)} is missing")
@@ -219,6 +219,11 @@ class ArchiveReader:
         start = entry.offset + _LOCAL.size + name_length + extra_length
         if magic != b"PK\3\4" or start + entry.size > self._contents_start:
             raise bad(f"the record {shown(name)} is out of place")
+        return start, entry
+
+    def read(self, name: str, size: int | None = None) -> np.ndarray:
+        """A record as a flat uint8 array; *size*, where given, is the size it must have."""
+        start, entry = self.locate(name, size)
         data = np.empty(entry.size, np.uint8)
         self._fill(start, data)
         if _check_crc and zlib.crc32(data.data) != entry.crc:

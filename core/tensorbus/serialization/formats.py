@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import IO
 
 _SIGNATURES = (
-    (b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19", "a checkpoint in PyTorch's format before 1.6. "
-     "Convert it with PyTorch: torch.save(torch.load(old), new)"),
     (b"\x93NUMPY", "a NumPy array file. Read it with numpy.load and tensorbus.from_numpy"),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file. Read it with h5py"),
     (b"\x1f\x8b", "a gzip file. Unpack it first"),
@@ -32,8 +30,6 @@ def _describe(head: bytes, length: int) -> str:
     for signature, meaning in _SIGNATURES:
         if head.startswith(signature):
             return meaning
-    if head[257:262] == b"ustar":
-        return "a tar archive. PyTorch's oldest format is one: convert it with PyTorch"
     if len(head) > 8 and int.from_bytes(head[:8], "little") < length and head[8:9] == b"{":
         return "a safetensors file. Use tensorbus.serialization.load_file"
     if head[0] == 0x80 and len(head) > 1 and head[1] <= 5:

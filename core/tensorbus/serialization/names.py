@@ -65,14 +65,20 @@ def _build() -> tuple[dict[str, Any], dict[int, Any]]:
     add("torch.device", tensorbus.device, rebuild.make_device)
     add("torch.Tensor", tensorbus.Tensor)
     add("torch.nn.parameter.Parameter", Parameter, rebuild.make_parameter)
+    # Before 0.4 tensors were instances of their type's class, and leaves were Variables.
+    variable = rebuild.Legacy("Variable")
+    add("torch.autograd.variable.Variable", variable, rebuild.make_variable)
+    for dtype in dtypes.ALL:
+        for home in ("torch", "torch.cuda"):
+            name = f"{home}.{dtype.legacy}"
+            add(name, rebuild.Legacy(name), rebuild.make_empty)
     add("collections.OrderedDict", OrderedDict, rebuild.make_ordered_dict)
     add("collections.Counter", Counter, rebuild.make_counter)
     add("_codecs.encode", rebuild.encode, rebuild.encode)
-    for module in ("builtins", "__builtin__"):
-        add(f"{module}.set", set, rebuild.make_set)
-        add(f"{module}.frozenset", frozenset, rebuild.make_frozenset)
-        add(f"{module}.bytearray", bytearray, rebuild.make_bytearray)
-        add(f"{module}.complex", complex, rebuild.make_complex)
+    add("builtins.set", set, rebuild.make_set)
+    add("builtins.frozenset", frozenset, rebuild.make_frozenset)
+    add("builtins.bytearray", bytearray, rebuild.make_bytearray)
+    add("builtins.complex", complex, rebuild.make_complex)
     return names, calls
 
 

@@ -1,30 +1,24 @@
-"""Loading: PyTorch's zip format to objects."""
+"""Loading: PyTorch's files to objects."""
 
 from __future__ import annotations
 
-import io
 import os
 import pickle
-import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import IO, Any
 
 import numpy as np
 
 import tensorbus
-from tensorbus.serialization import names
-from tensorbus.serialization.archive import ArchiveReader
-from tensorbus.serialization.bfloat16 import offers, widened
+from tensorbus.serialization import modules, names, options
 from tensorbus.serialization.budget import limited
-from tensorbus.serialization.errors import CheckpointError, bad, escaped, reason, shown
-from tensorbus.serialization.files import opened_as_text, seekable
-from tensorbus.serialization.formats import unknown_format
-from tensorbus.serialization.rebuild import StorageType
+from tensorbus.serialization.containers import names_in, opened
+from tensorbus.serialization.errors import CheckpointError, bad, escaped, reason
+from tensorbus.serialization.files import seekable
 from tensorbus.serialization.restricted import RestrictedUnpickler
-from tensorbus.storage import TypedStorage, UntypedStorage
-
-MapLocation = None | str | Any | Mapping[str, Any] | Callable[[Any, str], Any]
+from tensorbus.serialization.storages import MapLocation
+from tensorbus.serialization.trusted import user_globals
 
 
 def load(
@@ -36,15 +30,18 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read what ``save``, ours or PyTorch's, wrote to a path or a binary file.
+    """Read what ``save``, ours or PyTorch's of any version, wrote to a path or a binary file.
 
     A pipe is read to its end first. *map_location* says where storages go: a device, a dict from
     saved to wanted devices, or a function of (storage on the cpu, saved device) that returns a
     storage or None. No code from the file is run unless *weights_only* is False; then the file may
-    run anything: use it for files you trust. *mmap* is accepted and changes nothing.
-    CheckpointError (a RuntimeError) for a file that is damaged or something else, or that would
-    take more time and memory than its size explains; UnsafeCheckpointError for one that names what
-    is not known to be safe.
+    run anything: use it for files you trust. By default modules and optimizers of ours may be in
+    it, under their own names or PyTorch's; where *weights_only* is True only what
+    ``add_safe_globals`` allows. With *mmap*, tensors lie in the file itself, which is read where
+    they are used and never written to (see ``set_default_mmap_options``); f is then a path to a zip
+    file. CheckpointError (a RuntimeError) for a file that is damaged or something else, or that
+    would take more time and memory than its size explains; UnsafeCheckpointError for one that names
+    what is not known to be safe.
 
     >>> import io, tensorbus
     >>> file = io.BytesIO()
@@ -56,48 +53,89 @@ def load(
     unknown = pickle_load_args.keys() - {"encoding", "errors", "fix_imports", "buffers"}
     if unknown:
         raise TypeError(f"load() got an unexpected keyword argument '{min(unknown)}'")
-    if pickle_module is not None and pickle_module is not pickle:
-        raise ValueError("load(): pickle_module must be Python's pickle, or left out")
+    if pickle_module is not None:
+        if weights_only:
+            raise RuntimeError(
+                "Can not safely load weights when explicit pickle_module is specified"
+            )
+        if pickle_module is not pickle:
+            raise ValueError("load(): pickle_module must be Python's pickle, or left out")
+    weights_only = options.weights_only_here(weights_only)
+
+    def read(file: IO[bytes]) -> Any:
+        mapped = _mapped(f) if mmap else None
+        return _load(file, map_location, weights_only, pickle_load_args, mapped)
+
+    return _with_file("load", f, read)
+
+
+def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> list[str]:
+    """The names in a checkpoint that ``load(f, weights_only=True)`` refuses.
+
+    Nothing of the file is imported or run. CheckpointError for a file that is no checkpoint.
+
+    >>> import datetime, io, tensorbus
+    >>> file = io.BytesIO()
+    >>> tensorbus.save(datetime.date(2026, 1, 2), file)
+    >>> tensorbus.serialization.get_unsafe_globals_in_checkpoint(file)
+    ['datetime.date']
+    """
+
+    def read(file: IO[bytes]) -> list[str]:
+        known = names.known()[0].keys() | user_globals.keys()
+        with limited(file.seek(0, 2)):
+            return sorted(names_in(opened(file, "cpu", None).container) - known)
+
+    return _with_file("get_unsafe_globals_in_checkpoint", f, read)
+
+
+def _with_file(
+    name: str, f: str | os.PathLike[str] | IO[bytes], read: Callable[[IO[bytes]], Any]
+) -> Any:
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as file:
-            return _load(seekable(file), map_location, weights_only is not False, pickle_load_args)
+            return read(seekable(file))
     if not callable(getattr(f, "read", None)):
         raise TypeError(
-            f"load(): expected a path or a file opened for binary reading, got {type(f).__name__}"
+            f"{name}(): expected a path or a file opened for binary reading, got {type(f).__name__}"
         )
-    return _load(seekable(f), map_location, weights_only is not False, pickle_load_args)
+    return read(seekable(f))
 
 
-def _load(file: IO[bytes], map_location: MapLocation, safe: bool, options: dict[str, Any]) -> Any:
-    file.seek(0)
-    head = file.read(4)
-    if isinstance(head, str):
-        raise opened_as_text()
-    if head != b"PK\3\4":
-        raise CheckpointError(unknown_format(file))
-    archive = ArchiveReader(file)
-    if "constants.pkl" in archive:
-        raise CheckpointError(
-            "The file can't be loaded: it is a TorchScript program. Save the module's state_dict() "
-            "with PyTorch instead."
-        )
-    if "data.pkl" not in archive:
-        listed = ", ".join(escaped(name) for name in archive.names()[:5])
-        raise CheckpointError(
-            f"The file can't be loaded: it is a zip file without data.pkl; it holds {listed}."
-        )
-    storages = _Storages(archive, map_location)
-    pickled = archive.read("data.pkl").tobytes()
-    if safe:
-        with limited(archive.length):
-            loaded = RestrictedUnpickler(pickled, storages.load).load()
+def _mapped(f: Any) -> np.ndarray:
+    """The bytes of a file, which are read when they are used."""
+    if not isinstance(f, str | os.PathLike):
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    shared = options.get_default_mmap_options() == options.MAP_SHARED
+    return np.memmap(f, np.uint8, "r+" if shared else "c").view(np.ndarray)
+
+
+def _load(
+    file: IO[bytes],
+    map_location: MapLocation,
+    weights_only: bool | None,
+    pickle_load_args: dict[str, Any],
+    mapped: np.ndarray | None,
+) -> Any:
+    position = file.tell()
+    length = file.seek(0, 2)
+    file.seek(position)
+    with limited(length):
+        container, storages, refer = opened(file, map_location, mapped)
+    if weights_only is not False:
+        with limited(length):
+            # Modules are more than weights: they load where weights alone are not insisted on.
+            reader = RestrictedUnpickler(container.file, refer, modules=weights_only is None)
+            loaded = reader.load()
     else:
-        loaded = _trusting(_TrustingUnpickler(io.BytesIO(pickled), storages, options))
+        loaded = _trusting(_TrustingUnpickler(container.file, refer, pickle_load_args))
+    if container.end is not None:
+        file.seek(container.end)  # where another object may follow
     if storages.widened is not None:
         warnings.warn(
             f"{storages.widened} has no bfloat16: such tensors of the checkpoint were loaded as "
             "float32, which holds their values exactly",
-            stacklevel=3,
+            stacklevel=5,
         )
     return loaded
 
@@ -114,12 +152,14 @@ def _trusting(unpickler: pickle.Unpickler) -> Any:
 class _TrustingUnpickler(pickle.Unpickler):
     """Python's own unpickler, with PyTorch's names standing for ours."""
 
-    def __init__(self, file: IO[bytes], storages: _Storages, options: dict[str, Any]):
-        super().__init__(file, **options)
-        self._storages = storages
+    def __init__(
+        self, file: IO[bytes], refer: Callable[[Any], Any], pickle_load_args: dict[str, Any]
+    ):
+        super().__init__(file, **pickle_load_args)
+        self._refer = refer
 
     def persistent_load(self, pid: Any) -> Any:
-        return self._storages.load(pid)
+        return self._refer(pid)
 
     def find_class(self, module: str, name: str) -> Any:
         table, _ = names.known()
@@ -133,6 +173,9 @@ class _TrustingUnpickler(pickle.Unpickler):
 
 def _our_class(module: str, name: str) -> Any:
     """The class of ours that stands for one of PyTorch's; it may live in another module."""
+    ours = modules.find(f"{module}.{name}")
+    if ours is not None:
+        return ours
     for namespace in (tensorbus, tensorbus.nn, tensorbus.optim):
         found = getattr(namespace, name, None)
         if found is not None:
@@ -141,90 +184,3 @@ def _our_class(module: str, name: str) -> Any:
     raise CheckpointError(
         f"The checkpoint holds an object of {full}, which tensorbus does not have."
     )
-
-
-class _Storages:
-    """The storages of one archive, each read when it is first asked for."""
-
-    def __init__(self, archive: ArchiveReader, map_location: MapLocation):
-        self._archive = archive
-        self._at = _placement(map_location)
-        self._loaded: dict[str, tuple[StorageType, int, TypedStorage]] = {}
-        self.widened: Any = None
-        order = b"little"
-        if "byteorder" in archive:
-            order = archive.read("byteorder").tobytes()
-        if order not in (b"little", b"big"):
-            raise bad(f"its byte order is {order[:20]!r}")
-        self._swapped = order.decode() != sys.byteorder
-
-    def load(self, pid: Any) -> Any:
-        """What a persistent id stands for."""
-        if not isinstance(pid, tuple) or len(pid) != 5 or pid[0] != "storage":
-            raise bad("its pickle refers to something that is no storage")
-        _, kind, key, location, count = pid
-        if not isinstance(kind, StorageType) or type(count) is not int or not 0 <= count < 2**63:
-            raise bad("its pickle has a storage of unknown kind or size")
-        if not isinstance(key, str) or not isinstance(location, str):
-            raise bad("its pickle has a storage without name or location")
-        found = self._loaded.get(key)
-        if found is None:
-            found = self._loaded[key] = kind, count, self._read(kind, key, location, count)
-        elif found[:2] != (kind, count):
-            raise bad(f"the storage {shown(key)} has two types or sizes")
-        return found[2].untyped() if kind.untyped else found[2]
-
-    def _read(self, kind: StorageType, key: str, location: str, count: int) -> TypedStorage:
-        dtype = kind.dtype
-        data = self._archive.read(f"data/{key}", count * dtype.itemsize)
-        if self._swapped:
-            width = dtype.itemsize // (2 if dtype.is_complex else 1)
-            data = np.ascontiguousarray(data.reshape(-1, width)[:, ::-1]).reshape(-1)
-        if dtype is tensorbus.bool and data.size and int(data.max()) > 1:
-            raise bad(f"the storage {shown(key)} holds truth values other than 0 and 1")
-        storage = self._at(data, location)
-        if dtype is tensorbus.bfloat16 and not offers(storage.device, dtype):
-            storage = self._at(widened(data), location)
-            dtype = tensorbus.float32
-            self.widened = storage.device
-        return TypedStorage.over(storage, dtype)
-
-
-def _placement(map_location: MapLocation) -> Callable[[np.ndarray, str], Any]:
-    """A function from the bytes of a storage and the device it was saved from to the storage."""
-    if map_location is None:
-        return _restore
-    if isinstance(map_location, str | tensorbus.device):
-        device = tensorbus.device(map_location)
-        return lambda data, _: UntypedStorage.from_host(data, device)
-    if isinstance(map_location, Mapping):
-        wanted = {str(saved): str(target) for saved, target in map_location.items()}
-        return lambda data, location: _restore(data, wanted.get(location, location))
-    if not callable(map_location):
-        raise TypeError(
-            "load(): map_location must be a device, a dict of devices or a function, got "
-            f"{type(map_location).__name__}"
-        )
-
-    def ask(data: np.ndarray, location: str) -> Any:
-        given = map_location(UntypedStorage.from_host(data, tensorbus.device("cpu")), location)
-        if given is None:
-            return _restore(data, location)
-        if not isinstance(given, UntypedStorage):
-            raise TypeError(
-                f"load(): map_location must return a storage or None, got {type(given).__name__}"
-            )
-        return given
-
-    return ask
-
-
-def _restore(data: np.ndarray, location: str) -> Any:
-    try:
-        device = tensorbus.device(location)
-        return UntypedStorage.from_host(data, device)
-    except (RuntimeError, ValueError, OverflowError) as error:
-        raise CheckpointError(
-            f"The checkpoint was saved from the device {shown(location)}, which cannot be used "
-            f"here ({reason(error)}). Load it with map_location='cpu', or another device."
-        ) from error

@@ -34,6 +34,13 @@ class StorageType:
         return self.name == "UntypedStorage"
 
 
+@dataclass(frozen=True)
+class Legacy:
+    """A class of before 0.4 that a file names."""
+
+    name: str
+
+
 def _counts(value: Any, what: str) -> tuple[int, ...]:
     if not isinstance(value, tuple | list):
         raise bad(f"a tensor's {what} is {shown(value)}")
@@ -181,6 +188,41 @@ def _with_attributes(tensor: Any, state: Any) -> Any:
             if hasattr(tensor, "__dict__"):
                 setattr(tensor, name, value)
     return tensor
+
+
+def make_empty(*args: Any) -> Any:
+    """A tensor that gets its storage as its state: so 0.1 wrote the instances of its classes."""
+    if args:
+        raise bad("a tensor is made of values that its state holds")
+    return tensorbus.empty(0)
+
+
+def make_variable(data: Any = None, *args: Any) -> Any:
+    """What was a Variable around a tensor."""
+    return _tensor(data)
+
+
+def set_tensor_state(tensor: Any, state: Any) -> None:
+    """Give a tensor what files of before 0.4 wrote as its state.
+
+    Four values are its storage and layout; a Variable has three marks, or five with its data.
+    """
+    match state:
+        case (storage, offset, size, stride):
+            tensor.data = _rebuild_tensor(storage, offset, size, stride)
+        case (data, _, _, bool(grad), bool()):
+            tensor.data = _tensor(data).detach()
+            _set_grad(tensor, grad)
+        case (bool(grad), bool(), None | dict()):
+            _set_grad(tensor, grad)
+        case _:
+            raise bad(f"the state of a tensor is {shown(state)}")
+
+
+def _set_grad(tensor: Any, grad: bool) -> None:
+    if grad and not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
+        raise bad(f"a tensor of {tensor.dtype} requires grad")
+    tensor.requires_grad_(grad)
 
 
 def _get_layout(name: Any) -> Any:

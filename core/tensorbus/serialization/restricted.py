@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import pickle
 import struct
-from collections import Counter, OrderedDict
+from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
-from tensorbus.serialization import names
+import tensorbus
+from tensorbus.serialization import modules, names, rebuild
 from tensorbus.serialization.budget import as_key, spend_on
 from tensorbus.serialization.errors import (
     CheckpointError,
@@ -23,10 +25,11 @@ from tensorbus.serialization.errors import (
     escaped,
     reason,
 )
-from tensorbus.serialization.rebuild import make_frozenset
-from tensorbus.serialization.trusted import is_users, restore, user_globals
+from tensorbus.serialization.trusted import is_allowed, is_users, restore, user_globals
 
 _MARK = object()
+_LONGEST_LINE = 1 << 16
+_BLOCKED = ("sys", "os", "posix", "nt")
 
 _FIXED: dict[int, Any] = {
     pickle.NONE[0]: None,
@@ -66,14 +69,30 @@ _SHORT_TUPLES = {pickle.TUPLE1[0]: 1, pickle.TUPLE2[0]: 2, pickle.TUPLE3[0]: 3}
 
 
 class RestrictedUnpickler:
-    """Reads one pickle from *data*; ``persistent_load`` gives the objects kept outside it."""
+    """Reads one pickle from *file*; ``persistent_load`` gives the objects kept outside it.
 
-    def __init__(self, data: bytes, persistent_load: Callable[[Any], Any]):
-        self._data = data
-        self._position = 0
-        self._persistent_load = persistent_load
+    With *modules* it may name modules and optimizers of ours too.
+    """
+
+    def __init__(
+        self,
+        file: IO[bytes],
+        persistent_load: Callable[[Any], Any] | None = None,
+        modules: bool = False,
+    ):
+        self._file = file
+        self._position = file.tell()
+        self._end = file.seek(0, 2)
+        file.seek(self._position)
+        self._persistent_load = persistent_load or _no_storages
+        self._modules = modules
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
+
+    @property
+    def position(self) -> int:
+        """Where the pickle ends in the file, once it is read."""
+        return self._position
 
     def load(self) -> Any:
         """The object; CheckpointError for damage, UnsafeCheckpointError for what is refused."""
@@ -99,13 +118,13 @@ class RestrictedUnpickler:
     def _step(self, code: int) -> None:
         push = self._push
         if code in _ACTIONS:
-            _ACTIONS[code](self)
+            getattr(self, _ACTIONS[code])()
         elif code in _PUTS:
             self._put(self._number(_PUTS[code]))
         elif code in _GETS:
             self._get(self._number(_GETS[code]))
         elif code in _TEXTS:
-            push(self._text(self._number(_TEXTS[code])))
+            push(_decoded(self._take(self._number(_TEXTS[code]))))
         elif code in _NUMBERS:
             push(self._number(_NUMBERS[code]))
         elif code in _FIXED:
@@ -127,9 +146,9 @@ class RestrictedUnpickler:
 
     def _take(self, count: int) -> bytes:
         end = self._position + count
-        if end > len(self._data):
+        if end > self._end:
             raise CheckpointError("The checkpoint is truncated: its pickle ends too soon.")
-        taken = self._data[self._position : end]
+        taken = self._file.read(count)
         self._position = end
         return taken
 
@@ -149,17 +168,18 @@ class RestrictedUnpickler:
         self._push(tuple(self._marked()))
 
     def _global(self) -> None:
-        module = self._line()
-        self._push(self._resolve(module, self._line()))
+        module, name = self._line(), self._line()
+        # As Python 2 called them, and protocols before 3 still do.
+        module, name = NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))
+        self._push(self._resolve(module, name))
 
     def _number(self, form: struct.Struct) -> Any:
         return form.unpack(self._take(form.size))[0]
 
-    def _text(self, count: int) -> str:
-        try:
-            return self._take(count).decode("utf-8", "surrogatepass")
-        except UnicodeDecodeError:
-            raise bad("its pickle has text that is none") from None
+    def _integer(self) -> None:
+        # As protocols 0 and 1 write it; Python itself refuses to read thousands of digits.
+        line = self._line()
+        self._push(line == "01" if line in ("00", "01") else int(line.removesuffix("L")))
 
     @staticmethod
     def _bytes(code: int, value: bytes) -> Any:
@@ -170,12 +190,11 @@ class RestrictedUnpickler:
         return value
 
     def _line(self) -> str:
-        end = self._data.find(b"\n", self._position)
-        if end < 0:
+        line = self._file.readline(_LONGEST_LINE)
+        if not line.endswith(b"\n"):
             raise CheckpointError("The checkpoint is truncated: its pickle ends too soon.")
-        text = self._text(end - self._position)
-        self._position = end + 1
-        return text
+        self._position += len(line)
+        return _decoded(line[:-1])
 
     def _push(self, value: Any) -> None:
         self._stack.append(value)
@@ -221,7 +240,7 @@ class RestrictedUnpickler:
         self._push(self._memo[index])
 
     def _frozenset(self) -> None:
-        self._push(make_frozenset(self._marked()))
+        self._push(rebuild.make_frozenset(self._marked()))
 
     def _dict(self) -> None:
         values = self._marked()
@@ -229,8 +248,7 @@ class RestrictedUnpickler:
         self._fill(values)
 
     def _append(self) -> None:
-        value = self._pop()
-        self._extend([value])
+        self._extend([self._pop()])
 
     def _appends(self) -> None:
         self._extend(self._marked())
@@ -258,7 +276,7 @@ class RestrictedUnpickler:
 
     def _fill(self, values: list[Any]) -> None:
         target = self._top()
-        if type(target) not in (dict, OrderedDict, Counter) and not is_users(target):
+        if type(target) not in (dict, OrderedDict, Counter, defaultdict) and not is_users(target):
             raise bad(f"its pickle sets items of a {type(target).__name__}")
         if len(values) % 2:
             raise bad("its pickle has a key without a value")
@@ -271,15 +289,22 @@ class RestrictedUnpickler:
             raise bad("its pickle names something by what is no text")
         self._push(self._resolve(module, name))
 
-    @staticmethod
-    def _resolve(module: str, name: str) -> Any:
+    def _resolve(self, module: str, name: str) -> Any:
         full = f"{module}.{name}"
         table, _ = names.known()
         if full in table:
             return table[full]
+        if module.partition(".")[0] in _BLOCKED:
+            raise UnsafeCheckpointError(
+                f"Trying to load unsafe GLOBAL {escaped(full)} whose module {escaped(module)} is "
+                "blocked: nobody can allow what acts on the system."
+            )
         if full in user_globals:
             return user_globals[full]
-        _refuse(full)
+        ours = modules.find(full)
+        if ours is None or not (self._modules or is_allowed(ours)):
+            _refuse(full)
+        return ours
 
     def _reduce(self) -> None:
         self._call(new=False)
@@ -293,10 +318,12 @@ class RestrictedUnpickler:
             raise bad("its pickle calls something without arguments")
         _, calls = names.known()
         call = calls.get(id(function))
-        if call is None:
-            if not any(function is allowed for allowed in user_globals.values()):
-                raise bad(f"its pickle calls a {type(function).__name__}")
+        if call is None and is_allowed(function):
             call = partial(function.__new__, function) if new else function
+        if call is None and self._modules:
+            call = modules.caller(function, new)
+        if call is None:
+            raise bad(f"its pickle calls a {type(function).__name__}")
         spend_on(args)
         for arg in args:
             spend_on(arg)
@@ -313,6 +340,10 @@ class RestrictedUnpickler:
         spend_on(state)
         if is_users(target):
             restore(target, state)
+        elif modules.is_ours(target):
+            modules.restore(target, state)
+        elif isinstance(target, tensorbus.Tensor):
+            rebuild.set_tensor_state(target, state)
         elif type(target) is OrderedDict and type(state) is dict:
             for name, value in state.items():
                 if not isinstance(name, str) or hasattr(OrderedDict, name):
@@ -322,29 +353,41 @@ class RestrictedUnpickler:
             raise bad(f"its pickle sets the state of a {type(target).__name__}")
 
 
-_Unpickler = RestrictedUnpickler
-_ACTIONS: dict[int, Callable[[RestrictedUnpickler], None]] = {
-    pickle.PROTO[0]: _Unpickler._protocol,
-    pickle.FRAME[0]: _Unpickler._frame,
-    pickle.MARK[0]: _Unpickler._mark,
-    pickle.POP[0]: _Unpickler._drop,
-    pickle.POP_MARK[0]: _Unpickler._drop_marked,
-    pickle.MEMOIZE[0]: _Unpickler._memoize,
-    pickle.LIST[0]: _Unpickler._list,
-    pickle.TUPLE[0]: _Unpickler._tuple,
-    pickle.FROZENSET[0]: _Unpickler._frozenset,
-    pickle.DICT[0]: _Unpickler._dict,
-    pickle.APPEND[0]: _Unpickler._append,
-    pickle.APPENDS[0]: _Unpickler._appends,
-    pickle.ADDITEMS[0]: _Unpickler._add_items,
-    pickle.SETITEM[0]: _Unpickler._set_item,
-    pickle.SETITEMS[0]: _Unpickler._set_items,
-    pickle.GLOBAL[0]: _Unpickler._global,
-    pickle.STACK_GLOBAL[0]: _Unpickler._stack_global,
-    pickle.REDUCE[0]: _Unpickler._reduce,
-    pickle.NEWOBJ[0]: _Unpickler._new_object,
-    pickle.BUILD[0]: _Unpickler._build,
+_ACTIONS: dict[int, str] = {
+    pickle.INT[0]: "_integer",
+    pickle.LONG[0]: "_integer",
+    pickle.PROTO[0]: "_protocol",
+    pickle.FRAME[0]: "_frame",
+    pickle.MARK[0]: "_mark",
+    pickle.POP[0]: "_drop",
+    pickle.POP_MARK[0]: "_drop_marked",
+    pickle.MEMOIZE[0]: "_memoize",
+    pickle.LIST[0]: "_list",
+    pickle.TUPLE[0]: "_tuple",
+    pickle.FROZENSET[0]: "_frozenset",
+    pickle.DICT[0]: "_dict",
+    pickle.APPEND[0]: "_append",
+    pickle.APPENDS[0]: "_appends",
+    pickle.ADDITEMS[0]: "_add_items",
+    pickle.SETITEM[0]: "_set_item",
+    pickle.SETITEMS[0]: "_set_items",
+    pickle.GLOBAL[0]: "_global",
+    pickle.STACK_GLOBAL[0]: "_stack_global",
+    pickle.REDUCE[0]: "_reduce",
+    pickle.NEWOBJ[0]: "_new_object",
+    pickle.BUILD[0]: "_build",
 }
+
+
+def _no_storages(pid: Any) -> Any:
+    raise bad("its pickle refers to a storage where none can be")
+
+
+def _decoded(text: bytes) -> str:
+    try:
+        return text.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        raise bad("its pickle has text that is none") from None
 
 
 def _refuse(full: str) -> NoReturn:

@@ -90,8 +90,14 @@ def _set(allowed: dict[str, Any]) -> None:
     user_globals.update(allowed)
 
 
+def is_allowed(obj: Any) -> bool:
+    """Whether the user allowed this very class or function."""
+    return any(obj is allowed for allowed in user_globals.values())
+
+
 def is_users(target: Any) -> bool:
-    return any(type(target) is allowed for allowed in user_globals.values())
+    """Whether an object is of a class that the user allowed."""
+    return is_allowed(type(target))
 
 
 def restore(target: Any, state: Any) -> None:

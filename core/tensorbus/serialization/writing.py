@@ -1,4 +1,4 @@
-"""Saving: objects to PyTorch's zip format."""
+"""Saving: objects to PyTorch's formats."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tensorbus.op_engine.parameter import Parameter
 from tensorbus.op_engine.signatures import hide_private
 from tensorbus.serialization.archive import ALIGNMENT, ArchiveWriter
 from tensorbus.serialization.files import replacing
+from tensorbus.serialization.legacy import write_legacy
 from tensorbus.serialization.names import storage_name
 from tensorbus.storage import TypedStorage, UntypedStorage
 
@@ -33,8 +34,8 @@ class _Name:
 class _StorageReference:
     """A storage as its record in the archive; pickled as a persistent id."""
 
-    def __init__(self, kind: _Name, key: str, location: str, count: int):
-        self.pid = ("storage", kind, key, location, count)
+    def __init__(self, *pid: Any):
+        self.pid = ("storage", *pid)
 
 
 _PythonPickler: Any = pickle._Pickler
@@ -49,9 +50,14 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
     write: Any
     memoize: Any
 
-    def __init__(self, file: IO[bytes], protocol: int):
+    def __init__(self, file: IO[bytes], protocol: int, legacy: bool):
         super().__init__(file, protocol)
         self.storages: list[Any] = []
+        self.widths: list[int] = []
+        # What a view of a storage was in files of before 0.4; no storage is one.
+        self._further = (None,) if legacy else ()
+        # PyTorch reads untyped storages from its zip format alone.
+        self._bytes = ("torch", "ByteStorage") if legacy else ("torch.storage", "UntypedStorage")
         self._keys: dict[Any, tuple[str, Any]] = {}
         self._names: dict[str, _Name] = {}
 
@@ -129,6 +135,7 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
         key, first = self._keys.setdefault(storage._key, (str(len(self.storages)), dtype))
         if int(key) == len(self.storages):
             self.storages.append(storage)
+            self.widths.append(1 if dtype is None else dtype.itemsize)
         if first is not dtype:
             raise RuntimeError(
                 "Cannot save multiple tensors or storages that view the same data as different "
@@ -136,10 +143,11 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
             )
         name = None if dtype is None else storage_name(dtype)
         if name is None:
-            kind, size = self._name("torch.storage", "UntypedStorage"), 1
+            kind, size = self._name(*self._bytes), 1
         else:
             kind, size = self._name("torch", name), dtype.itemsize
-        return _StorageReference(kind, key, _location(storage.device), storage.nbytes() // size)
+        count = storage.nbytes() // size
+        return _StorageReference(kind, key, _location(storage.device), count, *self._further)
 
 
 def _attributes(tensor: Any) -> dict[str, Any]:
@@ -165,7 +173,8 @@ def save(
 ) -> None:
     """Write *obj* (tensors, state dicts, containers of them) to a path or a binary file.
 
-    The format is PyTorch's own, so ``torch.load`` reads it. Tensors that share a storage share it
+    The format is PyTorch's own, so ``torch.load`` reads it; that of before PyTorch 1.6 where
+    *_use_new_zipfile_serialization* is false. Tensors that share a storage share it
     again when loaded. A path is written to a temporary file beside it, which then takes its name:
     whatever interrupts the saving, the previous file stays whole. What a killed process left behind
     is removed by the next call for that path. RuntimeError when tensors see one
@@ -179,24 +188,28 @@ def save(
     """
     if pickle_module is not None and pickle_module is not pickle:
         raise ValueError("save(): pickle_module must be Python's pickle, or left out")
-    if not _use_new_zipfile_serialization:
-        raise ValueError(
-            "save(): the format before PyTorch 1.6 is not written; "
-            "leave out _use_new_zipfile_serialization"
-        )
     stream = io.BytesIO()
-    pickler = _CheckpointPickler(stream, pickle_protocol)
+    legacy = not _use_new_zipfile_serialization
+    pickler = _CheckpointPickler(stream, pickle_protocol, legacy)
     try:
         pickler.dump(obj)
     except RecursionError:
         raise ValueError("save(): the object is nested too deeply to be saved") from None
+
+    def write(file: IO[bytes], folder: str) -> None:
+        pickled, storages = stream.getvalue(), pickler.storages
+        if legacy:
+            write_legacy(file, pickled, storages, pickler.widths, pickle_protocol)
+        else:
+            _write(file, folder, pickled, storages)
+
     if isinstance(f, str | os.PathLike):
         path = os.fsdecode(f)
         folder = os.path.splitext(os.path.basename(path))[0] or "archive"
         with replacing(path) as file:
-            _write(file, folder, stream.getvalue(), pickler.storages)
+            write(file, folder)
     elif callable(getattr(f, "write", None)):
-        _write(f, "archive", stream.getvalue(), pickler.storages)
+        write(f, "archive")
     else:
         raise TypeError(
             f"save(): expected a path or a file opened for binary writing, got {type(f).__name__}"

@@ -73,6 +73,15 @@ class UntypedStorage:
         return cls.over(kind.from_host(bytes_), kind)
 
     @classmethod
+    def over_host(cls, host: np.ndarray, device: Any = "cpu") -> UntypedStorage:
+        """The storage of a uint8 array: in its memory where the device can use that, or a copy."""
+        kind = kind_of(Device(device), dtypes.uint8)
+        array = kind.backend.share_host(host, dtypes.uint8) if host.size else None
+        if array is None:
+            return cls.over(kind.from_host(host), kind)
+        return cls.over(array, kind, kind.layout(array)[1], host.size)
+
+    @classmethod
     def from_buffer(
         cls,
         buffer: Any,
@@ -99,10 +108,7 @@ class UntypedStorage:
 
         A shared file is made or made larger as needed; RuntimeError for another one too small.
         """
-        host = mapped_file(filename, shared, size)
-        kind = kind_of(Device("cpu"), dtypes.uint8)
-        array = kind.backend.share_host(host, dtypes.uint8) if size else None
-        made = cls.over(kind.from_host(host) if array is None else array, kind, 0, size)
+        made = cls.over_host(mapped_file(filename, shared, size))
         made.filename = str(filename) if shared else None
         return made
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tensorbus
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.nn.modules._foreign import HOOKS, adopted
 from tensorbus.nn.modules._hooks import NO_HOOKS, HookTables
 from tensorbus.nn.parameter import Parameter
 from tensorbus.utils.hooks import RemovableHandle
@@ -72,6 +73,13 @@ class ModuleState(HookTables):
     def register_load_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Register ``hook(module, incompatible_keys)``, which may change the two lists of keys."""
         return self._own_hooks().load_post.add(hook)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the attributes of a pickle, which may be one of PyTorch's module."""
+        self.__dict__.update(adopted(type(self), state))
+        for name in HOOKS:
+            if state.get(name) not in (None, {}):
+                setattr(self, name, state[name])
 
     def get_extra_state(self) -> Any:
         """Override to add something picklable to the state dict; see ``set_extra_state``."""
