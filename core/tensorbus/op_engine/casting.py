@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorbus._base import dtypes
 from tensorbus._base.modes import RARE, fresh_cell
+from tensorbus._base.warning import warn_once
 from tensorbus._dispatch.batching import BatchedArray, plain_device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._dispatch.memory import check_memory
@@ -79,6 +81,18 @@ def to_kind(x: Tensor, kind: Kind, copy: bool = False, format: Any = None) -> Te
     if x._k.inner is not None or kind.inner is not None:
         return _between_batches(x, kind, copy, format)
     return _copied(x, kind, format, ToCopyBackward0)
+
+
+def to_kind_warned(x: Tensor, kind: Kind, copy: bool = False, format: Any = None) -> Tensor:
+    """``to_kind`` as users call it: with one UserWarning for imaginary parts that are lost."""
+    warn_discarded(x._k, kind)
+    return to_kind(x, kind, copy, format)
+
+
+def warn_discarded(source: Kind, target: Kind) -> None:
+    """The UserWarning of a program's first conversion of complex numbers to real ones."""
+    if source.is_complex and not target.is_complex and target.dtype is not dtypes.bool:
+        warn_once("imaginary parts", "Casting complex values to real discards the imaginary part")
 
 
 def _between_batches(x: Tensor, kind: Kind, copy: bool, format: Any) -> Tensor:

@@ -167,7 +167,7 @@ class Options:
         """A new leaf for a fresh array of ``kind``; or *out*, overwritten with it."""
         t = wrap_like(array, self._kind, None)
         if self.out is not None:
-            t = write_out(t, self.out, self.name)
+            t = write_out(t, self.out, self.name, warns=False)
         elif self.requires_grad and not self._kind.differentiable:
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients"

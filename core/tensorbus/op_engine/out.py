@@ -8,6 +8,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name
 from tensorbus._base.dtypes import can_cast
 from tensorbus._base.modes import RARE
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor, bump, check_inference
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.casting import to_kind
@@ -28,14 +29,15 @@ TRUTH = "truth"
 """The rule of an op whose truth values also go into bytes, as 0 and 1."""
 
 
-def write_out(y: Any, out: Any, name: str, rule: str = CAST) -> Any:
+def write_out(y: Any, out: Any, name: str, rule: str = CAST, warns: bool = True) -> Any:
     """Put results into the tensors given as ``out=`` to the function called *name*.
 
+    A UserWarning where one with elements gets another shape, but for factories, as PyTorch has it.
     Several results come back as they would without ``out=``, with names where they have names.
     """
     if not isinstance(y, tuple):
         _check(y, out, name, rule)
-        return _written(y, out)
+        return _written(y, out, warns)
     if not isinstance(out, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}"
@@ -44,7 +46,7 @@ def write_out(y: Any, out: Any, name: str, rule: str = CAST) -> Any:
         raise TypeError(f"expected tuple of {len(y)} elements but got {len(out)}")
     for result, target in zip(y, out, strict=True):
         _check(result, target, name, SAME)
-    made = [_written(result, target) for result, target in zip(y, out, strict=True)]
+    made = [_written(result, target, warns) for result, target in zip(y, out, strict=True)]
     return type(y)(*made) if hasattr(y, "_fields") else tuple(made)
 
 
@@ -72,8 +74,15 @@ def _check(y: Tensor, out: Any, name: str, rule: str) -> None:
         )
 
 
-def _written(y: Tensor, out: Tensor) -> Tensor:
+def _written(y: Tensor, out: Tensor, warns: bool) -> Tensor:
     if out._s != y._s:
+        if warns and out._s.numel():
+            warn_user(
+                "An output with one or more elements was resized since it had shape "
+                f"{list(out._s)}, which does not match the required output shape {list(y._s)}. "
+                "This behavior is deprecated: give an output of that shape, or one without "
+                "elements, which t.resize_(0) makes of a tensor."
+            )
         out.resize_(tuple(y._s))
     else:
         refuse_overlap(out)

@@ -135,6 +135,13 @@ def _nested(data: Any, d: Dtype) -> np.ndarray:
             return x.detach().cpu().numpy()
         if isinstance(x, (list, tuple)):
             return [plain(item) for item in x]
+        if isinstance(x, np.ndarray) and x.ndim:
+            warn_once(
+                "a list of arrays",
+                "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please "
+                "consider converting the list to a single numpy.ndarray with numpy.array() before "
+                "converting to a tensor.",
+            )
         if x is None:
             raise TypeError("must be real number, not NoneType")
         return x

@@ -12,7 +12,7 @@ from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.op_engine.argument_checks import also_named
 from tensorbus.op_engine.argument_values import number_of, tensor_or_number
 from tensorbus.op_engine.arguments import check_tensors
-from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.casting import to_kind_warned
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import (
     check_batch,
@@ -61,7 +61,7 @@ def write_values(self: Tensor, src: Any, name: str = "CopyBackwards") -> Tensor:
     if number:
         check_bits(src)
         src = from_array(self._k.full((), src), self._k)
-    y = to_kind(src, self._k)
+    y = src if src._k is self._k else to_kind_warned(src, self._k)
     check_batch(self, y)
     if y._s != self._s:
         y = y.expand(self._s)

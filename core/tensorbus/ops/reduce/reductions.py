@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.autograd.node import name_node
@@ -185,7 +186,7 @@ def all(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = F
     return _truth("all", input, dim, keepdim)
 
 
-def _correction(unbiased: Any, correction: Any) -> Any:
+def correction_of(unbiased: Any, correction: Any) -> Any:
     if correction is not None:
         return fitted(correction, dtypes.float64)
     return 1 if unbiased is None or unbiased else 0
@@ -206,10 +207,26 @@ def var(
     correction: complex | None = None,
 ) -> Tensor:
     """The variance, with Bessel's correction unless ``correction=0``."""
-    return _spread_of("var", input, dim, keepdim, _correction(unbiased, correction))
+    return spread_of("var", input, dim, keepdim, correction_of(unbiased, correction))
 
 
-def _spread_of(name: str, x: Tensor, dim: Any, keepdim: bool, correction: Any) -> Tensor:
+def spread_of(
+    name: str, x: Tensor, dim: Any, keepdim: bool, correction: Any, shown: str = ""
+) -> Tensor:
+    """The variance or standard deviation, for the public function *shown*, if not that of *name*.
+
+    A UserWarning where no degrees of freedom are left.
+    """
+    made = _spread(name, x, dim, keepdim, correction)
+    if made._s.numel() * correction >= x._s.numel():
+        warn_user(
+            f"{shown or name}(): degrees of freedom is <= 0. Correction should be "
+            "strictly less than the reduction factor (input numel divided by output numel)."
+        )
+    return made
+
+
+def _spread(name: str, x: Tensor, dim: Any, keepdim: bool, correction: Any) -> Tensor:
     if x._k.dtype.category < dtypes.FLOAT:
         raise RuntimeError("std and var only support floating point and complex dtypes")
     if not x._k.dtype.is_complex:
@@ -232,7 +249,7 @@ def std(
     correction: complex | None = None,
 ) -> Tensor:
     """The standard deviation, with Bessel's correction unless ``correction=0``."""
-    return _spread_of("std", input, dim, keepdim, _correction(unbiased, correction))
+    return spread_of("std", input, dim, keepdim, correction_of(unbiased, correction))
 
 
 @public(out=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import Given, either
 from tensorbus.op_engine.argument_values import every_value
@@ -21,7 +22,7 @@ from tensorbus.op_engine.public import public
 from tensorbus.ops.pointwise.complex_numbers import complex as complex_of
 from tensorbus.ops.pointwise.special import widest
 from tensorbus.ops.reduce.reduction_rows import from_the_end
-from tensorbus.ops.reduce.reductions import SPREAD, cumsum, mean, std, var
+from tensorbus.ops.reduce.reductions import SPREAD, correction_of, cumsum, mean, spread_of
 from tensorbus.ops.reduce.reductions import sum as sum_of
 from tensorbus.rows.registry import row
 
@@ -101,12 +102,13 @@ def _complex_logcumsumexp(x: Tensor, d: int) -> Tensor:
     return x.clone()
 
 
-def _moments(name: str, input: Tensor, spread: Any, args: Any) -> tuple[Tensor, Tensor]:
+def _moments(name: str, input: Tensor, spread: str, args: Any) -> tuple[Tensor, Tensor]:
     check_tensors(name, input=input)
     if input._k.dtype.category < dtypes.FLOAT:
         raise RuntimeError(f"{name} only support floating point and complex dtypes")
     dim, unbiased, keepdim, correction = args
-    wide = spread(input, dim, unbiased, keepdim, correction=correction)
+    taken = correction_of(unbiased, correction)
+    wide = spread_of(spread, input, dim, keepdim, taken, shown=name)
     return wide, mean(input, dim, keepdim)
 
 
@@ -122,7 +124,7 @@ def std_mean(
     correction: complex | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean, of all elements or over some dimensions."""
-    return _moments("std_mean", input, std, (dim, unbiased, keepdim, correction))
+    return _moments("std_mean", input, "std", (dim, unbiased, keepdim, correction))
 
 
 @public(method=False, forms=SPREAD)
@@ -137,7 +139,7 @@ def var_mean(
     correction: complex | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The variance and the mean, of all elements or over some dimensions."""
-    return _moments("var_mean", input, var, (dim, unbiased, keepdim, correction))
+    return _moments("var_mean", input, "var", (dim, unbiased, keepdim, correction))
 
 
 def _without_nan(x: Tensor) -> Tensor:
@@ -261,6 +263,11 @@ def cov(
         a = _weights("aweights", aweights, n, dtypes.FLOAT, "floating point")
         weights = a if weights is None else weights * a
     if weights is None:
+        if correction >= n:
+            warn_user(
+                "cov(): degrees of freedom is <= 0. Correction should be strictly less than the "
+                "number of observations."
+            )
         center = x.sum(1, keepdim=True) / n
         norm: Any = max(n - correction, 0)
     else:

@@ -12,7 +12,7 @@ from tensorbus._base.formats import check_format, preserve_format
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.casting import to_kind
+from tensorbus.op_engine.casting import to_kind_warned
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.options import check_flag, checked_device, checked_dtype, refuse_pinning
 from tensorbus.op_engine.public import public
@@ -75,9 +75,9 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if len(args) == 1 and not kwargs:
         first = args[0]
         if class_of(first) is Dtype:
-            return to_kind(self, kind_of(self._k.device, first))
+            return to_kind_warned(self, kind_of(self._k.device, first))
         if first.__class__ is str or class_of(first) is Device:
-            return to_kind(self, kind_of(Device(first), self._k.dtype))
+            return to_kind_warned(self, kind_of(Device(first), self._k.dtype))
     wanted = parse_to("to", args, kwargs)
     d, where = wanted["dtype"], wanted["device"]
     k = kind_of(self._k.device if where is None else where, self._k.dtype if d is None else d)
@@ -89,13 +89,13 @@ def _converted(x: Tensor, kind: Kind, format: Any, copy: bool = False) -> Tensor
     if format is not None and format is not preserve_format and not copy:
         strides = tuple(x._k.layout(x._a)[2])
         copy = suggested_format(tuple(x._s), strides) is not format
-    return to_kind(x, kind, copy, format)
+    return to_kind_warned(x, kind, copy, format)
 
 
 def _as(d: Dtype) -> Any:
     def convert(self: Tensor, *, memory_format: Any = None) -> Tensor:
         if memory_format is None:
-            return to_kind(self, self._k.of(d))
+            return to_kind_warned(self, self._k.of(d))
         check_format(d.name, memory_format)
         return _converted(self, self._k.of(d), memory_format)
 
@@ -162,7 +162,7 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 def type(
     self: Tensor, dtype: Any = None, non_blocking: bool = False, *, memory_format: Any = None
 ) -> Any:
-    """The legacy name of the type, or the tensor converted to a dtype or a type named so."""
+    """The legacy name of the type, or the tensor to_kind_warned to a dtype or a type named so."""
     check_format("type", memory_format)
     if dtype is None:
         where = self._k.device.type
@@ -185,4 +185,4 @@ def type(
 @public(function=False)
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor with another's dtype and device."""
-    return to_kind(self, other._k)
+    return to_kind_warned(self, other._k)

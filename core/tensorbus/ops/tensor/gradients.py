@@ -151,6 +151,12 @@ def _grad_fn(self: Tensor) -> Node | None:
     return None if is_leaf_edge(edge) else shown(edge)
 
 
+def _output_nr(self: Tensor) -> int:
+    """Which of the results of ``grad_fn`` it is; 0 of a leaf."""
+    edge = edge_of(self)
+    return 0 if edge is None else int(edge.position)
+
+
 def _set_requires_grad(self: Tensor, value: bool) -> None:
     if class_of(value) is not bool:
         raise RuntimeError("requires_grad must be a bool")
@@ -253,5 +259,6 @@ METHODS["is_leaf"] = property(_is_leaf)
 METHODS["grad"] = property(_grad, _set_grad, lambda self: _set_grad(self, None))
 METHODS["grad_dtype"] = property(_grad_dtype, _set_grad_dtype)
 METHODS["grad_fn"] = property(_grad_fn)
+METHODS["output_nr"] = property(_output_nr)
 METHODS["retains_grad"] = property(_retains_grad)
 METHODS["volatile"] = property(volatile, set_volatile)

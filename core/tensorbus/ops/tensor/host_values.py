@@ -10,6 +10,7 @@ import numpy as np
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.dtypes import dtype as Dtype
+from tensorbus._base.warning import warn_once
 from tensorbus._dispatch.batching import UNDECIDED, reworded
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import is_grad_enabled
@@ -120,6 +121,17 @@ def _one_number(self: Tensor) -> Any:
     return item(self)
 
 
+def _without_history(self: Tensor) -> Any:
+    """The one number, with a program's first UserWarning where a history is lost."""
+    if self.requires_grad:
+        warn_once(
+            "a scalar of what requires grad",
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+            "behavior. Consider using tensor.detach() first.",
+        )
+    return _one_number(self)
+
+
 def _index(self: Tensor) -> int:
     if self._k.dtype.category > dtypes.INTEGER or self._s.numel() != 1:
         raise TypeError("only integer tensors of a single element can be converted to an index")
@@ -163,8 +175,8 @@ METHODS.update(
     __bool__=_bool,
     __index__=_index,
     __int__=lambda self: int(_one_number(self)),
-    __float__=lambda self: float(_one_number(self)),
-    __complex__=lambda self: complex(_one_number(self)),
+    __float__=lambda self: float(_without_history(self)),
+    __complex__=lambda self: complex(_without_history(self)),
     __len__=_len,
     __iter__=_iterate,
     __repr__=_repr,
