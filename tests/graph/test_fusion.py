@@ -14,6 +14,7 @@ from graph_interpreter import Interpreter  # type: ignore[import-not-found]
 import tensorbus as torch
 from tensorbus import discovery
 from tensorbus._dispatch import fusion
+from tensorbus.graph import emitting, list_rows
 from tensorbus.graph.compiled_rows import Compiled
 from tensorbus.plugin import PRIMITIVES, Graph
 
@@ -93,14 +94,30 @@ def test_the_switch_is_no_question_at_a_call(backend: Counting, device: str) -> 
     assert not {name.partition("/")[0] for name in backend.asked} & {*PRIMITIVES}
 
 
-def test_other_devices_keep_their_entries(backend: Counting) -> None:
-    x = torch.linspace(-2, 2, 5)
-    F.softplus(x)
-    kind: Any = x._k
-    before = kind.__dict__["softplus"]
-    torch.set_fusion(False)
-    torch.set_fusion(True)
-    assert kind.__dict__["softplus"] is before
+def test_the_switch_governs_generated_python(
+    backend: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On ``cpu``, which compiles nothing and takes large arrays by pieces."""
+    emitted, lines = [], []
+    emit, line = emitting.emit, list_rows.straight_line
+    monkeypatch.setattr(emitting, "emit", lambda *a: emitted.append(1) or emit(*a))
+    monkeypatch.setattr(list_rows, "straight_line", lambda *a: lines.append(1) or line(*a))
+    x = torch.linspace(-2, 2, 6 * discovery.backend("cpu").traits.piece)
+    found = []
+    for enabled in (True, False, True):
+        torch.set_fusion(enabled)
+        emitted.clear(), lines.clear()
+        p, point = torch.nn.Parameter(torch.ones(3, 2)), torch.nn.Parameter(torch.tensor(2.0))
+        optimizer = torch.optim.Adam([p, point], lr=0.1)
+        for _ in range(4):
+            y = F.softplus(x)
+            optimizer.zero_grad()
+            ((p * p).sum() + point * point).backward()
+            optimizer.step()
+        assert (bool(emitted), bool(lines)) == (enabled, enabled)
+        found.append((y, p.detach(), point.detach()))
+    for one in found[1:]:
+        assert all(a.equal(b) for a, b in zip(found[0], one, strict=True))
 
 
 PROGRAM = """

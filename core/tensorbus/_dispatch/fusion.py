@@ -1,4 +1,4 @@
-"""Whether plugins are asked to compile what is composed."""
+"""Whether what is composed of other ops runs as one function: compiled by a plugin, or emitted."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ _on: bool | None = None
 
 
 def set_fusion(enabled: bool) -> None:
-    """Whether ops that are composed of others may run as one compiled kernel, in all threads.
+    """Whether ops that are composed of others may run as one function, in all threads.
 
-    It holds for the calls that follow, on devices whose plugin compiles; on others it changes
-    nothing. Results stay within the error that each op allows, and may differ in their last bits.
-    Kernels that were compiled before are compiled anew where it is switched on again.
+    It holds for the calls that follow: for kernels of plugins that compile, and for the Python that
+    is generated for devices whose plugins do not. Switched off, each op runs step by step. Results
+    stay within the error that each op allows, and may differ in their last bits. What was made
+    before is made anew where it is switched on again.
 
     >>> import tensorbus
     >>> before = tensorbus.get_fusion()
@@ -44,7 +45,7 @@ def set_fusion(enabled: bool) -> None:
 
 
 def get_fusion() -> bool:
-    """Whether composed ops may run as one compiled kernel.
+    """Whether composed ops may run as one compiled kernel or generated function.
 
     >>> import tensorbus
     >>> tensorbus.get_fusion() in (True, False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorbus._base import registered
 from tensorbus._base.size import broadcast_shapes
+from tensorbus._dispatch import fusion
 
 if TYPE_CHECKING:
     from tensorbus._dispatch.kinds import Kind
@@ -22,7 +23,8 @@ def in_pieces(kind: Kind, target: Kind, entry: Entry, row: Row) -> Entry:
 
     All steps of a composition are taken on one piece before the next: between the steps lie arrays
     as large as the operands, which else would go through the main memory again and again. The
-    composition is emitted as Python that writes into the same buffers for each piece.
+    composition is emitted as Python that writes into the same buffers for each piece, where
+    ``set_fusion`` allows.
     """
     size = kind.backend.traits.piece
     of_piece: Entry | None = None
@@ -35,7 +37,8 @@ def in_pieces(kind: Kind, target: Kind, entry: Entry, row: Row) -> Entry:
         if count < 2 * size:
             return entry(*args, out=out)
         if of_piece is None:
-            of_piece = registered.emitted_composition(kind, row, entry)
+            emits = fusion.get_fusion()
+            of_piece = registered.emitted_composition(kind, row, entry) if emits else entry
         flat = [_flat(kind, x, shape, count) for x in args]
         direct = out is not None and target.is_contiguous(out)
         made = out if direct else target.empty(shape)

@@ -196,11 +196,11 @@ _composed: WeakKeys[Kind, tuple[str, ...]] = WeakKeys()
 
 @registered.fusion_switched.listen
 def _forget_composed() -> None:
-    """Let the entries of composed rows be found anew where a plugin compiles."""
+    """Let the entries of composed rows be found anew."""
     for kind in list(TABLES):
         names = _composed.get(kind, ())
         lives = isinstance(kind.backend, Backend)  # not so after a fork
-        if names and lives and discovery.compilers(kind.backend):
+        if names and lives:
             for name in names:
                 kind.add_row(ROWS[name])
             _composed[kind] = ()

@@ -2,6 +2,7 @@
 
 A member's composition is recorded once. A plugin that compiles makes one kernel of it; else it
 becomes straight-line Python over the kind, which writes in place, by pieces that stay in the cache.
+Where ``set_fusion`` allows neither, it is composed, and its results are copied.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base import registered
+from tensorbus._dispatch.fusion import get_fusion
 from tensorbus._dispatch.kinds import Kind
 from tensorbus.graph.compiled_rows import COMPOSED_CALLS, KEPT, Compile, ask
 from tensorbus.graph.recording import array_of, record, recording_device
@@ -62,10 +64,13 @@ class _Step:
         self._kind, self._row, self._parameters, self._asked = kind, row, parameters, asked
         self._names = [name for name, some in zip(row.tensors, given, strict=True) if some]
         self._written = [i for i, name in enumerate(self._names) if name in row.written]
-        self._step = straight_line(kind, self._record_at((101,)), self._written)
         self._runs = 0
         self._compiled: dict[Shape, Callable[..., Any] | None] = {}
         self._ways: dict[Shape, Callable[..., Any]] = {}
+        self._emits = get_fusion()
+        if not self._emits:
+            return
+        self._step = straight_line(kind, self._record_at((101,)), self._written)
         # What lies in the cache at once: the operands and the buffers.
         most = _AT_ONCE * kind.backend.traits.piece
         self._piece = most // (len(self._names) + self._step.buffers)
@@ -91,7 +96,9 @@ class _Step:
         if len(self._ways) >= KEPT:
             self._ways.clear()
         way: Callable[..., Any]
-        if not shape and self._kind.scalar_results:
+        if not self._emits:
+            way = self._composed
+        elif not shape and self._kind.scalar_results:
             way = self._point
         elif self._piece and math.prod(shape) >= 2 * self._piece:
             way = self._by_pieces
@@ -99,6 +106,20 @@ class _Step:
             way = self._step.run
         self._ways[shape] = way
         return way
+
+    def _composed(self, *operands: Any) -> None:
+        kind, named = self._kind, [*self._names, *self._row.numbers]
+        results = self._results(kind, dict(zip(named, operands, strict=True)))
+        for i, made in zip(self._written, results, strict=True):
+            kind.copy_(operands[i], kind.as_array(made))
+
+    def _results(self, F: Any, given: dict[str, Any]) -> tuple[Any, ...]:
+        """What the composition gives for the operands and numbers of one member, by name."""
+        row = self._row
+        assert row.composite is not None
+        given = {**dict.fromkeys(row.tensors), **self._parameters, **given}
+        results = row.composite(F, *[given[name] for name in row.arguments])
+        return tuple(x for x in results if x is not None)
 
     def _point(self, *operands: Any) -> None:
         """Arrays without dimensions, of which kernels would make numbers of the host."""
@@ -162,11 +183,4 @@ class _Step:
         inputs = [Value(TensorType(d, shape), name) for name in self._names]
         inputs += [Value(NumberType(d), name) for name in row.numbers]
         arrays = {value.name: array_of(value) for value in inputs}
-        given = {**dict.fromkeys(row.tensors), **self._parameters, **arrays}
-
-        def run() -> tuple[Any, ...]:
-            assert row.composite is not None
-            results = row.composite(here, *[given[name] for name in row.arguments])
-            return tuple(x for x in results if x is not None)
-
-        return record(run, inputs)
+        return record(lambda: self._results(here, arrays), inputs)
