@@ -1052,6 +1052,9 @@ class Tensor:
         """``Q @ input3``, Q being the square product of the reflections of *input* and tau, *input2*."""
     def outer(self, vec2: Tensor) -> Tensor:
         """All products of the elements of two vectors."""
+    @property
+    def output_nr(self) -> _int:
+        """Which of the results of ``grad_fn`` it is; 0 of a leaf."""
     def permute(self, *args: Any, dims: Any = None) -> Tensor:
         """The dimensions in another order, without a copy."""
     def pin_memory(self, device: Any = None) -> Tensor:
@@ -1365,10 +1368,10 @@ class Tensor:
         """In-place version of ``trunc``."""
     @overload
     def type(self, dtype: None = None, non_blocking: _bool = False, *, memory_format: memory_format | None = None) -> str:
-        """The legacy name of the type, or the tensor converted to a dtype or a type named so."""
+        """The legacy name of the type, or the tensor to_kind_warned to a dtype or a type named so."""
     @overload
     def type(self, dtype: _dtype | str | _type, non_blocking: _bool = False, *, memory_format: memory_format | None = None) -> Tensor:
-        """The legacy name of the type, or the tensor converted to a dtype or a type named so."""
+        """The legacy name of the type, or the tensor to_kind_warned to a dtype or a type named so."""
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor with another's dtype and device."""
     def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
