@@ -170,6 +170,12 @@ def registered(sort: str, module: Any, name: str, value: Any) -> Any:
     return value
 
 
+def pre_hooks_of(module: Module, sort: type) -> list[tuple[int, Any]]:
+    """The hooks before a module's ``forward`` that are of a class, with their ids."""
+    table = (module._hooks or NO_HOOKS).forward_pre
+    return [(hook_id, hook) for hook_id, hook in table.items() if isinstance(hook, sort)]
+
+
 class HookTables:
     """The part of ``Module`` that shows its tables of hooks, under the names that PyTorch has."""
 
