@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import tensorbus
 from tensorbus._base.page import show_pages as _show_pages
@@ -15,7 +15,7 @@ __all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_
 def _convert(module: Module, memory_format: Any, layers: tuple[type, ...]) -> Module:
     for layer in module.modules():
         if isinstance(layer, layers):
-            weight: Any = layer.weight  # type: ignore[attr-defined]
+            weight = cast(Any, layer).weight
             weight.data = weight.detach().clone(memory_format=memory_format)
     return module
 
