@@ -58,7 +58,7 @@ def test_processes_write_into_one_tensor(method: str, tmp_path: Path) -> None:
     )
     assert done.stdout.splitlines() == [
         "[[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]] [7.0, 7.0]",
-        "((2,), True, False) [[1.0, 1.0, 1.0], [20.0, 20.0, 20.0]] [1.0, 1.0]",
+        "((2,), True, True) [[1.0, 1.0, 1.0], [20.0, 20.0, 20.0]] [10.0, 10.0]",
     ], done.stderr
 
 

@@ -1,4 +1,8 @@
-"""Python's ``multiprocessing``, and ``spawn``, which calls a function in several processes.
+"""Python's ``multiprocessing`` with tensors that pass without copying, and ``spawn``.
+
+Once this is imported, tensors that go through queues and pipes, to pools and as arguments of
+processes lie in memory that sender and receiver share: each sees what the other writes.
+``spawn`` calls a function in several processes:
 
     def rank(number, size):
         dist.init_process_group("tcp", "tcp://127.0.0.1:29500", rank=number, world_size=size)
@@ -17,6 +21,7 @@ from tensorbus.multiprocessing.errors import (
     ProcessExitedException,
     ProcessRaisedException,
 )
+from tensorbus.multiprocessing.reductions import init_reductions
 from tensorbus.multiprocessing.sharing import (
     get_all_sharing_strategies,
     get_sharing_strategy,
@@ -28,6 +33,8 @@ from tensorbus.multiprocessing.spawning import (
     spawn,
     start_processes,
 )
+
+init_reductions()
 
 __all__ = [
     *_standard,

@@ -47,14 +47,21 @@ def share_memory_(self: Tensor) -> Tensor:
         return self
     if not CAN_SHARE:
         raise RuntimeError("share_memory_(): this operating system shares no open files")
-    moving = [self, self._b] if isinstance(self._b, Tensor) else [self]
+    moving = _with_base(self)
     if _has_others(moving):
         raise RuntimeError(
             "share_memory_(): other tensors or arrays use the same storage, or a graph has saved "
             "it; they would not see the shared memory: share it before they are made, or share "
             "a clone()"
         )
-    values = storages.storage_of(self).to_host()
+    _move(moving)
+    reduce_for_processes()
+    return self
+
+
+def _move(moving: list[Tensor]) -> None:
+    """Put the storage of tensors, which nobody else uses, into shared memory."""
+    values = storages.storage_of(moving[0]).to_host()
     memory = SharedMemory.new(len(values)).bytes_(len(values))
     memory[...] = values
     arrays = []
@@ -63,8 +70,10 @@ def share_memory_(self: Tensor) -> Tensor:
         arrays.append(over_bytes(memory, x._k.dtype, tuple(x._s), tuple(strides), offset)._a)
     for x, array in zip(moving, arrays, strict=True):
         x._a = array
-    _travel()
-    return self
+
+
+def _with_base(x: Tensor) -> list[Tensor]:
+    return [x, x._b] if isinstance(x._b, Tensor) else [x]
 
 
 # -- who else uses a storage -----------------------------------------------------------------
@@ -89,36 +98,80 @@ def _has_others(moving: list[Tensor]) -> bool:
 
 
 # -- between processes -----------------------------------------------------------------------
-_travels = False
+_registered = False
 
 
-def _travel() -> None:
-    """Let ``multiprocessing`` send shared tensors by their memory from now on."""
-    global _travels
-    if not _travels:
-        _travels = True
-        reduction = importlib.import_module("multiprocessing.reduction")
+def reduce_for_processes() -> None:
+    """Let ``multiprocessing`` send tensors and storages by their memory from now on."""
+    global _registered
+    if not _registered:
+        _registered = True
+        pickler = importlib.import_module("multiprocessing.reduction").ForkingPickler
         for cls in (Tensor, Parameter):
-            reduction.ForkingPickler.register(cls, _sent)
+            pickler.register(cls, reduce_tensor)
+        for storage in (storages.UntypedStorage, storages.TypedStorage):
+            pickler.register(storage, reduce_storage)
 
 
-def _sent(x: Tensor) -> Any:
-    """How a tensor goes to another process: by its memory where that is shared."""
-    memory = memory_of(x._a) if x._k.device.type == "cpu" else None
-    if memory is None:
+def reduce_tensor(x: Tensor) -> Any:
+    """How a tensor goes to another process: by its memory, which is shared from then on.
+
+    Where other tensors or arrays use the storage, what goes is a copy. RuntimeError for a tensor
+    with a history, and on a device whose memory processes can't share.
+    """
+    if x.requires_grad and not x.is_leaf:
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd "
+            "does not support crossing process boundaries.  If you just want to transfer the data, "
+            "call detach() on the tensor before serializing (e.g., putting it on the queue)."
+        )
+    if not x._k.has_values or not CAN_SHARE:
         return x.__reduce_ex__(2)
+    if x._k.device.type != "cpu":
+        raise RuntimeError(
+            f"processes share host memory alone, and the tensor is on {x._k.device}: send a copy "
+            "of it, made with .cpu()"
+        )
+    cls, requires_grad = type(x), x.requires_grad
+    if memory_of(x._a) is None:
+        if _has_others(moving := _with_base(x)):
+            del moving
+            x = x.detach().clone()
+            moving = [x]
+        _move(moving)
+    memory: Any = memory_of(x._a)
     reduction: Any = importlib.import_module("multiprocessing.reduction")
     _, offset, strides = x._k.layout(x._a)
     layout = (x._k.dtype, tuple(x._s), tuple(strides), offset)
-    return _received, (
-        type(x), reduction.DupFd(memory.descriptor), root_of(x._a).nbytes, layout, x.requires_grad
-    )  # fmt: skip
+    handle = reduction.DupFd(memory.descriptor)
+    return rebuild_tensor, (cls, handle, root_of(x._a).nbytes, layout, requires_grad)
 
 
-def _received(cls: type, handle: Any, nbytes: int, layout: Any, requires_grad: bool) -> Tensor:
-    memory = SharedMemory.of(handle.detach(), nbytes).bytes_(nbytes)
-    made = over_bytes(memory, *layout)
-    _travel()
+def rebuild_tensor(cls: type, handle: Any, nbytes: int, layout: Any, requires_grad: bool) -> Tensor:
+    """The tensor over the memory that ``reduce_tensor`` sent."""
+    try:
+        descriptor = handle.detach()
+    except (ConnectionError, FileNotFoundError, EOFError) as error:
+        raise RuntimeError(
+            "a tensor can't be received: the process that sent it has ended. Keep it running until "
+            "its tensors have arrived"
+        ) from error
+    made = over_bytes(SharedMemory.of(descriptor, nbytes).bytes_(nbytes), *layout)
+    reduce_for_processes()
     if cls is not Tensor:
         return cls(made, requires_grad)
     return made.requires_grad_() if requires_grad else made
+
+
+def reduce_storage(storage: Any) -> Any:
+    """How a storage goes to another process: by its memory where that is shared, or as a copy."""
+    if not storage.is_shared() or memory_of(storage.untyped()._array) is None:
+        return storage.__reduce_ex__(2)
+    dtype = getattr(storage, "dtype", None)
+    return rebuild_storage, (storage.untyped()._tensor(), dtype)
+
+
+def rebuild_storage(data: Tensor, dtype: Any) -> Any:
+    """The storage over the bytes of a tensor that was received."""
+    untyped = storages.storage_of(data)
+    return untyped if dtype is None else storages.TypedStorage.over(untyped, dtype)
