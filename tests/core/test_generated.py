@@ -100,6 +100,9 @@ def test_every_rule_names_what_there_is() -> None:
         allowed |= {f"{t}_wanted" for t in row.sequences}
         for t in row.tensors:
             allowed |= {f"{t}_shape", f"{t}_number"}
+        if row.shared is not None:
+            assert set(rule_arguments(row.shared)) <= allowed, row.name
+            allowed.add("shared")
         for t, rule in row.rules.items():
             assert set(rule_arguments(rule)) <= allowed, (row.name, t)
 

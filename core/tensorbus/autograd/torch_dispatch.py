@@ -227,6 +227,8 @@ def _gradients(row: Row, arguments: Any, made: Any, grads: Any, wanted: Any) -> 
             found += [None] * len(own)
             continue
         first: Any = value[0] if name in row.sequences else value
+        if row.shared is not None and "shared" not in known:
+            known["shared"] = _by_rule(row, row.shared, _space(first), g, known, own)
         made_g = _by_rule(row, rule, _space(first), g, known, own)
         if name in row.sequences:
             found += [x if w else None for x, w in zip(made_g, own, strict=True)]

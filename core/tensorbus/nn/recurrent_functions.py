@@ -1,8 +1,8 @@
 """Recurrent networks as functions of their weights: ``torch.lstm``, ``gru``, ``rnn_tanh``.
 
-Layers and directions share one form: a cell that takes what the input gives all gates of a step,
-which is one product for all steps, and the state before it. A packed batch, whose sequences get
-shorter, is the same with a state that loses rows on the way, or gains them on the way back.
+A layer in one direction is one op (``ops/nn/recurrent.py``), behind one product for what the input
+gives all gates of all steps. A packed batch, whose sequences get shorter, is the same with other
+sizes of its steps, and a cell is a layer of one step.
 """
 
 from __future__ import annotations
@@ -11,9 +11,13 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from tensorbus._base.modes import OVERRIDES, RARE
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
+from tensorbus.op_engine.autocasting import operands_for
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import FUNCTIONS
+from tensorbus.op_engine.override import dispatch, overriding
 
 State = tuple[Tensor, ...]
 """The hidden state, and for an LSTM that of its cells."""
@@ -29,75 +33,62 @@ class Weights(NamedTuple):
     w_hr: Tensor | None = None
 
 
-Cell = Callable[[Tensor, State, Weights], State]
+Layer = Callable[[Tensor, State, Weights, Sequence[int], bool], tuple[Tensor, State]]
+"""Of the elements of all steps, the first state, weights, the number of elements of each step, and
+whether the last step comes first: the hidden states, and the last state."""
 
 
-# -- cells -----------------------------------------------------------------------------------
-def _lstm(gates: Tensor, state: State, w: Weights) -> State:
-    h, c = state
-    i, f, g, o = (gates + F.linear(h, w.w_hh, w.b_hh)).chunk(4, -1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    h = o.sigmoid() * c.tanh()
-    return h if w.w_hr is None else F.linear(h, w.w_hr), c
+# -- layers in one direction -----------------------------------------------------------------
+def _run(
+    row: str, gates: Tensor, state: State, weights: tuple[Tensor | None, ...], *options: Any
+) -> Any:
+    """A row of operands that have one dtype on one device, or get it from autocast."""
+    operands: tuple[Tensor | None, ...] = (gates, *state, *weights)
+    if RARE.on:
+        operands = operands_for(row, *operands)
+    first = next(t._k for t in operands if t is not None)
+    for t in operands:
+        if t is not None and t._k is not first:
+            raise RuntimeError(
+                "Input, hidden states and weights of a recurrent layer are of one dtype on one "
+                f"device, but found {first.dtype} on {first.device} and {t.dtype} on {t.device}"
+            )
+    return core(row)(*operands, *options)
 
 
-def _gru(gates: Tensor, state: State, w: Weights) -> State:
-    (h,) = state
-    r, z, n = gates.chunk(3, -1)
-    hr, hz, hn = F.linear(h, w.w_hh, w.b_hh).chunk(3, -1)
-    n = (n + (r + hr).sigmoid() * hn).tanh()
-    return (n + (z + hz).sigmoid() * (h - n),)
+def _both(w: Weights) -> Tensor | None:
+    """The biases of input and state as one."""
+    return w.b_ih if w.b_ih is None or w.b_hh is None else w.b_ih + w.b_hh
 
 
-def _tanh(gates: Tensor, state: State, w: Weights) -> State:
-    return ((gates + F.linear(state[0], w.w_hh, w.b_hh)).tanh(),)
-
-
-def _relu(gates: Tensor, state: State, w: Weights) -> State:
-    return ((gates + F.linear(state[0], w.w_hh, w.b_hh)).relu(),)
-
-
-def _of_one_step(cell: Cell, input: Tensor, state: State, w: Weights) -> State:
-    return cell(F.linear(input, w.w_ih, w.b_ih), state, w)
-
-
-# -- sequences -------------------------------------------------------------------------------
-def _run(cell: Cell, x: Tensor, state: State, w: Weights, back: bool) -> tuple[Tensor, State]:
-    """All steps of (L, N, inputs): the hidden states (L, N, outputs), and the last state."""
-    gates = F.linear(x, w.w_ih, w.b_ih).unbind(0)
-    found = []
-    for gate in reversed(gates) if back else gates:
-        state = cell(gate, state, w)
-        found.append(state[0])
-    return FUNCTIONS["stack"](found[::-1] if back else found), state
-
-
-def _run_packed(
-    cell: Cell, x: Tensor, sizes: Sequence[int], state: State, w: Weights, back: bool
+def _lstm(
+    x: Tensor, state: State, w: Weights, sizes: Sequence[int], back: bool
 ) -> tuple[Tensor, State]:
-    """The same of packed sequences: (elements, inputs), of which step t has ``sizes[t]``."""
-    gates = F.linear(x, w.w_ih, w.b_ih).split(list(sizes))
-    found = []
-    cat = FUNCTIONS["cat"]
-    if back:
-        whole, state = state, tuple(s[: sizes[-1]] for s in state)
-        for gate in reversed(gates):
-            n, before = gate.shape[0], state[0].shape[0]
-            if n > before:
-                state = tuple(cat([s, t[before:n]]) for s, t in zip(state, whole, strict=True))
-            state = cell(gate, state, w)
-            found.append(state[0])
-        return cat(found[::-1]), state
-    ended: list[State] = []
-    for gate in gates:
-        n = gate.shape[0]
-        if n < state[0].shape[0]:
-            ended.append(tuple(s[n:] for s in state))
-            state = tuple(s[:n] for s in state)
-        state = cell(gate, state, w)
-        found.append(state[0])
-    ended.append(state)
-    return cat(found), tuple(cat(parts[::-1]) for parts in zip(*ended, strict=True))
+    gates = F.linear(x, w.w_ih, _both(w))
+    y, h, c, *_ = _run("lstm_layer", gates, state, (w.w_hh, w.w_hr), sizes, back)
+    return y, (h, c)
+
+
+def _gru(
+    x: Tensor, state: State, w: Weights, sizes: Sequence[int], back: bool
+) -> tuple[Tensor, State]:
+    gates = F.linear(x, w.w_ih, w.b_ih)
+    y, h, *_ = _run("gru_layer", gates, state, (w.w_hh, w.b_hh), sizes, back)
+    return y, (h,)
+
+
+def _rnn(relu: bool) -> Layer:
+    def layer(
+        x: Tensor, state: State, w: Weights, sizes: Sequence[int], back: bool
+    ) -> tuple[Tensor, State]:
+        gates = F.linear(x, w.w_ih, _both(w))
+        y, h = _run("rnn_layer", gates, state, (w.w_hh,), relu, sizes, back)
+        return y, (h,)
+
+    return layer
+
+
+_tanh, _relu = _rnn(False), _rnn(True)
 
 
 # -- layers ----------------------------------------------------------------------------------
@@ -119,11 +110,11 @@ def _weights(params: Sequence[Tensor], has_biases: bool, count: int) -> list[Wei
 
 
 def _layers(
-    cell: Cell,
+    layer: Layer,
     x: Tensor,
     states: State,
     params: Sequence[Tensor],
-    sizes: Sequence[int] | None,
+    sizes: Sequence[int],
     has_biases: bool,
     num_layers: int,
     dropout: float,
@@ -132,35 +123,43 @@ def _layers(
 ) -> tuple[Tensor, ...]:
     directions = 2 if bidirectional else 1
     weights = _weights(params, has_biases, num_layers * directions)
+    _check_states(states, weights, sizes[0])
     last: list[State] = []
-    for layer in range(num_layers):
+    for at in range(num_layers):
         found = []
         for direction in range(directions):
-            k = layer * directions + direction
-            first, back = tuple(s[k] for s in states), direction == 1
-            if sizes is None:
-                y, state = _run(cell, x, first, weights[k], back)
-            else:
-                y, state = _run_packed(cell, x, sizes, first, weights[k], back)
+            k = at * directions + direction
+            y, state = layer(x, tuple(s[k] for s in states), weights[k], sizes, direction == 1)
             found.append(y)
             last.append(state)
         x = found[0] if directions == 1 else FUNCTIONS["cat"](found, -1)
-        if dropout and train and layer < num_layers - 1:
+        if dropout and train and at < num_layers - 1:
             x = F.dropout(x, dropout)
     return x, *(FUNCTIONS["stack"](parts) for parts in zip(*last, strict=True))
 
 
-def _sizes(batch_sizes: Tensor) -> list[int]:
-    sizes = batch_sizes.tolist()
+def _check_states(states: State, weights: list[Weights], batch: int) -> None:
+    """RuntimeError unless each state has a row for each layer, direction and sequence."""
+    w = weights[0]
+    outputs = w.w_hh.shape[-1]
+    widths = (outputs, outputs if w.w_hr is None else w.w_hr.shape[-1])
+    for k, (state, width) in enumerate(zip(states, widths, strict=False)):
+        expected = (len(weights), batch, width)
+        if tuple(state.shape) != expected:
+            raise RuntimeError(f"Expected hidden[{k}] size {expected}, got {list(state.shape)}")
+
+
+def _sizes(batch_sizes: Tensor) -> tuple[int, ...]:
+    sizes = tuple(batch_sizes.tolist())
     if not sizes or any(a < b for a, b in pairwise(sizes)) or sizes[-1] < 1:
         raise ValueError(
             "batch_sizes has to hold sizes of at least 1, of which none is greater than the one "
-            f"before, but is {sizes}"
+            f"before, but is {list(sizes)}"
         )
     return sizes
 
 
-def _network(name: str, cell: Cell, count: int) -> Callable[..., tuple[Tensor, ...]]:
+def _network(name: str, layer: Layer, count: int) -> Callable[..., tuple[Tensor, ...]]:
     def whole(
         input: Tensor,
         hx: Any,
@@ -173,10 +172,14 @@ def _network(name: str, cell: Cell, count: int) -> Callable[..., tuple[Tensor, .
         batch_first: bool,
     ) -> tuple[Tensor, ...]:
         x = input.transpose(0, 1) if batch_first else input
+        steps, batch, size = x.shape
+        if not steps:
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         y, *last = _layers(
-            cell, x, _states(name, hx, count), params, None, has_biases, num_layers, dropout,
-            train, bidirectional,
+            layer, x.reshape(steps * batch, size), _states(name, hx, count), params,
+            (batch,) * steps, has_biases, num_layers, dropout, train, bidirectional,
         )  # fmt: skip
+        y = y.view(steps, batch, y.shape[1])
         return y.transpose(0, 1) if batch_first else y, *last
 
     def packed(
@@ -191,11 +194,13 @@ def _network(name: str, cell: Cell, count: int) -> Callable[..., tuple[Tensor, .
         bidirectional: bool,
     ) -> tuple[Tensor, ...]:
         return _layers(
-            cell, data, _states(name, hx, count), params, _sizes(batch_sizes), has_biases,
+            layer, data, _states(name, hx, count), params, _sizes(batch_sizes), has_biases,
             num_layers, dropout, train, bidirectional,
         )  # fmt: skip
 
-    def network(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+    def network(*args: Any, **kwargs: Any) -> Any:
+        if OVERRIDES.on and (asked := overriding(args, kwargs)):
+            return dispatch(network, asked, args, kwargs)
         second = args[1] if len(args) > 1 else kwargs.get("batch_sizes")
         third = args[2] if len(args) > 2 else kwargs.get("hx")
         # Both forms of a network with one state have a tensor here: the state, or the sizes.
@@ -227,37 +232,32 @@ rnn_relu = _network("rnn_relu", _relu, 1)
 
 
 # -- one step --------------------------------------------------------------------------------
-def lstm_cell(
-    input: Tensor,
-    hx: Sequence[Tensor],
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor | None = None,
-    b_hh: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    """One step of an LSTM: the hidden state and the cells' state after (N, inputs)."""
-    state = _states("lstm_cell", hx, 2)
-    h, c = _of_one_step(_lstm, input, state, Weights(w_ih, w_hh, b_ih, b_hh))
-    return h, c
-
-
-def _cell(name: str, cell: Cell) -> Callable[..., Tensor]:
+def _cell(name: str, layer: Layer, count: int) -> Callable[..., Any]:
     def one_step(
         input: Tensor,
-        hx: Tensor,
+        hx: Any,
         w_ih: Tensor,
         w_hh: Tensor,
         b_ih: Tensor | None = None,
         b_hh: Tensor | None = None,
-    ) -> Tensor:
-        return _of_one_step(cell, input, (hx,), Weights(w_ih, w_hh, b_ih, b_hh))[0]
+    ) -> Any:
+        given = (input, hx, w_ih, w_hh, b_ih, b_hh)
+        if OVERRIDES.on and (asked := overriding(given)):
+            return dispatch(one_step, asked, given, {})
+        state, w = _states(name, hx, count), Weights(w_ih, w_hh, b_ih, b_hh)
+        n = input.shape[0]
+        _check_states(tuple(s.unsqueeze(0) for s in state), [w], n)
+        last = layer(input, state, w, (n,), False)[1]
+        return last if count > 1 else last[0]
 
     one_step.__name__ = one_step.__qualname__ = name
+    found = "hidden state" if count == 1 else "hidden state and the cells' state"
     network = name.removesuffix("_cell")
-    one_step.__doc__ = f"One step of ``{network}``: the hidden state after (N, inputs)."
+    one_step.__doc__ = f"One step of ``{network}``: the {found} after (N, inputs)."
     return one_step
 
 
-gru_cell = _cell("gru_cell", _gru)
-rnn_tanh_cell = _cell("rnn_tanh_cell", _tanh)
-rnn_relu_cell = _cell("rnn_relu_cell", _relu)
+lstm_cell = _cell("lstm_cell", _lstm, 2)
+gru_cell = _cell("gru_cell", _gru, 1)
+rnn_tanh_cell = _cell("rnn_tanh_cell", _tanh, 1)
+rnn_relu_cell = _cell("rnn_relu_cell", _relu, 1)

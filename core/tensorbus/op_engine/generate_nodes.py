@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tensorbus.rows.registry import Row, rule_arguments
@@ -98,9 +98,18 @@ def _needs(row: Row, scalar: bool) -> dict[str, list[int]]:
     for i, t in enumerate(edges_of(row)):
         if scalar and i:
             break
-        for name in rule_arguments(row.rules[t]):
+        for name in _read(row, t):
             needs.setdefault(name, []).append(i)
     return needs
+
+
+def _read(row: Row, t: str) -> list[str]:
+    """What the rule of an operand reads, and what it shares with others."""
+    names = list(rule_arguments(row.rules[t]))
+    if row.shared is not None and "shared" in names:
+        names.remove("shared")
+        names += [name for name in rule_arguments(row.shared) if name not in names]
+    return names
 
 
 def save_text(row: Row, indent: str, scalar: bool = False) -> list[str]:
@@ -221,10 +230,12 @@ def _run(row: Row, edges: list[str], scalar: bool, raw: bool) -> list[str]:
             "            g = F.conj(g)",
         ]
     single = len(edges) == 1
+    lines += [f"        e{i} = self.e{i}" for i in range(len(edges))]
+    if row.shared is not None:
+        lines += _shared(row, row.shared, raw)
     for i, t in enumerate(edges):
-        names = rule_arguments(row.rules[t])
+        names = [name for name in rule_arguments(row.rules[t]) if name != "shared"]
         indent = "        "
-        lines.append(f"{indent}e{i} = self.e{i}")
         if not single:
             nothing = f"[None] * len(e{i})" if t in row.sequences else "None"
             lines += [f"{indent}g{i} = {nothing}", f"{indent}if {_any_edge(row, [i])}:"]
@@ -234,7 +245,7 @@ def _run(row: Row, edges: list[str], scalar: bool, raw: bool) -> list[str]:
                 lines.append(f"{indent}{name} = [e is not None for e in e{i}]")
             else:
                 lines += _load(row, name, scalar, raw, indent)
-        arguments = "".join(f", {name}" for name in names)
+        arguments = "".join(f", {name}" for name in rule_arguments(row.rules[t]))
         lines.append(f"{indent}g{i} = rule_{t}(F, g{arguments})")
         if row.outputs and t not in row.sequences:
             lines += [f"{indent}if g{i} is None:", f"{indent}    e{i} = None"]
@@ -253,6 +264,16 @@ def _run(row: Row, edges: list[str], scalar: bool, raw: bool) -> list[str]:
         f"*pairs(e{i}, g{i})" if t in row.sequences else f"e{i}, g{i}" for i, t in enumerate(edges)
     )
     return [*lines, f"        return {both}", ""]
+
+
+def _shared(row: Row, shared: Callable[..., Any], raw: bool) -> list[str]:
+    """The lines that compute what several rules need, where one of them is wanted."""
+    users = [i for i, t in enumerate(edges_of(row)) if "shared" in rule_arguments(row.rules[t])]
+    lines = [f"        if {_any_edge(row, users)}:"]
+    for name in rule_arguments(shared):
+        lines += _load(row, name, scalar=False, raw=raw, indent="            ")
+    arguments = "".join(f", {name}" for name in rule_arguments(shared))
+    return [*lines, f"            shared = rule_shared(F, g{arguments})"]
 
 
 # -- all gradients at once -------------------------------------------------------------------

@@ -38,6 +38,9 @@ def give_rules(row: Row, namespace: dict[str, Any]) -> None:
     Until then nothing stands before them, so that they cost programs without such a plugin nothing.
     """
     namespace |= {f"rule_{name}": rule for name, rule in row.rules.items()}
+    if row.shared is not None:
+        namespace["rule_shared"] = row.shared
+        return
     results = set(row.outputs.values()) or {row.result}
     if row.sequences or results != {"same"} or row.form == "view":
         return

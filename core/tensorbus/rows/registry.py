@@ -16,8 +16,8 @@ from tensorbus.rows.autocast_policies import policy_on
 ROWS: dict[str, Row] = {}
 
 RESERVED = frozenset(
-    "F base cell conjugates e0 e1 e2 each error g0 g1 g2 k made n now o o0 o1 o2 o3 r r0 r1 r2 r3 "
-    "s self sh t then together".split()
+    "F base cell conjugates e0 e1 e2 e3 e4 each error g0 g1 g2 g3 g4 k made n now o o0 o1 o2 o3 o4 "
+    "r r0 r1 r2 r3 r4 s self sh shared t then together".split()
 )
 """Names that generated functions use for themselves."""
 
@@ -97,6 +97,9 @@ class Row:
     composite: Callable[..., Any] | None = None
     """``f(F, *args)`` for an op that is not a primitive."""
     rules: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    shared: Callable[..., Any] | None = None
+    """What several rules need, with parameters as theirs: it is computed once for those that are
+    wanted, which get it under the name ``shared``."""
     otherwise: Callable[..., Any] | None = None
     """What to call with the operands where the common case raised: another way, or the error."""
     outside: Callable[..., Any] | None = None
@@ -181,6 +184,9 @@ class Row:
         taken = RESERVED.intersection((*self.arguments, *self.outputs))
         if taken and self.rules:
             raise ValueError(f"row {self.name}: {sorted(taken)} are names of the generated text")
+        uses = any("shared" in rule_arguments(rule) for rule in self.rules.values())
+        if uses != (self.shared is not None) or (uses and not self.outputs):
+            raise ValueError(f"row {self.name}: rules of several results share what shared= gives")
         policy_on(self.autocast, True)
         if DOMAINS[self.domain][0] == FLOAT and self.form not in ("view", "list"):
             self.in_float32 = True

@@ -255,6 +255,33 @@ class RNNBase(Module):
         return told
 
 
+class Network(RNNBase):
+    """A network whose class says its mode."""
+
+    _mode: str
+    _projects = False
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if proj_size is not None and not self._projects:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        super().__init__(
+            self._mode, input_size, hidden_size, num_layers, bias, batch_first, dropout,
+            bidirectional, proj_size or 0, device, dtype,
+        )  # fmt: skip
+
+
 _KINDS = {"bias": bool, "batch_first": bool, "input_size": int, "hidden_size": int}
 _DEFAULTS = {
     "proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0,

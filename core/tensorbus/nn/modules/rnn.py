@@ -10,14 +10,14 @@ import tensorbus
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import init
 from tensorbus.nn import recurrent_functions as networks
-from tensorbus.nn.modules._recurrent import RNNBase
+from tensorbus.nn.modules._recurrent import Network, RNNBase
 from tensorbus.nn.modules.module import Module
 from tensorbus.nn.parameter import Parameter
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
 
-class RNN(RNNBase):
+class RNN(Network):
     """A recurrent network: h' = tanh(W_ih x + b_ih + W_hh h + b_hh) at each step.
 
     Args:
@@ -52,27 +52,19 @@ class RNN(RNNBase):
         hidden_size: int,
         num_layers: int = 1,
         nonlinearity: str = "tanh",
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        **unknown: Any,
+        *args: Any,
+        **kwargs: Any,
     ) -> None:
-        _refuse_projection(unknown)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(
                 f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
             )
-        super().__init__(
-            f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias, batch_first,
-            dropout, bidirectional, device=device, dtype=dtype, **unknown,
-        )  # fmt: skip
+        self._mode = f"RNN_{nonlinearity.upper()}"
+        super().__init__(input_size, hidden_size, num_layers, *args, **kwargs)
         self.nonlinearity = nonlinearity
 
 
-class GRU(RNNBase):
+class GRU(Network):
     """A network of gated recurrent units.
 
     r, z = sigmoid(W x + b + U h + c), n = tanh(W x + b + r (U h + c)), h' = (1 - z) n + z h; the
@@ -86,32 +78,10 @@ class GRU(RNNBase):
     Source: https://pytorch.org/docs/stable/generated/torch.nn.GRU.html
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        **unknown: Any,
-    ) -> None:
-        _refuse_projection(unknown)
-        super().__init__(
-            "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
-            device=device, dtype=dtype, **unknown,
-        )  # fmt: skip
+    _mode = "GRU"
 
 
-def _refuse_projection(unknown: dict[str, Any]) -> None:
-    if "proj_size" in unknown:
-        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-
-
-class LSTM(RNNBase):
+class LSTM(Network):
     """A network of long short-term memories.
 
     i, f, o = sigmoid(W x + b + U h + c), g = tanh(W x + b + U h + c), c' = f c + i g,
@@ -128,23 +98,8 @@ class LSTM(RNNBase):
     Source: https://pytorch.org/docs/stable/generated/torch.nn.LSTM.html
     """
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            "LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
-            proj_size, device, dtype,
-        )  # fmt: skip
+    _mode = "LSTM"
+    _projects = True
 
     def get_expected_cell_size(
         self, input: Tensor, batch_sizes: Tensor | None
