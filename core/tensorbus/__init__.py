@@ -131,6 +131,12 @@ _LATER = {
         "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell".split(),
         "nn.recurrent_functions",
     ),
+    **dict.fromkeys(
+        "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor "
+        "sparse_csc_tensor sparse_csr_tensor".split(),
+        "sparse.construction",
+    ),
+    **dict.fromkeys("hspmm smm sspaddmm".split(), "sparse.products"),
     "is_anomaly_enabled": "autograd.anomaly_mode",
     "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     **dict.fromkeys(

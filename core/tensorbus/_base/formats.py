@@ -26,7 +26,7 @@ class _Named:
 
 
 class layout(_Named):
-    """How a tensor's elements are kept; all tensors here are ``strided``."""
+    """How a tensor's elements are kept: ``strided`` is dense, the others are sparse."""
 
     __slots__ = ()
 
@@ -81,8 +81,8 @@ def check_layout(function: str, value: Any) -> None:
             f"{function}(): argument 'layout' must be torch.layout, not {type(value).__name__}"
         )
     raise NotImplementedError(
-        f"{function}(): layout {value} is not supported, all tensors are torch.strided: "
-        "leave the layout out, or make a dense tensor"
+        f"{function}(): layout {value} is not supported: make a dense tensor and convert it with "
+        "to_sparse(), or use sparse_coo_tensor() and the like"
     )
 
 

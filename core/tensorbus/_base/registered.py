@@ -113,6 +113,24 @@ construct_tensor = Upcall("tensorbus.ops.creation.legacy")
 edge_of = Upcall("tensorbus.op_engine.history")
 """(tensor): the tensor's edge, that of a view made anew where its base was written to."""
 
+sparse_tensor = Upcall("tensorbus.sparse.tensor")
+"""(sparse array): the tensor of it."""
+
+construct_sparse = Upcall("tensorbus.sparse.construction")
+"""(dtype, device, arguments, named): what ``sparse.FloatTensor`` and the like construct."""
+
+sparse_for_edge = Upcall("tensorbus.sparse.gradients")
+"""(edge, sparse tensor): what a backward pass hands to that edge."""
+
+accumulate_sparse = Upcall("tensorbus.sparse.gradients")
+"""(leaf, array, kind): a leaf's new ``.grad``, where the array or the gradient before is sparse."""
+
+sparse_of_dense = Upcall("tensorbus.sparse.conversion")
+"""(name of a method, tensor, arguments by name): what the method of a dense tensor gives."""
+
+embedding_with_sparse_gradient = Upcall("tensorbus.sparse.gradients")
+"""(table, indices, row without a gradient): rows, for which the table's gradient is sparse."""
+
 recomputed = Upcall("tensorbus.utils.checkpoint")
 """(function, *args): its result, for whose gradients it is computed again."""
 

@@ -42,8 +42,9 @@ DIFFERENCES = {
     "`torch.compile`": "returns what it is given, and warns once that nothing is compiled",
     "`torch.backends`, `set_float32_matmul_precision`": "flags are kept and change no result; the "
     "libraries are not used, so `is_available()` is False",
-    "`torch.sparse.FloatTensor` and the like": "types that no tensor is an instance of, as there "
-    "are no sparse tensors yet: to construct one is a NotImplementedError",
+    "sparse tensors": "objects of a class of their own, made of dense tensors: `values()` is the "
+    "tensor that carries the history, so the gradient of a sparse leaf has its places; coordinates "
+    "are checked unless `check_invariants=False`; products of equal sparse tensors are coalesced",
     "`Tensor`, `FloatTensor` and `x.new`": "take `requires_grad`, too, which PyTorch's refuse",
     "`torch.version`": "`cuda` and `hip` are None on every machine: plugins bring their libraries",
     "`profiler`, `autograd.profiler`": "what devices take is not measured: launches are timed on "

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 LEFT_OUT: tuple[tuple[str, dict[str, str]], ...] = (
     (
-        "Sparse and quantised tensors are not there yet, nor what makes or converts them.",
+        "Quantised and nested tensors are not there yet, nor what makes or converts them.",
         {
             "torch": "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine "
-            "hspmm quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic smm "
-            "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor "
-            "sparse_csc_tensor sparse_csr_tensor sspaddmm",
-            "Tensor": "coalesce col_indices crow_indices indices int_repr is_coalesced smm "
-            "sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm to_padded_tensor "
-            "to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr "
-            "values",
-            "optim": "SparseAdam",
+            "quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic",
+            "Tensor": "int_repr to_padded_tensor",
+        },
+    ),
+    (
+        "They keep two of four elements for kernels of one maker's devices.",
+        {
+            "sparse": "SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT "
+            "SparseSemiStructuredTensorCUTLASS to_sparse_semi_structured",
         },
     ),
     (

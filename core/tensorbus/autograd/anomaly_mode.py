@@ -14,6 +14,7 @@ from typing import Any, Self
 from tensorbus._base.leaving import Leaving
 from tensorbus._base.public_place import show_in
 from tensorbus._base.warning import user_frame, warn_user
+from tensorbus._tensor.sparse_array import SparseArray
 from tensorbus._tensor.tensor import wrap_like
 from tensorbus.autograd.hook_calls import run_node
 from tensorbus.autograd.node import Node
@@ -78,7 +79,9 @@ def run_watched(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]:
 def _has_nan(edge: Node, g: Any, create_graph: bool) -> bool:
     if g is None or isinstance(g, dict):  # the gradients of several outputs, on their way
         return False
-    t = g.detach() if create_graph else wrap_like(g, edge.k, None)
+    if isinstance(g, SparseArray):
+        g, create_graph = g.values, True
+    t = g.detach() if create_graph else wrap_like(g, edge.hook_kind, None)
     return bool(core("isnan")(t).any().item())
 
 

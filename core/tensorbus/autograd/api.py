@@ -9,6 +9,7 @@ from tensorbus._base import registered
 from tensorbus._base.modes import STREAMS
 from tensorbus._base.warning import warn_user
 from tensorbus._dispatch.memory import check_memory
+from tensorbus._tensor.sparse_array import SparseArray
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd import early, engine, multi_grad_hook
 from tensorbus.autograd.batched import by_rows
@@ -216,6 +217,9 @@ def _picked(
         if type(edge) is AccumulateGrad and edge.h is not None:
             tensors = engine.as_tensors(create_graph)
             g = tensor_hooks(edge, in_grad_dtype(edge, g, tensors), tensors)
+            if isinstance(g, SparseArray):
+                gradients.append(registered.sparse_tensor(g))
+                continue
         if not create_graph:
             g = engine.own(edge.hook_kind, g)
         gradients.append(g)

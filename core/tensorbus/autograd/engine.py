@@ -16,9 +16,18 @@ from heapq import heappop, heappush
 from sys import getrefcount
 from typing import Any
 
+from tensorbus._base import registered
 from tensorbus._base.float_warnings import silence
 from tensorbus._base.modes import RARE, STREAMS, this_thread
-from tensorbus._tensor.tensor import PERMUTED, Tensor, bump, check_inference, from_array, wrap_like
+from tensorbus._tensor.sparse_array import SparseArray
+from tensorbus._tensor.tensor import (
+    PERMUTED,
+    Tensor,
+    bump,
+    check_inference,
+    from_array,
+    wrap_like,
+)
 from tensorbus.autograd.anomaly_mode import ANOMALY, run_watched
 from tensorbus.autograd.early import EARLY, count
 from tensorbus.autograd.grad_mode import THREAD, no_grad, switch_grad
@@ -309,6 +318,10 @@ def _accumulate(
         g = leaf_hooks(edge, g, create_graph)
         if g is None:
             return
+        if not create_graph and _is_sparse(leaf, g):
+            registered.accumulate_sparse(leaf, g, k)
+            after_accumulation(edge, leaf, g, create_graph)
+            return
     if leaf._e is None and not leaf.requires_grad:  # switched off since the forward pass
         return
     before = leaf.grad
@@ -327,6 +340,12 @@ def _accumulate(
             k.add(before._a, g, out=before._a)
     if hooked:
         after_accumulation(edge, leaf, g, create_graph)
+
+
+def _is_sparse(leaf: Tensor, g: Any) -> bool:
+    """Whether a leaf's gradient, or the one that arrives at it as an array, is sparse."""
+    before = getattr(leaf, "_g", None)
+    return isinstance(g, SparseArray) or (before is not None and isinstance(before._a, SparseArray))
 
 
 def _first(k: Any, leaf: Tensor, g: Any, alone: bool) -> Tensor:

@@ -7,8 +7,10 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tensorbus._base import registered
 from tensorbus._base.modes import RARE, this_thread
 from tensorbus._base.registered import result_restored
+from tensorbus._tensor.sparse_array import SparseArray
 from tensorbus._tensor.tensor import (
     PERMUTED,
     Tensor,
@@ -170,6 +172,8 @@ class FunctionNode(Node):
                 pairs += (None, None)
             else:
                 value = self._fitted(i, value)
+                if isinstance(value._a, SparseArray):
+                    value = registered.sparse_for_edge(edge, value)
                 pairs += (edge, value if create_graph else value._a)
         return tuple(pairs)
 
@@ -184,7 +188,7 @@ class FunctionNode(Node):
                     f"{invalid} - got {list(g._s)} but expected shape compatible with {list(size)}"
                 )
             g = core("sum_to")(g, tuple(size))
-        if g._k is not kind and not dispatches(type(g)):
+        if g._k is not kind and not dispatches(type(g)) and not isinstance(g._a, SparseArray):
             kind = kind_in_batch(g._k, kind)  # the pass may be that of a batch
             if g._k.dtype.is_complex and not kind.dtype.is_complex:
                 raise RuntimeError(f"{invalid} - got a complex one, but the argument is real")

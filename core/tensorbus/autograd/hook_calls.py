@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tensorbus._base import registered
+from tensorbus._tensor.sparse_array import SparseArray
 from tensorbus._tensor.tensor import Tensor, wrap_like
 from tensorbus.autograd.node import AccumulateGrad, Node
 from tensorbus.autograd.several_results import Gradients
@@ -58,7 +60,7 @@ def leaf_hooks(edge: AccumulateGrad, g: Any, create_graph: bool) -> Any:
 def in_grad_dtype(edge: AccumulateGrad, g: Any, create_graph: bool) -> Any:
     """The gradient that arrives at a leaf, in the dtype that the leaf wants for it."""
     kind = edge.hook_kind
-    if kind is edge.k:
+    if kind.dtype is edge.k.dtype:
         return g
     t = _as_tensor(edge.k, _array(edge, g, create_graph), create_graph)
     if edge.k.is_complex and not kind.is_complex:
@@ -128,7 +130,11 @@ def _array(node: Any, g: Any, create_graph: bool) -> Any:
 
 
 def _as_tensor(kind: Any, g: Any, create_graph: bool) -> Any:
-    return g if create_graph or g is None else wrap_like(g, kind, None)
+    if create_graph or g is None:
+        return g
+    if isinstance(g, SparseArray):
+        return registered.sparse_tensor(g)
+    return wrap_like(g, getattr(kind, "dense", kind), None)
 
 
 def _all_checked(

@@ -136,7 +136,8 @@ class AccumulateGrad(Node):
         """The kind of the leaf's ``.grad``, to which gradients that arrive are converted."""
         leaf = self.leaf()
         wanted = None if leaf is None else leaf.__dict__.get(GRAD_DTYPE)
-        return self.k if wanted is None else self.k.of(wanted)
+        own = self.k if leaf is None else leaf._k
+        return own if wanted is None else own.of(wanted)
 
 
 class Untracked(Node):

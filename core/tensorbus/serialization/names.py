@@ -57,6 +57,7 @@ def _build() -> tuple[dict[str, Any], dict[int, Any]]:
         rebuild._rebuild_tensor_v3,
         rebuild._rebuild_parameter,
         rebuild._rebuild_parameter_with_state,
+        rebuild._rebuild_sparse_tensor,
     ):
         add(f"torch._utils.{function.__name__}", function, function)
     add("torch._tensor._rebuild_from_type_v2", *[rebuild._rebuild_from_type_v2] * 2)

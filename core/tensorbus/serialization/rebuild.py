@@ -17,6 +17,14 @@ from tensorbus.serialization.budget import as_key, spend
 from tensorbus.serialization.errors import CheckpointError, bad, escaped, reason, shown
 from tensorbus.storage import TypedStorage, UntypedStorage, tensor_from_storage
 
+_LAYOUTS = (
+    tensorbus.strided,
+    tensorbus.sparse_coo,
+    tensorbus.sparse_csr,
+    tensorbus.sparse_csc,
+    tensorbus.sparse_bsr,
+    tensorbus.sparse_bsc,
+)
 _MAX_DIMS = 64
 _MAX_COUNT = 2**63 - 1
 
@@ -226,11 +234,35 @@ def _set_grad(tensor: Any, grad: bool) -> None:
 
 
 def _get_layout(name: Any) -> Any:
-    if name == "torch.strided":
-        return tensorbus.strided
-    raise CheckpointError(
-        f"The checkpoint has the layout {shown(name)}; only torch.strided is known."
-    )
+    found = next((x for x in _LAYOUTS if str(x) == name), None)
+    if found is None:
+        raise CheckpointError(
+            f"The checkpoint has the layout {shown(name)}; known are "
+            f"{', '.join(str(x) for x in _LAYOUTS)}."
+        )
+    return found
+
+
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
+    """A sparse tensor of its parts, whose coordinates are checked."""
+    if not isinstance(data, tuple | list):
+        raise bad(f"a sparse tensor's parts are {shown(data)}")
+    coordinates = layout is tensorbus.sparse_coo
+    count = 2 if coordinates else 3
+    if layout is tensorbus.strided or layout not in _LAYOUTS or len(data) < count + 1:
+        raise bad("a sparse tensor has another layout, or too few parts")
+    parts, size = [_tensor(x) for x in data[:count]], _counts(data[count], "size")
+    try:
+        if coordinates:
+            known = len(data) > 3 and data[3] is True
+            return tensorbus.sparse_coo_tensor(
+                *parts, size, is_coalesced=known, check_invariants=True
+            )
+        return tensorbus.sparse_compressed_tensor(
+            *parts, size, layout=layout, check_invariants=True
+        )
+    except (RuntimeError, ValueError, IndexError) as error:
+        raise bad(f"a sparse tensor does not fit together ({reason(error)})") from error
 
 
 def make_size(value: Any = ()) -> Any:

@@ -100,8 +100,8 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
         if kind is tensorbus.device:
             arguments: tuple[Any, ...] = (obj.type,) if obj.index is None else (obj.type, obj.index)
             return self._name("torch", "device"), arguments
-        if obj is tensorbus.strided:
-            return self._name("torch.serialization", "_get_layout"), ("torch.strided",)
+        if kind is tensorbus.layout:
+            return self._name("torch.serialization", "_get_layout"), (str(obj),)
         return NotImplemented
 
     def _tensor(self, tensor: Any) -> Any:
@@ -113,6 +113,8 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
             if state:
                 return self._name("torch._utils", "_rebuild_parameter_with_state"), (*args, state)
             return self._name("torch._utils", "_rebuild_parameter"), args
+        if tensor.layout is not tensorbus.strided:
+            return self._name("torch._utils", "_rebuild_sparse_tensor"), _sparse_parts(tensor)
         layout = tuple(tensor.shape), tuple(tensor.stride())
         if tensor._k.has_values:
             typed = storage_name(tensor.dtype) is not None
@@ -148,6 +150,13 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
             kind, size = self._name("torch", name), dtype.itemsize
         count = storage.nbytes() // size
         return _StorageReference(kind, key, _location(storage.device), count, *self._further)
+
+
+def _sparse_parts(tensor: Any) -> tuple[Any, ...]:
+    """What a sparse tensor is made of, as PyTorch's files have it."""
+    array = tensor.detach()._a
+    more = (tensor.is_coalesced(),) if tensor.is_sparse else ()
+    return tensor.layout, (*array.parts(), tensor.shape, *more)
 
 
 def _attributes(tensor: Any) -> dict[str, Any]:

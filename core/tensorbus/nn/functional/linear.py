@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorbus._base import dtypes
+from tensorbus._base import dtypes, registered
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.formats import contiguous_format
 from tensorbus._base.modes import RARE
@@ -154,6 +154,13 @@ def embedding(
     if max_norm is not None:
         renormalise(input, weight, max_norm, norm_type)
     indices = input.long().reshape(-1)
+    if sparse and weight.requires_grad:
+        if scale_grad_by_freq:
+            raise RuntimeError(
+                "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
+            )
+        rows = registered.embedding_with_sparse_gradient(weight, indices, padding_idx)
+        return rows.view(*tuple(input.shape), *tuple(weight.shape[1:]))
     rows = core("take")(weight, 0, indices, False)
     if scale_grad_by_freq and rows.requires_grad:
         rows = _shared_by_frequency(rows, indices)

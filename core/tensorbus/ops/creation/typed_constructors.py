@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from tensorbus import discovery
-from tensorbus._base import dtypes
+from tensorbus._base import dtypes, registered
 from tensorbus._base.formats import layout, sparse_coo, strided
 from tensorbus._base.warning import warn_user
 from tensorbus._device import defaults
@@ -45,6 +45,8 @@ class tensortype(type):
 
     def __call__(cls, *args: Any, device: Any = None, **named: Any) -> Tensor:
         name = cls.__name__
+        if cls.is_sparse:
+            return registered.construct_sparse(cls.dtype, device or cls.device_type, args, named)
         where = checked_device(name, device)
         if where is not None and where.type != cls.device_type:
             raise RuntimeError(
@@ -67,10 +69,7 @@ class tensortype(type):
     def kind(cls) -> Kind:
         """The kind of its tensors; NotImplementedError for sparse ones."""
         if cls.is_sparse:
-            raise NotImplementedError(
-                f"{cls.full_name}: there are no sparse tensors yet; construct a dense one, by the "
-                "type of the same name outside of 'sparse'"
-            )
+            raise NotImplementedError(f"{cls.full_name}: sparse tensors are no default type")
         return kind_of(Device(cls.device_type), cls.dtype)
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -78,7 +77,7 @@ class tensortype(type):
             isinstance(instance, Tensor)
             and instance._k.dtype is cls.dtype
             and instance._k.device.type == cls.device_type
-            and not cls.is_sparse
+            and instance.layout is cls.layout
         )
 
     @property
@@ -91,7 +90,10 @@ class tensortype(type):
 def typed_constructor(dtype: dtypes.dtype, device_type: str, sparse: bool) -> tensortype:
     """The type of the tensors of a dtype on a type of device."""
     where = [] if device_type == "cpu" else [device_type]
-    doc = f"The type of sparse {dtype.name} tensors, which there are none of yet."
+    doc = (
+        f"``sparse.{dtype.legacy}(indices, values, size)``: a sparse {dtype.name} tensor, as by "
+        "``sparse_coo_tensor``."
+    )
     if not sparse:
         doc = (
             f"``{dtype.legacy}(2, 3)``: an uninitialised {dtype.name} tensor; "

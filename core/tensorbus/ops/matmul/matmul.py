@@ -19,7 +19,7 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.older_forms import older_form
 from tensorbus.op_engine.out import SAME
-from tensorbus.op_engine.override import dispatch, of_several_batches
+from tensorbus.op_engine.override import dispatch, overriding
 from tensorbus.op_engine.public import Lazy, public
 from tensorbus.op_engine.scalars import fitted, widened
 from tensorbus.rows.layouts import broadcast_shapes
@@ -205,7 +205,7 @@ def _make_operator() -> Any:
                     return product(self, other)
         if not isinstance(other, Tensor):
             return NotImplemented
-        if OVERRIDES.on and (asked := of_several_batches((self, other))):
+        if OVERRIDES.on and (asked := overriding((self, other))):
             return dispatch(FUNCTIONS["matmul"], asked, (self, other), {})
         return matmul(self, other)
 

@@ -213,8 +213,8 @@ def _rows(values: Any, shape: tuple[int, ...], cut: int | None, indent: int, fmt
     return "[" + f",{chr(10) * (len(shape) - 1)}{' ' * (indent + 1)}".join(slices) + "]"
 
 
-def _contents(t: Any, indent: int) -> str:
-    """The bracketed values of a non-empty tensor."""
+def contents(t: Any, indent: int) -> str:
+    """The bracketed values of a tensor that is not empty."""
     options = _options
     cut = options.edgeitems if t.numel() > options.threshold else None
     if cut == 0 and t.dim():
@@ -247,16 +247,16 @@ def tensor_str(t: Any) -> str:
     if t.device.type != "cpu":
         suffixes.append(f"device='{t.device}'")
     if not t._k.has_values:
-        contents = "..."
+        shown = "..."
         suffixes.append(f"size={tuple(t.shape)}")
         implied = t.dtype is default
     elif t.numel() == 0:
-        contents = "[]"
+        shown = "[]"
         if t.dim() != 1:
             suffixes.append(f"size={tuple(t.shape)}")
         implied = t.dtype is default
     else:
-        contents = _contents(data, len(prefix))
+        shown = contents(data, len(prefix))
         if not _options.edgeitems:
             suffixes.append(f"size={tuple(t.shape)}")
         implied = t.dtype in (default, default.to_complex(), dtypes.int64, dtypes.bool)
@@ -271,7 +271,7 @@ def tensor_str(t: Any) -> str:
             suffixes.append(f"grad_fn=<{type(made).__name__}>")
         elif t.requires_grad:
             suffixes.append("requires_grad=True")
-    text = _with_suffixes(prefix + contents, suffixes, len(prefix))
+    text = with_suffixes(prefix + shown, suffixes, len(prefix))
     return f"Parameter containing:\n{text}" if isinstance(t, Parameter) else text
 
 
@@ -285,9 +285,12 @@ def _batch_str(t: Any) -> str:
     return f"BatchedTensor(lvl={level}, bdim=0, value=\n    {values}\n)"
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
-    """Append the keyword parts, each on a new line where the current one would get too long."""
-    column = len(text) - text.rfind("\n") + 1
+def with_suffixes(text: str, suffixes: list[str], indent: int, new_line: bool = False) -> str:
+    """Append the keyword parts, each on a new line where the current one would get too long.
+
+    The first stands on one anyway where *new_line* says so.
+    """
+    column = _options.linewidth if new_line else len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
         if column + len(suffix) + 2 > _options.linewidth:
             text += f",\n{' ' * indent}{suffix}"
