@@ -251,15 +251,16 @@ def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
     count = 2 if coordinates else 3
     if layout is tensorbus.strided or layout not in _LAYOUTS or len(data) < count + 1:
         raise bad("a sparse tensor has another layout, or too few parts")
-    parts, size = [_tensor(x) for x in data[:count]], _counts(data[count], "size")
+    size = _counts(data[count], "size")
+    first, second, *rest = [_tensor(x) for x in data[:count]]
     try:
         if coordinates:
             known = len(data) > 3 and data[3] is True
             return tensorbus.sparse_coo_tensor(
-                *parts, size, is_coalesced=known, check_invariants=True
+                first, second, size, is_coalesced=known, check_invariants=True
             )
         return tensorbus.sparse_compressed_tensor(
-            *parts, size, layout=layout, check_invariants=True
+            first, second, rest[0], size, layout=layout, check_invariants=True
         )
     except (RuntimeError, ValueError, IndexError) as error:
         raise bad(f"a sparse tensor does not fit together ({reason(error)})") from error

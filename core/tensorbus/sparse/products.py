@@ -168,14 +168,30 @@ def _every_place(product: Tensor, rows: Tensor | None = None) -> Any:
 
 @sparse_op("smm")
 def smm(input: Any, mat: Any) -> Any:
-    """The product of a sparse and a dense matrix, as a sparse one."""
+    """The product of a sparse and a dense matrix, as a sparse one.
+
+    >>> import tensorbus as torch
+    >>> torch.smm(torch.eye(2).to_sparse(), torch.ones(2, 1)).to_dense()
+    tensor([[1.],
+            [1.]])
+
+    Source: https://pytorch.org/docs/stable/generated/torch.smm.html
+    """
     used = tensorbus.unique(coo_array(input).indices[0])
     return _every_place(mm(input, mat), used)
 
 
 @sparse_op("hspmm")
 def hspmm(mat1: Any, mat2: Any, *, out: Any = None) -> Any:
-    """The product of a sparse and a dense matrix, with sparse rows and dense columns."""
+    """The product of a sparse and a dense matrix, with sparse rows and dense columns.
+
+    >>> import tensorbus as torch
+    >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 1)).values()
+    tensor([[1.],
+            [1.]])
+
+    Source: https://pytorch.org/docs/stable/generated/torch.hspmm.html
+    """
     used = tensorbus.unique(coo_array(mat1).indices[0])
     product = mm(mat1, mat2)
     return make_coo(used[None], product.index_select(0, used), tuple(product.shape), True)
@@ -185,7 +201,16 @@ def hspmm(mat1: Any, mat2: Any, *, out: Any = None) -> Any:
 def sspaddmm(
     input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None
 ) -> Any:
-    """beta * input + alpha * (mat1 @ mat2), of which *mat2* alone is dense, as a sparse one."""
+    """beta * input + alpha * (mat1 @ mat2), of which *mat2* alone is dense, as a sparse one.
+
+    >>> import tensorbus as torch
+    >>> x = torch.eye(2).to_sparse()
+    >>> torch.sspaddmm(x, x, torch.ones(2, 2), beta=2).to_dense()
+    tensor([[3., 1.],
+            [1., 3.]])
+
+    Source: https://pytorch.org/docs/stable/generated/torch.sspaddmm.html
+    """
     product = smm(mat1, mat2)
     first, second = coo_array(input), product._a
     values = tensorbus.cat([first.values * beta, second.values * alpha])

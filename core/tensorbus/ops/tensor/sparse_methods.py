@@ -123,24 +123,67 @@ _WANTED = {
     "ccol_indices": "sparse column compressed tensor",
     "row_indices": "sparse column compressed tensor",
 }
+_EYE = "torch.eye(2).to_sparse()"
+_CSR, _CSC = "torch.eye(2).to_sparse_csr()", "torch.eye(2).to_sparse_csc()"
 _DOCS = {
-    "indices": "The coordinates of a coalesced sparse tensor",
-    "values": "The values of a sparse tensor",
-    "coalesce": "A sparse tensor with each coordinate once and in order",
-    "is_coalesced": "Whether a sparse tensor has each coordinate once and in order",
-    "crow_indices": "Where the rows of a sparse tensor by compressed rows begin",
-    "col_indices": "The columns of the elements of a sparse tensor by compressed rows",
-    "ccol_indices": "Where the columns of a sparse tensor by compressed columns begin",
-    "row_indices": "The rows of the elements of a sparse tensor by compressed columns",
-    "_indices": "The coordinates of a sparse tensor",
-    "_values": "The values of a sparse tensor without history",
-    "_nnz": "The number of elements of a sparse tensor",
-    "_coalesced_": "Say whether each coordinate of a sparse tensor is there once and in order",
-    "sparse_resize_": "Give a sparse tensor another size",
-    "sparse_resize_and_clear_": "Give a sparse tensor another size and no elements",
-    "smm": "The product of a sparse and a dense matrix as a sparse one",
-    "sspaddmm": "A sparse matrix plus the product of a sparse and a dense one",
+    "indices": ("The coordinates of a coalesced sparse tensor", f"{_EYE}.indices().shape"),
+    "values": ("The values of a sparse tensor", f"{_EYE}.values().shape"),
+    "coalesce": (
+        "A sparse tensor with each coordinate once and in order",
+        "torch.sparse_coo_tensor([[1, 1]], [2.0, 3.0], (2,)).coalesce().values().shape",
+    ),
+    "is_coalesced": (
+        "Whether a sparse tensor has each coordinate once and in order",
+        f"{_EYE}.is_coalesced()",
+    ),
+    "crow_indices": (
+        "Where the rows of a sparse tensor by compressed rows begin",
+        f"{_CSR}.crow_indices().shape",
+    ),
+    "col_indices": (
+        "The columns of the elements of a sparse tensor by compressed rows",
+        f"{_CSR}.col_indices().shape",
+    ),
+    "ccol_indices": (
+        "Where the columns of a sparse tensor by compressed columns begin",
+        f"{_CSC}.ccol_indices().shape",
+    ),
+    "row_indices": (
+        "The rows of the elements of a sparse tensor by compressed columns",
+        f"{_CSC}.row_indices().shape",
+    ),
+    "_indices": ("The coordinates of a sparse tensor", f"{_EYE}._indices().shape"),
+    "_values": ("The values of a sparse tensor without history", f"{_EYE}._values().shape"),
+    "_nnz": ("The number of elements of a sparse tensor", f"{_EYE}._nnz()"),
+    "_coalesced_": (
+        "Say whether each coordinate of a sparse tensor is there once and in order",
+        f"{_EYE}._coalesced_(False).is_coalesced()",
+    ),
+    "sparse_resize_": (
+        "Give a sparse tensor another size",
+        f"{_EYE}.sparse_resize_((3, 4), 2, 0).shape",
+    ),
+    "sparse_resize_and_clear_": (
+        "Give a sparse tensor another size and no elements",
+        f"{_EYE}.sparse_resize_and_clear_((3, 4), 2, 0)._nnz()",
+    ),
+    "smm": (
+        "The product of a sparse and a dense matrix as a sparse one",
+        f"{_EYE}.smm(torch.ones(2, 2)).is_sparse",
+    ),
+    "sspaddmm": (
+        "A sparse matrix plus the product of a sparse and a dense one",
+        f"{_EYE}.sspaddmm({_EYE}, torch.ones(2, 2)).is_sparse",
+    ),
 }
+"""What each method gives, and a call of it."""
+_SHOWN = {
+    "is_coalesced": True, "_nnz": 2, "_coalesced_": False, "sparse_resize_": "torch.Size([3, 4])",
+    "sparse_resize_and_clear_": 0, "smm": True, "sspaddmm": True, "coalesce": "torch.Size([1])",
+    "crow_indices": "torch.Size([3])", "ccol_indices": "torch.Size([3])",
+    "indices": "torch.Size([2, 2])", "_indices": "torch.Size([2, 2])",
+}  # fmt: skip
+"""What the calls show, where that is not ``torch.Size([2])``."""
 
 
 def _only_sparse(name: str) -> None:
@@ -149,12 +192,16 @@ def _only_sparse(name: str) -> None:
             raise RuntimeError(f"{name} expected {_WANTED[name]} layout but got Strided")
         raise NotImplementedError(
             f"Could not run 'aten::{name}' with arguments from the "
-            f"'{self._k.device.type.upper()}' backend: it is for sparse tensors, which .to_sparse() "
+            f"'{self._k.device.type.upper()}' backend: it is for sparse tensors, as .to_sparse() "
             "makes"
         )
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"{_DOCS[name]}; an error for a dense one."
+    sentence, call = _DOCS[name]
+    method.__doc__ = (
+        f"{sentence}; an error for a dense one.\n\n    >>> import tensorbus as torch\n"
+        f"    >>> {call}\n    {_SHOWN.get(name, 'torch.Size([2])')}\n"
+    )
     METHODS[name] = method
 
 
