@@ -208,6 +208,15 @@ from tensorbus.random import set_rng_state as set_rng_state
 from tensorbus.random import thread_safe_generator as thread_safe_generator
 from tensorbus.serialization import load as load
 from tensorbus.serialization import save as save
+from tensorbus.sparse.construction import sparse_bsc_tensor as sparse_bsc_tensor
+from tensorbus.sparse.construction import sparse_bsr_tensor as sparse_bsr_tensor
+from tensorbus.sparse.construction import sparse_compressed_tensor as sparse_compressed_tensor
+from tensorbus.sparse.construction import sparse_coo_tensor as sparse_coo_tensor
+from tensorbus.sparse.construction import sparse_csc_tensor as sparse_csc_tensor
+from tensorbus.sparse.construction import sparse_csr_tensor as sparse_csr_tensor
+from tensorbus.sparse.products import hspmm as hspmm
+from tensorbus.sparse.products import smm as smm
+from tensorbus.sparse.products import sspaddmm as sspaddmm
 from tensorbus.storage import BFloat16Storage as BFloat16Storage
 from tensorbus.storage import BoolStorage as BoolStorage
 from tensorbus.storage import ByteStorage as ByteStorage

@@ -171,12 +171,20 @@ class Tensor:
     @property
     def _base(self) -> Tensor | None:
         """The tensor it is a view of, or None."""
+    def _coalesced_(self, *args: Any, **kwargs: Any) -> Any:
+        """Say whether each coordinate of a sparse tensor is there once and in order; an error for a dense one."""
+    def _indices(self, *args: Any, **kwargs: Any) -> Any:
+        """The coordinates of a sparse tensor; an error for a dense one."""
     def _is_view(self) -> _bool:
         """Whether it shares the memory of another tensor that it was made from."""
     def _make_subclass(self, data: Tensor, require_grad: _bool = False) -> Any:
         """An object of a subclass of Tensor over the memory of *data*, without its history."""
     def _make_wrapper_subclass(self, size: Any, strides: Any = None, storage_offset: Any = None, memory_format: Any = None, dtype: Any = None, layout: Any = ..., device: Any = None, pin_memory: _bool = False, requires_grad: _bool = False, dispatch_sizes_strides_policy: Any = None) -> Any:
         """An object of a class with ``__torch_dispatch__`` that has a shape, a dtype and no values."""
+    def _nnz(self, *args: Any, **kwargs: Any) -> Any:
+        """The number of elements of a sparse tensor; an error for a dense one."""
+    def _values(self, *args: Any, **kwargs: Any) -> Any:
+        """The values of a sparse tensor without history; an error for a dense one."""
     @property
     def _version(self) -> _int:
         """How often its storage was written."""
@@ -362,6 +370,8 @@ class Tensor:
         """The tensor as uint8."""
     def cauchy_(self, median: _float = 0, sigma: _float = 1, *, generator: Generator | None = None) -> Self:
         """Overwrite with random numbers of Cauchy's distribution."""
+    def ccol_indices(self, *args: Any, **kwargs: Any) -> Any:
+        """Where the columns of a sparse tensor by compressed columns begin; an error for a dense one."""
     def cdouble(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as complex128."""
     def ceil(self) -> Tensor:
@@ -400,6 +410,10 @@ class Tensor:
         """In-place version of ``clip``."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy, which gradients flow through; dense tensors keep their order of dimensions."""
+    def coalesce(self, *args: Any, **kwargs: Any) -> Any:
+        """A sparse tensor with each coordinate once and in order; an error for a dense one."""
+    def col_indices(self, *args: Any, **kwargs: Any) -> Any:
+        """The columns of the elements of a sparse tensor by compressed rows; an error for a dense one."""
     def conj(self) -> Tensor:
         """The complex conjugate; a real tensor itself."""
     def conj_physical(self) -> Tensor:
@@ -434,6 +448,8 @@ class Tensor:
         """The tensor on the CPU."""
     def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
         """The vector product along a dimension of size 3: the given one, or the first such."""
+    def crow_indices(self, *args: Any, **kwargs: Any) -> Any:
+        """Where the rows of a sparse tensor by compressed rows begin; an error for a dense one."""
     def cuda(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> Tensor:
         """The tensor on the current, or the given, device of type ``cuda``."""
     def cummax(self, dim: _int) -> return_types.cummax:
@@ -701,12 +717,16 @@ class Tensor:
         """In-place version of ``index_reduce``."""
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """Whole slices at the indices of a vector; negative ones are out of range."""
+    def indices(self, *args: Any, **kwargs: Any) -> Any:
+        """The coordinates of a coalesced sparse tensor; an error for a dense one."""
     def inner(self, other: Tensor) -> Tensor:
         """The inner products along the last dimensions: (..., k) x (---, k) -> (..., ---)."""
     def int(self, *, memory_format: Any = None) -> Tensor:
         """The tensor as int32."""
     def inverse(self) -> Tensor:
         """``linalg.inv`` under its older name."""
+    def is_coalesced(self, *args: Any, **kwargs: Any) -> Any:
+        """Whether a sparse tensor has each coordinate once and in order; an error for a dense one."""
     def is_complex(self) -> _bool:
         """Whether its dtype is complex."""
     def is_conj(self) -> _bool:
@@ -1166,6 +1186,8 @@ class Tensor:
         """The nearest integer, or the nearest number of so many decimals; halves to even."""
     def round_(self, *, decimals: _int = 0) -> Self:
         """In-place version of ``round``."""
+    def row_indices(self, *args: Any, **kwargs: Any) -> Any:
+        """The rows of the elements of a sparse tensor by compressed columns; an error for a dense one."""
     def rshift(self, other: _Operand) -> Tensor:
         """``input >> other``; the operands broadcast."""
     def rshift_(self, other: _Operand) -> Self:
@@ -1239,6 +1261,8 @@ class Tensor:
         """A copy of *input* with *src* at the indices from *start* to *end* of a dimension."""
     def slogdet(self) -> tuple[Tensor, Tensor]:
         """``linalg.slogdet``."""
+    def smm(self, *args: Any, **kwargs: Any) -> Any:
+        """The product of a sparse and a dense matrix as a sparse one; an error for a dense one."""
     def softmax(self, dim: _int, dtype: dtypes.dtype | None = None) -> Tensor:
         """``exp(input) / sum(exp(input))`` along a dimension."""
     def solve(self, A: Tensor) -> Any:
@@ -1247,6 +1271,12 @@ class Tensor:
         """(values, indices) in order along a dimension; NaN counts as largest."""
     def sparse_dim(self) -> _int:
         """How many dimensions are sparse: none, where the layout is strided."""
+    def sparse_mask(self, mask: Tensor) -> Tensor:
+        """The elements at the coordinates of a sparse tensor, as a sparse tensor of that layout."""
+    def sparse_resize_(self, *args: Any, **kwargs: Any) -> Self:
+        """Give a sparse tensor another size; an error for a dense one."""
+    def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Self:
+        """Give a sparse tensor another size and no elements; an error for a dense one."""
     def split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Views of pieces of one size (the last may be smaller), or of the sizes listed."""
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
@@ -1263,6 +1293,8 @@ class Tensor:
         """Without the dimensions of size 1, or without those named where their size is 1."""
     def squeeze_(self, dim: _int | Sequence[_int] = ...) -> Self:
         """Without the dimensions of size 1, or without those named where their size is 1."""
+    def sspaddmm(self, *args: Any, **kwargs: Any) -> Any:
+        """A sparse matrix plus the product of a sparse and a dense one; an error for a dense one."""
     def std(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
         """The standard deviation, with Bessel's correction unless ``correction=0``."""
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
@@ -1336,6 +1368,18 @@ class Tensor:
         """The tensor itself, for all tensors are strided; a conversion where *dtype* is another."""
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
         """The tensor on another device, by the array API standard's name for ``to``."""
+    def to_sparse(self, sparse_dim: _int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: _int | None = None) -> Tensor:
+        """The elements that are not zero as a sparse tensor, by coordinates or in another layout."""
+    def to_sparse_bsc(self, blocksize: Any, dense_dim: _int | None = None) -> Tensor:
+        """The blocks that are not zero as a sparse tensor by compressed columns of blocks."""
+    def to_sparse_bsr(self, blocksize: Any, dense_dim: _int | None = None) -> Tensor:
+        """The blocks that are not zero as a sparse tensor by compressed rows of blocks."""
+    def to_sparse_coo(self) -> Tensor:
+        """The elements that are not zero as a sparse tensor by coordinates."""
+    def to_sparse_csc(self, dense_dim: _int | None = None) -> Tensor:
+        """The elements that are not zero as a sparse tensor by compressed columns."""
+    def to_sparse_csr(self, dense_dim: _int | None = None) -> Tensor:
+        """The elements that are not zero as a sparse tensor by compressed rows."""
     def tolist(self) -> Any:
         """The values as nested lists, or as a number."""
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> return_types.topk:
@@ -1400,6 +1444,8 @@ class Tensor:
         """A new dimension of size 1."""
     def untyped_storage(self) -> storages.UntypedStorage:
         """The bytes that the tensor and all views of it share."""
+    def values(self, *args: Any, **kwargs: Any) -> Any:
+        """The values of a sparse tensor; an error for a dense one."""
     def var(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool = ..., keepdim: _bool = False, *, correction: complex | None = None) -> Tensor:
         """The variance, with Bessel's correction unless ``correction=0``."""
     def vdot(self, other: Tensor) -> Tensor:
