@@ -38,6 +38,17 @@ SCHEDULES = {
         ],
         [4],
     ),
+    "triangles": lambda L, o: L.CyclicLR(o, 0.01, 0.5, 4),
+    "smaller triangles": lambda L, o: L.CyclicLR(
+        o, [0.01, 0.02], [0.5, 0.7], 3, 5, "triangular2", base_momentum=0.6, max_momentum=0.95
+    ),
+    "exponential range": lambda L, o: L.CyclicLR(
+        o, 0.01, 0.5, 4, mode="exp_range", gamma=0.9, cycle_momentum=False
+    ),
+    "own scale": lambda L, o: L.CyclicLR(
+        o, 0.01, 0.5, 4, scale_fn=lambda x: 1 / (1 + x), scale_mode="iterations"
+    ),
+    "scale of cycles": lambda L, o: L.CyclicLR(o, 0.1, 0.5, 2, scale_fn=lambda x: 1 / x),
 }
 
 

@@ -30,6 +30,9 @@ CASES = [
     ("NAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}),
     ("RAdam", {"weight_decay": 0.1}),
     ("RAdam", {"lr": 0.1, "decoupled_weight_decay": True, "weight_decay": 0.1}),
+    ("Adafactor", {}),
+    ("Adafactor", {"lr": 0.3, "weight_decay": 0.1, "eps": (1e-3, 0.1), "beta2_decay": -0.5}),
+    ("Adafactor", {"lr": 0.1, "maximize": True, "d": 1.5}),
 ]
 
 
@@ -180,6 +183,22 @@ def test_lbfgs_takes_the_same_path(options, oracle):
             {"state": {}, "param_groups": [{"params": [0, 1]}]}
         ),
         lambda lib, p: lib.optim.LBFGS([{"params": [p]}, {"params": [lib.ones(1)]}]),
+        lambda lib, p: lib.optim.Adafactor([p], lr=-1),
+        lambda lib, p: lib.optim.Adafactor([p], beta2_decay=0.5),
+        lambda lib, p: lib.optim.Adafactor([p], eps=(-1, 1)),
+        lambda lib, p: lib.optim.Adafactor([p], eps=(1, -1)),
+        lambda lib, p: lib.optim.Adafactor([p], d=0.5),
+        lambda lib, p: lib.optim.Adafactor([p], weight_decay=-1),
+        lambda lib, p: lib.optim.Adafactor([p], lr=p.detach()),
+        lambda lib, p: lib.optim.Muon([p]),
+        lambda lib, p: lib.optim.Muon([p], lr=-1),
+        lambda lib, p: lib.optim.Muon([p], momentum=-1),
+        lambda lib, p: lib.optim.Muon([p], weight_decay=-1),
+        lambda lib, p: lib.optim.Muon([p], adjust_lr_fn="none"),
+        lambda lib, p: lib.optim.SparseAdam([p], lr=0),
+        lambda lib, p: lib.optim.SparseAdam([p], eps=0.0),
+        lambda lib, p: lib.optim.SparseAdam([p], betas=(0.9, 1.0)),
+        lambda lib, p: lib.optim.SparseAdam([p, lib.ones(1, dtype=lib.complex64)]),
     ],
 )
 def test_errors_have_pytorch_s_text(make_optimizer, oracle):

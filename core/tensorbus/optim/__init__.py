@@ -6,6 +6,8 @@ from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.absent import listing as _listing
 from tensorbus._base.page import show_pages as _show_pages
 from tensorbus.optim import lr_scheduler
+from tensorbus.optim._adafactor import Adafactor
+from tensorbus.optim._muon import Muon
 from tensorbus.optim.adadelta import Adadelta
 from tensorbus.optim.adagrad import Adagrad
 from tensorbus.optim.adam import Adam
@@ -19,6 +21,7 @@ from tensorbus.optim.radam import RAdam
 from tensorbus.optim.rmsprop import RMSprop
 from tensorbus.optim.rprop import Rprop
 from tensorbus.optim.sgd import SGD
+from tensorbus.optim.sparse_adam import SparseAdam
 from tensorbus.optim.swapping import swap_in_optimizer_params_and_state
 
 if not TYPE_CHECKING:
@@ -30,15 +33,18 @@ __all__ = [
     "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "lr_scheduler",
     "swap_in_optimizer_params_and_state",
 ]

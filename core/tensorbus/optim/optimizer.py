@@ -30,6 +30,19 @@ required = _Required()
 
 _HOOK_SORTS = ("step_pre", "step_post", "save_pre", "save_post", "load_pre", "load_post")
 
+_global_optimizer_pre_hooks = HookTable()
+_global_optimizer_post_hooks = HookTable()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Register ``hook(optimizer, args, kwargs)``, run before ``step`` of every optimizer."""
+    return _global_optimizer_pre_hooks.add(hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Register ``hook(optimizer, args, kwargs)``, run after ``step`` of every optimizer."""
+    return _global_optimizer_post_hooks.add(hook)
+
 
 def _with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     """Run the hooks around ``step``, and note that it ran (schedulers warn if it did not)."""
@@ -38,9 +51,9 @@ def _with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     def run(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         self._opt_called = True
         hooks = self._hooks
-        if hooks is None:
+        if hooks is None and not (_global_optimizer_pre_hooks or _global_optimizer_post_hooks):
             return step(self, *args, **kwargs)
-        for hook in tuple(hooks["step_pre"].values()):
+        for hook in (*_global_optimizer_pre_hooks.values(), *self._hooks_of("step_pre")):
             changed = hook(self, args, kwargs)
             if changed is not None:
                 if not isinstance(changed, tuple) or len(changed) != 2:
@@ -50,7 +63,7 @@ def _with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
                     )
                 args, kwargs = changed
         result = step(self, *args, **kwargs)
-        for hook in tuple(hooks["step_post"].values()):
+        for hook in (*self._hooks_of("step_post"), *_global_optimizer_post_hooks.values()):
             hook(self, args, kwargs)
         return result
 
@@ -286,10 +299,21 @@ class Optimizer:
     def _hooks_of(self, sort: str) -> list[Callable[..., Any]]:
         return [] if self._hooks is None else list(self._hooks[sort].values())
 
-    def _add_hook(self, sort: str, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
+    def _table(self, sort: str) -> HookTable:
         if self._hooks is None:
             self._hooks = {each: HookTable() for each in _HOOK_SORTS}
-        return self._hooks[sort].add(hook, prepend)
+        return self._hooks[sort]
+
+    def _add_hook(self, sort: str, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
+        return self._table(sort).add(hook, prepend)
+
+    # The tables as programs find them in PyTorch's optimizers.
+    _optimizer_step_pre_hooks = property(lambda self: self._table("step_pre"))
+    _optimizer_step_post_hooks = property(lambda self: self._table("step_post"))
+    _optimizer_state_dict_pre_hooks = property(lambda self: self._table("save_pre"))
+    _optimizer_state_dict_post_hooks = property(lambda self: self._table("save_post"))
+    _optimizer_load_state_dict_pre_hooks = property(lambda self: self._table("load_pre"))
+    _optimizer_load_state_dict_post_hooks = property(lambda self: self._table("load_post"))
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Register ``hook(optimizer, args, kwargs)``, run before ``step``; it may return both."""

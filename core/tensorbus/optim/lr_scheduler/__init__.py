@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.public_place import show_in as _show_in
 from tensorbus.optim.lr_scheduler.base import LRScheduler
+from tensorbus.optim.lr_scheduler.base import _LRScheduler as _LRScheduler
 from tensorbus.optim.lr_scheduler.chainable import (
     ConstantLR,
     CosineAnnealingLR,
@@ -27,7 +28,11 @@ from tensorbus.optim.lr_scheduler.chainable import (
     StepLR,
 )
 from tensorbus.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
-from tensorbus.optim.lr_scheduler.cyclic import CosineAnnealingWarmRestarts, OneCycleLR
+from tensorbus.optim.lr_scheduler.cyclic import (
+    CosineAnnealingWarmRestarts,
+    CyclicLR,
+    OneCycleLR,
+)
 from tensorbus.optim.lr_scheduler.plateau import ReduceLROnPlateau
 
 if not TYPE_CHECKING:
@@ -38,6 +43,7 @@ __all__ = [
     "ConstantLR",
     "CosineAnnealingLR",
     "CosineAnnealingWarmRestarts",
+    "CyclicLR",
     "ExponentialLR",
     "LRScheduler",
     "LambdaLR",
@@ -51,4 +57,4 @@ __all__ = [
     "StepLR",
 ]
 
-_show_in(__name__, [(name, globals()[name]) for name in __all__])
+_show_in(__name__, [(name, globals()[name]) for name in [*__all__, "_LRScheduler"]])

@@ -166,6 +166,10 @@ class LRScheduler:
         self.__dict__.update(state_dict)
 
 
+class _LRScheduler(LRScheduler):
+    """The older name of ``LRScheduler``, for the schedules of programs that derive from it."""
+
+
 def state_of_functions(functions: Sequence[Any]) -> list[dict[str, Any] | None]:
     """What can be saved of callables: the attributes of objects, nothing of plain functions."""
     return [

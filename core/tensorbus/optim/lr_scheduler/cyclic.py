@@ -1,12 +1,160 @@
-"""Schedules in cycles: warm restarts and the one-cycle policy."""
+"""Schedules in cycles: up and down, warm restarts, and the one-cycle policy."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from tensorbus.optim.lr_scheduler.base import LRScheduler, check_optimizer, one_per_group
+from tensorbus.optim.lr_scheduler.base import (
+    LRScheduler,
+    check_optimizer,
+    one_per_group,
+    set_value,
+    state_of_functions,
+)
 from tensorbus.optim.optimizer import Optimizer
+
+
+def _moves_beta1(optimizer: Optimizer) -> bool:
+    """Whether the momentum of an optimizer is its first beta; ValueError where it has none."""
+    if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+        raise ValueError(
+            "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
+        )
+    return "betas" in optimizer.defaults
+
+
+def _set_momentum(group: dict[str, Any], momentum: float, as_beta1: bool) -> None:
+    if as_beta1:
+        group["betas"] = (momentum, *group["betas"][1:])
+    else:
+        group["momentum"] = momentum
+
+
+class CyclicLR(LRScheduler):
+    """The rate goes up and down between two limits, and the momentum the other way.
+
+    Args:
+        optimizer: whose groups are changed.
+        base_lr: the lower limit, one for all groups or one for each.
+        max_lr: the upper limit, likewise.
+        step_size_up: in how many steps it goes up.
+        step_size_down: in how many it goes down; as many by default.
+        mode: 'triangular' keeps the upper limit, 'triangular2' halves the height in each cycle,
+            'exp_range' multiplies it by *gamma* in each step.
+        gamma: of 'exp_range'.
+        scale_fn: gives the factor of the height, instead of *mode*.
+        scale_mode: whether *scale_fn* gets the number of the 'cycle' or of 'iterations'.
+        cycle_momentum: whether momentum (or the first beta) moves too.
+        base_momentum, max_momentum: the limits of the momentum.
+        last_epoch: the number of the last step when resuming; -1 to begin.
+
+    ValueError for another mode without a *scale_fn*, and for an optimizer without momentum if that
+    is to move.
+
+    >>> import tensorbus as torch
+    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0, momentum=0.5)
+    >>> schedule = torch.optim.lr_scheduler.CyclicLR(optimizer, 0.0, 1.0, step_size_up=2)
+    >>> for _ in range(4):
+    ...     optimizer.step()
+    ...     schedule.step()
+    ...     print(schedule.get_last_lr())
+    [0.5]
+    [1.0]
+    [0.5]
+    [0.0]
+
+    Source: https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.CyclicLR.html
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: float | list[float],
+        max_lr: float | list[float],
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.8,
+        max_momentum: float | list[float] = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        check_optimizer(optimizer)
+        self.optimizer = optimizer
+        base_lrs = one_per_group("base_lr", optimizer, base_lr)
+        if last_epoch == -1:
+            for rate, group in zip(base_lrs, optimizer.param_groups, strict=True):
+                set_value(group, "lr", rate)
+        self.max_lrs = one_per_group("max_lr", optimizer, max_lr)
+        up = float(step_size_up)
+        self.total_size = up + (up if step_size_down is None else float(step_size_down))
+        self.step_ratio = up / self.total_size
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError("mode is invalid and scale_fn is None")
+        self.mode = mode
+        self.gamma = gamma
+        self._scale_fn_custom = scale_fn
+        if scale_fn is None:
+            scale_mode = "iterations" if mode == "exp_range" else "cycle"
+        self.scale_mode = scale_mode
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self.use_beta1 = _moves_beta1(optimizer)
+            self.base_momentums = one_per_group("base_momentum", optimizer, base_momentum)
+            self.max_momentums = one_per_group("max_momentum", optimizer, max_momentum)
+            if last_epoch == -1:
+                for group, low, high in self._momenta():
+                    _set_momentum(group, high, self.use_beta1)
+                    group["max_momentum"] = high
+                    group["base_momentum"] = low
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def _momenta(self) -> Iterator[tuple[dict[str, Any], float, float]]:
+        """The groups with the limits of their momenta."""
+        return zip(
+            self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True
+        )
+
+    def scale_fn(self, x: float) -> float:
+        """The factor of the height, in the cycle or step *x*."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        if self.mode == "triangular":
+            return 1.0
+        return 0.5 ** (x - 1) if self.mode == "triangular2" else self.gamma**x
+
+    def get_lr(self) -> list[Any]:
+        """Compute the rates of the step ``last_epoch``, and set the momenta."""
+        self._warn_unless_stepping()
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1.0 + self.last_epoch / self.total_size - cycle
+        up = x <= self.step_ratio
+        height = x / self.step_ratio if up else (x - 1) / (self.step_ratio - 1)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            for group, low, high in self._momenta():
+                _set_momentum(group, high - (high - low) * height * scale, self.use_beta1)
+        limits = zip(self.base_lrs, self.max_lrs, strict=True)
+        return [low + (high - low) * height * scale for low, high in limits]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything but the optimizer; of a *scale_fn* what ``LambdaLR`` saves."""
+        (saved,) = state_of_functions([self._scale_fn_custom]) if self._scale_fn_custom else (None,)
+        return {**super().state_dict(), "_scale_fn_custom": saved}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what ``state_dict`` returned."""
+        state = dict(state_dict)
+        saved = state.pop("_scale_fn_custom")
+        super().load_state_dict(state)
+        if saved is not None:
+            self._scale_fn_custom.__dict__.update(saved)
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -121,11 +269,7 @@ class OneCycleLR(LRScheduler):
         self._anneal_func_type = anneal_strategy
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-                raise ValueError(
-                    "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
-                )
-            self.use_beta1 = "betas" in optimizer.defaults
+            self.use_beta1 = _moves_beta1(optimizer)
         if last_epoch == -1:
             limits = zip(
                 optimizer.param_groups,
@@ -139,16 +283,10 @@ class OneCycleLR(LRScheduler):
                 group["max_lr"] = top_lr
                 group["min_lr"] = group["initial_lr"] / final_div_factor
                 if cycle_momentum:
-                    self._set_momentum(group, top_momentum)
+                    _set_momentum(group, top_momentum, self.use_beta1)
                     group["max_momentum"] = top_momentum
                     group["base_momentum"] = low_momentum
         super().__init__(optimizer, last_epoch)
-
-    def _set_momentum(self, group: dict[str, Any], momentum: float) -> None:
-        if self.use_beta1:
-            group["betas"] = (momentum, *group["betas"][1:])
-        else:
-            group["momentum"] = momentum
 
     def _anneal(self, start: float, end: float, share: float) -> float:
         if self._anneal_func_type == "linear":
@@ -175,7 +313,7 @@ class OneCycleLR(LRScheduler):
             rates.append(self._anneal(group[phase["start_lr"]], group[phase["end_lr"]], share))
             if self.cycle_momentum:
                 ends = group[phase["start_momentum"]], group[phase["end_momentum"]]
-                self._set_momentum(group, self._anneal(*ends, share))
+                _set_momentum(group, self._anneal(*ends, share), self.use_beta1)
         return rates
 
 
