@@ -47,7 +47,7 @@ def main() -> int:
         for row in training.collect(min(processes, 3), min(rounds, 9), threads)
     ]
     tables["training"] = steps + training.whole_process(epochs=2 if args.quick else 12)
-    show("The demo's training", tables["training"])
+    show("Training", tables["training"])
     tables["import_time"] = import_time.collect(3 if args.quick else 9)
     show(f"Import time (limit: {import_time.LIMIT_MS:g} ms)", tables["import_time"])
 

@@ -1,4 +1,4 @@
-"""Where a training step spends its time, op by op: ``python -m benchmarks.profile_step [mlp]``.
+"""Where a training step spends its time, op by op: ``python -m benchmarks.profile_step [mlp|gpt]``.
 
 Every kernel and runtime call of the ``cpu`` backend is timed; what is left is the frontend: Python
 code of ops, autograd, modules and the optimiser. PyTorch's own profile of the same step is printed
@@ -19,9 +19,9 @@ from typing import Any
 from benchmarks import environment
 from benchmarks.harness import Loop, parser
 from benchmarks.overhead_cases import mlp_step
-from benchmarks.training_cases import step
+from benchmarks.training_cases import gpt, step
 
-STEPS = {"demo": step, "mlp": mlp_step}
+STEPS = {"demo": step, "mlp": mlp_step, "gpt": gpt(True)}
 RUNTIME = ("empty", "copy_", "from_host", "to_host", "as_strided")
 
 

@@ -1,4 +1,4 @@
-"""The demo's training step, on either library: the demo's own code, with its imports swapped."""
+"""Training steps on either library: one program each, with its imports swapped."""
 
 from __future__ import annotations
 
@@ -7,15 +7,27 @@ from itertools import repeat
 from typing import Any
 
 from benchmarks.harness import ROOT, Case, Loop
+from benchmarks.overhead_cases import mlp_step
 from benchmarks.program import digits, load
 
 TRAINING = ROOT / "core" / "tensorbus" / "demo" / "training.py"
+GPT = ROOT / "benchmarks" / "gpt.py"
 LIMIT = 2.5
+ONE_THREAD = {
+    "demo step: forward, backward, SGD": 1.1,
+    "small GPT: forward, backward, AdamW": 1.2,
+    "MLP 784-128-10, batch 32, SGD: one step": 0.65,
+}
+"""Limits of processor time on one thread, which are tighter."""
+
+
+def library_of(torch: Any) -> str:
+    return "torch" if torch.__name__ == "torch" else "tensorbus"
 
 
 def trainer(torch: Any) -> tuple[Any, Any, Any]:
     """The demo's trainer on *torch*, with one batch of images and labels."""
-    library = "torch" if torch.__name__ == "torch" else "tensorbus"
+    library = library_of(torch)
     program = load(TRAINING, library, f"demo_on_{library}")
     data = digits().load()
     torch.manual_seed(0)
@@ -66,9 +78,29 @@ def forward(torch: Any) -> Loop:
     return loop
 
 
+def gpt(fused: bool) -> Callable[[Any], Loop]:
+    """A small GPT's step, with attention in one call or by its parts."""
+
+    def make(torch: Any) -> Loop:
+        library = library_of(torch)
+        ready = load(GPT, library, f"gpt_on_{library}")["Trainer"](fused)
+
+        def loop(n: int) -> object:
+            for _ in repeat(None, n):
+                loss = ready.step()
+            return loss
+
+        return loop
+
+    return make
+
+
 MAKERS: dict[str, tuple[float | None, Callable[[Any], Loop]]] = {
     "demo step: forward, backward, SGD": (LIMIT, step),
     "demo step with the random shifts": (LIMIT, shifted_step),
     "demo network forward only, no_grad": (None, forward),
+    "small GPT: forward, backward, AdamW": (None, gpt(True)),
+    "small GPT, attention by its parts": (None, gpt(False)),
+    "MLP 784-128-10, batch 32, SGD: one step": (None, mlp_step),
 }
 CASES = [Case(name, limit, make) for name, (limit, make) in MAKERS.items()]

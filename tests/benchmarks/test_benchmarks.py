@@ -29,6 +29,24 @@ def test_the_limits_are_those_that_were_set():
     limits = {case.name: case.limit for case in OVERHEAD}
     assert [*limits.values()] == [0.70, 0.80, 0.60, 0.50, 0.95, 0.60, 0.60, 0.40, 0.85]
     assert training_cases.LIMIT == 2.5 and import_time.LIMIT_MS == 80
+    assert [*training_cases.ONE_THREAD.values()] == [1.1, 1.2, 0.65]
+    assert {*training_cases.ONE_THREAD} <= {case.name for case in TRAINING}
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_both_libraries_compute_the_same_losses_in_the_gpt_step(live_torch, fused):
+    torch = live_torch
+    ours, theirs = (
+        program.load(training_cases.GPT, library, f"gpt_test_{library}")["Trainer"](fused)
+        for library in ("tensorbus", "torch")
+    )
+    weights = {name: torch.from_numpy(w.numpy()) for name, w in ours.net.state_dict().items()}
+    theirs.net.load_state_dict(weights)
+    theirs.tokens, theirs.targets = (
+        torch.from_numpy(t.numpy()) for t in (ours.tokens, ours.targets)
+    )
+    expected = [theirs.step().item() for _ in range(3)]
+    assert [ours.step().item() for _ in range(3)] == pytest.approx(expected, abs=1e-4)
 
 
 def test_both_libraries_compute_the_same_losses_in_the_demo_step(live_torch):
