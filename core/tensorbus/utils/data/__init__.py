@@ -6,6 +6,13 @@ from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.page import show_pages as _show_pages
 from tensorbus.utils.data.collate import default_collate, default_convert
 from tensorbus.utils.data.dataloader import DataLoader
+from tensorbus.utils.data.datapipes.datapipe import (
+    DataChunk,
+    DFIterDataPipe,
+    IterDataPipe,
+    MapDataPipe,
+    functional_datapipe,
+)
 from tensorbus.utils.data.dataset import (
     ChainDataset,
     ConcatDataset,
@@ -34,10 +41,14 @@ __all__ = [
     "BatchSampler",
     "ChainDataset",
     "ConcatDataset",
+    "DFIterDataPipe",
+    "DataChunk",
     "DataLoader",
     "Dataset",
     "DistributedSampler",
+    "IterDataPipe",
     "IterableDataset",
+    "MapDataPipe",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
@@ -49,6 +60,7 @@ __all__ = [
     "WorkerInfo",
     "default_collate",
     "default_convert",
+    "functional_datapipe",
     "get_worker_info",
     "random_split",
 ]

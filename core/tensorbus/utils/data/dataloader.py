@@ -9,8 +9,10 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tensorbus.utils.data.collate import CollateFn, default_collate, default_convert
+from tensorbus.utils.data.datapipes.datapipe import IterDataPipe
 from tensorbus.utils.data.dataset import Dataset, IterableDataset
 from tensorbus.utils.data.fetch import EndOfStream, FetchPlan
+from tensorbus.utils.data.graph_settings import apply_shuffle_settings
 from tensorbus.utils.data.multiprocess import MultiprocessIterator
 from tensorbus.utils.data.sampler import (
     BatchSampler,
@@ -38,10 +40,10 @@ class _Endless(Sampler[None]):
 class _InProcessIterator(Iterator[Any]):
     """One pass without workers; an error in a sample leaves it usable for the next batch."""
 
-    def __init__(self, loader: DataLoader[Any]):
+    def __init__(self, loader: DataLoader[Any], base_seed: int):
         self._index_sampler = loader.index_sampler
         self._requests = iter(self._index_sampler)
-        self._fetch = loader.fetch_plan().start()
+        self._fetch = loader.fetch_plan().start(base_seed)
 
     def __next__(self) -> Any:
         try:
@@ -103,6 +105,8 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ):
         self._check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        if isinstance(dataset, IterDataPipe):
+            dataset, shuffle = apply_shuffle_settings(dataset, shuffle), None
         self.dataset = dataset
         self.num_workers = num_workers
         self.prefetch_factor = 2 if prefetch_factor is None and num_workers else prefetch_factor
@@ -245,7 +249,7 @@ class DataLoader(Generic[T_co]):
             )
         batches: Iterator[Any]
         if self.num_workers == 0:
-            batches = _InProcessIterator(self)
+            batches = _InProcessIterator(self, base_seed)
         elif not self.persistent_workers:
             batches = MultiprocessIterator(self, base_seed)
         elif self._persistent is None or self._persistent.closed:

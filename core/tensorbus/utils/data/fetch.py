@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import tensorbus
 from tensorbus.utils.data.collate import default_collate
+from tensorbus.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
 from tensorbus.utils.data.dataset import IterableDataset, gathers
+from tensorbus.utils.data.graph_settings import apply_random_seed, apply_sharding
 
 
 class EndOfStream(Exception):
@@ -24,11 +27,15 @@ class FetchPlan:
     collate_fn: Callable[[Any], Any]
     drop_last: bool
 
-    def start(self) -> Callable[[Any], Any]:
+    def start(self, seed: int, workers: int = 1, worker: int = 0) -> Callable[[Any], Any]:
         """A function from a request (an index, or a list of them) to a batch.
 
-        It raises EndOfStream, again and again, when a stream is at its end.
+        It raises EndOfStream, again and again, when a stream is at its end. Pipes are shuffled by
+        the pass's *seed*, the same for all workers, and give a worker its share.
         """
+        if isinstance(self.dataset, IterDataPipe | MapDataPipe):
+            apply_random_seed(self.dataset, tensorbus.Generator().manual_seed(seed))
+            apply_sharding(self.dataset, workers, worker)
         if isinstance(self.dataset, IterableDataset):
             return self._stream()
         if not self.batched:

@@ -144,7 +144,9 @@ def _serve(setup: WorkerSetup, inbox: queue.SimpleQueue[Any], results: Connectio
             if failure is not None:
                 raise failure
             if fetch is None or epoch != current:
-                fetch, current = setup.plan.start(), epoch
+                seed = setup.base_seed + epoch
+                fetch = setup.plan.start(seed, setup.num_workers, setup.id)
+                current = epoch
             packed = transfer.pack(fetch(request))
         except EndOfStream:
             status = END_OF_STREAM
