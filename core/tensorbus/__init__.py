@@ -23,6 +23,7 @@ from tensorbus._base.dtypes import (
     set_default_dtype,
 )
 from tensorbus._base.errors import AcceleratorError, OutOfMemoryError
+from tensorbus._base.module_paths import install as _install_paths
 from tensorbus._base.page import show_pages as _show_pages
 from tensorbus._base.public_place import show_in as _show_in
 from tensorbus._base.size import Size
@@ -49,6 +50,7 @@ from tensorbus.ops.creation.typed_constructors import device_namespace as _devic
 from tensorbus.ops.joining.grids import broadcast_shapes
 from tensorbus.version import __version__
 
+_install_paths()
 _families.load()
 _CLASSES = (Tensor, Size, dtype, device, finfo, iinfo, AcceleratorError, OutOfMemoryError)
 _show_in("tensorbus", [(c.__name__, c) for c in _CLASSES])

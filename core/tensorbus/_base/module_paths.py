@@ -1,0 +1,109 @@
+"""Imports of modules from where PyTorch keeps them: ``tensorbus.autograd.gradcheck``.
+
+The last finder of the process: it is asked for what is no file, and reads the table then.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+PACKAGE = "tensorbus"
+
+
+class Keeping(ModuleType):
+    """A module in which no submodule takes the place of a function that has its name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        held = vars(self).get(name)
+        submodule = isinstance(value, ModuleType)
+        if not (submodule and callable(held) and not isinstance(held, ModuleType)):
+            super().__setattr__(name, value)
+
+
+def keep(path: str, module: ModuleType) -> None:
+    """Let the function that has the path of a *module*, a path below the package, stay."""
+    parent, _, name = path.rpartition(".")
+    around = importlib.import_module(f"{PACKAGE}.{parent}")
+    if isinstance(vars(around).get(name), ModuleType) or name not in vars(around):
+        setattr(around, name, getattr(module, name))
+    around.__class__ = Keeping
+
+
+class _Names:
+    """The names of an imported path: those of its rooms."""
+
+    def __init__(self, module: ModuleType, rooms: Sequence[str]):
+        self.module = module
+        self.rooms = [PACKAGE if room == "." else f"{PACKAGE}.{room}" for room in rooms]
+
+    def get(self, name: str) -> Any:
+        if name == "__all__":
+            return [n for n in self.listing() if not n.startswith("_")]
+        if not (name.startswith("__") and name.endswith("__")):
+            for room in self.rooms:
+                try:
+                    return getattr(importlib.import_module(room), name)
+                except AttributeError:
+                    pass
+        raise AttributeError(
+            f"module {self.module.__name__!r} has no attribute {name!r}"
+            + importlib.import_module(f"{PACKAGE}._base.absent").why(
+                self.module.__name__.removeprefix(f"{PACKAGE}."), name
+            ),
+            name=name,
+            obj=self.module,
+        )
+
+    def listing(self) -> list[str]:
+        rooms = [importlib.import_module(room) for room in self.rooms]
+        return sorted({n for room in rooms for n in getattr(room, "__all__", dir(room))})
+
+
+class _Loader:
+    """Makes the module of a path, whose names are looked up when they are asked for."""
+
+    def __init__(self, rooms: str, function: bool):
+        self.rooms, self.function = rooms, function
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        path = module.__name__.removeprefix(f"{PACKAGE}.")
+        names = _Names(module, self.rooms.split())
+        rooms = " and ".join(f"``{room}``" for room in names.rooms) or "nothing"
+        module.__doc__ = f"PyTorch's module of this path: names of {rooms}."
+        lookup: Callable[[str], Any] = names.get
+        module.__dict__.update({"__getattr__": lookup, "__dir__": names.listing})
+        if self.function:
+            keep(path, module)
+
+
+class PathFinder:
+    """Finds the paths of the table."""
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not name.startswith(f"{PACKAGE}."):
+            return None
+        from tensorbus._base.pytorch_paths import FUNCTIONS, PATHS
+
+        below = name.removeprefix(f"{PACKAGE}.")
+        if below not in PATHS:
+            return None
+        inner = any(other.startswith(f"{below}.") for other in PATHS)
+        loader: Any = _Loader(PATHS[below], below in FUNCTIONS)
+        return ModuleSpec(name, loader, origin="PyTorch's module paths", is_package=inner)
+
+
+def install() -> None:
+    """Ask the table for what is imported from the package and is no file of it."""
+    if PathFinder not in sys.meta_path:
+        sys.meta_path.append(PathFinder)

@@ -1,0 +1,86 @@
+"""The module paths of PyTorch that are no file here: for each, the rooms that have its names.
+
+A path is below ``torch``, a room below ``tensorbus``; the room "." is the package itself. A path
+without rooms can be imported, and has nothing in it. What PyTorch keeps under a path of our own
+needs no line.
+"""
+
+_PIPES = """
+    dataframe dataframe.dataframe_wrapper dataframe.dataframes dataframe.datapipes
+    dataframe.structures datapipe gen_pyi iter iter.callable iter.combinatorics iter.combining
+    iter.filelister iter.fileopener iter.grouping iter.routeddecoder iter.selecting
+    iter.sharding iter.streamreader iter.utils map map.callable map.combinatorics map.combining
+    map.grouping map.utils utils utils.common utils.decoder utils.snapshot
+"""
+
+PATHS: dict[str, str] = {
+    "_jit_internal": "jit",
+    "_linalg_utils": "linalg .",
+    "_lowrank": "linalg .",
+    "_ops": "op_engine.op_objects",
+    "_tensor": ".",
+    "_utils": "serialization.rebuild",
+    "_VF": ". nn.torch_functions",
+    "autograd.gradcheck": "autograd.checks autograd",
+    "autograd.profiler_legacy": "autograd.profiler",
+    "autograd.profiler_util": "profiler.events profiler.event_list profiler.units profiler",
+    "autograd._functions": "autograd",
+    "cuda.comm": "nn.parallel",
+    "cuda.graphs": "cuda",
+    "cuda.random": "cuda",
+    "cuda.sparse": "cuda",
+    "distributed.autograd": "",
+    "distributed.c10d_logger": "",
+    "distributed.collective_utils": "distributed",
+    "distributed.config": "",
+    "distributed.constants": "distributed",
+    "distributed.distributed_c10d": "distributed",
+    "distributed.logging_handlers": "",
+    "distributed.optim.optimizer": "distributed.optim",
+    "distributed.optim.utils": "distributed.optim",
+    "distributed.remote_device": "",
+    "distributed.utils": "distributed",
+    "distributed.elastic.multiprocessing.api": "distributed.elastic.multiprocessing",
+    "distributed.elastic.multiprocessing.redirects": "distributed.elastic.multiprocessing",
+    "distributed.elastic.multiprocessing.tail_log": "distributed.elastic.multiprocessing",
+    "functional": ".",
+    "jit.annotations": "jit",
+    "jit.frontend": "jit",
+    "jit.generate_bytecode": "",
+    "jit.mobile": "",
+    "jit.supported_ops": "",
+    "jit.unsupported_tensor_ops": "",
+    "multiprocessing.spawn": "multiprocessing.spawning multiprocessing",
+    "nn.backends": "",
+    "nn.grad": "nn.functional",
+    "nn.modules.upsampling": "nn",
+    "nn.parallel.comm": "nn.parallel",
+    "nn.utils.init": "nn.init",
+    "onnx.errors": "onnx",
+    "onnx.operators": "onnx",
+    "onnx.ops": "",
+    "onnx.testing": "onnx",
+    "onnx.utils": "onnx",
+    "onnx.verification": "onnx",
+    "profiler.itt": "",
+    "profiler.profiler": "profiler",
+    "profiler.python_tracer": "",
+    "utils._contextlib": "autograd.grad_mode",
+    "utils.data.backward_compatibility": "utils.data",
+    "utils.data._utils": "utils.data",
+    "utils.data._utils.collate": "utils.data.collate",
+    "utils.data._utils.worker": "utils.data.worker",
+    "utils.data.graph": "utils.data",
+    "utils.data.graph_settings": "utils.data",
+    **dict.fromkeys(
+        (f"utils.data.datapipes{part}" for part in ("", *(f".{name}" for name in _PIPES.split()))),
+        "utils.data",
+    ),
+}
+
+FUNCTIONS = frozenset(
+    "autograd.gradcheck multiprocessing.spawn nn.parallel.data_parallel "
+    "nn.parallel.parallel_apply nn.parallel.replicate nn.utils.spectral_norm "
+    "nn.utils.weight_norm".split()
+)
+"""The paths that a function has too: as an attribute of the room around it, it is the function."""

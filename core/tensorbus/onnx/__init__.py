@@ -1,0 +1,52 @@
+"""``torch.onnx``: what libraries ask of it; nothing is exported yet.
+
+>>> import tensorbus
+>>> tensorbus.onnx.is_in_onnx_export()
+False
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tensorbus._base.absent import attributes as _attributes
+
+__all__ = ["OnnxExporterError", "export", "is_in_onnx_export"]
+
+
+class OnnxExporterError(RuntimeError):
+    """The base of PyTorch's errors of exporting.
+
+    >>> import tensorbus
+    >>> issubclass(tensorbus.onnx.OnnxExporterError, RuntimeError)
+    True
+    """
+
+
+def is_in_onnx_export() -> bool:
+    """Whether the caller is being exported: False.
+
+    >>> import tensorbus
+    >>> tensorbus.onnx.is_in_onnx_export()
+    False
+    """
+    return False
+
+
+def export(model: Any, args: Any = (), f: Any = None, **kwargs: Any) -> Any:
+    """Raise NotImplementedError: models are not exported yet.
+
+    >>> import tensorbus
+    >>> tensorbus.onnx.export(tensorbus.nn.Identity())
+    Traceback (most recent call last):
+    ...
+    NotImplementedError: torch.onnx.export is not supported yet: ...
+    """
+    raise NotImplementedError(
+        "torch.onnx.export is not supported yet: load the model's state_dict into the same model "
+        "of PyTorch, and export it there"
+    )
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _attributes(__name__)
