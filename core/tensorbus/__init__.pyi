@@ -14,6 +14,7 @@ from typing import overload
 from tensorbus import accelerator as accelerator
 from tensorbus import amp as amp
 from tensorbus import array_api as array_api
+from tensorbus import as_torch as as_torch
 from tensorbus import autograd as autograd
 from tensorbus import backends as backends
 from tensorbus import cli as cli
@@ -29,10 +30,12 @@ from tensorbus import func as func
 from tensorbus import futures as futures
 from tensorbus import graph as graph
 from tensorbus import hub as hub
+from tensorbus import jit as jit
 from tensorbus import library as library
 from tensorbus import linalg as linalg
 from tensorbus import multiprocessing as multiprocessing
 from tensorbus import nn as nn
+from tensorbus import onnx as onnx
 from tensorbus import op_engine as op_engine
 from tensorbus import ops as ops
 from tensorbus import optim as optim
@@ -49,6 +52,8 @@ from tensorbus import sparse as sparse
 from tensorbus import special as special
 from tensorbus import storage as storage
 from tensorbus import testing as testing
+from tensorbus import torch_version as torch_version
+from tensorbus import types as types
 from tensorbus import utils as utils
 from tensorbus import version as version
 from tensorbus._base import dtypes
