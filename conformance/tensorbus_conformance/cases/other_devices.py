@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import tensorbus
+from tensorbus import discovery
 from tensorbus.plugin import dtype as Dtype
 from tensorbus_conformance import formats
 from tensorbus_conformance.bench import Bench, flatten
@@ -22,7 +23,7 @@ from tensorbus_conformance.cases import op_values
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.op import Op, Sample, T
 from tensorbus_conformance.samples import all_ops
-from tensorbus_conformance.trial import Trial
+from tensorbus_conformance.trial import Trial, Unsupported
 
 FAMILY = "devices"
 _REFUSAL = re.compile("the same device|type .* should be the same|different from other tensors")
@@ -51,6 +52,8 @@ def _mixes(sample: Sample) -> bool:
 def _mixed(op: Op, sample: Sample, dtype: Dtype, t: Trial) -> None:
     bench = Bench(t)
     elsewhere = "cpu" if tensorbus.device(bench.device).type != "cpu" else "strict"
+    if elsewhere not in discovery.backend_names():
+        raise Unsupported(f"there is no second device: {elsewhere!r} is left out of the plugins")
     for position in range(len(sample.operands())):
         hosts: list[np.ndarray] = []
 
