@@ -49,6 +49,8 @@ class _Baton:
         self.holder = 0
         self.started: dict[int, int] = {}
         self.gone: set[int] = set()
+        self.stuck: dict[int, str] = {}
+        self.lines = 0
 
     def start(self, who: int) -> None:
         with self.changed:
@@ -63,16 +65,26 @@ class _Baton:
         seen, looks = None, 0
         with self.changed:
             while self.holder != who and not self.gone:
+                holder = self.holder
+                if holder in self.stuck:
+                    if self.stuck[holder] == _asleep(self.started[holder]):
+                        break  # as it was found: not every line under the lock takes all the looks
+                    del self.stuck[holder]
                 if self.changed.wait(_LOOK):
                     continue
-                now = _asleep(self.started[self.holder])
+                now = _asleep(self.started[holder])
                 looks = looks + 1 if now is not None and now == seen else 0
                 seen = now
                 if looks == _LOOKS:
+                    if now:
+                        self.stuck[holder] = now
                     break
             self.holder = who
 
     def hand_over(self, who: int) -> None:
+        self.lines += 1
+        if self.lines > _EACH and self.lines % _SOME:
+            return
         with self.changed:
             self.holder = 1 - who
             self.changed.notify_all()
@@ -84,8 +96,10 @@ class _Baton:
             self.changed.notify_all()
 
 
-_LOOK = 0.01  # seconds
+_LOOK = 0.003  # seconds; the looks last longer than a wait for the interpreter
 _LOOKS = 4
+_EACH, _SOME = 2000, 7
+"""Each of so many lines is a change, later one in seven: a kernel of many launches has many."""
 
 
 def _asleep(thread: int) -> str | None:

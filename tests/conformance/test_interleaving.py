@@ -6,6 +6,8 @@ import functools
 import hashlib
 import threading
 
+import pytest
+from tensorbus_conformance import interleaving
 from tensorbus_conformance.interleaving import together
 
 
@@ -33,3 +35,25 @@ def test_one_that_waits_for_the_other_is_not_waited_for():
 
     together([functools.partial(kernel, who) for who in range(2)])
     assert told == [("in", 0), ("out", 0), ("in", 1), ("out", 1)]
+
+
+def test_many_lines_under_a_lock_are_looked_at_once(monkeypatch: pytest.MonkeyPatch):
+    lock, looks = threading.Lock(), []
+    asleep = interleaving._asleep
+
+    def counted(thread: int) -> str | None:
+        looks.append(asleep(thread))
+        return looks[-1]
+
+    monkeypatch.setattr(interleaving, "_asleep", counted)
+    told: list[int] = []
+
+    def kernel(who: int) -> None:
+        with lock:
+            for line in range(100):
+                told.append(line)
+
+    together([functools.partial(kernel, who) for who in range(2)])
+    assert told == [*range(100)] * 2
+    # Two hundred lines under the lock: one look at each, and not all that find a thread stuck.
+    assert len(looks) < 2 * interleaving._LOOKS * 100
