@@ -184,6 +184,27 @@ def asgd(
     return p
 
 
+def adafactor(
+    p: Any, g: Any, s: State, t: int, lr: float = 1e-2, beta2_decay: float = -0.8,
+    eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0,
+    maximize: bool = False,
+) -> Any:  # fmt: skip
+    """Shazeer and Stern, 2018, with a largest rate and decoupled decay."""
+    g = -g if maximize else g
+    lowest, beta = eps[0] or 0.0, 1 - t**beta2_decay
+    size = max(eps[1], np.sqrt((p * p).mean())) * min(lr, t**-0.5)
+    p = p - lr * weight_decay * p
+    s["step"] = float(t)
+    if g.ndim > 1:
+        rows = _mean(s, "row_var", (g * g).mean(-1, keepdims=True), beta)
+        columns = _mean(s, "col_var", (g * g).mean(-2, keepdims=True), beta)
+        moments = rows * columns / np.maximum(rows.mean(-2, keepdims=True), lowest)
+    else:
+        moments = _mean(s, "variance", g * g, beta)
+    update = g / np.sqrt(np.maximum(moments, lowest**2))
+    return p - size * update / max(1.0, np.sqrt((update * update).mean()) / d)
+
+
 ALGORITHMS: dict[str, Callable[..., Any]] = {
     "SGD": sgd,
     "Adam": adam,
@@ -196,6 +217,7 @@ ALGORITHMS: dict[str, Callable[..., Any]] = {
     "Adamax": adamax,
     "Rprop": rprop,
     "ASGD": asgd,
+    "Adafactor": adafactor,
 }
 
 

@@ -8,7 +8,13 @@ import pytest
 
 from tensorbus import nn, optim
 from tensorbus_conformance import all_cases
-from tensorbus_conformance.cases import layer_behaviour, optimizers, schedules, training_helpers
+from tensorbus_conformance.cases import (
+    layer_behaviour,
+    optimizers,
+    schedules,
+    training_helpers,
+    weight_helpers,
+)
 from tensorbus_conformance.layer_samples import all_layers
 from tensorbus_conformance.optimizer_reference import ALGORITHMS
 
@@ -47,12 +53,14 @@ def test_every_schedule_has_cases() -> None:
 @pytest.mark.parametrize("module", ["init", "utils"])
 def test_every_helper_has_cases(module: str) -> None:
     home = getattr(nn, module)
+    names = getattr(home, "__all__", None) or vars(home)
     public = {
         name
-        for name, value in vars(home).items()
-        if inspect.isfunction(value)
+        for name in names
+        if inspect.isfunction(value := getattr(home, name))
         and not name.startswith("_")
         and value.__module__.startswith("tensorbus.nn.")
     }
-    table = {"init": training_helpers.INIT, "utils": training_helpers.UTILS}[module]
-    assert {name for name, _ in table} == public
+    utils = {**training_helpers.UTILS, **weight_helpers.UTILS}
+    table = {"init": training_helpers.INIT, "utils": utils}[module]
+    assert {name for name, _ in table if "." not in name} == public

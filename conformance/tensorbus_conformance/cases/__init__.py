@@ -41,6 +41,7 @@ from tensorbus_conformance.cases import (
     layers,
     matmul,
     movement,
+    newer_optimizers,
     op_compiled,
     op_gradients,
     op_in_place,
@@ -71,6 +72,7 @@ from tensorbus_conformance.cases import (
     streams,
     training_helpers,
     views,
+    weight_helpers,
     whole_numbers,
     written_gradients,
 )
@@ -87,7 +89,7 @@ MODULES = (
     scalars, casts, whole_numbers, other_devices,
     random_streams, random_generators, random_errors, refusals,
     layers, layer_behaviour, empty_batches, channels_last, training_helpers,
-    optimizer_lists, optimizers, schedules, serialization,
+    weight_helpers, optimizer_lists, optimizers, newer_optimizers, schedules, serialization,
     large, backward, saved_tensors, gradient_digits, written_gradients,
 )  # fmt: skip
 

@@ -96,6 +96,13 @@ OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
         "average": {"lr": 0.1, "lambd": 0.1, "alpha": 0.5, "t0": 2.0, "weight_decay": 0.1},
         "maximize": {"maximize": True},
     },
+    "Adafactor": {
+        "plain": {"lr": 0.1},
+        "options": {
+            "lr": 0.05, "beta2_decay": -0.5, "eps": (0.25, 2.0), "d": 1.5, "weight_decay": 0.1,
+        },
+        "maximize": {"lr": 0.1, "maximize": True},
+    },
 }  # fmt: skip
 
 _FLAGS = ({"foreach": True}, {"foreach": False}, {"fused": True}, {"capturable": True})

@@ -149,6 +149,28 @@ def _one_cycle(variant: str, share: float, linear: bool, three: bool) -> Schedul
     )  # fmt: skip
 
 
+_SCALES: dict[str, Callable[[int], float]] = {
+    "triangular": lambda t: 1.0,
+    "triangular2": lambda t: 0.5 ** (t // 5),
+    "exp_range": lambda t: 0.875**t,
+}
+
+
+def _triangles(mode: str, scale: Callable[[int], float]) -> Schedule:
+    """Two steps up, three down, over and over."""
+
+    def height(t: int) -> float:
+        return (t % 5 / 2 if t % 5 <= 2 else (5 - t % 5) / 3) * scale(t)
+
+    return Schedule(
+        "CyclicLR",
+        mode,
+        _named("CyclicLR", 0.1, 0.5, 2, 3, mode, gamma=0.875),
+        lambda base, t: 0.1 + 0.4 * height(t),
+        lambda t: 0.9 - 0.1 * height(t),
+    )
+
+
 SCHEDULES = [
     Schedule("LambdaLR", "plain", _named("LambdaLR", lambda t: 1 / (1 + t)),
              lambda base, t: base / (1 + t)),
@@ -174,6 +196,7 @@ SCHEDULES = [
              lambda base, t: _restarts(base, t, 4, 1, 0.001)),
     Schedule("CosineAnnealingWarmRestarts", "longer", _named("CosineAnnealingWarmRestarts", 2, 2),
              lambda base, t: _restarts(base, t, 2, 2, 0.0)),
+    *(_triangles(mode, scale) for mode, scale in _SCALES.items()),
     _one_cycle("plain", 0.3, False, False),
     _one_cycle("linear", 0.4, True, False),
     _one_cycle("three-phase", 0.3, False, True),
