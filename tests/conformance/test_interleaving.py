@@ -7,6 +7,7 @@ import hashlib
 import threading
 
 import pytest
+
 from tensorbus_conformance import interleaving
 from tensorbus_conformance.interleaving import together
 

@@ -232,6 +232,13 @@ class ModuleState(HookTables):
                 f"checkpoint, the shape in current model is {current.shape}."
             )
             return
+        if current.is_meta and not given.is_meta and not assign:
+            warn_user(
+                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
+                "parameter in the current model, which is a no-op. (Did you mean to pass "
+                "`assign=True` to assign items in the state dictionary to their corresponding key "
+                "in the module instead of copying them in place?)"
+            )
         try:
             with tensorbus.no_grad():
                 if not assign:
