@@ -10,6 +10,7 @@ from tensorbus.serialization.options import (
     set_default_mmap_options,
 )
 from tensorbus.serialization.reading import get_unsafe_globals_in_checkpoint, load
+from tensorbus.serialization.safe_open import safe_open
 from tensorbus.serialization.safetensors import load_file, save_file
 from tensorbus.serialization.trusted import (
     add_safe_globals,
@@ -33,6 +34,7 @@ __all__ = [
     "load",
     "load_file",
     "safe_globals",
+    "safe_open",
     "save",
     "save_file",
     "set_crc32_options",

@@ -11,8 +11,8 @@ import math
 import os
 import struct
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def save_file(
         tensor = tensors[name]
         start, end = end, end + tensor.numel() * tensor.dtype.itemsize
         header[name] = {
-            "dtype": _NAMES[_name(tensor.dtype)],
+            "dtype": dtype_name(tensor.dtype),
             "shape": list(tensor.shape),
             "data_offsets": [start, end],
         }
@@ -132,37 +132,76 @@ def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str
     target = tensorbus.device(device)
     with open(filename, "rb") as opened:
         file = seekable(opened)
-        total = file.seek(0, 2)
-        file.seek(0)
-        head = file.read(_LENGTH.size)
-        length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else total
-        if length > min(_MAX_HEADER, total - _LENGTH.size):
-            raise _damaged("its header would be longer than the file")
-        entries = _entries(file.read(length), total - _LENGTH.size - length)
         loaded = {}
-        for name, dtype, shape, size in entries:
-            data = np.empty(size, np.uint8)
-            if file.readinto(data.data) != size:
+        for entry in read_header(file).entries:
+            data = np.empty(entry.size, np.uint8)
+            if file.readinto(data.data) != entry.size:
                 raise _damaged("the file ends inside a tensor")
-            if dtype is dtypes.bool and size and int(data.max()) > 1:
-                raise _damaged(f"{shown(name)} holds truth values other than 0 and 1")
-            data = _little_endian(data, dtype)
-            if dtype is dtypes.bfloat16 and not offers(target, dtype):
-                data, dtype = widened(data), dtypes.float32
-            storage = UntypedStorage.from_host(data, target)
-            loaded[name] = tensor_from_storage(storage, dtype, 0, shape, contiguous_strides(shape))
+            loaded[entry.name] = tensor_of_bytes(entry, data, target, UntypedStorage.from_host)
     return loaded
 
 
-def _entries(text: bytes, available: int) -> list[tuple[str, Any, tuple[int, ...], int]]:
-    """(name, dtype, shape, size in bytes) of each tensor, in the order of the data."""
+class Entry(NamedTuple):
+    """A tensor in a file: where its bytes are behind the header, and what they are."""
+
+    start: int
+    size: int
+    name: str
+    dtype: Any
+    shape: tuple[int, ...]
+
+
+class Header(NamedTuple):
+    """What a file says of its tensors, in the order of the data, which begin at *start*."""
+
+    entries: list[Entry]
+    metadata: dict[str, str] | None
+    start: int
+
+
+def dtype_name(dtype: Any) -> str:
+    """What the format calls a dtype."""
+    return _NAMES[_name(dtype)]
+
+
+def tensor_of_bytes(
+    entry: Entry, data: np.ndarray, device: Any, make: Callable[..., UntypedStorage]
+) -> Any:
+    """The tensor of an entry; *make* makes a storage of bytes on a device."""
+    dtype = entry.dtype
+    if dtype is dtypes.bool and data.size and int(data.max()) > 1:
+        raise _damaged(f"{shown(entry.name)} holds truth values other than 0 and 1")
+    data = _little_endian(data, dtype)
+    if dtype is dtypes.bfloat16 and not offers(device, dtype):
+        data, dtype = widened(data), dtypes.float32
+    strides = contiguous_strides(entry.shape)
+    return tensor_from_storage(make(data, device), dtype, 0, entry.shape, strides)
+
+
+def read_header(file: Any) -> Header:
+    """The checked header of a file, which is left standing before the data."""
+    total = file.seek(0, 2)
+    file.seek(0)
+    head = file.read(_LENGTH.size)
+    length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else total
+    if length > min(_MAX_HEADER, total - _LENGTH.size):
+        raise _damaged("its header would be longer than the file")
+    start = _LENGTH.size + length
     try:
-        header = json.loads(text.decode(), object_pairs_hook=_distinct)
+        header = json.loads(file.read(length).decode(), object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
         raise _damaged(f"its header can't be read ({reason(error)})") from None
     if not isinstance(header, dict):
         raise _damaged("its header is not a table")
-    header.pop("__metadata__", None)
+    metadata = header.pop("__metadata__", None)
+    if metadata is not None and not (
+        isinstance(metadata, dict) and all(isinstance(text, str) for text in metadata.values())
+    ):
+        raise _damaged("its metadata is not a table of texts")
+    return Header(_entries(header, total - start), metadata, start)
+
+
+def _entries(header: dict[str, Any], available: int) -> list[Entry]:
     found = []
     for name, entry in header.items():
         match entry:
@@ -180,16 +219,16 @@ def _entries(text: bytes, available: int) -> list[tuple[str, Any, tuple[int, ...
         dtype = dtypes.dtype_by_name(_DTYPES[kind])
         if math.prod(shape) * dtype.itemsize != end - start or not addressable(tuple(shape), dtype):
             raise _damaged(f"the size of {shown(name)} does not fit its shape")
-        found.append((start, end, name, dtype, tuple(shape)))
-    found.sort(key=lambda row: row[:3])
+        found.append(Entry(start, end - start, name, dtype, tuple(shape)))
+    found.sort(key=lambda entry: entry[:3])
     position = 0
-    for start, end, name, *_ in found:
-        if start != position:
-            raise _damaged(f"the data of {shown(name)} does not follow what is before it")
-        position = end
+    for entry in found:
+        if entry.start != position:
+            raise _damaged(f"the data of {shown(entry.name)} does not follow what is before it")
+        position += entry.size
     if position != available:
         raise _damaged(f"it has {available} bytes of data, but its header says {position}")
-    return [(name, dtype, shape, end - start) for start, end, name, dtype, shape in found]
+    return found
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class IterDataPipe(_Pipe, IterableDataset[T_co]):
     iterator of a pipe ends the first: RuntimeError where that is used again.
 
     >>> from tensorbus.utils.data.datapipes.iter import IterableWrapper
-    >>> list(IterableWrapper(range(6)).filter(lambda x: x % 2).map(lambda x: 10 * x).batch(2))
+    >>> list(IterableWrapper(range(6)).filter(lambda x: x % 2 == 1).map(lambda x: 10 * x).batch(2))
     [[10, 30], [50]]
     """
 
@@ -85,10 +85,10 @@ class IterDataPipe(_Pipe, IterableDataset[T_co]):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__iter__" in vars(cls):
-            cls.__iter__ = _single(vars(cls)["__iter__"])
+            cls.__iter__ = _single(vars(cls)["__iter__"])  # type: ignore[method-assign]
 
     def __iter__(self) -> Iterator[T_co]:
-        return self  # type: ignore[return-value]
+        return self
 
     def reset(self) -> None:
         """Called when an iterator is made; does nothing unless a subclass defines it."""
