@@ -149,3 +149,31 @@ def test_unsafe_names_are_listed_without_being_used(module: io.BytesIO) -> None:
         get_unsafe_globals_in_checkpoint(io.BytesIO(b"none"))
     with pytest.raises(RuntimeError, match="explicit pickle_module"):
         tensorbus.load(module, weights_only=True, pickle_module=__import__("pickle"))
+
+
+def test_programs_may_name_locations_of_their_own() -> None:
+    """As libraries for devices of their own do; here the parts of a file that go to "strict"."""
+    locations = tensorbus.serialization.locations
+    try:
+        tensorbus.serialization.register_package(
+            5,
+            lambda storage: "elsewhere:1" if storage.device.type == "strict" else None,
+            lambda storage, location: restored(storage) if location == "elsewhere:1" else None,
+        )
+        file = io.BytesIO()
+        x = tensorbus.ones(2, device="strict")
+        tensorbus.save([x, tensorbus.zeros(1)], file)
+        assert b"elsewhere:1" in file.getvalue()
+        assert [t.device.type for t in tensorbus.load(file)] == ["strict", "cpu"]
+    finally:
+        locations._packages.clear()
+    with pytest.raises(tensorbus.serialization.CheckpointError, match="'elsewhere:1'"):
+        tensorbus.load(file)
+    at = tensorbus.serialization.default_restore_location
+    loaded = tensorbus.load(file, map_location=lambda storage, location: at(storage, "cpu"))
+    assert loaded[0].tolist() == [1, 1]
+    assert at(tensorbus.FloatStorage([1, 2]), "strict").device.type == "strict"
+
+
+def restored(storage: Any) -> Any:
+    return tensorbus.serialization.default_restore_location(storage, "strict")

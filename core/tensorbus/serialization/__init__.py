@@ -2,6 +2,12 @@
 
 from tensorbus.serialization.archive import get_crc32_options, set_crc32_options
 from tensorbus.serialization.errors import CheckpointError, UnsafeCheckpointError
+from tensorbus.serialization.locations import (
+    SourceChangeWarning,
+    default_restore_location,
+    location_tag,
+    register_package,
+)
 from tensorbus.serialization.options import (
     LoadEndianness,
     get_default_load_endianness,
@@ -23,9 +29,11 @@ from tensorbus.serialization.writing import save
 __all__ = [
     "CheckpointError",
     "LoadEndianness",
+    "SourceChangeWarning",
     "UnsafeCheckpointError",
     "add_safe_globals",
     "clear_safe_globals",
+    "default_restore_location",
     "get_crc32_options",
     "get_default_load_endianness",
     "get_default_mmap_options",
@@ -33,6 +41,8 @@ __all__ = [
     "get_unsafe_globals_in_checkpoint",
     "load",
     "load_file",
+    "location_tag",
+    "register_package",
     "safe_globals",
     "safe_open",
     "save",

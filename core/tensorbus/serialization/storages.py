@@ -10,7 +10,12 @@ import numpy as np
 
 import tensorbus
 from tensorbus.serialization.bfloat16 import offers, widened
-from tensorbus.serialization.errors import CheckpointError, bad, reason, shown
+from tensorbus.serialization.errors import bad, shown
+from tensorbus.serialization.locations import (
+    default_restore_location,
+    has_packages,
+    known_device,
+)
 from tensorbus.serialization.rebuild import StorageType
 from tensorbus.storage import TypedStorage, UntypedStorage
 
@@ -106,13 +111,9 @@ def _placement(map_location: MapLocation, make: Callable[..., UntypedStorage]) -
     """A function from the bytes of a storage and the device it was saved from to the storage."""
 
     def restore(data: np.ndarray, location: str) -> Any:
-        try:
-            return make(data, tensorbus.device(location))
-        except (RuntimeError, ValueError, OverflowError) as error:
-            raise CheckpointError(
-                f"The checkpoint was saved from the device {shown(location)}, which cannot be "
-                f"used here ({reason(error)}). Load it with map_location='cpu', or another device."
-            ) from error
+        if has_packages():
+            return default_restore_location(make(data, tensorbus.device("cpu")), location)
+        return make(data, known_device(location))
 
     if map_location is None:
         return restore

@@ -16,6 +16,7 @@ from tensorbus.op_engine.signatures import hide_private
 from tensorbus.serialization.archive import ALIGNMENT, ArchiveWriter
 from tensorbus.serialization.files import replacing
 from tensorbus.serialization.legacy import write_legacy
+from tensorbus.serialization.locations import location_tag
 from tensorbus.serialization.names import storage_name
 from tensorbus.storage import TypedStorage, UntypedStorage
 
@@ -149,7 +150,7 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
         else:
             kind, size = self._name("torch", name), dtype.itemsize
         count = storage.nbytes() // size
-        return _StorageReference(kind, key, _location(storage.device), count, *self._further)
+        return _StorageReference(kind, key, location_tag(storage), count, *self._further)
 
 
 def _sparse_parts(tensor: Any) -> tuple[Any, ...]:
@@ -165,11 +166,6 @@ def _attributes(tensor: Any) -> dict[str, Any]:
     if state.pop("_is_buffer", False):
         state.pop("persistent", None)
     return state
-
-
-def _location(device: Any) -> str:
-    """The device as PyTorch writes it: with an index, but for the one CPU."""
-    return "cpu" if device.type == "cpu" else str(device)
 
 
 @hide_private
