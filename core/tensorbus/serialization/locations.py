@@ -16,7 +16,12 @@ _packages: list[tuple[int, Tagger, Restorer]] = []
 
 
 class SourceChangeWarning(Warning):
-    """PyTorch's warning of a module whose source has changed; for filters, as nothing gives it."""
+    """PyTorch's warning of a module whose source has changed; for filters, as nothing gives it.
+
+    >>> import warnings, tensorbus
+    >>> quiet = tensorbus.serialization.SourceChangeWarning
+    >>> warnings.filterwarnings("ignore", category=quiet)
+    """
 
 
 def register_package(priority: int, tagger: Tagger, deserializer: Restorer) -> None:
