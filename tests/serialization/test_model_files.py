@@ -188,7 +188,9 @@ def layers(nn: Any) -> Any:
 
 
 @pytest.mark.parametrize("form", [ZIP, LEGACY], ids=["zip", "legacy"])
-def test_whole_modules_and_optimizers_load_as_ours(oracle: Callable[..., Any], form: bool) -> None:
+def test_whole_modules_and_optimizers_load_as_ours(
+    oracle: Callable[..., Any], save_modules: Callable[..., None], form: bool
+) -> None:
     def sample(t: Any) -> Any:
         return (t.arange(32) % 7 / 4.0).view(2, 1, 4, 4)
 
@@ -197,7 +199,7 @@ def test_whole_modules_and_optimizers_load_as_ours(oracle: Callable[..., Any], f
         optimizer = torch.optim.SGD(net.parameters(), lr=2**-7, momentum=0.5)
         settle(torch, net, optimizer)
         file = io.BytesIO()
-        torch.save((net, optimizer), file, _use_new_zipfile_serialization=form)
+        save_modules(torch, (net, optimizer), file, _use_new_zipfile_serialization=form)
         return file.getvalue(), step(net, optimizer, sample(torch))
 
     def step(net: Any, optimizer: Any, x: Any) -> Any:
