@@ -160,7 +160,7 @@ def test_a_training_checkpoint_gives_pytorchs_outputs(
         after = model(x)
         return [t.detach().numpy().astype(np.float64) for t in (before, after, model.eval()(x))]
 
-    recorded, expected = oracle(program, rtol=1e-5)
+    recorded, expected = oracle(program, rtol=1e-3)
     for weights_only in (True, None, False):
         state = tensorbus.load(io.BytesIO(recorded), weights_only=weights_only)
         model, x = make(tensorbus.nn), sample(tensorbus)
@@ -209,7 +209,7 @@ def test_whole_modules_and_optimizers_load_as_ours(
         optimizer.step()
         return net(x)[0].detach().numpy().astype(np.float64)
 
-    recorded, expected = oracle(program, rtol=1e-5)
+    recorded, expected = oracle(program, rtol=1e-3)
     with pytest.raises(UnsafeCheckpointError, match=r"torch\.nn\.modules\.container\.Sequential"):
         tensorbus.load(io.BytesIO(recorded), weights_only=True)
     unsafe = get_unsafe_globals_in_checkpoint(io.BytesIO(recorded))
