@@ -41,6 +41,7 @@ SPACES = (
     "utils.checkpoint",
     "utils.data",
     "distributed",
+    "distributed.nn",
     "amp",
     "cuda.amp",
     "cpu",

@@ -28,11 +28,14 @@ def test_the_first_example_runs_on_two_ranks(tmp_path):
     assert outs == [f"rank {r} has [3.0, 3.0, 3.0]\n" for r in range(2)]
 
 
-def test_the_example_with_threads_prints_what_it_says(capsys):
-    (block,) = [b for b in BLOCKS if "dist.local.run" in b]
-    exec(block, {})
-    shown = re.search(r"# (\[.*\])", block)
-    assert shown is not None and capsys.readouterr().out.strip() == shown[1]
+def test_the_examples_with_threads_print_what_they_say(capsys):
+    names: dict[str, object] = {}
+    blocks = [b for b in BLOCKS if "dist.local.run" in b]
+    assert len(blocks) == 3
+    for block in blocks:
+        exec(block, names)
+        shown = re.search(r"^print.*# (.*)$", block, re.M)
+        assert shown is not None and capsys.readouterr().out.strip() == shown[1]
 
 
 def test_every_operation_and_store_is_named():

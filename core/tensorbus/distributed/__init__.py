@@ -28,6 +28,7 @@ from tensorbus.distributed.collectives import (
     reduce_scatter_tensor,
 )
 from tensorbus.distributed.debug import DebugLevel, get_debug_level, set_debug_level
+from tensorbus.distributed.device_mesh import DeviceMesh, init_device_mesh
 from tensorbus.distributed.durations import DEFAULT as default_pg_timeout
 from tensorbus.distributed.errors import (
     DistBackendError,
@@ -87,6 +88,7 @@ def __getattr__(name: str) -> _Any:
 __all__ = [
     "Backend",
     "DebugLevel",
+    "DeviceMesh",
     "DistBackendError",
     "DistError",
     "DistNetworkError",
@@ -125,6 +127,7 @@ __all__ = [
     "get_rank",
     "get_world_size",
     "group",
+    "init_device_mesh",
     "init_process_group",
     "irecv",
     "is_available",
