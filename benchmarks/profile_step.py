@@ -19,9 +19,14 @@ from typing import Any
 from benchmarks import environment
 from benchmarks.harness import Loop, parser
 from benchmarks.overhead_cases import mlp_step
-from benchmarks.training_cases import gpt, step
+from benchmarks.training_cases import GPT, RECURRENT, step, trained
 
-STEPS = {"demo": step, "mlp": mlp_step, "gpt": gpt(True)}
+STEPS = {
+    "demo": step,
+    "mlp": mlp_step,
+    "gpt": trained(GPT, True),
+    **{name: trained(RECURRENT, name) for name in ("char-LSTM", "BiLSTM tagger")},
+}
 RUNTIME = ("empty", "copy_", "from_host", "to_host", "as_strided")
 
 

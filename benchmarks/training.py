@@ -1,8 +1,9 @@
 """Training steps and a whole process beside PyTorch: ``python -m benchmarks.training``.
 
-Steps are those of the demo, a small GPT and an MLP. Each is measured twice: with the threads of all
-cores by the clock on the wall, as a user runs it, and with one by that thread's processor time. The
-whole process is ``examples/digits.py``, run once on each library: its time and peak memory.
+Steps are those of the demo, a small GPT, an MLP and recurrent networks. Each is measured twice:
+with the threads of all cores by the clock on the wall, as a user runs it, and with one by that
+thread's processor time. The whole process is ``examples/digits.py``, run once on each library: its
+time and peak memory.
 """
 
 from __future__ import annotations

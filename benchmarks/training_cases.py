@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import repeat
+from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import ROOT, Case, Loop
@@ -12,11 +13,14 @@ from benchmarks.program import digits, load
 
 TRAINING = ROOT / "core" / "tensorbus" / "demo" / "training.py"
 GPT = ROOT / "benchmarks" / "gpt.py"
+RECURRENT = ROOT / "benchmarks" / "recurrent.py"
 LIMIT = 2.5
 ONE_THREAD = {
     "demo step: forward, backward, SGD": 1.1,
     "small GPT: forward, backward, AdamW": 1.2,
     "MLP 784-128-10, batch 32, SGD: one step": 0.65,
+    "char-LSTM, batch 32, 128 hidden, 64 steps": 1.6,
+    "BiLSTM tagger, batch 1, 20 words": 0.9,
 }
 """Limits of processor time on one thread, which are tighter."""
 
@@ -78,12 +82,12 @@ def forward(torch: Any) -> Loop:
     return loop
 
 
-def gpt(fused: bool) -> Callable[[Any], Loop]:
-    """A small GPT's step, with attention in one call or by its parts."""
+def trained(path: Path, *args: Any) -> Callable[[Any], Loop]:
+    """The steps of a program's ``Trainer(*args)``."""
 
     def make(torch: Any) -> Loop:
         library = library_of(torch)
-        ready = load(GPT, library, f"gpt_on_{library}")["Trainer"](fused)
+        ready = load(path, library, f"{path.stem}_on_{library}")["Trainer"](*args)
 
         def loop(n: int) -> object:
             for _ in repeat(None, n):
@@ -99,8 +103,11 @@ MAKERS: dict[str, tuple[float | None, Callable[[Any], Loop]]] = {
     "demo step: forward, backward, SGD": (LIMIT, step),
     "demo step with the random shifts": (LIMIT, shifted_step),
     "demo network forward only, no_grad": (None, forward),
-    "small GPT: forward, backward, AdamW": (None, gpt(True)),
-    "small GPT, attention by its parts": (None, gpt(False)),
+    "small GPT: forward, backward, AdamW": (None, trained(GPT, True)),
+    "small GPT, attention by its parts": (None, trained(GPT, False)),
     "MLP 784-128-10, batch 32, SGD: one step": (None, mlp_step),
+    "char-LSTM, batch 32, 128 hidden, 64 steps": (None, trained(RECURRENT, "char-LSTM")),
+    "char-GRU, batch 32, 128 hidden, 64 steps": (None, trained(RECURRENT, "char-GRU")),
+    "BiLSTM tagger, batch 1, 20 words": (None, trained(RECURRENT, "BiLSTM tagger")),
 }
 CASES = [Case(name, limit, make) for name, (limit, make) in MAKERS.items()]

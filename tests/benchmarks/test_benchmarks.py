@@ -29,15 +29,21 @@ def test_the_limits_are_those_that_were_set():
     limits = {case.name: case.limit for case in OVERHEAD}
     assert [*limits.values()] == [0.70, 0.80, 0.60, 0.50, 0.95, 0.60, 0.60, 0.40, 0.85]
     assert training_cases.LIMIT == 2.5 and import_time.LIMIT_MS == 80
-    assert [*training_cases.ONE_THREAD.values()] == [1.1, 1.2, 0.65]
+    assert [*training_cases.ONE_THREAD.values()] == [1.1, 1.2, 0.65, 1.6, 0.9]
     assert {*training_cases.ONE_THREAD} <= {case.name for case in TRAINING}
 
 
-@pytest.mark.parametrize("fused", [True, False])
-def test_both_libraries_compute_the_same_losses_in_the_gpt_step(live_torch, fused):
+@pytest.mark.parametrize(
+    ("path", "argument"),
+    [
+        *((training_cases.GPT, fused) for fused in (True, False)),
+        *((training_cases.RECURRENT, name) for name in ("char-LSTM", "char-GRU", "BiLSTM tagger")),
+    ],
+)
+def test_both_libraries_compute_the_same_losses_in_a_step(live_torch, path, argument):
     torch = live_torch
     ours, theirs = (
-        program.load(training_cases.GPT, library, f"gpt_test_{library}")["Trainer"](fused)
+        program.load(path, library, f"{path.stem}_test_{library}")["Trainer"](argument)
         for library in ("tensorbus", "torch")
     )
     weights = {name: torch.from_numpy(w.numpy()) for name, w in ours.net.state_dict().items()}
