@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from tensorbus._base.modes import OVERRIDES, RARE
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
+from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.autocasting import operands_for
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import FUNCTIONS
@@ -46,12 +47,13 @@ def _run(
     operands: tuple[Tensor | None, ...] = (gates, *state, *weights)
     if RARE.on:
         operands = operands_for(row, *operands)
-    first = next(t._k for t in operands if t is not None)
-    for t in operands:
-        if t is not None and t._k is not first:
+    x, *others = (t for t in operands if t is not None)
+    check_device(x, *others)
+    for t in others:
+        if t._k is not x._k:
             raise RuntimeError(
-                "Input, hidden states and weights of a recurrent layer are of one dtype on one "
-                f"device, but found {first.dtype} on {first.device} and {t.dtype} on {t.device}"
+                "Input, hidden states and weights of a recurrent layer are of one dtype, but found "
+                f"{x.dtype} and {t.dtype}"
             )
     return core(row)(*operands, *options)
 
