@@ -50,9 +50,14 @@ def get_dir() -> str:
     """
     if _dir is not None:
         return str(_dir)
+    return os.path.join(_get_torch_home(), "hub")
+
+
+def _get_torch_home() -> str:
+    """The folder of all that is downloaded, by the name under which libraries ask for it."""
     cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
     home = os.environ.get("TORCH_HOME", os.path.join(cache, "torch"))
-    return os.path.join(os.path.expanduser(home), "hub")
+    return os.path.expanduser(home)
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:

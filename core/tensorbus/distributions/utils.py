@@ -188,3 +188,7 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     rows, columns = tensorbus.tril_indices(size, size, diag, device=vec.device).unbind()
     flat = vec.new_zeros((*vec.shape[:-1], size * size))
     return flat.index_copy(-1, rows * size + columns, vec).unflatten(-1, (size, size))
+
+
+# The names under which PyTorch has them, and libraries of distributions import them.
+_standard_normal, _sum_rightmost = standard_normal, sum_rightmost
