@@ -1,7 +1,67 @@
 """What programs use of PyTorch's module of this name: how overriding is turned off."""
 
+from __future__ import annotations
+
+import enum
+import importlib
+from typing import Any
+
 from tensorbus.op_engine.function_modes import DisableTorchFunction
 from tensorbus.op_engine.override import DisableTorchFunctionSubclass
 from tensorbus.op_engine.override import disabled_torch_function as _disabled_torch_function_impl
+
+_ELSEWHERE = {
+    "_LinAlgError": ("linalg", "LinAlgError"),
+    "Future": ("futures", "Future"),
+    "Generator": ("random", "Generator"),
+    "Size": ("_base.size", "Size"),
+    "device": ("_device.device", "device"),
+    "dtype": ("_base.dtypes", "dtype"),
+}
+
+
+class DispatchKey(enum.Enum):
+    """The autocast keys of PyTorch's dispatcher, which libraries name; nothing goes by them."""
+
+    AutocastCPU = "AutocastCPU"
+    AutocastCUDA = "AutocastCUDA"
+    AutocastXPU = "AutocastXPU"
+
+
+class DispatchKeySet(frozenset[DispatchKey]):
+    """A set of keys, made of one."""
+
+    def __new__(cls, key: DispatchKey | frozenset[DispatchKey]) -> DispatchKeySet:
+        return super().__new__(cls, {key} if isinstance(key, DispatchKey) else key)
+
+
+class _ExcludeDispatchKeyGuard:
+    """A block without some keys. Refused: ops here do not go by keys."""
+
+    def __init__(self, keys: Any):
+        raise NotImplementedError(
+            "torch._C._ExcludeDispatchKeyGuard: ops do not go by PyTorch's dispatch keys here; use "
+            "torch.autocast(..., enabled=False)"
+        )
+
+
+def _get_tracing_state() -> None:
+    """What a tracer of TorchScript has gathered: None, since none traces."""
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Nothing happens: no use is counted."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ELSEWHERE:
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}: torch._C is PyTorch's compiled "
+            "library, of which tensorbus has only what programs ask",
+            name=name,
+        )
+    room, found = _ELSEWHERE[name]
+    return getattr(importlib.import_module(f"tensorbus.{room}"), found)
+
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "_disabled_torch_function_impl"]

@@ -109,6 +109,9 @@ _LATER = {
         "amp.switches",
     ),
     "vmap": "func",
+    **dict.fromkeys(
+        "_assert _check _check_index _check_type _check_value".split(), "_base.asserting"
+    ),
     "set_num_interop_threads": "_device.threads",
     "get_num_interop_threads": "_device.threads",
     "set_float32_matmul_precision": "_base.matmul_precision",

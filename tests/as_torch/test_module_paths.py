@@ -18,10 +18,6 @@ NAMES = {
     "functional": ("einsum", tensorbus.einsum),
     "multiprocessing.spawn": ("ProcessContext", tensorbus.multiprocessing.ProcessContext),
     "profiler.profiler": ("schedule", tensorbus.profiler.schedule),
-    "utils.data.datapipes.iter.combining": (
-        "IterableDataset",
-        tensorbus.utils.data.IterableDataset,
-    ),
 }
 
 

@@ -5,15 +5,10 @@ without rooms can be imported, and has nothing in it. What PyTorch keeps under a
 needs no line.
 """
 
-_PIPES = """
-    dataframe dataframe.dataframe_wrapper dataframe.dataframes dataframe.datapipes
-    dataframe.structures datapipe gen_pyi iter iter.callable iter.combinatorics iter.combining
-    iter.filelister iter.fileopener iter.grouping iter.routeddecoder iter.selecting
-    iter.sharding iter.streamreader iter.utils map map.callable map.combinatorics map.combining
-    map.grouping map.utils utils utils.common utils.decoder utils.snapshot
-"""
-
 PATHS: dict[str, str] = {
+    "_dynamo.config": "",
+    "_dynamo.eval_frame": "_dynamo",
+    "_dynamo.decorators": "_dynamo",
     "_jit_internal": "jit",
     "_linalg_utils": "linalg .",
     "_lowrank": "linalg .",
@@ -40,6 +35,7 @@ PATHS: dict[str, str] = {
     "distributed.optim.utils": "distributed.optim",
     "distributed.remote_device": "",
     "distributed.utils": "distributed",
+    "distributed.tensor.placement_types": "distributed.tensor",
     "distributed.elastic.multiprocessing.api": "distributed.elastic.multiprocessing",
     "distributed.elastic.multiprocessing.redirects": "distributed.elastic.multiprocessing",
     "distributed.elastic.multiprocessing.tail_log": "distributed.elastic.multiprocessing",
@@ -72,10 +68,6 @@ PATHS: dict[str, str] = {
     "utils.data._utils.worker": "utils.data.worker",
     "utils.data.graph": "utils.data",
     "utils.data.graph_settings": "utils.data",
-    **dict.fromkeys(
-        (f"utils.data.datapipes{part}" for part in ("", *(f".{name}" for name in _PIPES.split()))),
-        "utils.data",
-    ),
 }
 
 FUNCTIONS = frozenset(

@@ -32,6 +32,9 @@ class ReduceOp(enum.Enum):
         return f"ReduceOp.{self.name}"
 
 
+ReduceOp.RedOpType = ReduceOp  # type: ignore[attr-defined]
+"""PyTorch has the members in a class of their own."""
+
 reduce_op = ReduceOp
 """PyTorch's older name."""
 

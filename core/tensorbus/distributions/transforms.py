@@ -33,6 +33,9 @@ from tensorbus.distributions.transform import (
     Transform,
     identity_transform,
 )
+from tensorbus.distributions.transform import (
+    _InverseTransform as _InverseTransform,
+)
 
 __all__ = [
     "AbsTransform",

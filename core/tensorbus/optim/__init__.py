@@ -16,6 +16,7 @@ from tensorbus.optim.adamw import AdamW
 from tensorbus.optim.asgd import ASGD
 from tensorbus.optim.lbfgs import LBFGS
 from tensorbus.optim.nadam import NAdam
+from tensorbus.optim.on_models import install as _install
 from tensorbus.optim.optimizer import Optimizer
 from tensorbus.optim.radam import RAdam
 from tensorbus.optim.rmsprop import RMSprop
@@ -23,6 +24,8 @@ from tensorbus.optim.rprop import Rprop
 from tensorbus.optim.sgd import SGD
 from tensorbus.optim.sparse_adam import SparseAdam
 from tensorbus.optim.swapping import swap_in_optimizer_params_and_state
+
+_install(__name__)
 
 if not TYPE_CHECKING:
     __getattr__ = _attributes(__name__)

@@ -18,6 +18,7 @@ from tensorbus.serialization.options import (
 from tensorbus.serialization.reading import get_unsafe_globals_in_checkpoint, load
 from tensorbus.serialization.safe_open import safe_open
 from tensorbus.serialization.safetensors import load_file, save_file
+from tensorbus.serialization.storages import MapLocation as MAP_LOCATION  # noqa: F401
 from tensorbus.serialization.trusted import (
     add_safe_globals,
     clear_safe_globals,

@@ -1,0 +1,70 @@
+"""What libraries ask of PyTorch's compiler of bytecode: there is none, and each name says so.
+
+>>> import tensorbus
+>>> isinstance(tensorbus.nn.ReLU(), tensorbus._dynamo.OptimizedModule)
+False
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from tensorbus.compiler import allow_in_graph, disable, is_compiling, list_backends, reset
+from tensorbus.nn import Module
+
+__all__ = [
+    "OptimizedModule",
+    "allow_in_graph",
+    "config",
+    "disable",
+    "graph_break",
+    "is_compiling",
+    "list_backends",
+    "mark_dynamic",
+    "mark_static",
+    "maybe_mark_dynamic",
+    "optimize",
+    "reset",
+]
+
+
+class OptimizedModule(Module):
+    """The class of compiled modules, of which there are none: for ``isinstance``."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        raise NotImplementedError("no module is compiled here: torch.compile gives the module")
+
+
+class _Config:
+    """Settings that are kept and have no effect."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return None
+
+    @contextlib.contextmanager
+    def patch(self, *args: Any, **changes: Any) -> Iterator[None]:
+        """A block in which settings are others."""
+        yield
+
+
+config = _Config()
+
+
+def graph_break(msg: str = "") -> None:
+    """Nothing happens: there is no graph to end."""
+
+
+def mark_dynamic(t: Any, index: Any, **kwargs: Any) -> None:
+    """Nothing happens: sizes are never compiled in."""
+
+
+maybe_mark_dynamic = mark_static = mark_dynamic
+
+
+def optimize(*args: Any, **kwargs: Any) -> Any:
+    """A decorator that gives back what it gets."""
+    return lambda model: model
