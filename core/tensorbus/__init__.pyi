@@ -28,9 +28,11 @@ from tensorbus import distributions as distributions
 from tensorbus import fft as fft
 from tensorbus import func as func
 from tensorbus import futures as futures
+from tensorbus import fx as fx
 from tensorbus import graph as graph
 from tensorbus import hub as hub
 from tensorbus import jit as jit
+from tensorbus import legacy as legacy
 from tensorbus import library as library
 from tensorbus import linalg as linalg
 from tensorbus import multiprocessing as multiprocessing
@@ -57,6 +59,11 @@ from tensorbus import types as types
 from tensorbus import utils as utils
 from tensorbus import version as version
 from tensorbus._base import dtypes
+from tensorbus._base.asserting import _assert as _assert
+from tensorbus._base.asserting import _check as _check
+from tensorbus._base.asserting import _check_index as _check_index
+from tensorbus._base.asserting import _check_type as _check_type
+from tensorbus._base.asserting import _check_value as _check_value
 from tensorbus._base.denormals import set_flush_denormal as set_flush_denormal
 from tensorbus._base.deterministic import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from tensorbus._base.deterministic import get_deterministic_debug_mode as get_deterministic_debug_mode
