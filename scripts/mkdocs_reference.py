@@ -28,6 +28,7 @@ SPACES = (
     "nn.parallel",
     "optim",
     "optim.lr_scheduler",
+    "optim.swa_utils",
     "autograd",
     "autograd.graph",
     "autograd.forward_ad",

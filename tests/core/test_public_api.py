@@ -64,6 +64,7 @@ MODULES = (
     "tensorbus.nn.utils.stateless",
     "tensorbus.optim",
     "tensorbus.optim.lr_scheduler",
+    "tensorbus.optim.swa_utils",
     "tensorbus.overrides",
     "tensorbus.plugin",
     "tensorbus.profiler",
