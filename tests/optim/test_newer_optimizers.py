@@ -103,17 +103,18 @@ def adafactor(p, grads, lr=0.3, decay=0.1, lowest=1e-3, least=0.1, d=1.0):
 
 
 @pytest.mark.parametrize("shape", [(4,), (3, 5), (2, 3, 4), (), (0, 3)])
-def test_adafactor_follows_its_formulas(shape, device):
+@pytest.mark.parametrize("lowest", [1e-3, 0.5])
+def test_adafactor_follows_its_formulas(shape, lowest, device):
     start, grads = draw(*shape), [draw(*shape, seed=t) * 10.0 ** (t - 2) for t in range(1, 6)]
     param = nn.Parameter(tensorbus.tensor(start).float().to(device))
-    made = optim.Adafactor([param], lr=0.3, weight_decay=0.1, eps=(1e-3, 0.1))
+    made = optim.Adafactor([param], lr=0.3, weight_decay=0.1, eps=(lowest, 0.1))
     for g in grads:
         param.grad = tensorbus.tensor(g).float().to(device)
         made.step()
     found = param.detach().cpu().numpy()
     if param.numel():
         # float32: five steps of a few dozen roundings each
-        expected = adafactor(np.float64(start), [np.float64(g) for g in grads])
+        expected = adafactor(np.float64(start), [np.float64(g) for g in grads], lowest=lowest)
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
     assert found.shape == shape
 
