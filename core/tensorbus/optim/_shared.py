@@ -79,3 +79,10 @@ def downwards(F: Any, p: Any, g: Any, decay: Any, decays: bool, maximize: bool) 
     if maximize:
         g = F.neg(g)
     return F.add(g, F.mul(p, decay)) if decays else g
+
+
+def with_values(grad: Tensor, values: Tensor) -> Tensor:
+    """A sparse gradient with other values, each at the same place."""
+    return tensorbus.sparse_coo_tensor(
+        grad.indices(), values, tuple(grad.shape), is_coalesced=True, check_invariants=False
+    )

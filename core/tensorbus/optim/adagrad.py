@@ -15,6 +15,7 @@ from tensorbus.optim._shared import (
     downwards,
     in_lists,
     new_step,
+    with_values,
 )
 from tensorbus.optim.optimizer import Optimizer, ParamsT
 from tensorbus.rows.registry import row
@@ -79,6 +80,18 @@ class Adagrad(Optimizer):
         for steps, lists in in_lists(self._members(group)):
             rate = lr / (1 + (steps - 1) * group["lr_decay"])
             _step(*lists, rate, group["eps"], decay, decay != 0, group["maximize"])
+
+    def _take_sparse(self, group: dict[str, Any], param: Tensor, grad: Tensor) -> None:
+        if group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        state = self.state[param]
+        rate = float(group["lr"]) / (1 + (count_step(state) - 1) * group["lr_decay"])
+        grad = grad.coalesce()
+        if group["maximize"]:
+            grad = -grad
+        state["sum"].add_(grad * grad)
+        root = state["sum"].sparse_mask(grad).values().sqrt() + group["eps"]
+        param.add_(with_values(grad, grad.values() / root), alpha=-rate)
 
     def _members(self, group: dict[str, Any]) -> Iterator[Any]:
         for param, grad, state in self._with_state(group):

@@ -192,7 +192,7 @@ class LBFGS(Optimizer):
     def _flat_grad(self) -> Tensor:
         parts = []
         for param in self._params:
-            grad = tensorbus.zeros_like(param) if param.grad is None else param.grad
+            grad = tensorbus.zeros_like(param) if param.grad is None else param.grad.to_dense()
             parts.append((tensorbus.view_as_real(grad) if grad.is_complex() else grad).reshape(-1))
         return tensorbus.cat(parts)
 

@@ -142,8 +142,19 @@ class Optimizer:
         """The group's parameters that have a gradient, with it."""
         for param in group["params"]:
             grad = param.grad
-            if grad is not None:
-                yield param, grad
+            if grad is None:
+                continue
+            if grad._k is not param._k and grad.layout is not tensorbus.strided:
+                self._take_sparse(group, param, grad)
+                continue
+            yield param, grad
+
+    def _take_sparse(self, group: dict[str, Any], param: Tensor, grad: Tensor) -> None:
+        """A step from a sparse gradient, in the optimizers that take these."""
+        name, advice = type(self).__name__, ""
+        if name in ("Adam", "AdamW"):
+            name, advice = "Adam", ", please consider SparseAdam instead"
+        raise RuntimeError(f"{name} does not support sparse gradients{advice}")
 
     def _with_state(self, group: dict[str, Any]) -> Iterator[tuple[Tensor, Tensor, Any]]:
         """``_gradients`` and the parameters' states; complex parameters come by their parts."""

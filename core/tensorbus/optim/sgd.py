@@ -81,6 +81,23 @@ class SGD(Optimizer):
                 first, kept != 1, group["nesterov"], decay != 0, group["maximize"],
             )  # fmt: skip
 
+    def _take_sparse(self, group: dict[str, Any], param: Tensor, grad: Tensor) -> None:
+        direction = -grad if group["maximize"] else grad
+        if group["weight_decay"]:
+            direction = direction + param * group["weight_decay"]  # refused, as in PyTorch
+        if group["momentum"]:
+            state = self.state[param]
+            before = state.get("momentum_buffer")
+            if before is None:
+                velocity = direction.clone()
+            else:
+                kept = direction * (1 - group["dampening"])
+                velocity = before * group["momentum"] + kept
+            state["momentum_buffer"] = velocity = velocity.coalesce()
+            more = direction + velocity * group["momentum"]
+            direction = more if group["nesterov"] else velocity
+        param.add_(direction, alpha=-float(group["lr"]))
+
     def _members(self, group: dict[str, Any]) -> Iterator[Any]:
         for param, grad in self._gradients(group):
             if not group["momentum"]:

@@ -68,19 +68,19 @@ class SparseAdam(Optimizer):
             raise ValueError(f"{what} params at indices {found}: SparseAdam {why}")
 
     def _update(self, group: dict[str, Any]) -> None:
-        grad: Any
-        for param, grad in self._gradients(group):
-            if not grad.is_sparse:
-                raise RuntimeError(
-                    "SparseAdam does not support dense gradients, please consider Adam instead"
-                )
-            state = self.state[param]
-            if not state:
-                state["step"] = 0
-                state["exp_avg"] = tensorbus.zeros_like(param)
-                state["exp_avg_sq"] = tensorbus.zeros_like(param)
-            state["step"] += 1
-            _step(param, grad.coalesce(), state, group)
+        for _ in self._gradients(group):
+            raise RuntimeError(
+                "SparseAdam does not support dense gradients, please consider Adam instead"
+            )
+
+    def _take_sparse(self, group: dict[str, Any], param: Tensor, grad: Tensor) -> None:
+        state = self.state[param]
+        if not state:
+            state["step"] = 0
+            state["exp_avg"] = tensorbus.zeros_like(param)
+            state["exp_avg_sq"] = tensorbus.zeros_like(param)
+        state["step"] += 1
+        _step(param, grad.coalesce(), state, group)
 
 
 def _step(param: Tensor, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:

@@ -56,12 +56,18 @@ def _times(values: Tensor, alpha: Any) -> Tensor:
 
 
 def _same_size(name: str, a: Any, b: Any) -> None:
-    if a._s != b._s:
+    if a._s == b._s:
+        return
+    if isinstance(a, SparseTensor):
         raise RuntimeError(
-            f"{name}: expected 'self' and 'other' to have same size, but self has size "
-            f"{list(a._s)} while other has size {list(b._s)} (FYI: op2-sparse {name}ition does not "
-            "currently support broadcasting)"
+            f"{name}: expected sizes of 'self' and 'other' to match, but {list(a._s)} != "
+            f"{list(b._s)}"
         )
+    raise RuntimeError(
+        f"{name}: expected 'self' and 'other' to have same size, but self has size {list(a._s)} "
+        f"while other has size {list(b._s)} (FYI: op2-sparse addition does not currently support "
+        "broadcasting)"
+    )
 
 
 def _into_dense(x: Tensor, a: Coo) -> Tensor:

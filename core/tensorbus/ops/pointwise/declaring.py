@@ -242,6 +242,8 @@ def scaled(input: Any, other: Any, alpha: Any) -> Any:
         if d.category == dtypes.INTEGER:
             number %= 1 << 64
         return bool(number) if d is dtypes.bool else number
+    if OVERRIDES.on and overriding((other,)):
+        return other * alpha
     return core("mul")(to_kind(other, other._k.of(d)), alpha)
 
 
