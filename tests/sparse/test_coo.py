@@ -124,6 +124,16 @@ def test_what_is_not_there_says_so():
             f(x)
 
 
+def test_functions_for_sparse_tensors_refuse_dense_ones():
+    for f in (tensorbus.smm, tensorbus.hspmm):
+        with pytest.raises(RuntimeError, match="expected a sparse tensor"):
+            f(tensorbus.eye(2), tensorbus.eye(2))
+    x = tensorbus.eye(2).to_sparse()
+    with pytest.raises(NotImplementedError, match="aten::__eq__"):
+        assert x == x
+    assert tensorbus.typename(x) == "torch.sparse.FloatTensor" and tensorbus.as_tensor(x) is x
+
+
 def test_checks_of_coordinates_are_switched():
     def beyond(**kwargs):
         return tensorbus.sparse_coo_tensor([[5]], [1.0], (2,), **kwargs)

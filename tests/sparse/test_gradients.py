@@ -76,6 +76,31 @@ def test_the_gradient_of_a_sparse_leaf_is_sparse(device):
     assert s.grad is None
 
 
+def test_grad_gives_sparse_gradients_of_sparse_inputs(device):
+    s, d = leaf(device, tensorbus.float32), tensorbus.ones(3, 2, device=device)
+    (g,) = tensorbus.autograd.grad((s @ d).sum(), s, create_graph=True)
+    assert g.is_sparse and g.shape == s.shape and g._values().tolist() == [2.0] * 5
+    assert s.grad is None
+
+
+def test_sparse_arguments_of_functions_are_refused():
+    class Twice(tensorbus.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, gradient):
+            ctx.gradient = gradient
+            return x.to_dense() * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return ctx.gradient, None
+
+    for gradient in (leaf(requires_grad=False), tensorbus.ones(4, 3)):
+        with pytest.raises(NotImplementedError):
+            Twice.apply(leaf(), gradient).sum().backward()
+    with pytest.raises(NotImplementedError, match="a sparse tensor is no parameter"):
+        nn.Parameter(leaf())
+
+
 def test_values_given_to_a_constructor_get_gradients(device):
     v = tensorbus.ones(5, device=device, requires_grad=True)
     s = tensorbus.sparse_coo_tensor(INDICES, v, (4, 3))

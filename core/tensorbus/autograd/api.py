@@ -222,6 +222,8 @@ def _picked(
                 continue
         if not create_graph:
             g = engine.own(edge.hook_kind, g)
+        if isinstance(t, Tensor) and isinstance(t._a, SparseArray):
+            g = registered.sparse_tensor(t._a.with_values(g))
         gradients.append(g)
     return tuple(gradients)
 

@@ -173,6 +173,11 @@ class FunctionNode(Node):
             else:
                 value = self._fitted(i, value)
                 if isinstance(value._a, SparseArray):
+                    if self.inputs[i][0] is value._k:  # type: ignore[index]
+                        raise NotImplementedError(
+                            f"{self.name()}: sparse arguments of an autograd.Function get no "
+                            "gradients: hand it the values, and make the sparse tensor inside"
+                        )
                     value = registered.sparse_for_edge(edge, value)
                 pairs += (edge, value if create_graph else value._a)
         return tuple(pairs)

@@ -8,6 +8,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._device import defaults
 from tensorbus._dispatch.kinds import kind_of
+from tensorbus._tensor.sparse_array import SparseArray
 from tensorbus._tensor.tensor import PERMUTED, Tensor, attributes_of, from_array, new
 from tensorbus.autograd.node import AccumulateGrad, refuse_inference
 from tensorbus.op_engine.override import disabled_torch_function
@@ -52,6 +53,11 @@ class Parameter(Tensor):
         if requires_grad and not data._k.differentiable:
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients"
+            )
+        if isinstance(data._a, SparseArray):
+            raise NotImplementedError(
+                "Parameter: a sparse tensor is no parameter here: let its values be one, and make "
+                "the sparse tensor of them in forward()"
             )
         if requires_grad:
             refuse_inference(data)

@@ -233,6 +233,18 @@ def set_coalesced(self: Any, coalesced: bool) -> Any:
 
 
 # -- history -----------------------------------------------------------------------------------
+@sparse_op("_version")
+def version(self: Any) -> int:
+    """How often the values were written."""
+    return self._a.values._version
+
+
+@sparse_op("typename")
+def typename(obj: Any) -> str:
+    """The name of the tensor's type."""
+    return obj.type()
+
+
 @sparse_op("requires_grad=")
 def set_requires_grad(self: Any, value: bool) -> None:
     """Start or stop recording."""

@@ -64,6 +64,8 @@ def _opened(
 
 def coo_array(x: Any) -> Coo:
     """The coordinates of a sparse tensor of any layout."""
+    if not isinstance(x, SparseTensor):
+        raise RuntimeError("expected a sparse tensor, but got a Strided one: use .to_sparse()")
     return x._a if type(x._a) is Coo else _from_compressed(x._a)
 
 
@@ -319,6 +321,12 @@ _CASTS = dict(
 )  # fmt: skip
 for _name, _dtype in _CASTS.items():
     sparse_op(_name)(lambda self, memory_format=None, d=_dtype: _moved(self, None, d, False))
+
+
+@sparse_op("as_tensor")
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
+    """The tensor with another dtype or on another device, where one is given."""
+    return _moved(data, device, dtype, False)
 
 
 @sparse_op("cpu")

@@ -176,6 +176,8 @@ class SparseTensor(Tensor):
                 return func(*args, **(kwargs or {}))
         found = TABLE.get(name)
         if found is None:
+            if name == "operator":
+                name = next((n for n in METHODS if getattr(Tensor, n, None) is func), name)
             sparse = next((t for t in args if isinstance(t, SparseTensor)), None)
             raise unsupported(name, "Sparse" if sparse is None else place_of(sparse))
         return found(*args, **(kwargs or {}))
