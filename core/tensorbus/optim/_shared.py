@@ -86,3 +86,11 @@ def with_values(grad: Tensor, values: Tensor) -> Tensor:
     return tensorbus.sparse_coo_tensor(
         grad.indices(), values, tuple(grad.shape), is_coalesced=True, check_invariants=False
     )
+
+
+def no_sparse_gradients(name: str) -> RuntimeError:
+    """The error of an optimizer that takes dense gradients alone."""
+    advice = ""
+    if name in ("Adam", "AdamW"):
+        name, advice = "Adam", ", please consider SparseAdam instead"
+    return RuntimeError(f"{name} does not support sparse gradients{advice}")

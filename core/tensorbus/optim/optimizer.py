@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.modules.module import clear_grad, typename
+from tensorbus.optim._shared import no_sparse_gradients
 from tensorbus.optim.complex_parameters import PartsOfState
 from tensorbus.utils.hooks import HookTable, RemovableHandle
 
@@ -151,10 +152,7 @@ class Optimizer:
 
     def _take_sparse(self, group: dict[str, Any], param: Tensor, grad: Tensor) -> None:
         """A step from a sparse gradient, in the optimizers that take these."""
-        name, advice = type(self).__name__, ""
-        if name in ("Adam", "AdamW"):
-            name, advice = "Adam", ", please consider SparseAdam instead"
-        raise RuntimeError(f"{name} does not support sparse gradients{advice}")
+        raise no_sparse_gradients(type(self).__name__)
 
     def _with_state(self, group: dict[str, Any]) -> Iterator[tuple[Tensor, Tensor, Any]]:
         """``_gradients`` and the parameters' states; complex parameters come by their parts."""

@@ -19,6 +19,7 @@ from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.public_place import show_in as _show_in
 from tensorbus.ops.creation.typed_constructors import DeviceNamespace as _DeviceNamespace
 from tensorbus.sparse import arithmetic as _arithmetic
+from tensorbus.sparse import copies as _copies
 from tensorbus.sparse import printing as _printing
 from tensorbus.sparse import shapes as _shapes
 from tensorbus.sparse.functions import addmm, as_sparse_gradcheck, mm, spsolve, sum
@@ -26,7 +27,12 @@ from tensorbus.sparse.invariants import check_sparse_tensor_invariants
 from tensorbus.sparse.reductions import log_softmax, softmax
 
 solve = spsolve
-_TABLE_OF = (_arithmetic, _printing, _shapes)  # the functions of the table are in these too
+_TABLE_OF = (
+    _arithmetic,
+    _copies,
+    _printing,
+    _shapes,
+)  # these fill the table too
 
 __all__ = [
     "addmm",
