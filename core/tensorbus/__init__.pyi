@@ -175,6 +175,7 @@ from tensorbus.nn.functional import selu as selu
 from tensorbus.nn.functional import selu_ as selu_
 from tensorbus.nn.functional import threshold as threshold
 from tensorbus.nn.functional import threshold_ as threshold_
+from tensorbus.nn.functional.grid_sampling import affine_grid_generator as affine_grid_generator
 from tensorbus.nn.recurrent_functions import gru as gru
 from tensorbus.nn.recurrent_functions import gru_cell as gru_cell
 from tensorbus.nn.recurrent_functions import lstm as lstm
@@ -193,6 +194,11 @@ from tensorbus.nn.torch_functions import cosine_embedding_loss as cosine_embeddi
 from tensorbus.nn.torch_functions import dropout_ as dropout_
 from tensorbus.nn.torch_functions import embedding as embedding
 from tensorbus.nn.torch_functions import embedding_renorm_ as embedding_renorm_
+from tensorbus.nn.torch_functions import feature_alpha_dropout as feature_alpha_dropout
+from tensorbus.nn.torch_functions import feature_alpha_dropout_ as feature_alpha_dropout_
+from tensorbus.nn.torch_functions import grid_sampler as grid_sampler
+from tensorbus.nn.torch_functions import grid_sampler_2d as grid_sampler_2d
+from tensorbus.nn.torch_functions import grid_sampler_3d as grid_sampler_3d
 from tensorbus.nn.torch_functions import group_norm as group_norm
 from tensorbus.nn.torch_functions import hinge_embedding_loss as hinge_embedding_loss
 from tensorbus.nn.torch_functions import instance_norm as instance_norm
@@ -200,7 +206,9 @@ from tensorbus.nn.torch_functions import kl_div as kl_div
 from tensorbus.nn.torch_functions import layer_norm as layer_norm
 from tensorbus.nn.torch_functions import margin_ranking_loss as margin_ranking_loss
 from tensorbus.nn.torch_functions import max_pool1d as max_pool1d
+from tensorbus.nn.torch_functions import max_pool1d_with_indices as max_pool1d_with_indices
 from tensorbus.nn.torch_functions import max_pool2d as max_pool2d
+from tensorbus.nn.torch_functions import max_pool3d as max_pool3d
 from tensorbus.nn.torch_functions import norm_except_dim as norm_except_dim
 from tensorbus.nn.torch_functions import poisson_nll_loss as poisson_nll_loss
 from tensorbus.nn.torch_functions import scalar_tensor as scalar_tensor

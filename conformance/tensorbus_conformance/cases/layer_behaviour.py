@@ -79,10 +79,11 @@ def _fraction(kept: np.ndarray, p: float) -> None:
     expect(off < 5, f"{int(kept.sum())} of {n} were kept, expected about {n * p:g}")
 
 
-def _alpha(dtype: Dtype, t: Trial) -> None:
+def _alpha(name: str, shape: tuple[int, ...], lead: int, dtype: Dtype, t: Trial) -> None:
+    """One draw for each index into the *lead* first dimensions, 2,000 in all."""
     bench = Bench(t)
-    layer, n = nn.AlphaDropout(_P), 2000
-    host = np.random.default_rng(3).normal(size=n).astype(formats.value_dtype(dtype))
+    layer = getattr(nn, name)(_P)
+    host = np.random.default_rng(3).normal(size=shape).astype(formats.value_dtype(dtype))
     tensorbus.manual_seed(7)
     y = bench.read(layer(bench.send(host, dtype))).astype(np.float64)
     # Dropped elements take SELU's lowest value; then all are moved so that mean 0 and variance 1
@@ -91,7 +92,9 @@ def _alpha(dtype: Dtype, t: Trial) -> None:
     a = 1 / np.sqrt((1 - _P) * (1 + _P * low**2))
     b = -a * _P * low
     kept = ~np.isclose(y, a * low + b, rtol=1e-4)
-    _fraction(kept, 1 - _P)
+    drawn = kept.reshape(*shape[:lead], -1)
+    expect((drawn.all(-1) | ~drawn.any(-1)).all(), "part of a channel was dropped")
+    _fraction(drawn[..., 0], 1 - _P)
     expect(np.allclose(y[kept], (a * host + b)[kept], rtol=1e-4, atol=1e-5), "kept values differ")
     expect(abs(y.mean()) < 0.12 and abs(y.var() - 1) < 0.2, f"mean {y.mean()}, var {y.var()}")
     equal(bench, layer.eval()(bench.send(host, dtype)), host, "evaluation")
@@ -300,7 +303,10 @@ CHECKS: dict[tuple[str, str], Check] = {
     ("Dropout1d", "drawn"): functools.partial(_dropout, "Dropout1d", (20, 40, 3), 2),
     ("Dropout2d", "drawn"): functools.partial(_dropout, "Dropout2d", (20, 40, 2, 2), 2),
     ("Dropout3d", "drawn"): functools.partial(_dropout, "Dropout3d", (20, 40, 2, 1, 2), 2),
-    ("AlphaDropout", "drawn"): _alpha,
+    ("AlphaDropout", "drawn"): functools.partial(_alpha, "AlphaDropout", (2000,), 1),
+    ("FeatureAlphaDropout", "drawn"): functools.partial(
+        _alpha, "FeatureAlphaDropout", (40, 50, 3), 2
+    ),
     ("Embedding", "gradient-of-rows"): _embedding,
     ("Embedding", "pretrained"): _pretrained,
     ("Sequential", "behaviour"): _sequential,

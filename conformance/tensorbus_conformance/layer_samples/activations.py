@@ -38,6 +38,7 @@ LAYERS = [
     _layer("Threshold", "threshold", None, "plain", 0.2, 20.0),
     _layer("LeakyReLU", "leaky_relu"),
     _layer("LeakyReLU", "leaky_relu", None, "slope", 0.3),
+    Layer("RReLU", "plain", S("", 0.3, 0.3), (T(3, 4),), plain(function("leaky_relu"), 0.3)),
     _layer("ELU", "elu", None, "alpha", 0.7),
     _layer("CELU", "celu", None, "alpha", 1.7),
     _layer("GELU", "gelu"),

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tensorbus_conformance.layer import Layer, plain
-from tensorbus_conformance.op import S, T
-from tensorbus_conformance.samples import nn_pooling
+from tensorbus_conformance.op import I, S, T
+from tensorbus_conformance.samples import nn_pooling, nn_volume_pools
 from tensorbus_conformance.samples.nn_columns import fold, unfold
 from tensorbus_conformance.samples.nn_margins import cosine, distance
 from tensorbus_conformance.samples.nn_rearranged import (
@@ -17,8 +17,12 @@ from tensorbus_conformance.samples.nn_rearranged import (
     pixel_shuffle,
     pixel_unshuffle,
 )
+from tensorbus_conformance.samples.nn_resampling import interpolate, local_response_norm
 
-_POOLS = {op.name.removeprefix("nn.functional."): op.reference for op in nn_pooling.OPS}
+_POOLS = {
+    op.name.removeprefix("nn.functional."): op.reference
+    for op in (*nn_pooling.OPS, *nn_volume_pools.OPS)
+}
 
 
 def _pool(name: str, of: str, x: T, variant: str = "plain", *args: Any, **kwargs: Any) -> Layer:
@@ -55,6 +59,69 @@ LAYERS = [
     _pool("AdaptiveMaxPool2d", "adaptive_max_pool2d", T(1, 2, 5, 7), "plain", (3, 4)),
     _pool(
         "AdaptiveMaxPool2d", "adaptive_max_pool2d", T(1, 2, 5, 7), "indices", 2, return_indices=True
+    ),
+    _pool("MaxPool3d", "max_pool3d", T(1, 1, 4, 5, 2), "plain", (2, 3, 1), 2),
+    _pool("AvgPool3d", "avg_pool3d", T(1, 1, 4, 5, 2), "plain", (2, 3, 1), 2),
+    _pool("AvgPool3d", "avg_pool3d", T(1, 1, 3, 3, 3), "divisor", 2, divisor_override=3),
+    _pool("AdaptiveAvgPool3d", "adaptive_avg_pool3d", T(1, 1, 4, 5, 2), "plain", (2, None, 1)),
+    _pool("AdaptiveMaxPool3d", "adaptive_max_pool3d", T(1, 1, 4, 5, 2), "plain", (2, None, 1)),
+    *(
+        _pool(f"LPPool{n}d", f"lp_pool{n}d", T(1, 2, *(4, 3, 2)[:n], of="positive"), "plain", 2, 2)
+        for n in (1, 2, 3)
+    ),
+    *(
+        Layer(
+            f"MaxUnpool{n}d",
+            "plain",
+            S("", 2),
+            (T(1, 1, *(2,) * n), I(np.arange(2**n).reshape(1, 1, *(2,) * n) * 2)),
+            plain(_POOLS[f"max_unpool{n}d"], 2),
+        )
+        for n in (1, 2, 3)
+    ),
+    *(  # one window, which lies at the end
+        Layer(
+            f"FractionalMaxPool{n}d",
+            "plain",
+            S("", 2, 1),
+            (T(1, 2, *(3,) * n),),
+            lambda state, x: (
+                x[..., 1:, 1:, 1:].max((2, 3, 4), keepdims=True)
+                if x.ndim == 5
+                else x[..., 1:, 1:].max((2, 3), keepdims=True)
+            ),
+        )
+        for n in (2, 3)
+    ),
+    Layer(
+        "Upsample",
+        "plain",
+        S("", scale_factor=2, mode="bilinear"),
+        (T(1, 2, 3, 4),),
+        plain(interpolate, scale_factor=2, mode="bilinear"),
+    ),
+    Layer("Upsample", "size", S("", 7), (T(1, 2, 3),), plain(interpolate, 7)),
+    Layer("UpsamplingNearest2d", "plain", S("", 5), (T(1, 2, 3, 4),), plain(interpolate, 5)),
+    Layer(
+        "UpsamplingBilinear2d",
+        "plain",
+        S("", (5, 3)),
+        (T(1, 2, 3, 4),),
+        plain(interpolate, (5, 3), None, "bilinear", True),
+    ),
+    Layer(
+        "LocalResponseNorm",
+        "plain",
+        S("", 3, 0.5),
+        (T(1, 4, 3),),
+        plain(local_response_norm, 3, 0.5),
+    ),
+    Layer(
+        "CrossMapLRN2d",
+        "plain",
+        S("", 3, 0.5, 0.6, 1.5),
+        (T(1, 2, 2, 3),),
+        plain(local_response_norm, 3, 0.5, 0.6, 1.5),
     ),
     _pad("ZeroPad1d", T(2, 3, 4), 2),
     _pad("ZeroPad2d", T(1, 2, 3, 4), (1, 2, 0, -1)),

@@ -50,4 +50,5 @@ OPS = [
     _dropout(_F + "dropout2d", (2, 3, 2, 2)),
     _dropout(_F + "dropout3d", (1, 2, 2, 2, 2)),
     _dropout(_F + "alpha_dropout", (3, 4)),
+    _dropout(_F + "feature_alpha_dropout", (2, 3, 4)),
 ]

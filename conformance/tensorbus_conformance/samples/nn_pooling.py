@@ -150,6 +150,17 @@ def _of(function: Any, n: int) -> Any:
     return reference
 
 
+def of_dims(name: str, n: int) -> Any:
+    """The reference of ``max``, ``average`` and their adaptive siblings for *n* dimensions."""
+    found = {
+        "max": _max,
+        "average": _average,
+        "adaptive_max": _adaptive_max,
+        "adaptive_average": _adaptive_average,
+    }
+    return _of(found[name], n)
+
+
 def _magnitudes(function: Any, n: int) -> Any:
     def scale(x: np.ndarray, *args: Any, **kwargs: Any) -> Any:
         return function(np.abs(x), *args, n=n, **kwargs)

@@ -149,6 +149,8 @@ def functions_stub(name: str) -> str:
         if isinstance(found, type):
             source, original = _origins(name)[exported]
             file.imports.setdefault(source, set()).add(f"{original} as {exported}")
+        elif isinstance(found, dict):  # the numbers of modes
+            file.lines.append(f"{exported}: dict[str, int]")
         else:
             _define(file, exported, found)
     file.lines += ["", f"__all__ = {module.__all__!r}"]

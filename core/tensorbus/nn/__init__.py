@@ -28,6 +28,7 @@ from tensorbus.nn.modules.activation import (
     PReLU,
     ReLU,
     ReLU6,
+    RReLU,
     Sigmoid,
     SiLU,
     Softmax,
@@ -58,7 +59,14 @@ from tensorbus.nn.modules.conv import (
     ConvTranspose3d,
 )
 from tensorbus.nn.modules.distance import CosineSimilarity, PairwiseDistance
-from tensorbus.nn.modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d
+from tensorbus.nn.modules.dropout import (
+    AlphaDropout,
+    Dropout,
+    Dropout1d,
+    Dropout2d,
+    Dropout3d,
+    FeatureAlphaDropout,
+)
 from tensorbus.nn.modules.flatten import Flatten, Unflatten
 from tensorbus.nn.modules.fold import Fold, Unfold
 from tensorbus.nn.modules.instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
@@ -88,7 +96,13 @@ from tensorbus.nn.modules.margin_losses import (
     TripletMarginWithDistanceLoss,
 )
 from tensorbus.nn.modules.module import Module
-from tensorbus.nn.modules.normalization import GroupNorm, LayerNorm, RMSNorm
+from tensorbus.nn.modules.normalization import (
+    CrossMapLRN2d,
+    GroupNorm,
+    LayerNorm,
+    LocalResponseNorm,
+    RMSNorm,
+)
 from tensorbus.nn.modules.padding import (
     CircularPad1d,
     CircularPad2d,
@@ -110,14 +124,27 @@ from tensorbus.nn.modules.pixelshuffle import PixelShuffle, PixelUnshuffle
 from tensorbus.nn.modules.pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
     AdaptiveMaxPool1d,
     AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
     AvgPool1d,
     AvgPool2d,
+    AvgPool3d,
+    FractionalMaxPool2d,
+    FractionalMaxPool3d,
+    LPPool1d,
+    LPPool2d,
+    LPPool3d,
     MaxPool1d,
     MaxPool2d,
+    MaxPool3d,
+    MaxUnpool1d,
+    MaxUnpool2d,
+    MaxUnpool3d,
 )
 from tensorbus.nn.modules.sparse import Embedding
+from tensorbus.nn.modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 from tensorbus.nn.parameter import Buffer, Parameter
 
 if TYPE_CHECKING:
@@ -174,11 +201,14 @@ __all__ = [
     "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
     "AlphaDropout",
     "AvgPool1d",
     "AvgPool2d",
+    "AvgPool3d",
     "BCELoss",
     "BCEWithLogitsLoss",
     "BatchNorm1d",
@@ -202,13 +232,17 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "CrossMapLRN2d",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
     "Dropout3d",
     "Embedding",
+    "FeatureAlphaDropout",
     "Flatten",
     "Fold",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
     "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
@@ -224,16 +258,24 @@ __all__ = [
     "InstanceNorm3d",
     "KLDivLoss",
     "L1Loss",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
     "LSTMCell",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
+    "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
     "MarginRankingLoss",
     "MaxPool1d",
     "MaxPool2d",
+    "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
     "Mish",
     "Module",
     "ModuleDict",
@@ -254,6 +296,7 @@ __all__ = [
     "RMSNorm",
     "RNNBase",
     "RNNCell",
+    "RReLU",
     "ReLU",
     "ReLU6",
     "ReflectionPad1d",
@@ -286,6 +329,9 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",

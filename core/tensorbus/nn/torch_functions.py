@@ -211,6 +211,47 @@ def max_pool2d(
     return F.max_pool2d(input, kernel_size, stride or None, padding, dilation, ceil_mode)
 
 
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """``nn.functional.max_pool3d`` without indices."""
+    return F.max_pool3d(input, kernel_size, stride or None, padding, dilation, ceil_mode)
+
+
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """``nn.functional.max_pool1d`` with its indices."""
+    return F.max_pool1d(input, kernel_size, stride or None, padding, dilation, ceil_mode, True)
+
+
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """``nn.functional.grid_sample`` with its modes by number."""
+    mode, padding = (
+        {number: name for name, number in numbers.items()}.get(given, given)
+        for numbers, given in (
+            (F.GRID_SAMPLE_INTERPOLATION_MODES, interpolation_mode),
+            (F.GRID_SAMPLE_PADDING_MODES, padding_mode),
+        )
+    )
+    return F.grid_sample(input, grid, mode, padding, align_corners)
+
+
+grid_sampler_2d = grid_sampler_3d = grid_sampler
+
+
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: float = 0) -> Tensor:
     """``nn.functional.pad`` with a number."""
     return F.pad(input, pad, "constant", value)
@@ -225,6 +266,16 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """``nn.functional.alpha_dropout``, in place."""
     return F.alpha_dropout(input, p, train, True)
+
+
+def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """``nn.functional.feature_alpha_dropout``."""
+    return F.feature_alpha_dropout(input, p, train)
+
+
+def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """``nn.functional.feature_alpha_dropout``, in place."""
+    return F.feature_alpha_dropout(input, p, train, True)
 
 
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:

@@ -14,6 +14,7 @@ from tensorbus.nn.functional import (
 from tensorbus.nn.functional import (
     dropout as _dropouts,
 )
+from tensorbus.nn.functional import pools_with_indices as _pools_with_indices
 from tensorbus.nn.functional.activations import *  # noqa: F403
 from tensorbus.nn.functional.activations_in_place import *  # noqa: F403
 from tensorbus.nn.functional.adaptive import (
@@ -38,6 +39,22 @@ from tensorbus.nn.functional.convolution import (
     conv_transpose3d,
 )
 from tensorbus.nn.functional.dropout import *  # noqa: F403
+from tensorbus.nn.functional.fractional_pools import (
+    fractional_max_pool2d,
+    fractional_max_pool3d,
+)
+from tensorbus.nn.functional.grid_sampling import (
+    GRID_SAMPLE_INTERPOLATION_MODES,
+    GRID_SAMPLE_PADDING_MODES,
+    affine_grid,
+    grid_sample,
+)
+from tensorbus.nn.functional.interpolation import (
+    interpolate,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
 from tensorbus.nn.functional.linear import (
     bilinear,
     channel_shuffle,
@@ -53,10 +70,20 @@ from tensorbus.nn.functional.normalization import (
     group_norm,
     instance_norm,
     layer_norm,
+    local_response_norm,
     rms_norm,
 )
+from tensorbus.nn.functional.pools_with_indices import *  # noqa: F403
+from tensorbus.nn.functional.power_pools import lp_pool1d, lp_pool2d, lp_pool3d
 from tensorbus.nn.functional.probabilities import *  # noqa: F403
 from tensorbus.nn.functional.sliding_blocks import fold, unfold
+from tensorbus.nn.functional.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
+from tensorbus.nn.functional.volume_pools import (
+    adaptive_avg_pool3d,
+    adaptive_max_pool3d,
+    avg_pool3d,
+    max_pool3d,
+)
 from tensorbus.nn.functional.windows import (
     avg_pool1d,
     avg_pool2d,
@@ -80,12 +107,18 @@ if not TYPE_CHECKING:
     __getattr__ = _attributes(__name__)
 
 __all__ = [
+    "GRID_SAMPLE_INTERPOLATION_MODES",
+    "GRID_SAMPLE_PADDING_MODES",
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "affine_grid",
     "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
     "bilinear",
     "channel_shuffle",
@@ -99,16 +132,28 @@ __all__ = [
     "cross_entropy",
     "embedding",
     "fold",
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
+    "grid_sample",
     "group_norm",
     "handle_torch_function",
     "has_torch_function",
     "has_torch_function_unary",
     "has_torch_function_variadic",
     "instance_norm",
+    "interpolate",
     "layer_norm",
     "linear",
+    "local_response_norm",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
     "max_pool1d",
     "max_pool2d",
+    "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
     "multi_head_attention_forward",
     "nll_loss",
     "one_hot",
@@ -118,10 +163,14 @@ __all__ = [
     "rms_norm",
     "scaled_dot_product_attention",
     "unfold",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
 ]
 __all__ += activations.__all__
 __all__ += activations_in_place.__all__
 __all__ += class_margins.__all__
 __all__ += _dropouts.__all__
 __all__ += losses.__all__
+__all__ += _pools_with_indices.__all__
 __all__ += probabilities.__all__

@@ -2,21 +2,33 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.nn.functional.pools_with_indices import Found
 
+GRID_SAMPLE_INTERPOLATION_MODES: dict[str, int]
+GRID_SAMPLE_PADDING_MODES: dict[str, int]
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The mean over windows of (N, C, L) chosen so that the result has a given length."""
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The mean over windows chosen so that the result has a given size."""
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean over windows chosen so that the volumes of the result have a given size."""
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum over windows of (N, C, L) chosen so that the result has a given length."""
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum over windows chosen so that the result has a given size."""
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maximum over windows chosen so that the volumes of the result have a given size."""
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """Where the affine maps *theta* take the pixels of a result of *size*, for ``grid_sample``."""
 def avg_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
     """The mean over windows of (N, C, L) or (C, L)."""
 def avg_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
     """The mean over windows of the planes."""
+def avg_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
+    """The mean over windows of the volumes."""
 def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Channels (dimension 1) with mean 0 and variance 1 over all other dimensions, then scaled."""
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -43,6 +55,12 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     """The rows of *weight* that integers name; the row *padding_idx* gets no gradient."""
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Planes of a size from the columns of their windows, added where windows overlap."""
+def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False) -> Any:
+    """The maximum over windows at random places of the planes (arXiv:1412.6071)."""
+def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False) -> Any:
+    """``fractional_max_pool2d`` for volumes: (N, C, D, H, W) or (C, D, H, W)."""
+def grid_sample(input: Tensor, grid: Tensor, mode: str = 'bilinear', padding_mode: str = 'zeros', align_corners: bool | None = None) -> Tensor:
+    """The values of planes or volumes at the places of *grid*."""
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
     """Groups of channels with mean 0 and variance 1 for each sample, then scaled by channel."""
 def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
@@ -55,14 +73,32 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
     """``has_torch_function`` of arguments one by one."""
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
     """Each channel of each sample with mean 0 and variance 1, then scaled by channel."""
+def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:
+    """The lines, planes or volumes of *input* with another *size*, or scaled by *scale_factor*."""
 def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
     """The last dimensions with mean 0 and variance 1, then scaled."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``: (..., in) with (out, in) gives (..., out)."""
+def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """``input / (k + alpha * mean)**beta``, where ``mean`` is that of some squares."""
+def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The *norm_type*-norm over windows of (N, C, L) or (C, L), as if no element were negative."""
+def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """``lp_pool1d`` for planes: (N, C, H, W) or (C, H, W)."""
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """``lp_pool1d`` for volumes: (N, C, D, H, W) or (C, D, H, W)."""
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """The maximum over windows of (N, C, L) or (C, L)."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """The maximum over windows of the planes, and its index where asked for."""
+def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
+    """The maximum over windows of the volumes, and its index where asked for."""
+def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
+    """Zeros with the values of ``max_pool1d`` at the indices that it returned."""
+def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
+    """``max_unpool1d`` for planes: (N, C, H, W) or (C, H, W)."""
+def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
+    """``max_unpool1d`` for volumes: (N, C, D, H, W) or (C, D, H, W)."""
 def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True, key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Tensor, Tensor | None]:
     """What ``nn.MultiheadAttention`` computes of (L, N, E), (S, N, Ek) and (S, N, Ev)."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None, reduction: str = 'mean') -> Tensor:
@@ -81,6 +117,12 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     """softmax(query key^T scale + mask) value: each query's mean of the values whose keys fit it."""
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """The windows of the planes, each as a column."""
+def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = 'nearest', align_corners: bool | None = None) -> Tensor:
+    """``interpolate`` under its older name, with a warning."""
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """``interpolate`` of planes with aligned corners, with a warning."""
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """``interpolate`` to the nearest element, with a warning."""
 def celu(input: Tensor, alpha: complex = 1.0, inplace: bool = False) -> Tensor:
     """``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
 def elu(input: Tensor, alpha: complex = 1.0, inplace: bool = False) -> Tensor:
@@ -89,6 +131,8 @@ def gelu(input: Tensor, *, approximate: str = 'none') -> Tensor:
     """``x`` times the normal distribution function at ``x``, exact or by ``tanh``."""
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """One half times the sigmoid of the other half."""
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A draw from the Gumbel-Softmax distribution with temperature *tau* (arXiv:1611.01144)."""
 def hardshrink(input: Tensor, lambd: complex = 0.5) -> Tensor:
     """The values outside [-lambd, lambd], else 0."""
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
@@ -173,6 +217,8 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """Dropout of whole channels of (N, C, H, W)."""
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Dropout of whole channels of (N, C, D, H, W)."""
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """``alpha_dropout`` of whole channels, which are dimension 1."""
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: str = 'mean') -> Tensor:
     """``1 - cos`` for target 1, what the cosine exceeds the margin by for -1."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
@@ -197,6 +243,22 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, re
     """``log(1 + exp(-target * input))``."""
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-06, swap: bool = False, size_average: Any = None, reduce: Any = None, reduction: str = 'mean') -> Tensor:
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)``."""
+def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Found:
+    """``max_pool1d`` with its indices, whatever *return_indices* says."""
+def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Found:
+    """``max_pool2d`` with its indices, whatever *return_indices* says."""
+def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Found:
+    """``max_pool3d`` with its indices, whatever *return_indices* says."""
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Found:
+    """``adaptive_max_pool1d`` with its indices, whatever *return_indices* says."""
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Found:
+    """``adaptive_max_pool2d`` with its indices, whatever *return_indices* says."""
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Found:
+    """``adaptive_max_pool3d`` with its indices, whatever *return_indices* says."""
+def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False) -> Found:
+    """``fractional_max_pool2d`` with its indices, whatever *return_indices* says."""
+def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False) -> Found:
+    """``fractional_max_pool3d`` with its indices, whatever *return_indices* says."""
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = 'mean') -> Tensor:
     """Cross-entropy of probabilities; logarithms are cut at -100."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
@@ -206,4 +268,4 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-08, reduce: Any = None, reduction: str = 'mean') -> Tensor:
     """The negated log-likelihood of Poisson counts."""
 
-__all__ = ['adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'avg_pool1d', 'avg_pool2d', 'batch_norm', 'bilinear', 'channel_shuffle', 'conv1d', 'conv2d', 'conv3d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'cross_entropy', 'embedding', 'fold', 'group_norm', 'handle_torch_function', 'has_torch_function', 'has_torch_function_unary', 'has_torch_function_variadic', 'instance_norm', 'layer_norm', 'linear', 'max_pool1d', 'max_pool2d', 'multi_head_attention_forward', 'nll_loss', 'one_hot', 'pad', 'pixel_shuffle', 'pixel_unshuffle', 'rms_norm', 'scaled_dot_product_attention', 'unfold', 'celu', 'elu', 'gelu', 'glu', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'leaky_relu', 'log_softmax', 'logsigmoid', 'mish', 'normalize', 'prelu', 'relu', 'relu6', 'rrelu', 'selu', 'sigmoid', 'silu', 'softmax', 'softmin', 'softplus', 'softshrink', 'softsign', 'tanh', 'tanhshrink', 'threshold', 'celu_', 'elu_', 'hardtanh_', 'leaky_relu_', 'relu_', 'rrelu_', 'selu_', 'threshold_', 'gaussian_nll_loss', 'multi_margin_loss', 'multilabel_margin_loss', 'multilabel_soft_margin_loss', 'triplet_margin_with_distance_loss', 'alpha_dropout', 'dropout', 'dropout1d', 'dropout2d', 'dropout3d', 'cosine_embedding_loss', 'cosine_similarity', 'hinge_embedding_loss', 'huber_loss', 'l1_loss', 'margin_ranking_loss', 'mse_loss', 'pairwise_distance', 'pdist', 'smooth_l1_loss', 'soft_margin_loss', 'triplet_margin_loss', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'kl_div', 'poisson_nll_loss']
+__all__ = ['GRID_SAMPLE_INTERPOLATION_MODES', 'GRID_SAMPLE_PADDING_MODES', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_avg_pool3d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'adaptive_max_pool3d', 'affine_grid', 'avg_pool1d', 'avg_pool2d', 'avg_pool3d', 'batch_norm', 'bilinear', 'channel_shuffle', 'conv1d', 'conv2d', 'conv3d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'cross_entropy', 'embedding', 'fold', 'fractional_max_pool2d', 'fractional_max_pool3d', 'grid_sample', 'group_norm', 'handle_torch_function', 'has_torch_function', 'has_torch_function_unary', 'has_torch_function_variadic', 'instance_norm', 'interpolate', 'layer_norm', 'linear', 'local_response_norm', 'lp_pool1d', 'lp_pool2d', 'lp_pool3d', 'max_pool1d', 'max_pool2d', 'max_pool3d', 'max_unpool1d', 'max_unpool2d', 'max_unpool3d', 'multi_head_attention_forward', 'nll_loss', 'one_hot', 'pad', 'pixel_shuffle', 'pixel_unshuffle', 'rms_norm', 'scaled_dot_product_attention', 'unfold', 'upsample', 'upsample_bilinear', 'upsample_nearest', 'celu', 'elu', 'gelu', 'glu', 'gumbel_softmax', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'leaky_relu', 'log_softmax', 'logsigmoid', 'mish', 'normalize', 'prelu', 'relu', 'relu6', 'rrelu', 'selu', 'sigmoid', 'silu', 'softmax', 'softmin', 'softplus', 'softshrink', 'softsign', 'tanh', 'tanhshrink', 'threshold', 'celu_', 'elu_', 'hardtanh_', 'leaky_relu_', 'relu_', 'rrelu_', 'selu_', 'threshold_', 'gaussian_nll_loss', 'multi_margin_loss', 'multilabel_margin_loss', 'multilabel_soft_margin_loss', 'triplet_margin_with_distance_loss', 'alpha_dropout', 'dropout', 'dropout1d', 'dropout2d', 'dropout3d', 'feature_alpha_dropout', 'cosine_embedding_loss', 'cosine_similarity', 'hinge_embedding_loss', 'huber_loss', 'l1_loss', 'margin_ranking_loss', 'mse_loss', 'pairwise_distance', 'pdist', 'smooth_l1_loss', 'soft_margin_loss', 'triplet_margin_loss', 'max_pool1d_with_indices', 'max_pool2d_with_indices', 'max_pool3d_with_indices', 'adaptive_max_pool1d_with_indices', 'adaptive_max_pool2d_with_indices', 'adaptive_max_pool3d_with_indices', 'fractional_max_pool2d_with_indices', 'fractional_max_pool3d_with_indices', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'kl_div', 'poisson_nll_loss']

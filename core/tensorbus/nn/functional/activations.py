@@ -254,9 +254,57 @@ def normalize(
     return FUNCTIONS["div"](input, input.norm(p, dim, keepdim=True).clamp(min=eps), out=out)
 
 
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """A draw from the Gumbel-Softmax distribution with temperature *tau* (arXiv:1611.01144).
+
+    With *hard* it is one-hot along *dim*, and has the gradient of the soft draw.
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.gumbel_softmax.html
+
+    Example:
+        >>> nn.functional.gumbel_softmax(tensorbus.tensor([0.0, 1e9]), hard=True).tolist()
+        [0.0, 1.0]
+    """
+    if eps != 1e-10:
+        warn_user("`eps` parameter is deprecated and has no effect.")
+    with no_grad():
+        noise = -FUNCTIONS["empty_like"](drawn_for(logits)).exponential_().log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.detach().argmax(dim, keepdim=True)
+    return FUNCTIONS["zeros_like"](soft).scatter(dim, index, 1.0) - soft.detach() + soft
+
+
 __all__ = [
-    "celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh",
-    "leaky_relu", "log_softmax", "logsigmoid", "mish", "normalize", "prelu", "relu", "relu6",
-    "rrelu", "selu", "sigmoid", "silu",
-    "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold",
+    "celu",
+    "elu",
+    "gelu",
+    "glu",
+    "gumbel_softmax",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "log_softmax",
+    "logsigmoid",
+    "mish",
+    "normalize",
+    "prelu",
+    "relu",
+    "relu6",
+    "rrelu",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softmin",
+    "softplus",
+    "softshrink",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+    "threshold",
 ]  # fmt: skip

@@ -22,7 +22,7 @@ def _bins(n: int, size: int) -> tuple[np.ndarray, np.ndarray]:
     return at * n // size, -(-(at + 1) * n // size)
 
 
-def _adaptive_size(name: str, spatial: int, x: Tensor, output_size: Any) -> Ints:
+def adaptive_size(name: str, spatial: int, x: Tensor, output_size: Any) -> Ints:
     """The size asked for; None stands for the input's own."""
     own = x._s[-spatial:]
     if len(x._s) not in (spatial + 1, spatial + 2) or not own.numel():
@@ -46,7 +46,7 @@ def _adaptive_size(name: str, spatial: int, x: Tensor, output_size: Any) -> Ints
     return size
 
 
-def _nothing(x: Tensor, *size: int) -> Tensor:
+def nothing(x: Tensor, *size: int) -> Tensor:
     """A result without elements, which records as any other does."""
     return x.new_zeros((*x._s[: -len(size)], *size)) + x.sum()
 
@@ -60,10 +60,10 @@ def _adaptive_node(input: Tensor, output_size: Any) -> str:
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The mean over windows chosen so that the result has a given size."""
     refuse_complex("adaptive_avg_pool2d", input)
-    oh, ow = _adaptive_size("adaptive_avg_pool2d", 2, input, output_size)
+    oh, ow = adaptive_size("adaptive_avg_pool2d", 2, input, output_size)
     h, w = input.shape[-2:]
     if not oh or not ow or not input._s.numel():
-        return _nothing(input, oh, ow)
+        return nothing(input, oh, ow)
     if oh == ow == 1:
         return input.mean((-2, -1), keepdim=True)
     refuse_integers("adaptive_avg_pool2d", input)
@@ -97,14 +97,14 @@ def _windows(x: Tensor, bins: tuple[np.ndarray, np.ndarray], dim: int) -> Tensor
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     """The mean over windows of (N, C, L) chosen so that the result has a given length."""
-    size = _adaptive_size("adaptive_avg_pool1d", 1, input, output_size)
+    size = adaptive_size("adaptive_avg_pool1d", 1, input, output_size)
     return adaptive_avg_pool2d(input.unsqueeze(-2), (1, *size)).squeeze(-2)
 
 
 @composed(node="AdaptiveMaxPool2DBackward0", layout="channels_last")
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum over windows chosen so that the result has a given size."""
-    oh, ow = _adaptive_size("adaptive_max_pool2d", 2, input, output_size)
+    oh, ow = adaptive_size("adaptive_max_pool2d", 2, input, output_size)
     h, w = input.shape[-2:]
     if not input._s[-3:].numel():
         raise RuntimeError(
@@ -113,7 +113,7 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
         )
     refuse_integers("adaptive_max_pool2d", input)
     if not oh or not ow or not input._s.numel():
-        y = _nothing(input, oh, ow)
+        y = nothing(input, oh, ow)
         return (y, y.long()) if return_indices else y
     if h % oh == 0 and w % ow == 0:
         return max_pool2d(input, (h // oh, w // ow), return_indices=return_indices)
@@ -130,6 +130,6 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum over windows of (N, C, L) chosen so that the result has a given length."""
-    size = _adaptive_size("adaptive_max_pool1d", 1, input, output_size)
+    size = adaptive_size("adaptive_max_pool1d", 1, input, output_size)
     found = adaptive_max_pool2d(input.unsqueeze(-2), (1, *size), return_indices)
     return tuple(t.squeeze(-2) for t in found) if return_indices else found.squeeze(-2)

@@ -37,11 +37,16 @@ def _channels(input: Tensor, p: float, training: bool, inplace: bool, lead: int)
     _check_probability(p)
     if not training or p == 0.0:
         return input
+    shape = _drawn(input, lead)
+    return either(input, lambda x: masked(x, shape, p), inplace)
+
+
+def _drawn(input: Tensor, lead: int) -> tuple[int, ...]:
+    """The shape of the draws: one for each index into the *lead* first dimensions."""
     rank = len(input._s)
     if rank < lead:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    shape = (*input._s[:lead], *(1,) * (rank - lead))
-    return either(input, lambda x: masked(x, tuple(shape), p), inplace)
+    return (*input._s[:lead], *(1,) * (rank - lead))
 
 
 def _warn_of_rank(name: str, rank: int, ranks: tuple[int, int]) -> None:
@@ -94,6 +99,18 @@ def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """Dropout that keeps the mean and the variance of SELU's outputs (arXiv:1706.02515)."""
+    return _alpha(input, p, training, inplace, None)
+
+
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """``alpha_dropout`` of whole channels, which are dimension 1."""
+    return _alpha(input, p, training, inplace, 2)
+
+
+def _alpha(input: Tensor, p: float, training: bool, inplace: bool, lead: int | None) -> Tensor:
+    """``alpha_dropout`` with one draw for each index into the first *lead* dimensions."""
     _check_probability(p)
     if not training or p == 0.0:
         return input
@@ -101,14 +118,17 @@ def alpha_dropout(
         return input * 0
     low = -1.7580993408473766
     a = 1.0 / math.sqrt((1 - p) * (1 + p * low**2))
+    shape = _drawn(input, len(input._s) if lead is None else lead)
 
     def drop(x: Tensor) -> Tensor:
         from tensorbus import ones_like
 
-        kept = masked(ones_like(x), tuple(x.shape), p) * (1 - p)
+        kept = masked(ones_like(x), shape, p) * (1 - p)
         return (x * kept + low * (1 - kept)) * a - a * p * low
 
     return either(input, drop, inplace)
 
 
-__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d"]
+__all__ = [
+    "alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout",
+]  # fmt: skip

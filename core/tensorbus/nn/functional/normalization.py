@@ -15,6 +15,7 @@ from tensorbus.nn.functional.domains import (
     refuse_gradient,
     refuse_integers,
 )
+from tensorbus.nn.functional.windows import avg_pool2d, pad
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -256,3 +257,33 @@ def instance_norm(
             running_mean.mul_(1 - momentum).add_(input.mean(dims).mean(0) * momentum)
             running_var.mul_(1 - momentum).add_(input.var(dims).mean(0) * momentum)
     return group_norm(input, c, weight, bias, eps)
+
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """``input / (k + alpha * mean)**beta``, where ``mean`` is that of some squares.
+
+    They are those of the *size* channels around each one; beyond the first and the last are zeros.
+
+    Shapes: (N, C, ...) with at least 3 dimensions, to the same.
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.local_response_norm.html
+
+    Raises:
+        ValueError: an input with fewer dimensions.
+
+    Example:
+        >>> x = tensorbus.ones(1, 2, 1)
+        >>> nn.functional.local_response_norm(x, 2, alpha=2.0, beta=1.0).tolist()
+        [[[0.5], [0.3333333432674408]]]
+    """
+    if input.dim() < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)"
+        )  # fmt: skip
+    if not input._s.numel():
+        return input
+    n, c = input._s[:2]
+    squares = pad((input * input).reshape(n, 1, c, -1), (0, 0, size // 2, (size - 1) // 2))
+    mean = avg_pool2d(squares, (size, 1), stride=1).reshape(input._s)
+    return input / mean.mul(alpha).add(k).pow(beta)

@@ -18,7 +18,7 @@ Ints = tuple[int, ...]
 
 
 # -- pools -----------------------------------------------------------------------------------
-def _pool_settings(
+def pool_settings(
     name: str,
     spatial: int,
     x: Tensor,
@@ -118,7 +118,7 @@ def _max_pool(
         refuse_integers("max_pool1d_impl", input)
     elif input._k.dtype.category == dtypes.BOOL:
         raise not_implemented("max_pool2d", input)
-    settings = _pool_settings(
+    settings = pool_settings(
         name, spatial, input, kernel, stride, padding, dilation, ceil_mode, of_lines
     )
     x = _planes(input, spatial)
@@ -203,7 +203,7 @@ def _avg_pool(
 ) -> Tensor:
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
-    kernel, stride, padding, _ = _pool_settings(
+    kernel, stride, padding, _ = pool_settings(
         name, spatial, input, kernel, stride, padding, 1, ceil_mode
     )
     refuse_complex("avg_pool2d", input)

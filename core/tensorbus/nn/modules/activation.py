@@ -298,6 +298,31 @@ class PReLU(Shown):
         return F.prelu(input, self.weight)
 
 
+class RReLU(Shown):
+    """``LeakyReLU`` with slopes drawn between ``lower`` and ``upper``; halfway in evaluation.
+
+    Shapes: any, to the same. Floating point dtypes.
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.RReLU.html
+
+    Example:
+        >>> nn.RReLU(0.25, 0.75).eval()(tensorbus.tensor([-2.0, 3.0])).tolist()
+        [-1.0, 3.0]
+    """
+
+    _shown = ("lower", "upper")
+
+    def __init__(
+        self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
+    ) -> None:
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+
 class GLU(Shown):
     """a sigmoid(b), where a and b are the halves of x along *dim*."""
 

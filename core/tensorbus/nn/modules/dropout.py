@@ -57,3 +57,17 @@ class AlphaDropout(_Dropout):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training, self.inplace)
+
+
+class FeatureAlphaDropout(_Dropout):
+    """``AlphaDropout`` of whole channels, which are dimension 1.
+
+    Shapes: (N, C, ...) to the same.
+
+    Example:
+        >>> nn.FeatureAlphaDropout(p=0.2).eval()(tensorbus.ones(1, 2)).tolist()
+        [[1.0, 1.0]]
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)

@@ -32,6 +32,73 @@ class _Affine(Module):
             init.zeros_(bias)
 
 
+class _AcrossChannels(Module):
+    def __init__(
+        self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class LocalResponseNorm(_AcrossChannels):
+    """Divides by a power of the squares of the channels around: ``F.local_response_norm``.
+
+    Args:
+        size: how many channels count.
+        alpha: factor of their mean square.
+        beta: the power.
+        k: added to the mean square times alpha.
+
+    Shapes: (N, C, ...) to the same.
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.LocalResponseNorm.html
+
+    Example:
+        >>> nn.LocalResponseNorm(2)(tensorbus.ones(32, 5, 24, 24)).shape
+        torch.Size([32, 5, 24, 24])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+
+class CrossMapLRN2d(_AcrossChannels):
+    """``LocalResponseNorm`` of (N, C, H, W) as it is in models that came from Torch7.
+
+    The sum of squares runs over (size + 1) // 2 - 1 channels to both sides, and is divided by
+    ``size``. As in PyTorch the first channel stays in the sums of all that come after it.
+
+    Raises:
+        ValueError: an input of another rank.
+
+    Example:
+        >>> nn.CrossMapLRN2d(1, alpha=1.0, beta=1.0)(tensorbus.ones(1, 1, 1, 1)).item()
+        0.5
+    """
+
+    def __init__(
+        self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1
+    ) -> None:  # fmt: skip
+        super().__init__(size, alpha, beta, k)
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        c = input.shape[1]
+        ahead = (self.size - 1) // 2
+        channels = tensorbus.arange(c, device=input.device)
+        distance = channels - channels.view(c, 1)
+        counted = (distance.abs() <= ahead) | ((channels == 0) & (distance < 0))
+        squares = (input * input).flatten(2)
+        sums = (counted.to(input.dtype) @ squares).view(input.shape)
+        return input * (sums * (self.alpha / self.size) + self.k).pow(-self.beta)
+
+
 def _as_shape(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
     return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
 

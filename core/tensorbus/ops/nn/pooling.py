@@ -32,6 +32,10 @@ row("picked", "x:T, i:int64",
     doc="The elements of the planes *x* at the indices *i*, which count through a plane.",
     composite=lambda F, x, i: _picked(F, x, i),
     x=lambda F, g, x_shape, i: F.max_pool2d_backward(g, i, tuple(x_shape)))
+row("unpooled", "x:T, i:int64, length",
+    doc="Lines of *length* zeros, with the elements of the lines *x* at the indices *i*.",
+    composite=lambda F, x, i, length: F.scatter(F.zeros((x.shape[0], length)), 1, i, x, "set"),
+    x=lambda F, g, i: F.gather(g, 1, i))
 row("avg_pool2d", "x:T, kernel, stride, padding, ceil_mode, count_include_pad, divisor",
     doc="The mean of each window of the planes *x*, or its sum divided by *divisor*.",
     piecewise_linear=True,
