@@ -60,9 +60,8 @@ _AVERAGE = ((2, 3), (2, 2), (1, 1), True, False, None)
 _PLACES = [[[[0, 5], [7, 2]]]]
 
 
-def _table(mode: str, n: int, size: int) -> tuple[Any, ...]:
-    """The operands of ``resampled`` behind the dimension."""
-    *pairs, empty = tables(mode, n, size, False, None, False, True)
+def _table(mode: str) -> tuple[Any, ...]:
+    *pairs, empty = tables(mode, 5, 3, False, None, False, True)
     made = (None if part is None else tb.tensor(part) for pair in pairs for part in pair)
     return (*made, empty)
 
@@ -209,11 +208,7 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "max_pool2d_backward": [(Draw(1, 1, 2, 2), tb.tensor(_PLACES), (1, 1, 3, 4))],
     "picked": [(Draw(1, 1, 3, 4), tb.tensor(_PLACES))],
     "unpooled": [(Draw(2, 3), ints((4, 0, 2), (1, 3, 0)), 5)],
-    "resampled": [
-        (Draw(2, 3), 1, *_table("linear", 3, 5)),
-        (Draw(5, 2), 0, *_table("nearest", 5, 2)),
-        (Draw(2, 4), 1, *_table("cubic", 4, 3)),
-    ],
+    "resampled": [(Draw(5, 2), 0, *_table(mode)) for mode in ("linear", "nearest", "cubic")],
     "avg_pool2d": [(Draw(1, 2, 4, 5), *_AVERAGE)],
     "avg_pool2d_backward": [(Draw(1, 2, 3, 3), (4, 5), *_AVERAGE)],
     "sum": [(Draw(2, 3, 2), (0, 2))],
