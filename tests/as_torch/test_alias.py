@@ -54,7 +54,7 @@ if __name__ == "__main__":
     answers = context.Queue()
     process = context.Process(target=child, args=(answers,))
     process.start()
-    assert answers.get(timeout=100) == ("tensorbus", 2.0, sys.argv)
+    assert answers.get(timeout=100) == ("torch", 2.0, sys.argv)
     process.join()
     print(__file__, __spec__, sys.argv)
 """
@@ -84,9 +84,9 @@ def test_modules_and_code_run_too(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "tensorbus.as_torch", *arguments]
         return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
 
-    assert run("-m", "part", "x").stdout.split("\n")[0] == "__main__ part.__main__ ['x'] tensorbus"
+    assert run("-m", "part", "x").stdout.split("\n")[0] == "__main__ part.__main__ ['x'] torch"
     code = "import sys, torch; print(sys.argv, torch.__name__)"
-    assert run("-c", code, "y").stdout.strip() == "['-c', 'y'] tensorbus"
+    assert run("-c", code, "y").stdout.strip() == "['-c', 'y'] torch"
     for wrong in ([], ["-m"], ["-m", "part.nothing"]):
         done = run(*wrong)
         assert done.returncode == 1 and "tensorbus.as_torch" in done.stderr

@@ -229,4 +229,4 @@ def test_the_most_specific_pair_is_called_and_a_tie_warns(monkeypatch: Any) -> N
     with pytest.warns(RuntimeWarning, match=r"Ambiguous .*\(B, B\). Please register_kl\(B, B\)"):
         assert kl_divergence(B(0.0, 1.0), B(0.0, 1.0)) == "BA"
     with pytest.raises(TypeError, match="Expected type_p to be a Distribution subclass but got"):
-        register_kl(int, A)
+        register_kl(1, A)

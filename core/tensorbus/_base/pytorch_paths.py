@@ -6,6 +6,7 @@ needs no line.
 """
 
 PATHS: dict[str, str] = {
+    "_custom_ops": "library",
     "_dynamo.config": "",
     "_dynamo.eval_frame": "_dynamo",
     "_dynamo.decorators": "_dynamo",

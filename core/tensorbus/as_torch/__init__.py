@@ -42,6 +42,7 @@ def install() -> None:
         )
     sys.meta_path[:0] = [Alias(_version()), CompiledForPyTorch()]
     tensorbus.__version__ = TorchVersion(_version())
+    tensorbus.__name__ = "torch"  # libraries compare it with the first part of a path
     sys.modules["torch"] = tensorbus
 
 
