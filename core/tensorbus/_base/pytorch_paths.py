@@ -21,6 +21,9 @@ PATHS: dict[str, str] = {
     "autograd.profiler_legacy": "autograd.profiler",
     "autograd.profiler_util": "profiler.events profiler.event_list profiler.units profiler",
     "autograd._functions": "autograd",
+    "cuda.amp.autocast_mode": "cuda.amp",
+    "cuda.amp.common": "cuda.amp amp",
+    "cuda.amp.grad_scaler": "cuda.amp",
     "cuda.comm": "nn.parallel",
     "cuda.graphs": "cuda",
     "cuda.random": "cuda",
@@ -69,6 +72,21 @@ PATHS: dict[str, str] = {
     "utils.data._utils.worker": "utils.data.worker",
     "utils.data.graph": "utils.data",
     "utils.data.graph_settings": "utils.data",
+    **dict.fromkeys(
+        (
+            f"utils.data.datapipes.iter.{name}"
+            for name in "callable combinatorics combining filelister fileopener grouping "
+            "routeddecoder selecting sharding streamreader utils".split()
+        ),
+        "utils.data.datapipes.iter",
+    ),
+    **dict.fromkeys(
+        (
+            f"utils.data.datapipes.map.{name}"
+            for name in "callable combinatorics combining grouping utils".split()
+        ),
+        "utils.data.datapipes.map",
+    ),
 }
 
 FUNCTIONS = frozenset(

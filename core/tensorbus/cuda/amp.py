@@ -10,6 +10,8 @@ from tensorbus._base import dtypes
 from tensorbus._base.public_place import show_in
 from tensorbus.amp import autocast_mode, older
 
+__path__: list[str] = []  # paths of PyTorch lie below it: pytorch_paths.py
+
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 

@@ -17,6 +17,8 @@ from tensorbus.utils.data.datapipes.datapipe import (
 )
 from tensorbus.utils.data.sampler import SequentialSampler, draw_seed
 
+__path__: list[str] = []  # paths of PyTorch lie below it: pytorch_paths.py
+
 __all__ = [
     "Batcher",
     "Collator",

@@ -17,6 +17,8 @@ from tensorbus.utils.data.datapipes.datapipe import (
 from tensorbus.utils.data.dataset import ConcatDataset
 from tensorbus.utils.data.sampler import draw_seed
 
+__path__: list[str] = []  # paths of PyTorch lie below it: pytorch_paths.py
+
 __all__ = ["Batcher", "Concater", "Mapper", "SequenceWrapper", "Shuffler", "Zipper"]
 
 
