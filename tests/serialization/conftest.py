@@ -10,16 +10,22 @@ import pytest
 
 
 def write_without_sources(torch: Any, thing: Any, file: io.BytesIO, **options: Any) -> None:
-    """``torch.save`` of modules, whose old format holds their classes' sources and where they lie.
+    """``torch.save`` with a file that is the same in every process.
 
-    Neither belongs into a recorded answer, so a word of ours stands for both.
+    The old format holds the sources of modules' classes and where they lie, and the addresses of
+    storages. None belongs into a recorded answer, so words and numbers of ours stand for them.
     """
     room = torch.serialization
     before = room.get_source_lines_and_file
+    address, numbers = torch.UntypedStorage._cdata, dict[int, int]()
+    torch.UntypedStorage._cdata = property(
+        lambda storage: numbers.setdefault(address.__get__(storage), 100 + len(numbers))
+    )
     room.get_source_lines_and_file = lambda kind: ([f"class {kind.__name__}\n"], 0, "source.py")
     try:
         torch.save(thing, file, **options)
     finally:
+        del torch.UntypedStorage._cdata
         room.get_source_lines_and_file = before
 
 
