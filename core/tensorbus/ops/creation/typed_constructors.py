@@ -69,7 +69,10 @@ class tensortype(type):
     def kind(cls) -> Kind:
         """The kind of its tensors; NotImplementedError for sparse ones."""
         if cls.is_sparse:
-            raise NotImplementedError(f"{cls.full_name}: sparse tensors are no default type")
+            raise NotImplementedError(
+                f"{cls.full_name}: no default, and no type that dense tensors convert to: use "
+                "to_sparse()"
+            )
         return kind_of(Device(cls.device_type), cls.dtype)
 
     def __instancecheck__(cls, instance: Any) -> bool:
