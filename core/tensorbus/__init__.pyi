@@ -191,6 +191,7 @@ from tensorbus.nn.torch_functions import batch_norm as batch_norm
 from tensorbus.nn.torch_functions import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from tensorbus.nn.torch_functions import constant_pad_nd as constant_pad_nd
 from tensorbus.nn.torch_functions import cosine_embedding_loss as cosine_embedding_loss
+from tensorbus.nn.torch_functions import ctc_loss as ctc_loss
 from tensorbus.nn.torch_functions import dropout_ as dropout_
 from tensorbus.nn.torch_functions import embedding as embedding
 from tensorbus.nn.torch_functions import embedding_renorm_ as embedding_renorm_

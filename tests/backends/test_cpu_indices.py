@@ -17,9 +17,9 @@ RANDOM = np.random.default_rng(0)
 @pytest.fixture(params=[True, False], ids=["scipy", "numpy"])
 def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
     if request.param:
-        assert sparse._loops() is not None
+        assert sparse.loops() is not None
     else:
-        monkeypatch.setattr(sparse, "_loops", lambda: None)
+        monkeypatch.setattr(sparse, "loops", lambda: None)
     yield request.param
 
 
@@ -122,4 +122,4 @@ def test_loops_that_are_not_as_known_are_left_alone(monkeypatch: pytest.MonkeyPa
     from scipy.sparse import _sparsetools
 
     monkeypatch.setattr(_sparsetools, "coo_matvec", lambda *args: None)
-    assert sparse._loops.__wrapped__() is None
+    assert sparse.loops.__wrapped__() is None

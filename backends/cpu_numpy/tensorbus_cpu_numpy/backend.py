@@ -24,6 +24,7 @@ from tensorbus.plugin.array_library.table import (
 )
 from tensorbus_cpu_numpy import (
     activations,
+    bags,
     convolution,
     equations,
     fourier,
@@ -96,6 +97,7 @@ class CpuBackend(ArrayLibraryBackend):
         convolution.TABLE,
         pooling.TABLE,
         losses.TABLE,
+        bags.TABLE,
         normalization.TABLE,
         recurrent.TABLE,
         joining.TABLE,

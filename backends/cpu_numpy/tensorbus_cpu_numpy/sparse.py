@@ -20,7 +20,7 @@ _MANY = 1 << 14
 
 
 @functools.cache
-def _loops() -> Any:
+def loops() -> Any:
     """The module with SciPy's loops; None where it is not installed, or they are not as known."""
     try:
         from scipy.sparse import _sparsetools as found
@@ -29,9 +29,12 @@ def _loops() -> Any:
         _add_rows(found, rows, i, values.reshape(3, 2))
         elements = np.ones(2)
         _add_elements(found, elements, i, values[:3])
+        sums, ends = np.zeros((2, 2)), np.array([0, 1, 3])
+        found.csr_matvecs(2, 2, 2, ends, i, values[:3], rows.reshape(-1), sums.reshape(-1))
     except (ImportError, AttributeError, TypeError, ValueError):
         return None
     known = np.array_equal(rows, [[3, 4], [5, 7]]) and np.array_equal(elements, [2, 3])
+    known = known and np.array_equal(sums, [[0, 0], [13, 18]])
     return found if known else None
 
 
@@ -41,7 +44,7 @@ def add(out: Array, i: Array, values: Array) -> bool:
         return False
     if not out.flags.carray or i.dtype != np.int64:
         return False
-    found = _loops()
+    found = loops()
     if found is None:
         return False
     if np.may_share_memory(out, values):

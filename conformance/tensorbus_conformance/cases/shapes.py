@@ -36,7 +36,8 @@ OF_VALUES = {
     **dict.fromkeys(
         "unique unique_consecutive bincount bincount-weights where-places masked_select nonzero "
         "argwhere getitem-mask getitem-own-mask getitem-mixed index_put setitem-at-indices "
-        "setitem-where-masked nn.functional.embedding-max_norm".split(),
+        "setitem-where-masked nn.functional.embedding-max_norm "
+        "nn.functional.embedding_bag-max_norm".split(),
         _PICKS,
     ),
     **dict.fromkeys(

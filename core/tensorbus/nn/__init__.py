@@ -143,12 +143,18 @@ from tensorbus.nn.modules.pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
-from tensorbus.nn.modules.sparse import Embedding
+from tensorbus.nn.modules.sparse import Embedding, EmbeddingBag
 from tensorbus.nn.modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 from tensorbus.nn.parameter import Buffer, Parameter
 
 if TYPE_CHECKING:
     from tensorbus.nn import parallel as parallel
+    from tensorbus.nn.functional.linear_classes import (
+        LinearCrossEntropyOptions as LinearCrossEntropyOptions,
+    )
+    from tensorbus.nn.modules.adaptive import (
+        AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss,
+    )
     from tensorbus.nn.modules.attention import MultiheadAttention as MultiheadAttention
     from tensorbus.nn.modules.rnn import GRU as GRU
     from tensorbus.nn.modules.rnn import LSTM as LSTM
@@ -157,6 +163,10 @@ if TYPE_CHECKING:
     from tensorbus.nn.modules.rnn import LSTMCell as LSTMCell
     from tensorbus.nn.modules.rnn import RNNBase as RNNBase
     from tensorbus.nn.modules.rnn import RNNCell as RNNCell
+    from tensorbus.nn.modules.sequence_losses import CTCLoss as CTCLoss
+    from tensorbus.nn.modules.sequence_losses import (
+        LinearCrossEntropyLoss as LinearCrossEntropyLoss,
+    )
     from tensorbus.nn.modules.transformer import Transformer as Transformer
     from tensorbus.nn.modules.transformer import TransformerDecoder as TransformerDecoder
     from tensorbus.nn.modules.transformer import TransformerDecoderLayer as TransformerDecoderLayer
@@ -166,7 +176,11 @@ if TYPE_CHECKING:
 
 # What a program never touches is never imported: `parallel` brings `tensorbus.distributed`.
 _LATER = {
+    "AdaptiveLogSoftmaxWithLoss": "modules.adaptive",
+    "CTCLoss": "modules.sequence_losses",
     "DataParallel": "parallel",
+    "LinearCrossEntropyLoss": "modules.sequence_losses",
+    "LinearCrossEntropyOptions": "functional.linear_classes",
     **dict.fromkeys(
         ("GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell"),
         "modules.rnn",
@@ -202,6 +216,7 @@ __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
@@ -216,6 +231,7 @@ __all__ = [
     "BatchNorm3d",
     "Bilinear",
     "Buffer",
+    "CTCLoss",
     "ChannelShuffle",
     "CircularPad1d",
     "CircularPad2d",
@@ -238,6 +254,7 @@ __all__ = [
     "Dropout2d",
     "Dropout3d",
     "Embedding",
+    "EmbeddingBag",
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
@@ -265,6 +282,8 @@ __all__ = [
     "LayerNorm",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",

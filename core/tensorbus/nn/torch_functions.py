@@ -135,6 +135,22 @@ def cosine_embedding_loss(
     )  # fmt: skip
 
 
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = 0,
+    zero_infinity: bool = False,
+) -> Tensor:
+    """``nn.functional.ctc_loss``; *reduction* 0: none, 1: mean, 2: sum."""
+    return F.ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, _reduction(reduction),
+        zero_infinity,
+    )  # fmt: skip
+
+
 def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0
 ) -> Tensor:

@@ -347,7 +347,7 @@ def checkpoint_sequential(
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     _refuse_extra(kwargs)
-    from tensorbus.nn import Sequential
+    from tensorbus.nn.modules.container import Sequential
 
     steps = list(functions.children() if isinstance(functions, Sequential) else functions)
     if not 1 <= segments <= max(len(steps), 1):

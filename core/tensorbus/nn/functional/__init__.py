@@ -38,7 +38,9 @@ from tensorbus.nn.functional.convolution import (
     conv_transpose2d,
     conv_transpose3d,
 )
+from tensorbus.nn.functional.ctc import ctc_loss
 from tensorbus.nn.functional.dropout import *  # noqa: F403
+from tensorbus.nn.functional.embedding_bags import embedding_bag
 from tensorbus.nn.functional.fractional_pools import (
     fractional_max_pool2d,
     fractional_max_pool3d,
@@ -64,6 +66,7 @@ from tensorbus.nn.functional.linear import (
     pixel_shuffle,
     pixel_unshuffle,
 )
+from tensorbus.nn.functional.linear_classes import linear_cross_entropy
 from tensorbus.nn.functional.losses import *  # noqa: F403
 from tensorbus.nn.functional.normalization import (
     batch_norm,
@@ -76,6 +79,7 @@ from tensorbus.nn.functional.normalization import (
 from tensorbus.nn.functional.pools_with_indices import *  # noqa: F403
 from tensorbus.nn.functional.power_pools import lp_pool1d, lp_pool2d, lp_pool3d
 from tensorbus.nn.functional.probabilities import *  # noqa: F403
+from tensorbus.nn.functional.sampling import gumbel_softmax
 from tensorbus.nn.functional.sliding_blocks import fold, unfold
 from tensorbus.nn.functional.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
 from tensorbus.nn.functional.volume_pools import (
@@ -130,12 +134,15 @@ __all__ = [
     "conv_transpose2d",
     "conv_transpose3d",
     "cross_entropy",
+    "ctc_loss",
     "embedding",
+    "embedding_bag",
     "fold",
     "fractional_max_pool2d",
     "fractional_max_pool3d",
     "grid_sample",
     "group_norm",
+    "gumbel_softmax",
     "handle_torch_function",
     "has_torch_function",
     "has_torch_function_unary",
@@ -144,6 +151,7 @@ __all__ = [
     "interpolate",
     "layer_norm",
     "linear",
+    "linear_cross_entropy",
     "local_response_norm",
     "lp_pool1d",
     "lp_pool2d",

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import Any
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.nn.functional.linear_classes import LinearCrossEntropyOptions
 from tensorbus.nn.functional.pools_with_indices import Found
 
 GRID_SAMPLE_INTERPOLATION_MODES: dict[str, int]
@@ -51,8 +52,12 @@ def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     """The transpose of ``conv3d``: (N, C, D, H, W) with (C, O / groups, kd, kh, kw)."""
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
     """``nll_loss`` of ``log_softmax``; targets are class numbers, or probabilities of all classes."""
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = 'mean', zero_infinity: bool = False) -> Tensor:
+    """The negated log-probability of *targets*, summed over their alignments to *log_probs*."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
     """The rows of *weight* that integers name; the row *padding_idx* gets no gradient."""
+def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
+    """The sum, mean or max over each bag of the rows of *weight* that integers name."""
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Planes of a size from the columns of their windows, added where windows overlap."""
 def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False) -> Any:
@@ -63,6 +68,8 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = 'bilinear', padding_mod
     """The values of planes or volumes at the places of *grid*."""
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
     """Groups of channels with mean 0 and variance 1 for each sample, then scaled by channel."""
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """The softmax of *logits* and Gumbel noise, divided by the temperature *tau*."""
 def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
     """What those among the arguments that override make of a call of the function *public_api*."""
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
@@ -79,6 +86,8 @@ def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = Non
     """The last dimensions with mean 0 and variance 1, then scaled."""
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``: (..., in) with (out, in) gives (..., out)."""
+def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None, weight: Tensor | None = None, reduction: str = 'mean', ignore_index: int | None = None, label_smoothing: float = 0.0, options: LinearCrossEntropyOptions | None = None) -> Tensor:
+    """``cross_entropy`` of ``linear(input, linear_weight, linear_bias)``."""
 def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """``input / (k + alpha * mean)**beta``, where ``mean`` is that of some squares."""
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
@@ -132,7 +141,7 @@ def gelu(input: Tensor, *, approximate: str = 'none') -> Tensor:
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """One half times the sigmoid of the other half."""
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A draw from the Gumbel-Softmax distribution with temperature *tau* (arXiv:1611.01144)."""
+    """The softmax of *logits* and Gumbel noise, divided by the temperature *tau*."""
 def hardshrink(input: Tensor, lambd: complex = 0.5) -> Tensor:
     """The values outside [-lambd, lambd], else 0."""
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
@@ -268,4 +277,4 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-08, reduce: Any = None, reduction: str = 'mean') -> Tensor:
     """The negated log-likelihood of Poisson counts."""
 
-__all__ = ['GRID_SAMPLE_INTERPOLATION_MODES', 'GRID_SAMPLE_PADDING_MODES', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_avg_pool3d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'adaptive_max_pool3d', 'affine_grid', 'avg_pool1d', 'avg_pool2d', 'avg_pool3d', 'batch_norm', 'bilinear', 'channel_shuffle', 'conv1d', 'conv2d', 'conv3d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'cross_entropy', 'embedding', 'fold', 'fractional_max_pool2d', 'fractional_max_pool3d', 'grid_sample', 'group_norm', 'handle_torch_function', 'has_torch_function', 'has_torch_function_unary', 'has_torch_function_variadic', 'instance_norm', 'interpolate', 'layer_norm', 'linear', 'local_response_norm', 'lp_pool1d', 'lp_pool2d', 'lp_pool3d', 'max_pool1d', 'max_pool2d', 'max_pool3d', 'max_unpool1d', 'max_unpool2d', 'max_unpool3d', 'multi_head_attention_forward', 'nll_loss', 'one_hot', 'pad', 'pixel_shuffle', 'pixel_unshuffle', 'rms_norm', 'scaled_dot_product_attention', 'unfold', 'upsample', 'upsample_bilinear', 'upsample_nearest', 'celu', 'elu', 'gelu', 'glu', 'gumbel_softmax', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'leaky_relu', 'log_softmax', 'logsigmoid', 'mish', 'normalize', 'prelu', 'relu', 'relu6', 'rrelu', 'selu', 'sigmoid', 'silu', 'softmax', 'softmin', 'softplus', 'softshrink', 'softsign', 'tanh', 'tanhshrink', 'threshold', 'celu_', 'elu_', 'hardtanh_', 'leaky_relu_', 'relu_', 'rrelu_', 'selu_', 'threshold_', 'gaussian_nll_loss', 'multi_margin_loss', 'multilabel_margin_loss', 'multilabel_soft_margin_loss', 'triplet_margin_with_distance_loss', 'alpha_dropout', 'dropout', 'dropout1d', 'dropout2d', 'dropout3d', 'feature_alpha_dropout', 'cosine_embedding_loss', 'cosine_similarity', 'hinge_embedding_loss', 'huber_loss', 'l1_loss', 'margin_ranking_loss', 'mse_loss', 'pairwise_distance', 'pdist', 'smooth_l1_loss', 'soft_margin_loss', 'triplet_margin_loss', 'max_pool1d_with_indices', 'max_pool2d_with_indices', 'max_pool3d_with_indices', 'adaptive_max_pool1d_with_indices', 'adaptive_max_pool2d_with_indices', 'adaptive_max_pool3d_with_indices', 'fractional_max_pool2d_with_indices', 'fractional_max_pool3d_with_indices', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'kl_div', 'poisson_nll_loss']
+__all__ = ['GRID_SAMPLE_INTERPOLATION_MODES', 'GRID_SAMPLE_PADDING_MODES', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_avg_pool3d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'adaptive_max_pool3d', 'affine_grid', 'avg_pool1d', 'avg_pool2d', 'avg_pool3d', 'batch_norm', 'bilinear', 'channel_shuffle', 'conv1d', 'conv2d', 'conv3d', 'conv_tbc', 'conv_transpose1d', 'conv_transpose2d', 'conv_transpose3d', 'cross_entropy', 'ctc_loss', 'embedding', 'embedding_bag', 'fold', 'fractional_max_pool2d', 'fractional_max_pool3d', 'grid_sample', 'group_norm', 'gumbel_softmax', 'handle_torch_function', 'has_torch_function', 'has_torch_function_unary', 'has_torch_function_variadic', 'instance_norm', 'interpolate', 'layer_norm', 'linear', 'linear_cross_entropy', 'local_response_norm', 'lp_pool1d', 'lp_pool2d', 'lp_pool3d', 'max_pool1d', 'max_pool2d', 'max_pool3d', 'max_unpool1d', 'max_unpool2d', 'max_unpool3d', 'multi_head_attention_forward', 'nll_loss', 'one_hot', 'pad', 'pixel_shuffle', 'pixel_unshuffle', 'rms_norm', 'scaled_dot_product_attention', 'unfold', 'upsample', 'upsample_bilinear', 'upsample_nearest', 'celu', 'elu', 'gelu', 'glu', 'gumbel_softmax', 'hardshrink', 'hardsigmoid', 'hardswish', 'hardtanh', 'leaky_relu', 'log_softmax', 'logsigmoid', 'mish', 'normalize', 'prelu', 'relu', 'relu6', 'rrelu', 'selu', 'sigmoid', 'silu', 'softmax', 'softmin', 'softplus', 'softshrink', 'softsign', 'tanh', 'tanhshrink', 'threshold', 'celu_', 'elu_', 'hardtanh_', 'leaky_relu_', 'relu_', 'rrelu_', 'selu_', 'threshold_', 'gaussian_nll_loss', 'multi_margin_loss', 'multilabel_margin_loss', 'multilabel_soft_margin_loss', 'triplet_margin_with_distance_loss', 'alpha_dropout', 'dropout', 'dropout1d', 'dropout2d', 'dropout3d', 'feature_alpha_dropout', 'cosine_embedding_loss', 'cosine_similarity', 'hinge_embedding_loss', 'huber_loss', 'l1_loss', 'margin_ranking_loss', 'mse_loss', 'pairwise_distance', 'pdist', 'smooth_l1_loss', 'soft_margin_loss', 'triplet_margin_loss', 'max_pool1d_with_indices', 'max_pool2d_with_indices', 'max_pool3d_with_indices', 'adaptive_max_pool1d_with_indices', 'adaptive_max_pool2d_with_indices', 'adaptive_max_pool3d_with_indices', 'fractional_max_pool2d_with_indices', 'fractional_max_pool3d_with_indices', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'kl_div', 'poisson_nll_loss']

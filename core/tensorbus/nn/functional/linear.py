@@ -7,6 +7,7 @@ from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.formats import contiguous_format
 from tensorbus._base.modes import RARE
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.argument_checks import also_named
 from tensorbus.op_engine.argument_values import every_value
@@ -137,51 +138,74 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of *weight* that integers name; the row *padding_idx* gets no gradient."""
-    if input.dtype is not dtypes.int64 and input.dtype is not dtypes.int32:
-        raise RuntimeError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
-            f"Long, Int; but got {input.type()} instead (while checking arguments for embedding)"
-        )
-    check_device(input, weight)
-    if len(weight._s) != 2:
-        raise RuntimeError(f"'weight' must be 2-D, but got weight of size {list(weight._s)}")
-    n = weight.shape[0]
+    """The rows of *weight* that integers name; the row *padding_idx* gets no gradient.
+
+    *max_norm* scales rows that are looked up and have a larger *norm_type*-norm down to it, in
+    place; *scale_grad_by_freq* divides the gradient of a row by how often it is looked up.
+    """
     if padding_idx is not None:
+        n = weight.shape[0]
         if not -n <= padding_idx < n:
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx %= n
     if max_norm is not None:
+        check_indices("embedding_renorm_", input, 2)
         renormalise(input, weight, max_norm, norm_type)
+    check_indices("embedding", input)
+    check_device(input, weight)
+    if len(weight._s) != 2:
+        raise RuntimeError("'weight' must be 2-D")
     indices = input.long().reshape(-1)
     if sparse and weight.requires_grad:
-        if scale_grad_by_freq:
-            raise RuntimeError(
-                "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
-            )
-        rows = registered.embedding_with_sparse_gradient(weight, indices, padding_idx)
+        rows = rows_with_sparse_gradient(weight, indices, padding_idx, scale_grad_by_freq)
         return rows.view(*tuple(input.shape), *tuple(weight.shape[1:]))
+    if scale_grad_by_freq:
+        weight = divided_by_frequency(weight, indices)
     rows = core("take")(weight, 0, indices, False)
-    if scale_grad_by_freq and rows.requires_grad:
-        rows = _shared_by_frequency(rows, indices)
     found = rows.view(*tuple(input.shape), *tuple(weight.shape[1:]))
-    if padding_idx is None:
+    if padding_idx is None or found._e is None:
         return found
     row = weight.detach()[padding_idx].clone()
     padded = (input == padding_idx).view(*tuple(input.shape), *(1,) * (weight.dim() - 1))
     return core("where")(padded, row.expand(found.shape), found)
 
 
-def _shared_by_frequency(rows: Tensor, indices: Tensor) -> Tensor:
-    """The rows, whose gradient is divided by how often each was looked up."""
-    times = indices.bincount()[indices].to(rows.dtype)
-    rows.register_hook(lambda g: g / times.view(-1, *(1,) * (g.dim() - 1)))
-    return rows
+def check_indices(function: str, input: Tensor, position: int = 1) -> None:
+    """RuntimeError, as of a function's argument at a position, unless they are int64 or int32."""
+    if input.dtype is not dtypes.int64 and input.dtype is not dtypes.int32:
+        raise RuntimeError(
+            f"Expected tensor for argument #{position} 'indices' to have one of the following "
+            f"scalar types: Long, Int; but got {input.type()} instead (while checking arguments "
+            f"for {function})"
+        )
+
+
+def rows_with_sparse_gradient(
+    weight: Tensor, indices: Tensor, padding_idx: int | None, by_frequency: bool
+) -> Tensor:
+    """The rows that indices name of a table whose gradient becomes a sparse tensor."""
+    if by_frequency:
+        raise RuntimeError(
+            "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
+        )
+    found: Tensor = registered.embedding_with_sparse_gradient(weight, indices, padding_idx)
+    return found
+
+
+def divided_by_frequency(weight: Tensor, indices: Tensor) -> Tensor:
+    """The table, the gradient of whose rows is divided by how often each was looked up."""
+    if not weight.requires_grad:
+        return weight
+    ones = indices.new_ones(indices.shape)
+    times = indices.new_zeros(weight.shape[0]).index_add(0, indices, ones).clamp(min=1)
+    column = times.to(weight.dtype).unsqueeze(1)
+    seen = core("alias")(weight)
+    seen.register_hook(lambda g: g / column)
+    return seen
 
 
 def renormalise(input: Tensor, weight: Tensor, max_norm: float, norm_type: float) -> None:
-    from tensorbus.autograd.grad_mode import no_grad
-
+    """Scale the rows that are looked up and have a larger norm down to *max_norm*, in place."""
     with no_grad():
         used = input.reshape(-1).long().unique()
         rows = weight.index_select(0, used)
