@@ -127,9 +127,9 @@ _LATER = {
         "adaptive_max_pool1d alpha_dropout alpha_dropout_ batch_norm "
         "binary_cross_entropy_with_logits constant_pad_nd cosine_embedding_loss ctc_loss dropout_ "
         "embedding embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ "
-        "grid_sampler grid_sampler_2d grid_sampler_3d group_norm hinge_embedding_loss instance_norm kl_div "
-        "layer_norm margin_ranking_loss max_pool1d max_pool1d_with_indices max_pool2d max_pool3d "
-        "norm_except_dim poisson_nll_loss scalar_tensor triplet_margin_loss".split(),
+        "grid_sampler grid_sampler_2d grid_sampler_3d group_norm hinge_embedding_loss "
+        "instance_norm kl_div layer_norm margin_ranking_loss max_pool1d max_pool1d_with_indices "
+        "max_pool2d max_pool3d norm_except_dim poisson_nll_loss scalar_tensor triplet_margin_loss".split(),
         "nn.torch_functions",
     ),
     "affine_grid_generator": "nn.functional.grid_sampling",
