@@ -129,7 +129,8 @@ _LATER = {
         "embedding embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ "
         "grid_sampler grid_sampler_2d grid_sampler_3d group_norm hinge_embedding_loss "
         "instance_norm kl_div layer_norm margin_ranking_loss max_pool1d max_pool1d_with_indices "
-        "max_pool2d max_pool3d norm_except_dim poisson_nll_loss scalar_tensor triplet_margin_loss".split(),
+        "max_pool2d max_pool3d norm_except_dim poisson_nll_loss scalar_tensor "
+        "triplet_margin_loss".split(),
         "nn.torch_functions",
     ),
     "affine_grid_generator": "nn.functional.grid_sampling",
