@@ -289,18 +289,3 @@ def test_chunks_are_as_large_as_pytorchs(oracle: Any) -> None:
         return [[o._adjust(*s, torch.float32).batch_chunk_size for s in sizes] for o in options]
 
     assert program(tensorbus) == oracle(program)
-
-
-@pytest.mark.parametrize("hard", [False, True])
-def test_gumbel_samples_have_the_probabilities_of_the_logits(hard: bool) -> None:
-    F = tensorbus.nn.functional
-    tensorbus.manual_seed(0)
-    p = np.array([0.5, 0.3, 0.2])
-    logits = tensorbus.tensor(np.log(p), requires_grad=True).expand(20000, 3)
-    y = F.gumbel_softmax(logits, tau=0.7, hard=hard)
-    chosen = np.bincount(y.argmax(1).numpy(), minlength=3) / 20000
-    np.testing.assert_allclose(chosen, p, atol=4 * np.sqrt(0.25 / 20000))
-    np.testing.assert_allclose(y.sum(1).detach().numpy(), 1, rtol=1e-12)
-    assert y.requires_grad and (not hard or bool(((y - y.round()).abs() < 1e-12).all()))
-    with pytest.warns(UserWarning, match="`eps` parameter is deprecated"):
-        F.gumbel_softmax(logits[:1], eps=1e-3)

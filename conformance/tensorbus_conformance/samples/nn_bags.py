@@ -1,4 +1,4 @@
-"""Bags of embeddings, by loops over their definition, and samples that gradients go through."""
+"""Bags of embeddings, by loops over their definition."""
 
 from __future__ import annotations
 
@@ -72,11 +72,6 @@ def _flat() -> tuple[T, ...]:
 
 _EACH = T(10)
 _WRONG = "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
-
-
-def _one(logits: np.ndarray, *_: Any, **__: Any) -> np.ndarray:
-    """The one class there is."""
-    return np.ones(logits.shape)
 
 
 OPS = [
@@ -153,13 +148,6 @@ OPS = [
         ulp=8,
         gradient=False,
         call=_call_max_norm,
-        family="nn",
-    ),
-    Op(
-        _F + "gumbel_softmax",
-        _one,
-        [S("soft", T(3, 1)), S("hard", T(1, 3), 0.5, True, dim=0)],
-        ulp=0,
         family="nn",
     ),
 ]

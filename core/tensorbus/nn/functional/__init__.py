@@ -79,7 +79,6 @@ from tensorbus.nn.functional.normalization import (
 from tensorbus.nn.functional.pools_with_indices import *  # noqa: F403
 from tensorbus.nn.functional.power_pools import lp_pool1d, lp_pool2d, lp_pool3d
 from tensorbus.nn.functional.probabilities import *  # noqa: F403
-from tensorbus.nn.functional.sampling import gumbel_softmax
 from tensorbus.nn.functional.sliding_blocks import fold, unfold
 from tensorbus.nn.functional.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
 from tensorbus.nn.functional.volume_pools import (
@@ -142,7 +141,6 @@ __all__ = [
     "fractional_max_pool3d",
     "grid_sample",
     "group_norm",
-    "gumbel_softmax",
     "handle_torch_function",
     "has_torch_function",
     "has_torch_function_unary",
