@@ -18,6 +18,10 @@ NAMES = {
     "functional": ("einsum", tensorbus.einsum),
     "multiprocessing.spawn": ("ProcessContext", tensorbus.multiprocessing.ProcessContext),
     "profiler.profiler": ("schedule", tensorbus.profiler.schedule),
+    "utils.data.datapipes.iter.combining": (
+        "Concater",
+        tensorbus.utils.data.datapipes.iter.Concater,
+    ),
 }
 
 
@@ -46,6 +50,22 @@ def test_a_function_keeps_its_name_beside_the_module() -> None:
         around = importlib.import_module(f"tensorbus.{room}")
         assert callable(getattr(around, name)) and getattr(module, name) is getattr(around, name)
         assert sys.modules[module.__name__] is module
+
+
+def test_what_a_room_has_stays_when_a_path_of_its_name_is_imported() -> None:
+    program = """
+import __future__, importlib, tensorbus
+from tensorbus._base.pytorch_paths import PATHS
+for path in PATHS:
+    room, _, name = f"tensorbus.{path}".rpartition(".")
+    around = importlib.import_module(room)
+    before = vars(around).get(name)
+    importlib.import_module(f"tensorbus.{path}")
+    if before not in (None, __future__.annotations) and getattr(around, name) is not before:
+        print(path)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_a_path_that_pytorch_lacks_is_not_found() -> None:

@@ -269,7 +269,11 @@ def _typed(t: Trial) -> None:
     elements = home.FloatStorage([1, 2])
     _is(elements.tolist(), [1.0, 2.0], "the elements of a typed storage")
     bench.same(home.FloatTensor(elements), np.array([1.0, 2.0]), _F32)
-    expect_raises(functools.partial(home.sparse.FloatTensor, 2, 3), NotImplementedError)
+    empty = home.sparse.FloatTensor(2, 3)
+    _is(
+        (empty.layout, empty.device.type), (tensorbus.sparse_coo, bench.device.type), "a sparse one"
+    )
+    bench.same(empty.to_dense(), np.zeros((2, 3)), _F32)
 
 
 # -- edges of ranges -------------------------------------------------------------------------

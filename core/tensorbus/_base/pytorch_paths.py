@@ -27,7 +27,6 @@ PATHS: dict[str, str] = {
     "cuda.comm": "nn.parallel",
     "cuda.graphs": "cuda",
     "cuda.random": "cuda",
-    "cuda.sparse": "cuda",
     "distributed.autograd": "",
     "distributed.c10d_logger": "",
     "distributed.collective_utils": "distributed",

@@ -6,7 +6,8 @@ import dataclasses as _dataclasses
 from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
-from tensorbus import accelerator, random
+from tensorbus import accelerator
+from tensorbus import random as _random
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.dtypes import bfloat16 as _bfloat16
 from tensorbus._base.errors import OutOfMemoryError as OutOfMemoryError
@@ -222,22 +223,22 @@ def ipc_collect() -> None:
 # -- random numbers: one stream for all devices ----------------------------------------------
 def manual_seed(seed: int) -> None:
     """Seed the stream, which all devices share."""
-    random.manual_seed(seed)
+    _random.manual_seed(seed)
 
 
 def manual_seed_all(seed: int) -> None:
     """Seed the stream, which all devices share."""
-    random.manual_seed(seed)
+    _random.manual_seed(seed)
 
 
 def seed() -> None:
     """Seed the stream, which all devices share, from the system's entropy."""
-    random.seed()
+    _random.seed()
 
 
 def seed_all() -> None:
     """Seed the stream, which all devices share, from the system's entropy."""
-    random.seed()
+    _random.seed()
 
 
 def initial_seed() -> int:
@@ -247,39 +248,39 @@ def initial_seed() -> int:
     >>> tensorbus.cuda.initial_seed() == tensorbus.initial_seed()
     True
     """
-    return random.initial_seed()
+    return _random.initial_seed()
 
 
 def get_rng_state(device: Any = "cuda") -> Any:
     """The state of the stream, which all devices share, as a uint8 tensor."""
-    return random.get_rng_state()
+    return _random.get_rng_state()
 
 
 def get_rng_state_all() -> list[Any]:
     """The state of the stream, once for each CUDA device."""
-    return [random.get_rng_state() for _ in range(device_count())]
+    return [_random.get_rng_state() for _ in range(device_count())]
 
 
 def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
     """Go on from a state of the stream, which all devices share."""
-    random.set_rng_state(new_state)
+    _random.set_rng_state(new_state)
 
 
 def set_rng_state_all(new_states: Iterable[Any]) -> None:
     """Go on from the states that ``get_rng_state_all`` gave, of which all are one."""
     for state in new_states:
-        random.set_rng_state(state)
+        _random.set_rng_state(state)
 
 
 _show_pages(__name__, [*globals().items()])
 
 if TYPE_CHECKING:
-    default_generators: tuple[random.Generator, ...]
+    default_generators: tuple[_random.Generator, ...]
 else:
     _types = _DeviceNamespace(_TYPE)
     _rest = _attributes(__name__, None, lambda name: getattr(_types, name, None))
 
     def __getattr__(name: str) -> Any:
         if name == "default_generators":  # all devices share one
-            return (random.default_generator,) * device_count()
+            return (_random.default_generator,) * device_count()
         return _rest(name)

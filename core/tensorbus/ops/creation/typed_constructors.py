@@ -62,17 +62,10 @@ class tensortype(type):
         try:
             return cls.kind()
         except RuntimeError as error:
-            if isinstance(error, NotImplementedError):
-                raise
             raise TypeError(f"type {cls.full_name} not available: {error}") from error
 
     def kind(cls) -> Kind:
-        """The kind of its tensors; NotImplementedError for sparse ones."""
-        if cls.is_sparse:
-            raise NotImplementedError(
-                f"{cls.full_name}: no default, and no type that dense tensors convert to: use "
-                "to_sparse()"
-            )
+        """The dtype and device of its tensors."""
         return kind_of(Device(cls.device_type), cls.dtype)
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -185,6 +178,8 @@ def set_default_tensor_type(t: Any) -> None:
         raise TypeError(
             "invalid type object: only floating-point types are supported as the default type"
         )
+    if found.is_sparse:
+        raise TypeError("only dense types are supported as the default type")
     found.available()
     dtypes.set_default_dtype(found.dtype)
     defaults.set_default_device(found.device_type)
