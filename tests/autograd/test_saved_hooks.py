@@ -24,7 +24,10 @@ def leaf(*values: float) -> Any:
 
 
 class Log:
-    """Hooks that copy, and write down what they were called with."""
+    """Hooks that copy, and write down what they were called with.
+
+    Copies have the strides of the saved tensor, since products sum in another order with others.
+    """
 
     def __init__(self) -> None:
         self.packed: list[tuple[bool, bool, tuple[int, ...]]] = []
@@ -32,11 +35,11 @@ class Log:
 
     def pack(self, t: Any) -> Any:
         self.packed.append((t.requires_grad, tb.is_grad_enabled(), tuple(t.shape)))
-        return t.detach().numpy().copy()
+        return t.detach().numpy().copy(order="K")
 
     def unpack(self, kept: Any) -> Any:
         self.unpacked.append(tb.is_grad_enabled())
-        return tb.tensor(kept)
+        return tb.from_numpy(kept)
 
 
 def both_orders(f: Any, leaves: list[Any]) -> list[Any]:

@@ -16,20 +16,23 @@ PACKAGE = "tensorbus"
 
 
 class Keeping(ModuleType):
-    """A module in which no submodule takes the place of a function that has its name."""
+    """A module in which no submodule takes the place of a function or value that has its name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        held = vars(self).get(name)
-        submodule = isinstance(value, ModuleType)
-        if not (submodule and callable(held) and not isinstance(held, ModuleType)):
+        if not (isinstance(value, ModuleType) and _holds_a_value(self, name)):
             super().__setattr__(name, value)
 
 
+def _holds_a_value(module: ModuleType, name: str) -> bool:
+    """Whether an attribute is there that is no module."""
+    return not isinstance(vars(module).get(name), ModuleType | None)
+
+
 def keep(path: str, module: ModuleType) -> None:
-    """Let the function that has the path of a *module*, a path below the package, stay."""
+    """Let what has the path of a *module*, a path below the package, stay: a function, a value."""
     parent, _, name = path.rpartition(".")
     around = importlib.import_module(f"{PACKAGE}.{parent}")
-    if isinstance(vars(around).get(name), ModuleType) or name not in vars(around):
+    if not _holds_a_value(around, name):
         setattr(around, name, getattr(module, name))
     around.__class__ = Keeping
 
@@ -80,7 +83,8 @@ class _Loader:
         module.__doc__ = f"PyTorch's module of this path: names of {rooms}."
         lookup: Callable[[str], Any] = names.get
         module.__dict__.update({"__getattr__": lookup, "__dir__": names.listing})
-        if self.function:
+        parent, _, name = module.__name__.rpartition(".")
+        if self.function or _holds_a_value(sys.modules[parent], name):
             keep(path, module)
 
 
