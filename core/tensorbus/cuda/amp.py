@@ -8,7 +8,8 @@ from typing import Any
 
 from tensorbus._base import dtypes
 from tensorbus._base.public_place import show_in
-from tensorbus.amp import autocast_mode, older
+from tensorbus.amp import autocast_mode as _autocast_mode
+from tensorbus.amp import older
 
 __path__: list[str] = []  # paths of PyTorch lie below it: pytorch_paths.py
 
@@ -32,15 +33,15 @@ def custom_fwd(
 ) -> Any:
     """``tensorbus.amp.custom_fwd`` for ``cuda``, which its warning says to use."""
     older.warn("cuda", "custom_fwd")
-    return functools.partial(autocast_mode.custom_fwd, device_type="cuda", cast_inputs=cast_inputs)(
-        fwd
-    )
+    return functools.partial(
+        _autocast_mode.custom_fwd, device_type="cuda", cast_inputs=cast_inputs
+    )(fwd)
 
 
 def custom_bwd(bwd: Callable[..., Any]) -> Any:
     """``tensorbus.amp.custom_bwd`` for ``cuda``, which its warning says to use."""
     older.warn("cuda", "custom_bwd")
-    return autocast_mode.custom_bwd(bwd, device_type="cuda")
+    return _autocast_mode.custom_bwd(bwd, device_type="cuda")
 
 
 show_in(__name__, [(n, globals()[n]) for n in __all__])
