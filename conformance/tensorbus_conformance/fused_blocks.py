@@ -49,6 +49,23 @@ def _estimated(*shape: int) -> Sample:
     return S("", T(*shape), *kept, T(n), T(n, of="nonzero"), False)
 
 
+def _network(name: str, gates: int, sizes: tuple[int, int, int, int]) -> Sample:
+    """A recurrent network of one layer, for steps, sequences, inputs and hidden states.
+
+    Of two draws only the inputs differ, and not the first: what is kept by first values is found.
+    The rest is small, so that what is lost in rounding does not grow from step to step.
+    """
+    steps, batch, inputs, hidden = sizes
+
+    def fixed(*shape: int) -> T:
+        return T(data=np.sin(np.arange(1.0, 1.0 + np.prod(shape))).reshape(shape) / 5)
+
+    rows, state = gates * hidden, fixed(1, batch, hidden)
+    hx = (state, fixed(1, batch, hidden)) if name == "lstm" else state
+    weights = [fixed(rows, inputs), fixed(rows, hidden), fixed(rows), fixed(rows)]
+    return S("", T(steps, batch, inputs), hx, weights, True, 1, 0.0, False, False, False)
+
+
 def _forms() -> Iterator[tuple[str, Form]]:
     """By the name of the op, and where it has more than one, of the variant."""
     for name in ("softmax", "log_softmax"):
@@ -78,6 +95,11 @@ def _forms() -> Iterator[tuple[str, Form]]:
             _estimated(*_IMAGES), None, _estimated(*_MANY_IMAGES), _estimated(*_NINE_IMAGES), same
         ),
     )
+    for name, gates in {"lstm": 4, "gru": 3, "rnn_tanh": 1}.items():
+        plain, one, many = (
+            _network(name, gates, sizes) for sizes in ((3, 2, 3, 2), (1, 1, 1, 1), (37, 61, 3, 31))
+        )
+        yield name, Form(plain, one, many, kernel=f"{name.partition('_')[0]}_layer")
     name = _F + "gelu"
     for variant, options in {"": {}, "/tanh": {"approximate": "tanh"}}.items():
         plain, many, nine = (S("", T(*shape), **options) for shape in (_ROWS, _MANY, _NINE))
