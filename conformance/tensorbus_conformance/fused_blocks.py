@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorbus_conformance.fused_forms import Form
-from tensorbus_conformance.op import S, Sample, T
+from tensorbus_conformance.op import I, S, Sample, T
 
 _ROWS = (700, 48)
 _MANY = (2_048, 70)
@@ -66,6 +66,13 @@ def _network(name: str, gates: int, sizes: tuple[int, int, int, int]) -> Sample:
     return S("", T(steps, batch, inputs), hx, weights, True, 1, 0.0, False, False, False)
 
 
+def _bags(count: int, rows: int, width: int) -> Sample:
+    """Sums of four rows of a table each."""
+    indices, bounds = np.arange(4 * count) * 7 % rows, np.arange(count + 1) * 4
+    options = {"mode": "sum", "include_last_offset": True}
+    return S("", I(indices), T(rows, width), I(bounds), **options)
+
+
 def _forms() -> Iterator[tuple[str, Form]]:
     """By the name of the op, and where it has more than one, of the variant."""
     for name in ("softmax", "log_softmax"):
@@ -96,10 +103,14 @@ def _forms() -> Iterator[tuple[str, Form]]:
         ),
     )
     for name, gates in {"lstm": 4, "gru": 3, "rnn_tanh": 1}.items():
-        plain, one, many = (
+        plain, single, many = (
             _network(name, gates, sizes) for sizes in ((3, 2, 3, 2), (1, 1, 1, 1), (37, 61, 3, 31))
         )
-        yield name, Form(plain, one, many, kernel=f"{name.partition('_')[0]}_layer")
+        yield name, Form(plain, single, many, kernel=f"{name.partition('_')[0]}_layer")
+    yield (
+        _F + "embedding_bag",
+        Form(_bags(70, 50, 17), None, _bags(2_048, 2_048, 70), kernel="bag_sum"),
+    )
     name = _F + "gelu"
     for variant, options in {"": {}, "/tanh": {"approximate": "tanh"}}.items():
         plain, many, nine = (S("", T(*shape), **options) for shape in (_ROWS, _MANY, _NINE))

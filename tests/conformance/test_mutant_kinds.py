@@ -166,7 +166,8 @@ BACKWARD = {
     "avg_pool2d_backward": "nn.functional.avg_pool2d",
     "cross_entropy_backward": "nn.functional.cross_entropy",
     "softmax_backward": "softmax", "log_softmax_backward": "log_softmax",
-    "gelu_backward": "nn.functional.gelu", "lstm_layer_backward": "lstm",
+    "gelu_backward": "nn.functional.gelu", "bag_spread": "nn.functional.embedding_bag",
+    "lstm_layer_backward": "lstm",
     "gru_layer_backward": "gru", "rnn_layer_backward": "rnn_tanh",
     **dict.fromkeys(("normalize_input", "normalize_weight"), NORMS),
 }  # fmt: skip
@@ -182,6 +183,7 @@ CALLED = {
     "sum_of_squares": "linalg.vector_norm",
     **dict.fromkeys(("layer_norm", "rms_norm", "batch_norm", "batch_norm_inference"), NORMS),
     **dict.fromkeys(("gelu", "gelu_tanh"), "nn.functional.gelu"),
+    "bag_sum": "nn.functional.embedding_bag",
     "lstm_layer": "lstm", "gru_layer": "gru", "rnn_layer": "rnn_tanh",
     "argsort_down": "sort", "top_indices": "topk", "kth_index": "kthvalue", "uniform": "rand",
     **BACKWARD,
@@ -213,8 +215,8 @@ def harmless(kind: str, op: str) -> bool:
 
     Each backward pass has a gradient of its own to begin with; what ``flatnonzero`` gets is flat,
     and what it returns is not kept. What ``uniform`` gets are numbers, which alone say what it
-    draws. ``argsort_down`` takes no int64, which it returns. A recurrent layer gets a product that
-    was made for it, weights that lie apart, and of these more than one in all but the simplest.
+    draws. ``argsort_down`` takes no int64, which it returns. A bag gets views made for each call,
+    a recurrent layer such a product, and weights that lie apart, all but the simplest several.
     """
     if op == "uniform":
         return kind not in ("third-call", "shared-scratch", "large-results-in-turn", "two-threads")
@@ -225,11 +227,13 @@ def harmless(kind: str, op: str) -> bool:
     if kind == "strided-integers":
         return op not in OF_INTEGERS
     if kind == "memo-by-identity":
-        return op in BACKWARD or op in ("flatnonzero", *RECURRENT)
+        return op in BACKWARD or op in ("flatnonzero", "bag_sum", *RECURRENT)
     if kind == "nine-dimensions":
         return op not in (*POINTWISE, *ALONG, *ORDERS, *OF_MANY, "concatenate")
     if kind == "one-element":  # the gradient of a mean has no dimensions
-        return op == "cross_entropy_backward" or op in OF_MANY or op.startswith(("lstm", "gru"))
+        return (
+            op == "cross_entropy_backward" or op in OF_MANY or op.startswith(("lstm", "gru", "bag"))
+        )
     if kind == "windows":
         return op == "flatnonzero" or op.partition("_backward")[0] in RECURRENT
     return kind == "shared-scratch" and op == "flatnonzero"

@@ -270,9 +270,8 @@ def _typed(t: Trial) -> None:
     _is(elements.tolist(), [1.0, 2.0], "the elements of a typed storage")
     bench.same(home.FloatTensor(elements), np.array([1.0, 2.0]), _F32)
     empty = home.sparse.FloatTensor(2, 3)
-    _is(
-        (empty.layout, empty.device.type), (tensorbus.sparse_coo, bench.device.type), "a sparse one"
-    )
+    _is(empty.layout, tensorbus.sparse_coo, "the layout of a sparse constructor's tensor")
+    _is(empty.device.type, type, "the device of a sparse constructor's tensor")
     bench.same(empty.to_dense(), np.zeros((2, 3)), _F32)
 
 

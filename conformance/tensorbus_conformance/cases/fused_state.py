@@ -43,7 +43,7 @@ class Call:
         self.hosts: list[np.ndarray] = []
         self.tensors: list[Any] = []
         declared = list(sample.operands())
-        self.dtype = declared[0].dtype or D
+        self.dtype = D if None in [o.dtype for o in declared] else declared[0].dtype or D
         self.leaves: list[int] = []
         for position, operand in enumerate(declared):
             host = operand.make(D, op.name, position)

@@ -248,7 +248,7 @@ def save(m: Any, f: Any, **kwargs: Any) -> None:
     """Raise NotImplementedError: there are no compiled modules.
 
     >>> import tensorbus
-    >>> tensorbus.jit.save(tensorbus.nn.Identity(), "file")
+    >>> tensorbus.jit.save(tensorbus.nn.Identity(), "file")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     NotImplementedError: torch.jit: writing a compiled module is not supported: ...
@@ -260,7 +260,7 @@ def load(f: Any, map_location: Any = None, **kwargs: Any) -> Any:
     """Raise NotImplementedError: a file of compiled code is not read.
 
     >>> import tensorbus
-    >>> tensorbus.jit.load("file")
+    >>> tensorbus.jit.load("file")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     NotImplementedError: torch.jit: reading a compiled module is not supported: ...

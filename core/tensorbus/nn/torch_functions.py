@@ -256,7 +256,7 @@ def grid_sampler(
 ) -> Tensor:
     """``nn.functional.grid_sample`` with its modes by number."""
     mode, padding = (
-        {number: name for name, number in numbers.items()}.get(given, given)
+        {number: name for name, number in numbers.items()}.get(given, str(given))
         for numbers, given in (
             (F.GRID_SAMPLE_INTERPOLATION_MODES, interpolation_mode),
             (F.GRID_SAMPLE_PADDING_MODES, padding_mode),

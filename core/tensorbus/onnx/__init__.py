@@ -37,7 +37,7 @@ def export(model: Any, args: Any = (), f: Any = None, **kwargs: Any) -> Any:
     """Raise NotImplementedError: models are not exported yet.
 
     >>> import tensorbus
-    >>> tensorbus.onnx.export(tensorbus.nn.Identity())
+    >>> tensorbus.onnx.export(tensorbus.nn.Identity())  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     NotImplementedError: torch.onnx.export is not supported yet: ...

@@ -7,15 +7,29 @@ from typing import Any, ClassVar
 
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
-from tensorbus.nn.modules._further_pools import (  # noqa: F401 -- PyTorch has them here
-    FractionalMaxPool2d,
-    FractionalMaxPool3d,
-    LPPool1d,
-    LPPool2d,
-    LPPool3d,
-    MaxUnpool1d,
-    MaxUnpool2d,
-    MaxUnpool3d,
+from tensorbus.nn.modules._further_pools import (  # PyTorch has them here
+    FractionalMaxPool2d as FractionalMaxPool2d,
+)
+from tensorbus.nn.modules._further_pools import (
+    FractionalMaxPool3d as FractionalMaxPool3d,
+)
+from tensorbus.nn.modules._further_pools import (
+    LPPool1d as LPPool1d,
+)
+from tensorbus.nn.modules._further_pools import (
+    LPPool2d as LPPool2d,
+)
+from tensorbus.nn.modules._further_pools import (
+    LPPool3d as LPPool3d,
+)
+from tensorbus.nn.modules._further_pools import (
+    MaxUnpool1d as MaxUnpool1d,
+)
+from tensorbus.nn.modules._further_pools import (
+    MaxUnpool2d as MaxUnpool2d,
+)
+from tensorbus.nn.modules._further_pools import (
+    MaxUnpool3d as MaxUnpool3d,
 )
 from tensorbus.nn.modules._shared import Shown, as_tuple
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import multiprocessing.context
 import sys
 from typing import Any
 
@@ -117,7 +118,8 @@ def reduce_tensor(x: Tensor) -> Any:
     """How a tensor goes to another process: by its memory, which is shared from then on.
 
     Where other tensors or arrays use the storage, what goes is a copy. RuntimeError for a tensor
-    with a history, and on a device whose memory processes can't share.
+    with a history, and on a device whose memory processes can't share: what a process is begun with
+    is copied there.
     """
     if x.requires_grad and not x.is_leaf:
         raise RuntimeError(
@@ -128,6 +130,8 @@ def reduce_tensor(x: Tensor) -> Any:
     if not x._k.has_values or not CAN_SHARE:
         return x.__reduce_ex__(2)
     if x._k.device.type != "cpu":
+        if multiprocessing.context.get_spawning_popen() is not None:
+            return x.__reduce_ex__(2)
         raise RuntimeError(
             f"processes share host memory alone, and the tensor is on {x._k.device}: send a copy "
             "of it, made with .cpu()"
