@@ -142,6 +142,12 @@ def _third_order(x: Any, y: Any) -> None:
         g = (g * g).sum()
 
 
+def _of_two_results(x: Any, y: Any) -> None:
+    largest, position = x.reshape(1, 3).max(1)
+    same("the first result", (largest.output_nr, position.output_nr), (0, 0))
+    same("a leaf", x.output_nr, 0)
+
+
 def _printed(x: Any, y: Any) -> None:
     where = "" if x.device.type == "cpu" else f", device='{x.device}'"
     same("repr", repr(x.detach()), f"tensor([ 1., -2.,  3.]{where})")
@@ -173,6 +179,7 @@ def _in_another_dtype(x: Any, y: Any) -> None:
 
 
 _CHECKS: dict[str, Callable[[Any, Any], None]] = {
+    "L3/backward/of-two-results": _of_two_results,
     "L3/backward/accumulates": _accumulates,
     "L3/backward/twice": _twice,
     "L3/backward/part": _part,
