@@ -44,7 +44,7 @@ PARTIAL = {
     "softmax_statistics",
     *"relu_backward div_floor div_trunc vector_norm std logsumexp bitwise_not".split(),
     *"layer_norm rms_norm batch_norm batch_norm_inference normalize_input normalize_weight".split(),
-    *"lstm_layer gru_layer gru_layer_backward rnn_layer".split(),
+    *"lstm_layer gru_layer gru_layer_backward rnn_layer resampled".split(),
     *"atan2 bitwise_and bitwise_or bitwise_xor lshift rshift eq ne lt le gt ge zeta".split(),
 }
 """Rows whose sentence has a formula for some elements, for other dtypes or of another notation."""

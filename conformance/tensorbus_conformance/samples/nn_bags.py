@@ -94,7 +94,7 @@ OPS = [
             ),
             S("factors", *_flat(), mode="sum", per_sample_weights=_EACH),
             S("factors-padding", *_flat(), mode="sum", per_sample_weights=_EACH, padding_idx=1),
-            S("bounds", *_flat()[:2], I([0, 3, 3, 7]), mode="sum", include_last_offset=True),
+            S("bounds", *_flat()[:2], I([0, 3, 3, 10]), mode="sum", include_last_offset=True),
             S("many", I(np.arange(300).reshape(6, 50) % 7), T(7, 20), mode="sum"),
             S("many-padding", I(np.arange(300).reshape(6, 50) % 7), T(7, 20), padding_idx=3),
         ],

@@ -371,7 +371,7 @@ NORMED = Op(
         E(
             "rank",
             ValueError,
-            r"Expected 3D or higher dimensionality input \(got 2 dimensions\)",
+            r"Expected 3D or higher dimensionality\s+input \(got 2 dimensions\)",
             T(2, 3),
             2,
         )

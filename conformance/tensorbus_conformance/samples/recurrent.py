@@ -75,7 +75,7 @@ def _states(name: str, *first: int, projected: int = 0) -> Any:
 
 
 def _samples(name: str) -> list[Sample]:
-    forms = [("", 1, 0), ("both-ways", 2, 0)]
+    forms = [("one-way", 1, 0), ("both-ways", 2, 0)]
     if name == "lstm":
         forms.append(("projected", 2, 1))
     found = []
@@ -99,7 +99,7 @@ OPS = [
     *(_op(name, _network(name), _samples(name)) for name in _GATES),
     *(
         _op(f"{name}_cell", _cell(name), [
-            S("", T(_BATCH, _INPUTS), _states(name, _BATCH), *_weights(name))
+            S("step", T(_BATCH, _INPUTS), _states(name, _BATCH), *_weights(name))
         ])
         for name in _GATES
     ),
