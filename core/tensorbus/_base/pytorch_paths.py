@@ -14,7 +14,6 @@ PATHS: dict[str, str] = {
     "_linalg_utils": "linalg .",
     "_lowrank": "linalg .",
     "_ops": "op_engine.op_objects",
-    "_tensor": ".",
     "_utils": "serialization.rebuild",
     "_VF": ". nn.torch_functions",
     "autograd.gradcheck": "autograd.checks autograd",
@@ -52,9 +51,7 @@ PATHS: dict[str, str] = {
     "multiprocessing.spawn": "multiprocessing.spawning multiprocessing",
     "nn.backends": "",
     "nn.grad": "nn.functional",
-    "nn.modules.upsampling": "nn",
     "nn.parallel.comm": "nn.parallel",
-    "nn.utils.init": "nn.init",
     "onnx.errors": "onnx",
     "onnx.operators": "onnx",
     "onnx.ops": "",
@@ -70,7 +67,6 @@ PATHS: dict[str, str] = {
     "utils.data._utils.collate": "utils.data.collate",
     "utils.data._utils.worker": "utils.data.worker",
     "utils.data.graph": "utils.data",
-    "utils.data.graph_settings": "utils.data",
     **dict.fromkeys(
         (
             f"utils.data.datapipes.iter.{name}"
