@@ -125,6 +125,34 @@ def interleaved(
     return {name: statistics.median(values) for name, values in times.items()}
 
 
+def beside(
+    module: str, only: str, rounds: int, seconds: float, clock: Clock
+) -> dict[str, dict[str, Any]]:
+    """Each case of a module made for both libraries: ``{case: {"ours": µs, "theirs": µs}}``.
+
+    A case that can't run on ours is ``{"error": text}``; those without *only* in their name are
+    left out.
+    """
+    import torch
+
+    import tensorbus
+
+    results: dict[str, dict[str, Any]] = {}
+    cases = zip(private_copy(module).CASES, private_copy(module).CASES, strict=True)
+    for our_case, their_case in cases:
+        if only not in our_case.name:
+            continue
+        try:
+            our_loop = our_case.make(tensorbus)
+            our_loop(1)
+        except Exception as error:
+            results[our_case.name] = {"error": f"{type(error).__name__}: {error}"}
+            continue
+        loops = {"ours": our_loop, "theirs": their_case.make(torch)}
+        results[our_case.name] = interleaved(loops, rounds, seconds, clock)
+    return results
+
+
 def run_worker(module: str, arguments: Iterable[str], threads: int) -> Any:
     """Run ``python -m benchmarks.<module> --worker ...`` and return the JSON on its last line."""
     count = str(threads)

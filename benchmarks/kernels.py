@@ -21,10 +21,9 @@ from benchmarks import environment
 from benchmarks.harness import (
     Clock,
     Row,
-    interleaved,
+    beside,
     merge,
     parser,
-    private_copy,
     run_worker,
     write_json,
 )
@@ -46,20 +45,8 @@ def measure(only: str, rounds: int, seconds: float = ROUND_SECONDS) -> dict[str,
     torch.set_num_threads(threads)
     tensorbus.set_num_threads(threads)
     clock = time.thread_time if threads == 1 else time.perf_counter
-    ours, theirs = private_copy("kernel_cases").CASES, private_copy("kernel_cases").CASES
     before = limits(clock)
-    results: dict[str, dict[str, Any]] = {}
-    for our_case, their_case in zip(ours, theirs, strict=True):
-        if only not in our_case.name:
-            continue
-        try:
-            our_loop = our_case.make(tensorbus)
-            our_loop(1)
-        except Exception as error:
-            results[our_case.name] = {"error": f"{type(error).__name__}: {error}"}
-            continue
-        loops = {"ours": our_loop, "theirs": their_case.make(torch)}
-        results[our_case.name] = interleaved(loops, rounds, seconds, clock)
+    results = beside("kernel_cases", only, rounds, seconds, clock)
     after = limits(clock)
     return {"cases": results, "limits": {kind: max(before[kind], after[kind]) for kind in before}}
 

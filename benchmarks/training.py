@@ -21,10 +21,9 @@ from benchmarks import environment
 from benchmarks.harness import (
     ROOT,
     Row,
-    interleaved,
+    beside,
     merge,
     parser,
-    private_copy,
     run_worker,
     show,
     write_json,
@@ -39,25 +38,10 @@ def measure(only: str, rounds: int, seconds: float = ROUND_SECONDS) -> dict[str,
     """Measure in this process: ``{case: {"ours": µs, "theirs": µs}}`` or ``{"error": text}``."""
     import torch
 
-    import tensorbus
-
     threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
     torch.set_num_threads(threads)
     clock = time.thread_time if threads == 1 else time.perf_counter
-    ours, theirs = private_copy("training_cases").CASES, private_copy("training_cases").CASES
-    results: dict[str, dict[str, Any]] = {}
-    for our_case, their_case in zip(ours, theirs, strict=True):
-        if only not in our_case.name:
-            continue
-        try:
-            our_loop = our_case.make(tensorbus)
-            our_loop(1)
-        except Exception as error:
-            results[our_case.name] = {"error": f"{type(error).__name__}: {error}"}
-            continue
-        loops = {"ours": our_loop, "theirs": their_case.make(torch)}
-        results[our_case.name] = interleaved(loops, rounds, seconds, clock)
-    return results
+    return beside("training_cases", only, rounds, seconds, clock)
 
 
 def collect(processes: int, rounds: int, threads: int, only: str = "") -> list[Row]:
