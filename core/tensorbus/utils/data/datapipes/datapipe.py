@@ -171,3 +171,23 @@ def length_of(source: Any, pipe: Any) -> int:
         return len(source)
     except TypeError:
         raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length") from None
+
+
+class Batching:
+    """What both sorts of batches have: samples of a pipe, in lists of *batch_size*."""
+
+    def __init__(
+        self,
+        datapipe: Any,
+        batch_size: int,
+        drop_last: bool = False,
+        wrapper_class: Callable[[list[Any]], Any] = DataChunk,
+    ):
+        if batch_size <= 0:
+            raise AssertionError("Batch size is required to be larger than 0!")
+        self.datapipe, self.batch_size, self.drop_last = datapipe, batch_size, drop_last
+        self.wrapper_class = wrapper_class
+
+    def __len__(self) -> int:
+        count = length_of(self.datapipe, self)
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)

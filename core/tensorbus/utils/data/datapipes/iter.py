@@ -10,6 +10,7 @@ from typing import Any
 
 from tensorbus.utils.data.collate import default_collate
 from tensorbus.utils.data.datapipes.datapipe import (
+    Batching,
     DataChunk,
     IterDataPipe,
     functional_datapipe,
@@ -150,20 +151,8 @@ class Filter(IterDataPipe[Any]):
 
 
 @functional_datapipe("batch")
-class Batcher(IterDataPipe[Any]):
+class Batcher(Batching, IterDataPipe[Any]):
     """Lists of *batch_size* samples; the last may be shorter, or dropped."""
-
-    def __init__(
-        self,
-        datapipe: Any,
-        batch_size: int,
-        drop_last: bool = False,
-        wrapper_class: Callable[[list[Any]], Any] = DataChunk,
-    ):
-        if batch_size <= 0:
-            raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe, self.batch_size, self.drop_last = datapipe, batch_size, drop_last
-        self.wrapper_class = wrapper_class
 
     def __iter__(self) -> Iterator[Any]:
         batch: list[Any] = []
@@ -174,10 +163,6 @@ class Batcher(IterDataPipe[Any]):
                 batch = []
         if batch and not self.drop_last:
             yield self.wrapper_class(batch)
-
-    def __len__(self) -> int:
-        count = length_of(self.datapipe, self)
-        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
 @functional_datapipe("unbatch")

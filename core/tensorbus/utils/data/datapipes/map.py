@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tensorbus.utils.data.datapipes.datapipe import (
-    DataChunk,
+    Batching,
     IterDataPipe,
     MapDataPipe,
     functional_datapipe,
@@ -89,20 +89,8 @@ class Zipper(_OverSeveral):
 
 
 @functional_datapipe("batch")
-class Batcher(MapDataPipe[Any]):
+class Batcher(Batching, MapDataPipe[Any]):
     """Lists of *batch_size* samples; the last may be shorter, or dropped."""
-
-    def __init__(
-        self,
-        datapipe: Any,
-        batch_size: int,
-        drop_last: bool = False,
-        wrapper_class: Callable[[list[Any]], Any] = DataChunk,
-    ):
-        if batch_size <= 0:
-            raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe, self.batch_size, self.drop_last = datapipe, batch_size, drop_last
-        self.wrapper_class = wrapper_class
 
     def __getitem__(self, index: int) -> Any:
         if not 0 <= index < len(self):
@@ -110,10 +98,6 @@ class Batcher(MapDataPipe[Any]):
         end = min((index + 1) * self.batch_size, len(self.datapipe))
         samples = [self.datapipe[i] for i in range(index * self.batch_size, end)]
         return self.wrapper_class(samples)
-
-    def __len__(self) -> int:
-        count = length_of(self.datapipe, self)
-        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
 class Shuffler(IterDataPipe[Any]):
