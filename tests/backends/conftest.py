@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from tensorbus._base import dtypes
+from tensorbus.graph.reading import read
+from tensorbus.graph.verifying import verify
 from tensorbus.plugin import Capabilities, KernelLanguageBackend
 from tensorbus.plugin.kernel_language import Dialect
 from tensorbus.plugin.kernel_language.vector_maths import POLYNOMIALS
@@ -169,6 +171,20 @@ def generated(request, tmp_path_factory):
             pytest.skip("generated C needs gcc")
         return Device(CBackend(tmp_path_factory.mktemp("kernels")))
     return opencl_device()
+
+
+@pytest.fixture
+def compiled(generated):
+    """What compiles the text of a graph on a device whose kernels the generator writes."""
+
+    def compile(text):
+        graph = read(text.strip())
+        verify(graph)
+        kernel = generated.backend.compile(graph, 0)
+        assert kernel is not None
+        return kernel
+
+    return compile
 
 
 @pytest.fixture(scope="session")

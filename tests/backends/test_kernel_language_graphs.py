@@ -7,7 +7,6 @@ import pytest
 import scipy.special
 
 from tensorbus.graph.reading import read
-from tensorbus.graph.verifying import verify
 
 RNG = np.random.default_rng(5)
 
@@ -151,18 +150,6 @@ CASES = {
         lambda x, y, c: np.maximum(x + y, c) * 3.0 + 1,
     ),
 }
-
-
-@pytest.fixture
-def compiled(generated):
-    def compile(text):
-        graph = read(text.strip())
-        verify(graph)
-        kernel = generated.backend.compile(graph, 0)
-        assert kernel is not None
-        return kernel
-
-    return compile
 
 
 def put(generated, values):

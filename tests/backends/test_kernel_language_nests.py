@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 
 from tensorbus import discovery, plugin
 from tensorbus.graph.reading import read
-from tensorbus.graph.verifying import verify
 from tensorbus.plugin.kernel_language.axes import Declined
 from tensorbus.plugin.kernel_language.graphs import compile_graph
 from tensorbus.plugin.kernel_language.nests import CompiledNest
@@ -199,18 +198,6 @@ CASES = {
         (2, 2),
     ),
 }  # fmt: skip
-
-
-@pytest.fixture
-def compiled(generated):
-    def compile(text):
-        graph = read(text.strip())
-        verify(graph)
-        kernel = generated.backend.compile(graph, 0)
-        assert kernel is not None
-        return kernel
-
-    return compile
 
 
 def put(generated, values):
