@@ -1,0 +1,135 @@
+"""The programs of the gallery run on each device, wait for none inside a step, and learn.
+
+A new file in ``examples/gallery`` is tested without being named here. A step may read values from
+its device in a ``print(...)``, and in lines that say why: ``# host: the game runs in Python``.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+GALLERY = ROOT / "examples" / "gallery"
+PROGRAMS = sorted(GALLERY.glob("*.py"))
+NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
+
+programs = pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+
+
+def shown(program: Path) -> str:
+    """The output in the docstring, below the command that it is of."""
+    command = f"    $ python examples/gallery/{program.name}\n"
+    doc = ast.get_docstring(ast.parse(program.read_text("utf-8"))) or ""
+    assert command in doc, f"the docstring lacks the line {command!r} with its output"
+    return doc.partition(command)[2].partition("\n\n")[0]
+
+
+def claims(program: Path) -> list[tuple[str, str, float]]:
+    """What the docstring promises: of "Reaches loss below 0.5." the name, the word, the number."""
+    doc = ast.get_docstring(ast.parse(program.read_text("utf-8"))) or ""
+    found = re.findall(rf"Reaches (.+?) (below|above) ({NUMBER})", " ".join(doc.split()))
+    assert found, "the docstring lacks a sentence such as 'Reaches loss below 0.5.'"
+    return [(name, word, float(number)) for name, word, number in found]
+
+
+def check_claims(program: Path, output: str) -> None:
+    for name, word, bound in claims(program):
+        values = re.findall(rf"{re.escape(name)} ({NUMBER})", output)
+        assert values, f"no number after {name!r} in the output:\n{output}"
+        assert (float(values[-1]) < bound) == (word == "below"), f"{name}: {values}"
+
+
+def in_step(program: Path, stacks: list[list[int]]) -> list[int]:
+    """The lines inside loops that wait for the device, and neither print nor say why."""
+    text = program.read_text("utf-8")
+    loops, allowed = set(), {i for i, line in enumerate(text.splitlines(), 1) if "# host: " in line}
+    for node in ast.walk(ast.parse(text)):
+        span = range(getattr(node, "lineno", 0), (getattr(node, "end_lineno", 0) or 0) + 1)
+        if isinstance(node, (ast.For, ast.While)):
+            loops.update(span)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "print":
+            allowed.update(span)
+    last = len(text.splitlines())  # where the program is started: other stacks are of threads
+    return [
+        stack[0] if stack else 0
+        for stack in stacks
+        if (loops & {*stack} or last not in stack) and not allowed & {*stack}
+    ]
+
+
+def run(program: Path, device: str, tmp_path: Path, *steps: str) -> str:
+    """What the program prints, where nothing may run on another device and no step may wait."""
+    report = tmp_path / "waits.json"
+    command = [sys.executable, str(ROOT / "tests" / "support" / "gallery.py")]
+    done = subprocess.run(
+        [*command, str(report), str(program), device, *steps],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"TENSORBUS_FALLBACK": "error"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    if device != "cpu":
+        assert in_step(program, json.loads(report.read_text("utf-8"))) == []
+    return done.stdout
+
+
+@programs
+def test_a_program_is_short_and_states_what_it_reaches(program):
+    lines = program.read_text("utf-8").splitlines()
+    assert len(lines) <= 60
+    assert lines[-2:] == ['if __name__ == "__main__":', "    main(*sys.argv[1:])"]
+    check_claims(program, shown(program))
+    assert f"[{program.stem}]({program.name})" in (GALLERY / "README.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+@programs
+def test_two_steps_run_without_another_device_or_a_wait(program, device, tmp_path):
+    run(program, device, tmp_path, "2")
+
+
+@pytest.mark.long
+@programs
+def test_the_whole_run_reaches_what_the_docstring_states(program, device, tmp_path):
+    output = run(program, device, tmp_path)
+    check_claims(program, output)
+
+    def lines_of(text: str) -> set[str]:
+        return {re.sub(NUMBER, "0", line.strip()) for line in text.splitlines()}
+
+    measured = {line for line in lines_of(shown(program)) if "0" in line}
+    assert measured <= lines_of(output), "the docstring shows other lines than the program prints"
+
+
+@pytest.mark.slow
+def test_a_wait_in_a_step_is_found(tmp_path, device):
+    """The counter counts: a loss that is read at each step, in a helper that a loop calls."""
+    program = tmp_path / "reads.py"
+    program.write_text(
+        "import sys\n"
+        "import tensorbus as torch\n"
+        "def step(x):\n"
+        "    return x.sum().item()\n"
+        "def main(device, steps='3'):\n"
+        "    x = torch.ones(3, device=device)\n"
+        "    for _ in range(int(steps)):\n"
+        "        step(x)\n"
+        "        print(step(x))\n"
+        "        step(x)  # host: said\n"
+        "    step(x)\n"
+        "main(*sys.argv[1:])\n"
+    )
+    if device == "cpu":
+        assert run(program, device, tmp_path) == "3.0\n" * 3
+        return
+    with pytest.raises(AssertionError, match=r"\[4\] == \[\]"):
+        run(program, device, tmp_path)
