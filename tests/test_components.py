@@ -31,6 +31,7 @@ OURS = WHOLE["project"]["authors"][0]["name"]
 
 EXTRAS = {
     "demo": [(CORE, "demo")],
+    "tensorboard": [(CORE, "tensorboard")],
     "opencl": [("tensorbus-opencl", "")],
     "opencl-cpu": [("tensorbus-opencl", ""), ("tensorbus-opencl", "cpu")],
     "cuda12": [("tensorbus-cuda", "cuda12"), ("tensorbus-comm-nccl", "cuda12")],

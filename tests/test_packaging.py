@@ -79,8 +79,8 @@ def test_the_metadata_is_complete(wheel):
     needed = [r for r in metadata.get_all("Requires-Dist", []) if "extra ==" not in r]
     names = {re.match(r"[\w-]+", r)[0].replace("-", "_") for r in needed}
     assert names == {"ml_dtypes", "numpy", "pluggy", "rich"}
-    extras = set("demo opencl opencl-cpu cuda12 cuda13 cuda-host mpi test bench docs all".split())
-    assert set(metadata.get_all("Provides-Extra", [])) == extras
+    extras = "demo tensorboard opencl opencl-cpu cuda12 cuda13 cuda-host mpi test bench docs all"
+    assert set(metadata.get_all("Provides-Extra", [])) == set(extras.split())
 
 
 def test_types_are_announced(wheel):

@@ -67,6 +67,8 @@ PATHS: dict[str, str] = {
     "utils.data._utils.collate": "utils.data.collate",
     "utils.data._utils.worker": "utils.data.worker",
     "utils.data.graph": "utils.data",
+    "utils.tensorboard._convert_np": "utils.tensorboard.arrays",
+    "utils.tensorboard._utils": "utils.tensorboard.images",
     **dict.fromkeys(
         (
             f"utils.data.datapipes.iter.{name}"
