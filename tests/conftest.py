@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.machinery
 import os
 import sys
@@ -33,6 +34,15 @@ sys.dont_write_bytecode = False
 # What is made for a user once, such as the secret of jobs on loopback, is made for these tests.
 _settings = tempfile.TemporaryDirectory(prefix="tensorbus-tests-")
 os.environ["XDG_CONFIG_HOME"] = _settings.name
+
+
+def pytest_collection_finish() -> None:
+    """What collecting made stays for the run: the collector need not look at it again.
+
+    Twenty thousand tests are a million objects, a third of a second for each full collection.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

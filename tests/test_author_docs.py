@@ -393,6 +393,7 @@ def test_the_exception_shown_is_one_that_the_suite_takes():
         assert gap.reason and gap.covers("L1/pow/float16/contiguous")
 
 
+@pytest.mark.slow
 def test_the_examples_on_the_page_of_the_suite_run():
     found = blocks("conformance.md")
     assert len(found) >= 3

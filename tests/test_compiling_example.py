@@ -109,6 +109,7 @@ for _ in range(5):
     assert "no C compiler is on the path: install one of cc, gcc, clang" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["L0/compile/*", "*/hardtanh/float32/*/compiled*"])
 def test_the_suite_passes_it(pattern: str, tmp_path: Path) -> None:
     program = f"""

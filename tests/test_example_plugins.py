@@ -151,6 +151,7 @@ def test_it_offers_every_primitive_and_every_dtype(backend: Any) -> None:
     assert not backend.traits.negative_strides
 
 
+@pytest.mark.slow
 def test_it_conforms(backend: Any) -> None:
     for pattern in ("L0/*", "L1/*/bfloat16/*", "L1/*/float32/*", "L1/*/int8/*"):
         report = run(backend, level=pattern[:2], pattern=pattern)

@@ -6,6 +6,7 @@ Imports inside functions count: they run too. Imports for type checkers alone do
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -99,7 +100,10 @@ def imports_of(file: Path) -> set[str]:
     return {module_of(name) for name in found if name.split(".")[0] == "tensorbus"}
 
 
-GRAPH = {name: imports_of(file) - {name} for name, file in MODULES.items()}
+@functools.cache
+def graph() -> dict[str, set[str]]:
+    """What each module imports; read once, and by no process that runs none of these tests."""
+    return {name: imports_of(file) - {name} for name, file in MODULES.items()}
 
 
 def layer_of(module: str) -> int:
@@ -125,7 +129,7 @@ def circles() -> list[set[str]]:
     def visit(module: str) -> None:
         order[module] = low[module] = len(order)
         stack.append(module)
-        for other in sorted(GRAPH[module]):
+        for other in sorted(graph()[module]):
             if other not in order:
                 visit(other)
             if other in stack:
@@ -135,7 +139,7 @@ def circles() -> list[set[str]]:
             del stack[stack.index(module) :]
             found.append(circle)
 
-    for module in sorted(GRAPH):
+    for module in sorted(graph()):
         if module not in order:
             visit(module)
     return [c for c in found if len(c) > 1]
@@ -144,7 +148,7 @@ def circles() -> list[set[str]]:
 def test_imports_go_down_the_layers():
     upwards = [
         f"{module} imports {other}"
-        for module, others in sorted(GRAPH.items())
+        for module, others in sorted(graph().items())
         for other in sorted(others)
         if layer_of(other) > layer_of(module)
     ]
@@ -164,7 +168,7 @@ def test_families_use_only_those_before_them():
     folders = {p.name for p in (CORE / "tensorbus" / "ops").iterdir() if p.is_dir()}
     assert folders - {"__pycache__"} == {*FAMILIES, *LAST_FAMILIES}
     wrong = []
-    for module, others in sorted(GRAPH.items()):
+    for module, others in sorted(graph().items()):
         own = family_of(module)
         if own is None:
             continue

@@ -209,7 +209,7 @@ def opencl_device():
 
 # Each kernel takes the driver's compiler a third of a second. The same texts are compiled as C in
 # every dtype; on OpenCL the others follow in the slow lane, as in the suite's profile core.
-FAST_DTYPES = ("float32", "int64")
+FAST_DTYPES = ("float32",)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -41,6 +41,7 @@ def test_strict_computes_as_the_cpu_does() -> None:
     assert not [w for w in after if w.endswith(" on strict") and after[w] != before.get(w)]
 
 
+@pytest.mark.slow
 def test_strict_conforms(kernels: str) -> None:
     report = run("strict", pattern=kernels)
     assert report.ok, [f"{r.id}: {r.message}" for r in report.failures[:5]]

@@ -135,6 +135,7 @@ def test_a_script_takes_what_is_beyond_the_range_as_infinite(call, capsys) -> No
             exec(text.replace("\nexpected = ", f"\ngot = {wrong}\nexpected = "), {})
 
 
+@pytest.mark.slow
 def test_every_op_can_be_explored() -> None:
     device = Device(*find_backend("cpu"))
     ops = explorable(None)

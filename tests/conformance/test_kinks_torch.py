@@ -14,6 +14,7 @@ from tensorbus_conformance.kinks.departures import DEPARTURES
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kinks"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("live_torch")
 def test_the_table_is_what_pytorch_gives() -> None:
     found = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, timeout=300)

@@ -102,6 +102,7 @@ class Plain(ArrayLibraryBackend):
     xp = np
 
 
+@pytest.mark.slow
 def test_the_base_class_conforms_by_itself(kernels: str) -> None:
     report = run(Plain(), pattern=kernels, gaps=())
     assert report.ok, [f"{r.id}: {r.message}" for r in report.failures[:10]]
