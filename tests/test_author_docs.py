@@ -391,11 +391,3 @@ def test_the_exception_shown_is_one_that_the_suite_takes():
         (text,) = re.findall(r"^```toml\n(\[\[exception\]\].*?)^```", PAGES[page], re.M | re.S)
         (gap,) = exceptions.parse(text)
         assert gap.reason and gap.covers("L1/pow/float16/contiguous")
-
-
-@pytest.mark.slow
-def test_the_examples_on_the_page_of_the_suite_run():
-    found = blocks("conformance.md")
-    assert len(found) >= 3
-    for block in found:
-        exec(block, {})

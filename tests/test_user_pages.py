@@ -50,6 +50,11 @@ def test_exchange(capsys):
     assert capsys.readouterr().out.splitlines() == shown("exchange.md")
 
 
+@pytest.mark.slow
+def test_conformance():
+    run("conformance.md")
+
+
 def test_from_pytorch(capsys):
     names = run("from-pytorch.md")
     assert names["loss"].item() < 0.3
