@@ -24,6 +24,7 @@ _UNUSUAL = ("__config__", "_dynamo", "_jit_internal", "_ops", "_tensor", "_utils
 
 RENAMED = {
     "nn": {"NLLLoss2d": "NLLLoss", "SeLU": "SELU"},
+    "nn.modules.loss": {"NLLLoss2d": "NLLLoss"},
     "nn.functional": {"bce_with_logits": "binary_cross_entropy_with_logits"},
 }
 """For each namespace the names of older versions, which work and warn, and what they are now."""
@@ -92,6 +93,19 @@ def attributes(
         )
 
     return __getattr__
+
+
+def names_of(*rooms: str) -> Callable[[str], Any]:
+    """What ``attributes`` takes as *others*: the names of other modules, imported when asked."""
+
+    def others(name: str) -> Any:
+        for room in rooms:
+            found = getattr(importlib.import_module(room), name, None)
+            if found is not None:
+                return found
+        return None
+
+    return others
 
 
 def listing(module: str, later: Mapping[str, str] | None = None) -> Callable[[], list[str]]:

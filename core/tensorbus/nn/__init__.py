@@ -156,6 +156,19 @@ if TYPE_CHECKING:
         AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss,
     )
     from tensorbus.nn.modules.attention import MultiheadAttention as MultiheadAttention
+    from tensorbus.nn.modules.lazy_layers import LazyBatchNorm1d as LazyBatchNorm1d
+    from tensorbus.nn.modules.lazy_layers import LazyBatchNorm2d as LazyBatchNorm2d
+    from tensorbus.nn.modules.lazy_layers import LazyBatchNorm3d as LazyBatchNorm3d
+    from tensorbus.nn.modules.lazy_layers import LazyConv1d as LazyConv1d
+    from tensorbus.nn.modules.lazy_layers import LazyConv2d as LazyConv2d
+    from tensorbus.nn.modules.lazy_layers import LazyConv3d as LazyConv3d
+    from tensorbus.nn.modules.lazy_layers import LazyConvTranspose1d as LazyConvTranspose1d
+    from tensorbus.nn.modules.lazy_layers import LazyConvTranspose2d as LazyConvTranspose2d
+    from tensorbus.nn.modules.lazy_layers import LazyConvTranspose3d as LazyConvTranspose3d
+    from tensorbus.nn.modules.lazy_layers import LazyInstanceNorm1d as LazyInstanceNorm1d
+    from tensorbus.nn.modules.lazy_layers import LazyInstanceNorm2d as LazyInstanceNorm2d
+    from tensorbus.nn.modules.lazy_layers import LazyInstanceNorm3d as LazyInstanceNorm3d
+    from tensorbus.nn.modules.lazy_layers import LazyLinear as LazyLinear
     from tensorbus.nn.modules.rnn import GRU as GRU
     from tensorbus.nn.modules.rnn import LSTM as LSTM
     from tensorbus.nn.modules.rnn import RNN as RNN
@@ -173,27 +186,32 @@ if TYPE_CHECKING:
     from tensorbus.nn.modules.transformer import TransformerEncoder as TransformerEncoder
     from tensorbus.nn.modules.transformer import TransformerEncoderLayer as TransformerEncoderLayer
     from tensorbus.nn.parallel import DataParallel as DataParallel
+    from tensorbus.nn.uninitialized import UninitializedBuffer as UninitializedBuffer
+    from tensorbus.nn.uninitialized import UninitializedParameter as UninitializedParameter
 
 # What a program never touches is never imported: `parallel` brings `tensorbus.distributed`.
 _LATER = {
     "AdaptiveLogSoftmaxWithLoss": "modules.adaptive",
+    "Container": "modules.container",
     "CTCLoss": "modules.sequence_losses",
     "DataParallel": "parallel",
     "LinearCrossEntropyLoss": "modules.sequence_losses",
     "LinearCrossEntropyOptions": "functional.linear_classes",
     **dict.fromkeys(
-        ("GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell"),
-        "modules.rnn",
+        ("GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell"), "modules.rnn"
     ),
     "MultiheadAttention": "modules.attention",
+    **dict.fromkeys(("UninitializedBuffer", "UninitializedParameter"), "uninitialized"),
     **dict.fromkeys(
         (
-            "Transformer",
-            "TransformerDecoder",
-            "TransformerDecoderLayer",
-            "TransformerEncoder",
-            "TransformerEncoderLayer",
+            *(f"Lazy{kind}Norm{n}d" for kind in ("Batch", "Instance") for n in (1, 2, 3)),
+            *(f"LazyConv{kind}{n}d" for kind in ("", "Transpose") for n in (1, 2, 3)),
+            "LazyLinear",
         ),
+        "modules.lazy_layers",
+    ),
+    **dict.fromkeys(
+        (f"Transformer{s}" for s in ("", "Decoder", "DecoderLayer", "Encoder", "EncoderLayer")),
         "modules.transformer",
     ),
 }
@@ -280,6 +298,19 @@ __all__ = [
     "LPPool3d",
     "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
     "LinearCrossEntropyLoss",
@@ -348,6 +379,8 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",

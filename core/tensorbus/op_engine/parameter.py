@@ -108,3 +108,19 @@ class Buffer(Tensor, metaclass=_InstanceOfBuffer):
         t._is_buffer = True
         t.persistent = persistent
         return t
+
+
+class UninitializedTensorMixin:
+    """The base class of parameters and buffers that have no shape yet."""
+
+    __slots__ = ()
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether *param* is an ``UninitializedParameter`` or ``UninitializedBuffer``.
+
+    Example:
+        >>> [nn.parameter.is_lazy(p) for p in (nn.LazyLinear(2).weight, nn.Linear(2, 2).weight)]
+        [True, False]
+    """
+    return isinstance(param, UninitializedTensorMixin)

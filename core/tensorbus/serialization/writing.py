@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import tensorbus
 from tensorbus._base import dtypes
-from tensorbus.op_engine.parameter import Parameter
+from tensorbus.op_engine.parameter import Parameter, is_lazy
 from tensorbus.op_engine.signatures import hide_private
 from tensorbus.serialization.archive import ALIGNMENT, ArchiveWriter
 from tensorbus.serialization.files import replacing
@@ -114,6 +114,8 @@ class _CheckpointPickler(_PythonPickler):  # type: ignore[misc]
             if state:
                 return self._name("torch._utils", "_rebuild_parameter_with_state"), (*args, state)
             return self._name("torch._utils", "_rebuild_parameter"), args
+        if is_lazy(tensor):
+            return self._name("torch.nn.parameter", kind.__name__), (tensor.requires_grad,)
         if tensor.layout is not tensorbus.strided:
             return self._name("torch._utils", "_rebuild_sparse_tensor"), _sparse_parts(tensor)
         layout = tuple(tensor.shape), tuple(tensor.stride())

@@ -68,7 +68,9 @@ class ModuleConversion:
 
         def convert(t: Tensor) -> Tensor:
             target = dtype if t.is_floating_point() or t.is_complex() else None
-            format = wanted["memory_format"] if t.dim() in (4, 5) else None
+            format = wanted["memory_format"]
+            if format is not None and t.dim() not in (4, 5):
+                format = None
             try:
                 return t.to(wanted["device"], target, wanted["non_blocking"], memory_format=format)
             except NotImplementedError as error:

@@ -11,7 +11,7 @@ from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.modules._foreign import HOOKS, adopted
 from tensorbus.nn.modules._hooks import NO_HOOKS, HookTables
-from tensorbus.nn.parameter import Parameter
+from tensorbus.nn.parameter import Parameter, is_lazy
 from tensorbus.utils.hooks import RemovableHandle
 
 if TYPE_CHECKING:
@@ -223,10 +223,11 @@ class ModuleState(HookTables):
                 f"Tensor-like object from checkpoint but received {type(given)}"
             )
             return
-        if current.dim() == 0 and tuple(given.shape) == (1,):
+        lazy = is_lazy(current)  # has no shape; values would have given it one before this
+        if not lazy and given.shape == (1,) and current.dim() == 0:
             # Checkpoints from before 0-dim tensors existed hold single numbers as vectors.
             given = given[0]
-        if given.shape != current.shape:
+        if not lazy and given.shape != current.shape:
             error_msgs.append(
                 f"size mismatch for {key}: copying a param with shape {given.shape} from "
                 f"checkpoint, the shape in current model is {current.shape}."

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorbus
+from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.absent import names_of as _names_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
 from tensorbus.nn.modules._shared import Shown
@@ -381,3 +383,7 @@ class Softmax2d(Module):
                 f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead"
             )
         return F.softmax(input, -3)
+
+
+if not TYPE_CHECKING:  # what PyTorch keeps in this module
+    __getattr__ = _attributes(__name__, others=_names_of("tensorbus.nn.modules.attention"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import tensorbus
+from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.absent import names_of as _names_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
 from tensorbus.nn import init
@@ -300,3 +302,7 @@ class SyncBatchNorm(_BatchNorm):
             if child is not None:
                 made._modules[name] = cls._converted(child, group, done)
         return made
+
+
+if not TYPE_CHECKING:  # what PyTorch keeps in this module
+    __getattr__ = _attributes(__name__, others=_names_of("tensorbus.nn.modules.lazy_layers"))

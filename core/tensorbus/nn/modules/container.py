@@ -9,6 +9,7 @@ from itertools import chain, groupby
 from typing import Any, Self
 
 from tensorbus._base.public_place import show_in
+from tensorbus._base.warning import warn_user
 from tensorbus.nn.modules._shared import iter_pairs
 from tensorbus.nn.modules.module import Module, indent
 from tensorbus.nn.modules.parameter_containers import ParameterDict, ParameterList
@@ -57,6 +58,20 @@ class _ModuleSequence(Module):
 
     def __getitem__(self, idx: int | slice) -> Any:
         raise NotImplementedError
+
+
+class Container(Module):
+    """The older name of ``Module``, which takes its modules as keywords; it warns."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__()
+        warn_user(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in "
+            "`nn.Module`. Subclass that instead.",
+            FutureWarning,
+        )
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class Sequential(_ModuleSequence):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import tensorbus
+from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.absent import names_of as _names_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
 from tensorbus.nn import init
@@ -340,3 +342,7 @@ class ConvTranspose3d(_ConvTranspose):
 
     _dims = 3
     _function = "conv_transpose3d"
+
+
+if not TYPE_CHECKING:  # what PyTorch keeps in this module
+    __getattr__ = _attributes(__name__, others=_names_of("tensorbus.nn.modules.lazy_layers"))

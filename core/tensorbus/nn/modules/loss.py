@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.absent import names_of as _names_of
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
@@ -359,3 +361,12 @@ class TripletMarginLoss(_Loss):
             swap=self.swap,
             reduction=self.reduction,
         )
+
+
+if not TYPE_CHECKING:  # what PyTorch keeps in this module
+    __getattr__ = _attributes(
+        __name__,
+        others=_names_of(
+            "tensorbus.nn.modules.margin_losses", "tensorbus.nn.modules.sequence_losses"
+        ),
+    )
