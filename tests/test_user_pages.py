@@ -96,9 +96,9 @@ def test_devices(capsys):
     finally:
         torch.set_fallback(policy)
     printed = capsys.readouterr().out.splitlines()
-    assert printed[0] == "cpu" and printed[6] == "error"
-    assert all(f"  # {line}\n" in text_of("devices.md") for line in printed[1:5])
-    assert printed[5].startswith("tensor(..., device='meta', size=(64, 1000000), grad_fn=<Addmm")
+    assert printed[0] == "cpu" and printed[7] == "error"
+    assert all(f"  # {line}\n" in text_of("devices.md") for line in printed[1:6])
+    assert printed[6].startswith("tensor(..., device='meta', size=(64, 1000000), grad_fn=<Addmm")
 
 
 def test_what_is_promised(capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import platform
+from collections.abc import Callable
 from sys import getrefcount
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -52,6 +53,7 @@ from tensorbus_cpu_numpy import (
     views,
 )
 from tensorbus_cpu_numpy.narrow import WAYS
+from tensorbus_cpu_numpy.sources import compile_source
 
 silence("tensorbus_cpu_numpy")
 
@@ -180,6 +182,9 @@ class CpuBackend(ArrayLibraryBackend):
             return True
         whole = type(root) is np.ndarray and root.base is None and root.nbytes == array.nbytes
         return whole and getrefcount(root) <= _HELD_ONCE
+
+    def compile_source(self, source: str, name: str, index: int) -> Callable[..., None]:
+        return compile_source(source, name)
 
     def dlpack_device(self, index: int) -> tuple[int, int]:
         """The host's."""

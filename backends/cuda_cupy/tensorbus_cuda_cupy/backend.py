@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -36,6 +36,7 @@ from tensorbus_cuda_cupy.memory import Memory
 from tensorbus_cuda_cupy.narrow import DeviceBFloat16
 from tensorbus_cuda_cupy.pointwise import pointwise_kernel
 from tensorbus_cuda_cupy.softmax import softmax_kernel
+from tensorbus_cuda_cupy.sources import compile_source
 from tensorbus_cuda_cupy.storage import is_whole, storage_key, storage_of, storage_size
 from tensorbus_cuda_cupy.streams import CudaEvent, Streams, waited_for
 
@@ -141,6 +142,9 @@ class CudaBackend(ArrayLibraryBackend):
     def memory_allocated(self, index: int) -> int:
         with cupy.cuda.Device(index):
             return cupy.get_default_memory_pool().used_bytes()
+
+    def compile_source(self, source: str, name: str, index: int) -> Callable[..., None]:
+        return compile_source(source, name, index)
 
     def memory_stats(self, index: int) -> dict[str, int]:
         return self._memory.stats(index)

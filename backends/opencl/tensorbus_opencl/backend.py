@@ -20,6 +20,7 @@ from tensorbus.plugin.kernel_language import Dialect
 from tensorbus_opencl.devices import find_devices
 from tensorbus_opencl.dialect import dialect_of
 from tensorbus_opencl.runtime import Runtime
+from tensorbus_opencl.sources import compile_source
 from tensorbus_opencl.streams import Mark, Queue
 
 _SCALARS = {
@@ -121,6 +122,10 @@ class OpenCLBackend(KernelLanguageBackend):
                 raise
 
         return launch
+
+    def compile_source(self, source: str, name: str, index: int) -> Callable[..., None]:
+        runtime = self._runtime(index)
+        return compile_source(source, name, runtime, self._found[index], self.lock)
 
     def finish(self, index: int) -> None:
         self._runtime(index).finish()

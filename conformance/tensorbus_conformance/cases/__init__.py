@@ -72,6 +72,7 @@ from tensorbus_conformance.cases import (
     storage,
     streams,
     training_helpers,
+    user_kernels,
     views,
     weight_helpers,
     whole_numbers,
@@ -80,7 +81,7 @@ from tensorbus_conformance.cases import (
 from tensorbus_conformance.profile import find
 
 MODULES = (
-    host, exchange, streams, storage, copying, views,
+    host, exchange, streams, user_kernels, storage, copying, views,
     pointwise, reductions, hashing, scans, matmul, movement, scattering, ordering, creation, graphs,
     sizes, kernel_sizes, kernel_ranges, kernel_casts, kernel_layouts, kernel_state, kernel_faults,
     aliasing, aliasing_gradients, aliasing_errors,

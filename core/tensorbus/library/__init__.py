@@ -11,6 +11,7 @@
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.public_place import show_in as _show_in
 from tensorbus.library.checks import opcheck
+from tensorbus.library.compiled_kernels import CompiledKernel, compile_kernel
 from tensorbus.library.custom_ops import CustomOpDef, custom_op
 from tensorbus.library.fakes import get_ctx
 from tensorbus.library.inference import infer_schema
@@ -30,8 +31,10 @@ from tensorbus.library.tags import Tag as Tag
 __getattr__ = _attributes(__name__)
 
 __all__ = [
+    "CompiledKernel",
     "CustomOpDef",
     "Library",
+    "compile_kernel",
     "custom_op",
     "define",
     "fallthrough_kernel",

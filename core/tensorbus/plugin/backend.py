@@ -158,7 +158,8 @@ SINCE: dict[str, int] = dict.fromkeys(
     (
         "compile default_stream current_stream set_stream new_stream wrap_stream new_event "
         "open_event record_stream pinned_empty is_pinned from_pinned to_pinned dlpack_device "
-        "to_dlpack from_dlpack export_storage import_storage memory_stats reset_memory_peaks"
+        "to_dlpack from_dlpack export_storage import_storage memory_stats reset_memory_peaks "
+        "compile_source"
     ).split(),
     2,
 )
@@ -313,6 +314,10 @@ class Backend:
         Called as ``kernel(*inputs, out=None)`` with the graph's inputs; returns its output, or a
         tuple of several. See "Graphs" in ``docs/contract.md``.
         """
+        return None
+
+    def compile_source(self, source: str, name: str, index: int) -> Callable[..., None] | None:
+        """A user's kernel, as ``launch(threads, group, *arguments)``: see ``docs/contract.md``."""
         return None
 
     def default_stream(self, index: int) -> Stream | None:
