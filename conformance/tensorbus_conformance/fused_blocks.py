@@ -104,7 +104,7 @@ def _forms() -> Iterator[tuple[str, Form]]:
     )
     for name, gates in {"lstm": 4, "gru": 3, "rnn_tanh": 1}.items():
         plain, single, many = (
-            _network(name, gates, sizes) for sizes in ((3, 2, 3, 2), (1, 1, 1, 1), (37, 61, 3, 31))
+            _network(name, gates, sizes) for sizes in ((3, 2, 3, 2), (1, 1, 1, 1), (37, 61, 31, 31))
         )
         yield name, Form(plain, single, many, kernel=f"{name.partition('_')[0]}_layer")
     yield (

@@ -181,19 +181,19 @@ SAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "batch_norm": [
         (Draw(3, 2, 2), Draw(2), Draw(2), (0, 2), 1e-3), (Draw(4, 2), None, None, (0,), 1e-3),
     ],
-    # Steps of two sequences, then of one; and of even sizes, from the last.
+    # Steps of two sequences, then of one; of even sizes in both directions; with a projection.
     "lstm_layer": [
-        (Draw(5, 8), Draw(2, 2), Draw(2, 2), Draw(8, 2), None, (2, 2, 1), False),
-        (Draw(4, 8), Draw(2, 1), Draw(2, 2), Draw(8, 1), Draw(1, 2), (2, 2), True),
-        (Draw(3, 8), Draw(2, 1), Draw(2, 2), Draw(8, 1), Draw(1, 2), (2, 1), True),
-    ],
+        (Draw(3, 2), Draw(1, 2, 1), Draw(1, 2, 1), [Draw(4, 2), Draw(4, 1), Draw(4), Draw(4)],
+         (2, 1)),
+        (Draw(4, 2), Draw(2, 2, 1), Draw(2, 2, 1), [Draw(4, 2), Draw(4, 1)] * 2, (2, 2)),
+        *((Draw(n, 1), Draw(2, 2, 1), Draw(2, 2, 2), [Draw(8, 1), Draw(8, 1), Draw(1, 2)] * 2,
+           (2, n - 2)) for n in (3, 4))],
     "gru_layer": [
-        (Draw(5, 6), Draw(2, 2), Draw(6, 2), Draw(6), (2, 2, 1), True),
-        (Draw(4, 6), Draw(2, 2), Draw(6, 2), None, (2, 2), False),
+        (Draw(5, 2), Draw(2, 2, 1), [Draw(3, 2), Draw(3, 1), Draw(3), Draw(3)] * 2, (2, 2, 1)),
+        (Draw(4, 3), Draw(1, 2, 2), [Draw(6, 3), Draw(6, 2)], (2, 2)),
     ],
-    "rnn_layer": [
-        (Draw(5, 2), Draw(2, 2), Draw(2, 2), relu, (2, 2, 1), relu) for relu in (False, True)
-    ],
+    "rnn_layer": [(Draw(5, 3), Draw(2, 2, 2), [Draw(2, 3), Draw(2, 2), Draw(2), Draw(2)] * 2, relu,
+                   (2, 2, 1)) for relu in (False, True)],
     "batch_norm_inference": [
         (Draw(3, 2, 2), tb.tensor([0.5, -1.0], dtype=tb.float64),
          tb.tensor([2.0, 0.25], dtype=tb.float64), Draw(2), Draw(2), 1e-3),

@@ -231,3 +231,16 @@ def test_on_another_device():
     net = nn.GRU(4, 3, device="meta")
     output, last = net(tensorbus.ones(5, 2, 4, device="meta"))
     assert output.shape == (5, 2, 3) and last.device.type == "meta"
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+def test_a_batch_may_be_empty(name: str, both: bool) -> None:
+    layer = getattr(nn, name)(3, 2, 2, bidirectional=both)
+    x = tensorbus.ones(4, 0, 3, requires_grad=True)
+    output, last = layer(x)
+    output.sum().backward()
+    assert output.shape == (4, 0, 4 if both else 2)
+    assert (last[0] if name == "LSTM" else last).shape == (4 if both else 2, 0, 2)
+    assert x.grad.shape == x.shape
+    assert all(p.grad.eq(0).all() for p in layer.parameters())

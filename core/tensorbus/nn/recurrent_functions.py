@@ -1,15 +1,14 @@
 """Recurrent networks as functions of their weights: ``torch.lstm``, ``gru``, ``rnn_tanh``.
 
-A layer in one direction is one op (``ops/nn/recurrent.py``), behind one product for what the input
-gives all gates of all steps. A packed batch, whose sequences get shorter, is the same with other
-sizes of its steps, and a cell is a layer of one step.
+A layer, in one direction or in both, is one op (``ops/nn/recurrent.py``). A packed batch, whose
+sequences get shorter, is the same with other sizes of its steps, and a cell is a layer of one step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorbus._base.modes import OVERRIDES, RARE
 from tensorbus._tensor.tensor import Tensor
@@ -24,68 +23,46 @@ State = tuple[Tensor, ...]
 """The hidden state, and for an LSTM that of its cells."""
 
 
-class Weights(NamedTuple):
-    """Of one layer in one direction: for its input, for its state, and the projection's."""
-
-    w_ih: Tensor
-    w_hh: Tensor
-    b_ih: Tensor | None = None
-    b_hh: Tensor | None = None
-    w_hr: Tensor | None = None
+Layer = Callable[[Tensor, State, Sequence[Tensor], Sequence[int]], tuple[Tensor, ...]]
+"""Of the elements of all steps, the first states, the weights of all directions, and the number of
+elements of each step: the hidden states, and the last states."""
 
 
-Layer = Callable[[Tensor, State, Weights, Sequence[int], bool], tuple[Tensor, State]]
-"""Of the elements of all steps, the first state, weights, the number of elements of each step, and
-whether the last step comes first: the hidden states, and the last state."""
-
-
-# -- layers in one direction -----------------------------------------------------------------
+# -- layers ----------------------------------------------------------------------------------
 def _run(
-    row: str, gates: Tensor, state: State, weights: tuple[Tensor | None, ...], *options: Any
-) -> Any:
+    row: str, x: Tensor, state: State, weights: Sequence[Tensor], *options: Any
+) -> tuple[Tensor, ...]:
     """A row of operands that have one dtype on one device, or get it from autocast."""
-    operands: tuple[Tensor | None, ...] = (gates, *state, *weights)
     if RARE.on:
-        operands = operands_for(row, *operands)
-    x, *others = (t for t in operands if t is not None)
-    check_device(x, *others)
-    for t in others:
+        x, state, weights = operands_for(row, x, state, tuple(weights))
+    for t in (*state, *weights):
         if t._k is not x._k:
+            check_device(x, t)
             raise RuntimeError(
                 "Input, hidden states and weights of a recurrent layer are of one dtype, but found "
                 f"{x.dtype} and {t.dtype}"
             )
-    return core(row)(*operands, *options)
-
-
-def _both(w: Weights) -> Tensor | None:
-    """The biases of input and state as one."""
-    return w.b_ih if w.b_ih is None or w.b_hh is None else w.b_ih + w.b_hh
+    made: tuple[Tensor, ...] = core(row)(x, *state, weights, *options)
+    return made
 
 
 def _lstm(
-    x: Tensor, state: State, w: Weights, sizes: Sequence[int], back: bool
-) -> tuple[Tensor, State]:
-    gates = F.linear(x, w.w_ih, _both(w))
-    y, h, c, *_ = _run("lstm_layer", gates, state, (w.w_hh, w.w_hr), sizes, back)
-    return y, (h, c)
+    x: Tensor, state: State, weights: Sequence[Tensor], sizes: Sequence[int]
+) -> tuple[Tensor, ...]:
+    return _run("lstm_layer", x, state, weights, sizes)[:3]
 
 
 def _gru(
-    x: Tensor, state: State, w: Weights, sizes: Sequence[int], back: bool
-) -> tuple[Tensor, State]:
-    gates = F.linear(x, w.w_ih, w.b_ih)
-    y, h, *_ = _run("gru_layer", gates, state, (w.w_hh, w.b_hh), sizes, back)
-    return y, (h,)
+    x: Tensor, state: State, weights: Sequence[Tensor], sizes: Sequence[int]
+) -> tuple[Tensor, ...]:
+    return _run("gru_layer", x, state, weights, sizes)[:2]
 
 
 def _rnn(relu: bool) -> Layer:
     def layer(
-        x: Tensor, state: State, w: Weights, sizes: Sequence[int], back: bool
-    ) -> tuple[Tensor, State]:
-        gates = F.linear(x, w.w_ih, _both(w))
-        y, h = _run("rnn_layer", gates, state, (w.w_hh,), relu, sizes, back)
-        return y, (h,)
+        x: Tensor, state: State, weights: Sequence[Tensor], sizes: Sequence[int]
+    ) -> tuple[Tensor, ...]:
+        return _run("rnn_layer", x, state, weights, relu, sizes)
 
     return layer
 
@@ -93,9 +70,8 @@ def _rnn(relu: bool) -> Layer:
 _tanh, _relu = _rnn(False), _rnn(True)
 
 
-# -- layers ----------------------------------------------------------------------------------
-def _weights(params: Sequence[Tensor], has_biases: bool, count: int) -> list[Weights]:
-    """The weights of *count* layers and directions, one after the other."""
+def _check_weights(params: Sequence[Tensor], has_biases: bool, count: int) -> int:
+    """How many weights each of *count* layers and directions has."""
     plain = 4 if has_biases else 2
     each, rest = divmod(len(params), count)
     if rest or each not in (plain, plain + 1):
@@ -103,12 +79,7 @@ def _weights(params: Sequence[Tensor], has_biases: bool, count: int) -> list[Wei
             f"{len(params)} weights were given for {count} layers and directions, of which each "
             f"has {plain}, or {plain + 1} with a projection"
         )
-    found = []
-    for start in range(0, len(params), each):
-        part = list(params[start : start + each])
-        w_hr = part.pop() if each > plain else None
-        found.append(Weights(*part)._replace(w_hr=w_hr))
-    return found
+    return each
 
 
 def _layers(
@@ -124,30 +95,31 @@ def _layers(
     bidirectional: bool,
 ) -> tuple[Tensor, ...]:
     directions = 2 if bidirectional else 1
-    weights = _weights(params, has_biases, num_layers * directions)
-    _check_states(states, weights, sizes[0])
+    each = _check_weights(params, has_biases, num_layers * directions)
+    _check_states(states, params[:each], num_layers * directions, sizes[0])
+    if num_layers == 1:
+        return layer(x, states, params, sizes)
     last: list[State] = []
     for at in range(num_layers):
-        found = []
-        for direction in range(directions):
-            k = at * directions + direction
-            y, state = layer(x, tuple(s[k] for s in states), weights[k], sizes, direction == 1)
-            found.append(y)
-            last.append(state)
-        x = found[0] if directions == 1 else FUNCTIONS["cat"](found, -1)
+        start = at * directions
+        own = tuple(s[start : start + directions] for s in states)
+        x, *state = layer(x, own, params[start * each : (start + directions) * each], sizes)
+        last.append(tuple(state))
         if dropout and train and at < num_layers - 1:
             x = F.dropout(x, dropout)
-    return x, *(FUNCTIONS["stack"](parts) for parts in zip(*last, strict=True))
+    return x, *(FUNCTIONS["cat"](parts) for parts in zip(*last, strict=True))
 
 
-def _check_states(states: State, weights: list[Weights], batch: int) -> None:
-    """RuntimeError unless each state has a row for each layer, direction and sequence."""
-    w = weights[0]
-    outputs = w.w_hh.shape[-1]
-    widths = (outputs, outputs if w.w_hr is None else w.w_hr.shape[-1])
+def _check_states(states: State, weights: Sequence[Tensor], count: int, batch: int) -> None:
+    """RuntimeError unless each state has a row for each layer, direction and sequence.
+
+    *weights* are those of the first.
+    """
+    outputs = weights[1].shape[-1]
+    widths = (outputs, weights[-1].shape[-1] if len(weights) % 2 else outputs)
     for k, (state, width) in enumerate(zip(states, widths, strict=False)):
-        expected = (len(weights), batch, width)
-        if tuple(state.shape) != expected:
+        expected = (count, batch, width)
+        if state.shape != expected:
             raise RuntimeError(f"Expected hidden[{k}] size {expected}, got {list(state.shape)}")
 
 
@@ -246,10 +218,13 @@ def _cell(name: str, layer: Layer, count: int) -> Callable[..., Any]:
         given = (input, hx, w_ih, w_hh, b_ih, b_hh)
         if OVERRIDES.on and (asked := overriding(given)):
             return dispatch(one_step, asked, given, {})
-        state, w = _states(name, hx, count), Weights(w_ih, w_hh, b_ih, b_hh)
+        weights = [w_ih, w_hh]
+        if b_ih is not None or b_hh is not None:
+            weights += [w_ih.new_zeros(len(w_ih)) if b is None else b for b in (b_ih, b_hh)]
+        state = tuple(s.unsqueeze(0) for s in _states(name, hx, count))
         n = input.shape[0]
-        _check_states(tuple(s.unsqueeze(0) for s in state), [w], n)
-        last = layer(input, state, w, (n,), False)[1]
+        _check_states(state, weights, 1, n)
+        last = tuple(s[0] for s in layer(input, state, weights, (n,))[1:])
         return last if count > 1 else last[0]
 
     one_step.__name__ = one_step.__qualname__ = name
