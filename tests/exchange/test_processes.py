@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from multiprocessing.reduction import ForkingPickler
@@ -202,8 +203,17 @@ def test_what_can_not_cross_says_so() -> None:
     x = torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="Cowardly refusing to serialize non-leaf tensor"):
         ForkingPickler.dumps(x * 2)
-    with pytest.raises(RuntimeError, match=r"the tensor is on strict.*\.cpu\(\)"):
-        ForkingPickler.dumps(torch.ones(2, device="strict"))
+
+
+@pytest.mark.parametrize("device", ["opencl", "strict"], indirect=True)
+def test_a_device_whose_memory_is_its_own_says_so(device: str) -> None:
+    with pytest.raises(RuntimeError, match=rf"of the device {device}.*\.cpu\(\)"):
+        ForkingPickler.dumps(torch.ones(2, device=device))
+    with pytest.raises(RuntimeError, match=rf"of the device {device}.*\.cpu\(\)"):
+        torch.nn.Linear(1, 1).to(device).share_memory()
+    empty = pickle.loads(ForkingPickler.dumps(torch.ones(0, 2, device=device)))
+    assert empty.shape == (0, 2) and empty.device.type == device
+    assert not torch.ones(2, device=device).is_shared()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="shares open files")

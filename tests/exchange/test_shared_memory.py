@@ -107,7 +107,7 @@ def test_a_storage_that_others_use_is_refused_and_left() -> None:
     del refused
     assert x.share_memory_().tolist() == [0, 1]
     for device in ("strict", "meta"):
-        with pytest.raises(RuntimeError, match=rf"is on {device}.*\.cpu\(\)"):
+        with pytest.raises(RuntimeError, match=rf"of the device {device}.*\.cpu\(\)"):
             torch.ones(2, device=device).share_memory_()
 
 

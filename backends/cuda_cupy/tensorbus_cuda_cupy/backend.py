@@ -30,7 +30,7 @@ from tensorbus.plugin import (
 from tensorbus.plugin.array_library import Table
 from tensorbus.plugin.array_library.narrow import BFloat16, narrow_dtype
 from tensorbus.plugin.array_library.runtime import host_scalar
-from tensorbus_cuda_cupy import indexing, ordering, random, reductions
+from tensorbus_cuda_cupy import handles, indexing, ordering, random, reductions
 from tensorbus_cuda_cupy.faults import Faults
 from tensorbus_cuda_cupy.memory import Memory
 from tensorbus_cuda_cupy.narrow import DeviceBFloat16
@@ -234,6 +234,14 @@ class CudaBackend(ArrayLibraryBackend):
             if narrow_dtype(dtype):  # the base class says what the integers are
                 return super().to_dlpack(array, dtype, stream, max_version, copy)
             return (array.copy() if copy else array).__dlpack__(stream=stream, **options)
+
+    def export_storage(self, array: Array, dtype: dtype) -> bytes | None:
+        return handles.exported(array)
+
+    def import_storage(
+        self, handle: bytes, nbytes: int, index: int, release: Callable[[], None]
+    ) -> Array | None:
+        return handles.imported(handle, nbytes, index, release)
 
     # -- kernels -----------------------------------------------------------------------------
     def kernel(self, op: str, dtype: dtype, index: int) -> Kernel | None:

@@ -1,14 +1,19 @@
-"""L0 cases of DLPack, for devices whose memory other libraries can take over."""
+"""L0 cases of memory that others use too: by DLPack in a process, by handles in others."""
 
 from __future__ import annotations
 
 import functools
+import pickle
 from collections.abc import Iterator
+from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 
+import tensorbus
+from tensorbus import discovery, multiprocessing
 from tensorbus.plugin import Exporter, dtype
 from tensorbus_conformance import formats, values
+from tensorbus_conformance.bench import Bench
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.compare import Mismatch
 from tensorbus_conformance.trial import Trial, Unsupported
@@ -54,8 +59,27 @@ def check_dlpack(d: dtype, version: tuple[int, int] | None, t: Trial) -> None:
     t.exact(t.read(kept.array, d, (3, 2)), expected, d)
 
 
+def check_handles(t: Trial) -> None:
+    """What is sent by a handle of its storage, and comes back, is a view of the same memory."""
+    if discovery.offered(t.backend, "export_storage") is None:
+        raise Unsupported("export_storage is not offered")
+    multiprocessing.reductions.init_reductions()
+    x = tensorbus.arange(6.0, device=Bench(t).device).reshape(2, 3)
+    for sent in (x, x.t(), x[1:, ::2]):
+        handle = t.backend.export_storage(sent._a, formats.FLOAT32)
+        if not isinstance(handle, bytes) or not handle:
+            raise Mismatch(f"export_storage gave {handle!r}, not bytes")
+        back = pickle.loads(ForkingPickler.dumps(sent))
+        if (back.shape, back.stride()) != (sent.shape, sent.stride()):
+            raise Mismatch(f"{back.shape}, {back.stride()} came back of {sent.stride()}")
+        back += 1
+        if back.tolist() != sent.tolist():
+            raise Mismatch("what came back is not the memory that was sent")
+
+
 def cases() -> Iterator[Case]:
-    """The cases of DLPack, for each dtype and both versions of the protocol."""
+    """The cases of DLPack, for each dtype and both versions of the protocol, and of handles."""
+    yield Case("L0/handles/float32/back", FAMILY, check_handles, (formats.FLOAT32,))
     for d in formats.ALL:
         for version in VERSIONS:
             name = "versioned" if version else "unversioned"

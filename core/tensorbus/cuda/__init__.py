@@ -40,6 +40,7 @@ from tensorbus.cuda.streams import stream as stream
 from tensorbus.cuda.sync_debug import get_sync_debug_mode as get_sync_debug_mode
 from tensorbus.cuda.sync_debug import set_sync_debug_mode as set_sync_debug_mode
 from tensorbus.ops.creation.typed_constructors import DeviceNamespace as _DeviceNamespace
+from tensorbus.ops.tensor.device_handles import free_received as _free_received
 
 _TYPE = "cuda"
 
@@ -216,8 +217,9 @@ def init() -> None:
 
 
 def ipc_collect() -> None:
-    """Give memory back that other processes were given; nothing does so yet."""
+    """Give memory back that no other process uses any more; sending a tensor does so too."""
     init()
+    _free_received()
 
 
 # -- random numbers: one stream for all devices ----------------------------------------------

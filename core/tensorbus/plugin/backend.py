@@ -2,8 +2,7 @@
 
 A backend owns memory and kernels and nothing else. The frontend owns shapes, promotion,
 broadcasting rules, checks, error texts, views, autograd and random streams, so that they are the
-same on every device. The table in ``primitives.py`` has all kernels a backend must offer; each is
-specified in ``docs/primitives.md``.
+same on every device. ``primitives.py`` has the kernels it must offer (``docs/primitives.md``).
 """
 
 from __future__ import annotations
@@ -386,15 +385,16 @@ class Backend:
     def from_dlpack(self, exporter: Exporter, index: int, copy: bool | None) -> Imported | None:
         """An array over the memory of an object with ``__dlpack__``, on the same device.
 
-        Once that was called, ``exporter.found`` has the capsule's device, dtype, shape, strides,
-        and whether the memory is writable. *copy* is None, or False: a copy is an error.
+        ``exporter.found`` then has what the capsule says. *copy* False: a copy is an error.
         """
         return None
 
     def export_storage(self, array: Array, dtype: DType) -> bytes | None:
-        """A handle of the array's whole storage, for other processes of this machine."""
+        """A handle of the array's storage, whose queued work is done, for other processes."""
         return None
 
-    def import_storage(self, handle: bytes, nbytes: int, index: int) -> Array | None:
-        """A flat uint8 array over the storage of another process; freed, it lets go of it."""
+    def import_storage(
+        self, handle: bytes, nbytes: int, index: int, release: Callable[[], None]
+    ) -> Array | None:
+        """A flat uint8 array over another process's storage; freed, it calls *release*."""
         return None

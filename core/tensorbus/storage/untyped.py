@@ -13,6 +13,7 @@ from tensorbus._base.shared_memory import memory_of
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.discovery import offered
 from tensorbus.storage.buffers import elements_of_buffer, mapped_file
 from tensorbus.storage.views import view_of
 
@@ -138,8 +139,13 @@ class UntypedStorage:
         return False
 
     def is_shared(self) -> bool:
-        """Whether other processes can use it: in a file opened so, or after ``share_memory_``."""
-        return self.filename is not None or memory_of(self._array) is not None
+        """Whether other processes can use it: in a file opened so, or after ``share_memory_``.
+
+        Always on a device whose backend gives handles of its memory.
+        """
+        if self.filename is not None or memory_of(self._array) is not None:
+            return True
+        return offered(self._kind.backend, "export_storage") is not None
 
     def get_device(self) -> int:
         """The index of the device, -1 for the CPU."""

@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,16 +95,96 @@ const char *cudaGetErrorName(int e) { return e == OUT_OF_MEMORY ? "cudaErrorMemo
 const char *cudaGetErrorString(int e) { return e == OUT_OF_MEMORY ? "out of memory" : "an error"; }
 
 /* -- memory -------------------------------------------------------------------------------- */
+/* Allocations are parts of one file without a name, so that other processes can map them. */
+typedef struct allocation { char *start; size_t size; off_t offset; struct allocation *next; } allocation;
+static allocation *allocations;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int file_of_memory = -1;
+static off_t file_end;
 int cudaMalloc(void **p, size_t n) {
     counters[ALLOCATIONS]++;
     *p = 0;
-    if (n > 1UL << 36 || posix_memalign(p, 512, n ? n : 1)) return OUT_OF_MEMORY;
-    memset(*p, 0xA5, n); /* whoever reads what nobody wrote is seen */
+    if (n > 1UL << 36) return OUT_OF_MEMORY;
+    size_t size = (n + 4096) & ~4095UL;
+    allocation *made = malloc(sizeof *made);
+    pthread_mutex_lock(&lock);
+    if (file_of_memory < 0) file_of_memory = memfd_create("device memory", MFD_CLOEXEC);
+    off_t offset = file_end;
+    char *start = MAP_FAILED;
+    if (!ftruncate(file_of_memory, offset + size)) {
+        file_end += size;
+        start = mmap(0, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_of_memory, offset);
+    }
+    if (start != MAP_FAILED) {
+        *made = (allocation){start, size, offset, allocations};
+        allocations = made;
+    }
+    pthread_mutex_unlock(&lock);
+    if (start == MAP_FAILED) { free(made); return OUT_OF_MEMORY; }
+    memset(start, 0xA5, n); /* whoever reads what nobody wrote is seen */
+    *p = start;
+    return 0;
+}
+static allocation *allocation_at(u64 p) {
+    for (allocation *a = allocations; a; a = a->next)
+        if ((u64)a->start <= p && p < (u64)a->start + a->size) return a;
     return 0;
 }
 int cudaMallocAsync(void **p, size_t n, void *s) { return cudaMalloc(p, n); }
-int cudaFree(void *p) { free(p); return 0; }
-int cudaFreeAsync(void *p, void *s) { free(p); return 0; }
+int cudaFree(void *p) {
+    pthread_mutex_lock(&lock);
+    for (allocation **at = &allocations; *at; at = &(*at)->next)
+        if ((*at)->start == p) {
+            allocation *gone = *at;
+            *at = gone->next;
+            munmap(gone->start, gone->size);
+            fallocate(file_of_memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, gone->offset, gone->size);
+            free(gone);
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+int cudaFreeAsync(void *p, void *s) { return cudaFree(p); }
+int cuMemGetAddressRange_v2(u64 *start, size_t *size, u64 p) {
+    pthread_mutex_lock(&lock);
+    allocation *found = allocation_at(p);
+    if (found) { *start = (u64)found->start; *size = found->size; }
+    pthread_mutex_unlock(&lock);
+    return found ? 0 : 1;
+}
+typedef struct { long process, file; off_t offset; size_t size; char rest[32]; } memory_handle;
+int cudaIpcGetMemHandle(memory_handle *h, void *p) {
+    pthread_mutex_lock(&lock);
+    allocation *found = allocation_at((u64)p);
+    if (found) *h = (memory_handle){getpid(), file_of_memory, found->offset, found->size, {0}};
+    pthread_mutex_unlock(&lock);
+    return found ? 0 : 1;
+}
+static struct { char *start; size_t size; } opened[256];
+int cudaIpcOpenMemHandle(void **p, memory_handle h, unsigned f) {
+    char path[64];
+    if (h.process == getpid()) return 201; /* as CUDA: not in the process that allocated it */
+    snprintf(path, sizeof path, "/proc/%ld/fd/%ld", h.process, h.file);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0) return 400;
+    *p = mmap(0, h.size, PROT_READ | PROT_WRITE, MAP_SHARED, file, h.offset);
+    close(file);
+    if (*p == MAP_FAILED) return OUT_OF_MEMORY;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < 256; i++)
+        if (!opened[i].start) { opened[i].start = *p; opened[i].size = h.size; break; }
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+int cudaIpcCloseMemHandle(void *p) {
+    pthread_mutex_lock(&lock);
+    int failed = 400;
+    for (int i = 0; i < 256; i++)
+        if (opened[i].start == p) { munmap(p, opened[i].size); opened[i].start = 0; failed = 0; break; }
+    pthread_mutex_unlock(&lock);
+    return failed;
+}
 int cudaHostAlloc(void **p, size_t n, unsigned f) { *p = malloc(n ? n : 1); return *p ? 0 : OUT_OF_MEMORY; }
 int cudaFreeHost(void *p) { free(p); return 0; }
 int cudaMemGetInfo(size_t *left, size_t *all) { *left = *all = 1UL << 36; return 0; }

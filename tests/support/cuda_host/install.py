@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import importlib
 import importlib.util
@@ -10,7 +9,6 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from cuda_host import compiler, libraries, sorting
@@ -48,11 +46,11 @@ def install(devices: int = 1, capability: int = 90) -> Any:
     wanted = {name for _, _, name in libraries.symbols(cublas.origin, "-D", "--undefined-only")}
     libraries.blas({name for name in wanted if name.startswith("cublas")})
 
-    with _driver(device):
-        from cupy_backends.cuda.api import driver, runtime
+    _give_driver(device)
+    from cupy_backends.cuda.api import driver, runtime
 
-        _replace(device, runtime.__file__)
-        driver.ctxGetCurrent()
+    _replace(device, runtime.__file__)
+    driver.ctxGetCurrent()
     import cupy
 
     for name in ("cupy.cuda.thrust", "cupy.cuda.cub"):
@@ -64,11 +62,11 @@ def install(devices: int = 1, capability: int = 90) -> Any:
     return cupy
 
 
-@contextlib.contextmanager
-def _driver(device: ctypes.CDLL) -> Iterator[None]:
+def _give_driver(device: ctypes.CDLL) -> None:
     """Give *device* to whoever loads the driver by ctypes, as CuPy does at its first call.
 
-    NVRTC looks for the driver too, and must not find one that has a part of the functions only.
+    NVRTC looks for the driver too, by other ways, and must not find one that has a part of the
+    functions only.
     """
     load = ctypes.CDLL
 
@@ -76,10 +74,6 @@ def _driver(device: ctypes.CDLL) -> Iterator[None]:
         return device if name == "libcuda.so.1" else load(name, *arguments, **options)
 
     ctypes.CDLL = find  # type: ignore[misc, assignment]
-    try:
-        yield
-    finally:
-        ctypes.CDLL = load  # type: ignore[misc]
 
 
 def _replace(device: ctypes.CDLL, path: str) -> None:

@@ -13,6 +13,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.parameter import Parameter
 from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.from_data import over_bytes
+from tensorbus.ops.tensor import device_handles
 
 
 @public(function=False)
@@ -31,21 +32,23 @@ def share_memory_(self: Tensor) -> Tensor:
     """Move the tensor's storage into memory that other processes use too.
 
     A process that is forked then sees the same memory, and so does one that gets the tensor as an
-    argument of ``multiprocessing.spawn``, through a queue or a pipe. RuntimeError for tensors that
-    are not in host memory, and where others use the same storage: they would stay behind.
+    argument of ``multiprocessing.spawn``, through a queue or a pipe. Devices whose backends give
+    handles of their memory share it as it is. RuntimeError on other devices, and where others use
+    the same storage on the host: they would stay behind.
 
     >>> import tensorbus
     >>> x = tensorbus.ones(2).share_memory_()
     >>> x, x.is_shared()
     (tensor([1., 1.]), True)
     """
+    if is_shared(self):
+        reduce_for_processes()
+        return self
     if self._k.device.type != "cpu":
         raise RuntimeError(
-            f"share_memory_(): processes share host memory alone, and the tensor is on "
-            f"{self._k.device}: share a copy of it, made with .cpu()"
+            f"share_memory_(): processes can't share memory of the device {self._k.device}, on "
+            "which the tensor is: share a copy of it, made with .cpu()"
         )
-    if is_shared(self):
-        return self
     if not CAN_SHARE:
         raise RuntimeError("share_memory_(): this operating system shares no open files")
     moving = _with_base(self)
@@ -117,9 +120,9 @@ def reduce_for_processes() -> None:
 def reduce_tensor(x: Tensor) -> Any:
     """How a tensor goes to another process: by its memory, which is shared from then on.
 
-    Where other tensors or arrays use the storage, what goes is a copy. RuntimeError for a tensor
-    with a history, and on a device whose memory processes can't share: what a process is begun with
-    is copied there.
+    Where other tensors or arrays use a storage on the host, what goes is a copy. A device's memory
+    is shared where its backend gives handles of it. RuntimeError for a tensor with a history, and
+    on a device that gives none: what a process is begun with is copied there.
     """
     if x.requires_grad and not x.is_leaf:
         raise RuntimeError(
@@ -127,16 +130,20 @@ def reduce_tensor(x: Tensor) -> Any:
             "does not support crossing process boundaries.  If you just want to transfer the data, "
             "call detach() on the tensor before serializing (e.g., putting it on the queue)."
         )
-    if not x._k.has_values or not CAN_SHARE:
+    on_host = x._k.device.type == "cpu"
+    if not x._k.has_values or not CAN_SHARE or (not on_host and not x.numel()):
         return x.__reduce_ex__(2)
-    if x._k.device.type != "cpu":
+    cls, requires_grad = type(x), x.requires_grad
+    if not on_host:
+        handle = device_handles.handle_of(x)
+        if handle is not None:
+            return rebuild_device_tensor, (cls, handle, _layout(x), requires_grad)
         if multiprocessing.context.get_spawning_popen() is not None:
             return x.__reduce_ex__(2)
         raise RuntimeError(
-            f"processes share host memory alone, and the tensor is on {x._k.device}: send a copy "
-            "of it, made with .cpu()"
+            f"processes can't share memory of the device {x._k.device}, on which the tensor is: "
+            "send a copy of it, made with .cpu()"
         )
-    cls, requires_grad = type(x), x.requires_grad
     if memory_of(x._a) is None:
         if _has_others(moving := _with_base(x)):
             del moving
@@ -145,10 +152,13 @@ def reduce_tensor(x: Tensor) -> Any:
         _move(moving)
     memory: Any = memory_of(x._a)
     reduction: Any = importlib.import_module("multiprocessing.reduction")
-    _, offset, strides = x._k.layout(x._a)
-    layout = (x._k.dtype, tuple(x._s), tuple(strides), offset)
     handle = reduction.DupFd(memory.descriptor)
-    return rebuild_tensor, (cls, handle, root_of(x._a).nbytes, layout, requires_grad)
+    return rebuild_tensor, (cls, handle, root_of(x._a).nbytes, _layout(x), requires_grad)
+
+
+def _layout(x: Tensor) -> Any:
+    _, offset, strides = x._k.layout(x._a)
+    return x._k.dtype, tuple(x._s), tuple(strides), offset
 
 
 def rebuild_tensor(cls: type, handle: Any, nbytes: int, layout: Any, requires_grad: bool) -> Tensor:
@@ -161,6 +171,15 @@ def rebuild_tensor(cls: type, handle: Any, nbytes: int, layout: Any, requires_gr
             "its tensors have arrived"
         ) from error
     made = over_bytes(SharedMemory.of(descriptor, nbytes).bytes_(nbytes), *layout)
+    return _as_sent(made, cls, requires_grad)
+
+
+def rebuild_device_tensor(cls: type, handle: Any, layout: Any, requires_grad: bool) -> Tensor:
+    """The tensor over the memory of a device whose handle ``reduce_tensor`` sent."""
+    return _as_sent(device_handles.received(handle, layout), cls, requires_grad)
+
+
+def _as_sent(made: Tensor, cls: type, requires_grad: bool) -> Tensor:
     reduce_for_processes()
     if cls is not Tensor:
         return cls(made, requires_grad)
