@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from tensorbus import discovery
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.attention_ways import WAYS
 from tensorbus._base.matmul_precision import (
     get_float32_matmul_precision,
     set_float32_matmul_precision,
 )
 from tensorbus._base.page import show_pages as _show_pages
+from tensorbus._base.warning import warn_user
 from tensorbus.backends._flags import Flag
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "is_flash_attention_available",
     "math_sdp_enabled",
     "mem_efficient_sdp_enabled",
+    "sdp_kernel",
 ]
 
 
@@ -56,16 +59,10 @@ class _Matmul:
 matmul = _Matmul()
 
 
-class _Attention:
-    """Which ways of computing attention a program allows."""
-
-    flash = Flag(True)
-    math = Flag(True)
-    mem_efficient = Flag(True)
-    cudnn = Flag(True)
-
-
-_attention = _Attention()
+def _allow(name: str, allowed: bool) -> None:
+    if not isinstance(allowed, bool):
+        raise RuntimeError(f"set_sdp_use_{name} expects a bool, but got {type(allowed).__name__}")
+    (WAYS.allowed.add if allowed else WAYS.allowed.discard)(name)
 
 
 def is_built() -> bool:
@@ -80,42 +77,66 @@ def is_flash_attention_available() -> bool:
 
 def flash_sdp_enabled() -> bool:
     """What ``enable_flash_sdp`` was last told; True before."""
-    return bool(_attention.flash)
+    return "flash" in WAYS.allowed
 
 
 def enable_flash_sdp(enabled: bool) -> None:
     """Keep whether flash attention is allowed; RuntimeError for no bool."""
-    _attention.flash = enabled
+    _allow("flash", enabled)
 
 
 def math_sdp_enabled() -> bool:
     """What ``enable_math_sdp`` was last told; True before."""
-    return bool(_attention.math)
+    return "math" in WAYS.allowed
 
 
 def enable_math_sdp(enabled: bool) -> None:
     """Keep whether attention by plain products is allowed; RuntimeError for no bool."""
-    _attention.math = enabled
+    _allow("math", enabled)
 
 
 def mem_efficient_sdp_enabled() -> bool:
     """What ``enable_mem_efficient_sdp`` was last told; True before."""
-    return bool(_attention.mem_efficient)
+    return "mem_efficient" in WAYS.allowed
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
     """Keep whether memory-efficient attention is allowed; RuntimeError for no bool."""
-    _attention.mem_efficient = enabled
+    _allow("mem_efficient", enabled)
 
 
 def cudnn_sdp_enabled() -> bool:
     """What ``enable_cudnn_sdp`` was last told; True before."""
-    return bool(_attention.cudnn)
+    return "cudnn" in WAYS.allowed
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
     """Keep whether attention by cuDNN is allowed; RuntimeError for no bool."""
-    _attention.cudnn = enabled
+    _allow("cudnn", enabled)
+
+
+def sdp_kernel(
+    enable_flash: bool = True,
+    enable_math: bool = True,
+    enable_mem_efficient: bool = True,
+    enable_cudnn: bool = True,
+) -> Any:
+    """The older form of ``torch.nn.attention.sdpa_kernel``: a context; it warns."""
+    from tensorbus.nn.attention import SDPBackend, sdpa_kernel
+
+    warn_user(
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager "
+        "will be removed. Please see `torch.nn.attention.sdpa_kernel()` for the new context "
+        "manager, with updated signature.",
+        FutureWarning,
+    )
+    chosen = {
+        SDPBackend.FLASH_ATTENTION: enable_flash,
+        SDPBackend.EFFICIENT_ATTENTION: enable_mem_efficient,
+        SDPBackend.MATH: enable_math,
+        SDPBackend.CUDNN_ATTENTION: enable_cudnn,
+    }
+    return sdpa_kernel([way for way, enabled in chosen.items() if enabled])
 
 
 _show_pages(__name__, [(_n, globals()[_n]) for _n in __all__])

@@ -23,10 +23,7 @@ from tensorbus.nn.functional.adaptive import (
     adaptive_max_pool1d,
     adaptive_max_pool2d,
 )
-from tensorbus.nn.functional.attention import (
-    multi_head_attention_forward,
-    scaled_dot_product_attention,
-)
+from tensorbus.nn.functional.attention import scaled_dot_product_attention
 from tensorbus.nn.functional.class_margins import *  # noqa: F403
 from tensorbus.nn.functional.classification import cross_entropy, nll_loss
 from tensorbus.nn.functional.convolution import (
@@ -68,6 +65,7 @@ from tensorbus.nn.functional.linear import (
 )
 from tensorbus.nn.functional.linear_classes import linear_cross_entropy
 from tensorbus.nn.functional.losses import *  # noqa: F403
+from tensorbus.nn.functional.multihead import multi_head_attention_forward
 from tensorbus.nn.functional.normalization import (
     batch_norm,
     group_norm,

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
-from tensorbus.nn.functional.attention import canonical_mask
+from tensorbus.nn.functional.multihead import canonical_mask
 from tensorbus.nn.modules.attention import MultiheadAttention
 from tensorbus.nn.modules.dropout import Dropout
 from tensorbus.nn.modules.linear import Linear

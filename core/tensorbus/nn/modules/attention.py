@@ -7,7 +7,7 @@ from typing import Any
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import init
-from tensorbus.nn.functional.attention import canonical_mask, multi_head_attention_forward
+from tensorbus.nn.functional.multihead import canonical_mask, multi_head_attention_forward
 from tensorbus.nn.modules.linear import Linear
 from tensorbus.nn.modules.module import Module
 from tensorbus.nn.parameter import Parameter
