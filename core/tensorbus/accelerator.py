@@ -125,6 +125,19 @@ def set_stream(stream: _streams.Stream) -> None:
     _streams.set_stream(stream)
 
 
+class Graph:
+    """A recorded piece of a device's work. NotImplementedError: no backend records any.
+
+    RuntimeError where there is no accelerator.
+    """
+
+    def __init__(self, keep_graph: bool = False, *, pool: Any = None) -> None:
+        raise NotImplementedError(
+            f"torch.accelerator.Graph: the backend of {_type(None)!r} offers no graphs of a "
+            "stream's work: run the function itself"
+        )
+
+
 def memory_stats(device: Any = None) -> OrderedDict[str, int]:
     """Figures of a device's memory by PyTorch's names, None: the current accelerator's.
 

@@ -280,7 +280,13 @@ if TYPE_CHECKING:
     default_generators: tuple[_random.Generator, ...]
 else:
     _types = _DeviceNamespace(_TYPE)
-    _rest = _attributes(__name__, None, lambda name: getattr(_types, name, None))
+
+    def _others(name: str) -> Any:
+        from tensorbus.cuda import runtime_parts
+
+        return getattr(runtime_parts if name in runtime_parts.__all__ else _types, name, None)
+
+    _rest = _attributes(__name__, None, _others)
 
     def __getattr__(name: str) -> Any:
         if name == "default_generators":  # all devices share one

@@ -185,6 +185,7 @@ if TYPE_CHECKING:
     from tensorbus.nn.modules.transformer import TransformerDecoderLayer as TransformerDecoderLayer
     from tensorbus.nn.modules.transformer import TransformerEncoder as TransformerEncoder
     from tensorbus.nn.modules.transformer import TransformerEncoderLayer as TransformerEncoderLayer
+    from tensorbus.nn.modules.utils import factory_kwargs as factory_kwargs
     from tensorbus.nn.parallel import DataParallel as DataParallel
     from tensorbus.nn.uninitialized import UninitializedBuffer as UninitializedBuffer
     from tensorbus.nn.uninitialized import UninitializedParameter as UninitializedParameter
@@ -201,6 +202,7 @@ _LATER = {
         ("GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell"), "modules.rnn"
     ),
     "MultiheadAttention": "modules.attention",
+    "factory_kwargs": "modules.utils",
     **dict.fromkeys(("UninitializedBuffer", "UninitializedParameter"), "uninitialized"),
     **dict.fromkeys(
         (

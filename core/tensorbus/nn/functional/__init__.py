@@ -14,6 +14,7 @@ from tensorbus.nn.functional import (
 from tensorbus.nn.functional import (
     dropout as _dropouts,
 )
+from tensorbus.nn.functional import grouped_products as _grouped_products
 from tensorbus.nn.functional import pools_with_indices as _pools_with_indices
 from tensorbus.nn.functional.activations import *  # noqa: F403
 from tensorbus.nn.functional.activations_in_place import *  # noqa: F403
@@ -48,6 +49,7 @@ from tensorbus.nn.functional.grid_sampling import (
     affine_grid,
     grid_sample,
 )
+from tensorbus.nn.functional.grouped_products import *  # noqa: F403
 from tensorbus.nn.functional.interpolation import (
     interpolate,
     upsample,
@@ -175,6 +177,7 @@ __all__ += activations.__all__
 __all__ += activations_in_place.__all__
 __all__ += class_margins.__all__
 __all__ += _dropouts.__all__
+__all__ += _grouped_products.__all__
 __all__ += losses.__all__
 __all__ += _pools_with_indices.__all__
 __all__ += probabilities.__all__

@@ -9,6 +9,31 @@ from typing import Any
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 
 
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """The options that tensors are made with, of a layer's keyword arguments.
+
+    These are ``device``, ``dtype`` and ``memory_format``, given as they are or in a dict under
+    ``factory_kwargs``. TypeError for others, and for one that is given twice.
+
+    >>> from tensorbus import nn
+    >>> nn.factory_kwargs({"device": "cpu", "factory_kwargs": {"dtype": None}})
+    {'dtype': None, 'device': 'cpu'}
+    """
+    if kwargs is None:
+        return {}
+    options = ("device", "dtype", "memory_format")
+    unknown = kwargs.keys() - {*options, "factory_kwargs"}
+    if unknown:
+        raise TypeError(f"unexpected kwargs {unknown}")
+    found = dict(kwargs.get("factory_kwargs", {}))
+    for name in options:
+        if name in kwargs:
+            if name in found:
+                raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+            found[name] = kwargs[name]
+    return found
+
+
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
     """A function that makes *n* of a number, and a tuple of what can be iterated."""
 
