@@ -28,6 +28,21 @@ class DispatchKey(enum.Enum):
     AutocastXPU = "AutocastXPU"
 
 
+class AggregationType(enum.Enum):
+    """How several numbers become one: PyTorch's names, which nothing here goes by."""
+
+    SUM = 0
+    AVG = 1
+
+
+SUM, AVG = AggregationType.SUM, AggregationType.AVG
+
+
+def compiled_with_cxx11_abi() -> bool:
+    """Whether a C++ library was compiled with a certain ABI: False, for there is none."""
+    return False
+
+
 class DispatchKeySet(frozenset[DispatchKey]):
     """A set of keys, made of one."""
 

@@ -109,6 +109,9 @@ _LATER = {
         "amp.switches",
     ),
     "vmap": "func",
+    **dict.fromkeys("ScriptFunction fork wait".split(), "jit"),
+    **dict.fromkeys("AVG AggregationType DispatchKey SUM compiled_with_cxx11_abi".split(), "_C"),
+    "parse_schema": "library.schema",
     **dict.fromkeys(
         "_assert _check _check_index _check_type _check_value".split(), "_base.asserting"
     ),

@@ -134,6 +134,34 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
         raise RuntimeError(f"enabled must be a bool, but got {type(enabled).__name__}")
 
 
+def set_override_stale_capture_stream(enabled: bool) -> None:
+    """Whether passes that a graph of a stream records leave other streams; none is recorded here.
+
+    The setting changes nothing. RuntimeError for what is no bool.
+
+    >>> import tensorbus as torch
+    >>> torch.autograd.graph.set_override_stale_capture_stream(False)
+    """
+    if not isinstance(enabled, bool):
+        raise RuntimeError(f"enabled must be a bool, but got {type(enabled).__name__}")
+
+
+def region_activation_memory_budget(budget: float) -> Any:
+    """A context with a limit for what compiled functions save: RuntimeError outside of them.
+
+    TypeError for what is no number, ValueError for one below 0 or above 1. Nothing is compiled
+    here, so it is an error always: ``utils.checkpoint`` saves memory.
+    """
+    name = "torch.autograd.graph.region_activation_memory_budget"
+    if isinstance(budget, bool) or not isinstance(budget, int | float):
+        raise TypeError(f"{name}: expects a float, got {type(budget).__name__}")
+    if not 0 <= budget <= 1:
+        raise ValueError(f"{name}: must be in [0, 1], got {budget}")
+    raise RuntimeError(
+        f"{name} can only be used inside a torch.compile region; it has no effect in eager mode."
+    )
+
+
 __all__ = [
     "GradientEdge",
     "Node",
@@ -141,9 +169,11 @@ __all__ = [
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
+    "region_activation_memory_budget",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "set_override_stale_capture_stream",
     "set_warn_on_accumulate_grad_stream_mismatch",
 ]
 

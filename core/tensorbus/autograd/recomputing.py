@@ -8,10 +8,12 @@ tensors that it saves now are put into the slots, in order; each is gone when it
 from __future__ import annotations
 
 import itertools
+import threading
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Generator
+from typing import Any, Self
 
+from tensorbus._base.leaving import Leaving
 from tensorbus._base.modes import this_thread
 from tensorbus._base.public_place import show_in
 from tensorbus._base.warning import user_frame
@@ -57,6 +59,50 @@ _outside = itertools.count(-1, -1).__next__
 """Numbers for reads outside of a backward pass: each computes again."""
 
 
+class _Groups(threading.local):
+    current: GraphExecGroup | None = None
+
+
+_groups = _Groups()
+
+
+class GraphExecGroup(Leaving):
+    """A block whose backward passes compute what a checkpoint left out once, for all of them.
+
+    No two of them may want the same saved tensor. It concerns checkpoints with
+    ``use_reentrant=False``. RuntimeError inside of another.
+
+    >>> import tensorbus as torch
+    >>> x, calls = torch.ones(2, requires_grad=True), []
+    >>> def f(x):
+    ...     calls.append(1)
+    ...     return x.sin(), x.cos()
+    >>> y, z = torch.utils.checkpoint.checkpoint(f, x, use_reentrant=False)
+    >>> with torch.utils.checkpoint.GraphExecGroup():
+    ...     y.sum().backward(retain_graph=True)
+    ...     z.sum().backward()
+    >>> len(calls)
+    2
+    """
+
+    def within(self, outer: Callable[[], None]) -> Generator[Self, None, None]:
+        if _groups.current is not None:
+            raise RuntimeError(
+                f"GraphExecGroup contexts cannot be nested. Already inside group {_groups.current}"
+            )
+        self.number = _outside()
+        try:
+            _groups.current = self
+            yield self
+        finally:
+            self.close = outer
+            _groups.current = None
+
+    @classmethod
+    def _get_current_group(cls) -> GraphExecGroup | None:
+        return _groups.current
+
+
 class Frame:
     """One call of a function under a checkpoint.
 
@@ -95,7 +141,8 @@ class Frame:
         return slot
 
     def _unpack(self, slot: _Slot) -> Tensor:
-        now = PASSES.current[0] or _outside()
+        group = _groups.current
+        now = group.number if group is not None else PASSES.current[0] or _outside()
         if now not in self.passes:
             self.passes.add(now)
             try:
@@ -190,4 +237,7 @@ def _logged(log: list[str], function: Callable[[], Any]) -> Any:
         this_thread.hear = before
 
 
-show_in("tensorbus.utils.checkpoint", [("CheckpointError", CheckpointError)])
+show_in(
+    "tensorbus.utils.checkpoint",
+    [("CheckpointError", CheckpointError), ("GraphExecGroup", GraphExecGroup)],
+)

@@ -30,19 +30,25 @@ __all__ = [
     "ScriptFunction",
     "ScriptModule",
     "annotate",
+    "enable_onednn_fusion",
     "export",
+    "export_opnames",
     "fork",
     "freeze",
     "ignore",
     "interface",
     "is_scripting",
     "is_tracing",
+    "isinstance",
     "load",
+    "onednn_fusion_enabled",
     "optimize_for_inference",
     "save",
     "script",
     "script_if_tracing",
     "script_method",
+    "set_fusion_strategy",
+    "strict_fusion",
     "trace",
     "trace_module",
     "unused",
@@ -232,6 +238,80 @@ def wait(future: Future[_T]) -> _T:
     2
     """
     return future.wait()
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Whether *obj* is of a type, or a container of such: ``list[int]``, ``dict[str, Tensor]``.
+
+    A tuple of types stands for any of them; an empty list or dict is of every such type.
+
+    >>> import tensorbus
+    >>> tensorbus.jit.isinstance([1, 2], list[int]), tensorbus.jit.isinstance(["a"], list[int])
+    (True, False)
+    """
+    from tensorbus.jit.refining import is_of
+
+    return is_of(obj, target_type)
+
+
+def export_opnames(m: Any) -> list[str]:
+    """The ops of a compiled module. NotImplementedError: there are none.
+
+    >>> import tensorbus
+    >>> tensorbus.jit.export_opnames(tensorbus.nn.Identity())  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    NotImplementedError: torch.jit: listing the ops of a compiled module is not supported: ...
+    """
+    found: list[str] = _refuse("listing the ops of a compiled module")
+    return found
+
+
+_fusion: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
+
+
+def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Keep how compiled code would be fused, and give what was kept; it changes nothing.
+
+    ValueError for other words than STATIC and DYNAMIC.
+
+    >>> import tensorbus
+    >>> tensorbus.jit.set_fusion_strategy([("STATIC", 2), ("DYNAMIC", 10)])
+    [('STATIC', 2), ('DYNAMIC', 10)]
+    """
+    for word, _ in strategy:
+        if word not in ("STATIC", "DYNAMIC"):
+            raise ValueError(f"FusionBehavior only supported 'STATIC' or 'DYNAMIC', got: {word}")
+    before = list(_fusion)
+    _fusion[:] = strategy
+    return before
+
+
+class strict_fusion:
+    """A block whose compiled code must be fused whole; outside of compiled code nothing happens.
+
+    >>> import tensorbus
+    >>> with tensorbus.jit.strict_fusion():
+    ...     pass
+    """
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """Let compiled code be fused by oneDNN; nothing is compiled, so nothing happens."""
+
+
+def onednn_fusion_enabled() -> bool:
+    """Whether compiled code is fused by oneDNN: False.
+
+    >>> import tensorbus
+    >>> tensorbus.jit.onednn_fusion_enabled()
+    False
+    """
+    return False
 
 
 def is_scripting() -> bool:

@@ -166,8 +166,14 @@ class FunctionSchema:
     __repr__ = __str__
 
 
-def parse_schema(text: str, namespace: str) -> FunctionSchema:
-    """The schema in a text; RuntimeError that shows the place where it is none."""
+def parse_schema(text: str, namespace: str = "") -> FunctionSchema:
+    """The schema in a text; RuntimeError that shows the place where it is none.
+
+    >>> import tensorbus
+    >>> schema = tensorbus.parse_schema("ns::op(Tensor x, int n=2) -> Tensor")
+    >>> schema.name, [a.name for a in schema.arguments]
+    ('ns::op', ['x', 'n'])
+    """
     return _Parser(text).schema(namespace)
 
 

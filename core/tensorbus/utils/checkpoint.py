@@ -26,7 +26,7 @@ from tensorbus.autograd.api import backward as run_backward
 from tensorbus.autograd.engine import PASSES
 from tensorbus.autograd.function import Function
 from tensorbus.autograd.grad_mode import enable_grad, is_grad_enabled
-from tensorbus.autograd.recomputing import CheckpointError, Frame, describe
+from tensorbus.autograd.recomputing import CheckpointError, Frame, GraphExecGroup, describe
 from tensorbus.autograd.selective_checkpoint import (
     SAC_IGNORED_OPS,
     CheckpointPolicy,
@@ -381,6 +381,7 @@ __all__ = [
     "CheckpointFunction",
     "CheckpointPolicy",
     "DefaultDeviceType",
+    "GraphExecGroup",
     "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
