@@ -66,10 +66,12 @@ def _network(name: str, gates: int, sizes: tuple[int, int, int, int]) -> Sample:
     return S("", T(steps, batch, inputs), hx, weights, True, 1, 0.0, False, False, False)
 
 
-def _bags(count: int, rows: int, width: int) -> Sample:
-    """Sums of four rows of a table each."""
+def _bags(count: int, rows: int, width: int, mode: str = "sum", factors: bool = False) -> Sample:
+    """Joins of four rows of a table each."""
     indices, bounds = np.arange(4 * count) * 7 % rows, np.arange(count + 1) * 4
-    options = {"mode": "sum", "include_last_offset": True}
+    options = {"mode": mode, "include_last_offset": True}
+    if factors:
+        options["per_sample_weights"] = T(4 * count)
     return S("", I(indices), T(rows, width), I(bounds), **options)
 
 
@@ -107,10 +109,15 @@ def _forms() -> Iterator[tuple[str, Form]]:
             _network(name, gates, sizes) for sizes in ((3, 2, 3, 2), (1, 1, 1, 1), (37, 61, 31, 31))
         )
         yield name, Form(plain, single, many, kernel=f"{name.partition('_')[0]}_layer")
-    yield (
-        _F + "embedding_bag",
-        Form(_bags(70, 50, 17), None, _bags(2_048, 2_048, 70), kernel="bag_sum"),
-    )
+    for variant, mode, factors, kernel in (
+        ("", "sum", False, "bag_sum"),
+        ("/max", "max", False, "bag_max"),
+        ("/factors", "sum", True, "bag_products"),
+    ):
+        plain, many = (_bags(*sizes, mode, factors) for sizes in ((70, 50, 17), (2_048, 2_048, 70)))
+        yield _F + "embedding_bag" + variant, Form(plain, None, many, kernel=kernel)
+    plain, many = _bags(70, 50, 17, factors=True), _bags(2_048, 2_048, 70, factors=True)
+    yield _F + "embedding_bag-sparse", Form(plain, None, many, slopes=False, kernel="bag_rows")
     name = _F + "gelu"
     for variant, options in {"": {}, "/tanh": {"approximate": "tanh"}}.items():
         plain, many, nine = (S("", T(*shape), **options) for shape in (_ROWS, _MANY, _NINE))

@@ -166,7 +166,11 @@ BACKWARD = {
     "avg_pool2d_backward": "nn.functional.avg_pool2d",
     "cross_entropy_backward": "nn.functional.cross_entropy",
     "softmax_backward": "softmax", "log_softmax_backward": "log_softmax",
-    "gelu_backward": "nn.functional.gelu", "bag_spread": "nn.functional.embedding_bag",
+    "gelu_backward": "nn.functional.gelu",
+    **dict.fromkeys(
+        ("bag_spread", "bag_products", "bag_max_backward"), "nn.functional.embedding_bag"
+    ),
+    "bag_rows": "nn.functional.embedding_bag-sparse",
     "lstm_layer_backward": "lstm",
     "gru_layer_backward": "gru", "rnn_layer_backward": "rnn_tanh",
     **dict.fromkeys(("normalize_input", "normalize_weight"), NORMS),
@@ -183,7 +187,7 @@ CALLED = {
     "sum_of_squares": "linalg.vector_norm",
     **dict.fromkeys(("layer_norm", "rms_norm", "batch_norm", "batch_norm_inference"), NORMS),
     **dict.fromkeys(("gelu", "gelu_tanh"), "nn.functional.gelu"),
-    "bag_sum": "nn.functional.embedding_bag",
+    **dict.fromkeys(("bag_sum", "bag_max"), "nn.functional.embedding_bag"),
     "lstm_layer": "lstm", "gru_layer": "gru", "rnn_layer": "rnn_tanh",
     "argsort_down": "sort", "top_indices": "topk", "kth_index": "kthvalue", "uniform": "rand",
     **BACKWARD,

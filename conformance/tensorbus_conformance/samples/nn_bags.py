@@ -74,6 +74,38 @@ _EACH = T(10)
 _WRONG = "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
 
 
+def _sparse_gradient(
+    indices: np.ndarray,
+    table: np.ndarray,
+    bounds: np.ndarray,
+    per_sample_weights: np.ndarray | None = None,
+    padding_idx: int = -1,
+    **_: Any,
+) -> np.ndarray:
+    """Of the sum of the bags, each times its number."""
+    made = np.zeros_like(table)
+    for bag, (start, stop) in enumerate(itertools.pairwise(bounds.tolist())):
+        for k in range(start, stop):
+            if indices[k] != padding_idx:
+                factor = 1 if per_sample_weights is None else per_sample_weights[k]
+                made[indices[k]] += (bag + 1) * factor
+    return made
+
+
+def _call_sparse_gradient(indices: Any, table: Any, bounds: Any, **options: Any) -> Any:
+    import tensorbus
+    import tensorbus.nn.functional as F
+
+    leaf = table.detach().requires_grad_()
+    with tensorbus.enable_grad():
+        made = F.embedding_bag(indices, leaf, bounds, sparse=True, **options)
+        bags = tensorbus.arange(1, len(bounds), dtype=made.dtype, device=made.device)
+        total = (made * bags.unsqueeze(1)).sum()
+    (found,) = tensorbus.autograd.grad(total, leaf)
+    assert found.is_sparse
+    return found.to_dense()
+
+
 OPS = [
     Op(
         _F + "embedding_bag",
@@ -148,6 +180,22 @@ OPS = [
         ulp=8,
         gradient=False,
         call=_call_max_norm,
+        family="nn",
+    ),
+    Op(
+        _F + "embedding_bag-sparse",
+        _sparse_gradient,
+        [
+            S(variant, *_flat()[:2], I([0, 3, 3, 9]), mode="sum", include_last_offset=True, **more)
+            for variant, more in (
+                ("plain", {}),
+                ("padding", {"padding_idx": 4}),
+                ("factors", {"per_sample_weights": T(10, grad=False), "padding_idx": 0}),
+            )
+        ],
+        ulp=64,
+        gradient=False,
+        call=_call_sparse_gradient,
         family="nn",
     ),
 ]

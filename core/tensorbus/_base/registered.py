@@ -130,6 +130,8 @@ sparse_of_dense = Upcall("tensorbus.sparse.conversion")
 
 embedding_with_sparse_gradient = Upcall("tensorbus.sparse.gradients")
 """(table, indices, row without a gradient): rows, for which the table's gradient is sparse."""
+bags_with_sparse_gradient = Upcall("tensorbus.sparse.gradients")
+"""(table, factors or None, indices, bounds, padding or -1): as the row ``bag_sum``."""
 
 recomputed = Upcall("tensorbus.utils.checkpoint")
 """(function, *args): its result, for whose gradients it is computed again."""

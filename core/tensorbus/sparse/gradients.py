@@ -14,6 +14,7 @@ from tensorbus._tensor.sparse_array import SparseArray
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.function import Function
 from tensorbus.autograd.node import AccumulateGrad, hooks_of
+from tensorbus.op_engine.cores import core
 from tensorbus.sparse.tensor import make_coo, sparse_tensor
 
 
@@ -81,10 +82,54 @@ class _SparseRows(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         (indices,) = ctx.saved_tensors
         (g,) = grads
-        if ctx.padding is not None:
-            kept = (indices != ctx.padding).nonzero()[:, 0]
-            indices, g = indices[kept], g.index_select(0, kept)
-        return make_coo(indices[None], g, ctx.shape), None, None
+        return _of_table(indices, g, ctx.padding, ctx.shape), None, None
+
+
+class _SparseBags(Function):
+    """Sums of rows of a table; its gradient has those rows alone, as often as they are named."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        table: Tensor,
+        factors: Tensor | None,
+        indices: Tensor,
+        bounds: Tensor,
+        padding: int,
+    ) -> Tensor:
+        ctx.save_for_backward(table, factors, indices, bounds)
+        ctx.padding = padding
+        found: Tensor = core("bag_sum")(table, indices, bounds, factors, padding)
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        table, factors, indices, bounds = ctx.saved_tensors
+        (g,) = grads
+        of_table = of_factors = None
+        if ctx.needs_input_grad[0]:
+            rows = core("bag_rows")(g, indices, bounds, factors, ctx.padding)
+            padding = None if ctx.padding < 0 else ctx.padding
+            of_table = _of_table(indices, rows, padding, tuple(table.shape))
+        if ctx.needs_input_grad[1]:
+            of_factors = core("bag_products")(g, table, indices, bounds, ctx.padding)
+        return of_table, of_factors, None, None, None
+
+
+def _of_table(indices: Tensor, rows: Tensor, padding: int | None, shape: tuple[int, ...]) -> Tensor:
+    """The sparse gradient with these rows but those of *padding*."""
+    if padding is not None:
+        kept = (indices != padding).nonzero()[:, 0]
+        indices, rows = indices[kept], rows.index_select(0, kept)
+    return make_coo(indices[None], rows, shape)
+
+
+@registered.bags_with_sparse_gradient.provide
+def bags(
+    table: Tensor, factors: Tensor | None, indices: Tensor, bounds: Tensor, padding: int
+) -> Any:
+    """The sums of bags of rows; the gradient of *table* is sparse."""
+    return _SparseBags.apply(table, factors, indices, bounds, padding)
 
 
 @registered.embedding_with_sparse_gradient.provide

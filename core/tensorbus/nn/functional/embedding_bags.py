@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorbus._base import dtypes
+from tensorbus._base import dtypes, registered
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.linear import (
+    check_frequency,
     check_indices,
     divided_by_frequency,
     renormalise,
-    rows_with_sparse_gradient,
 )
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
@@ -75,22 +75,16 @@ def embedding_bag(
 
     indices = input.long().reshape(-1)
     bounds = _bounds(input, offsets, include_last_offset)
-    table, named = weight, indices
-    if sparse and weight.requires_grad:
-        row = padding if padding >= 0 else None
-        table = rows_with_sparse_gradient(weight, indices, row, scale_grad_by_freq)
-        named = FUNCTIONS["arange"](indices.shape[0], device=input.device)
-    elif scale_grad_by_freq:
-        table = divided_by_frequency(weight, indices)
+    table = divided_by_frequency(weight, indices) if scale_grad_by_freq else weight
     try:
         if mode == "max":
             return core("bag_max")(table, indices, bounds, padding)[0]
         factors = None if factors is None else factors.reshape(-1)
-        if named is not indices and padding >= 0:
-            kept = (indices != padding).to(weight.dtype)
-            factors = kept if factors is None else factors * kept
-        at = padding if named is indices else -1
-        total = core("bag_sum")(table, named, bounds, factors, at)
+        if sparse and weight.requires_grad:
+            check_frequency(scale_grad_by_freq)
+            total = registered.bags_with_sparse_gradient(weight, factors, indices, bounds, padding)
+        else:
+            total = core("bag_sum")(table, indices, bounds, factors, padding)
     except IndexError as error:
         wrong = getattr(error, "value", None)
         if wrong is None:

@@ -157,7 +157,8 @@ def embedding(
         raise RuntimeError("'weight' must be 2-D")
     indices = input.long().reshape(-1)
     if sparse and weight.requires_grad:
-        rows = rows_with_sparse_gradient(weight, indices, padding_idx, scale_grad_by_freq)
+        check_frequency(scale_grad_by_freq)
+        rows = registered.embedding_with_sparse_gradient(weight, indices, padding_idx)
         return rows.view(*tuple(input.shape), *tuple(weight.shape[1:]))
     if scale_grad_by_freq:
         weight = divided_by_frequency(weight, indices)
@@ -180,16 +181,12 @@ def check_indices(function: str, input: Tensor, position: int = 1) -> None:
         )
 
 
-def rows_with_sparse_gradient(
-    weight: Tensor, indices: Tensor, padding_idx: int | None, by_frequency: bool
-) -> Tensor:
-    """The rows that indices name of a table whose gradient becomes a sparse tensor."""
+def check_frequency(by_frequency: bool) -> None:
+    """RuntimeError where sparse gradients are to be divided by how often a row was looked up."""
     if by_frequency:
         raise RuntimeError(
             "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
         )
-    found: Tensor = registered.embedding_with_sparse_gradient(weight, indices, padding_idx)
-    return found
 
 
 def divided_by_frequency(weight: Tensor, indices: Tensor) -> Tensor:

@@ -26,6 +26,10 @@ row("bag_spread", "x:T, i:int64, bounds:int64, f:T?, padding, size", domain="ord
         _spread(F, x, i, bounds, f, padding, size),
     x=lambda F, g, i, bounds, f, padding: F.bag_sum(g, i, bounds, f, padding),
     f=lambda F, g, x, i, bounds, padding: F.bag_products(x, g, i, bounds, padding))
+row("bag_rows", "x:T, i:int64, bounds:int64, f:T?, padding", domain="ordered float",
+    doc="For each index in *i* but *padding* the row of *x* of its bag, between neighbouring "
+        "*bounds*, times its factor in *f*; zeros for those that are in no bag.",
+    composite=lambda F, x, i, bounds, f, padding: _rows(F, x, i, bounds, f, padding))
 row("bag_products", "x:T, w:T, i:int64, bounds:int64, padding", domain="ordered float",
     doc="For each index in *i* but *padding* the inner product of its row of *w* and of the row of "
         "*x* of its bag, between neighbouring *bounds*.",
@@ -85,9 +89,14 @@ def _spread(F: Any, x: Any, i: Any, bounds: Any, f: Any, padding: int, size: int
     made = F.zeros((size, x.shape[1]))
     if _nothing(i, bounds):
         return made
+    return F.put(made, 0, i, _rows(F, x, i, bounds, f, padding), "add", False)
+
+
+def _rows(F: Any, x: Any, i: Any, bounds: Any, f: Any, padding: int) -> Any:
+    if _nothing(i, bounds):
+        return F.zeros((i.shape[0], x.shape[1]))
     owner, counts = _owners(F, i, bounds, padding)
-    rows = _weighted(F, F.take(x, 0, owner, False), f, counts)
-    return F.put(made, 0, i, rows, "add", False)
+    return _weighted(F, F.take(x, 0, owner, False), f, counts)
 
 
 def _products(F: Any, x: Any, w: Any, i: Any, bounds: Any, padding: int) -> Any:
