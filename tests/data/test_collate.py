@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections import OrderedDict, namedtuple
 from types import MappingProxyType
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 
 import tensorbus
-from tensorbus.utils.data import default_collate, default_convert
+from tensorbus.utils.data import DataLoader, TensorDataset, default_collate, default_convert
+from tensorbus.utils.data.collate import collate, default_collate_fn_map
 
 Pair = namedtuple("Pair", "x y")
 
@@ -68,3 +70,39 @@ def test_converting_leaves_what_is_no_number_alone():
     assert default_convert(text) is text
     assert default_convert("a") == "a"
     assert default_convert(None) is None
+
+
+class Point:
+    def __init__(self, x):
+        self.x = x
+
+
+def test_other_types_have_functions_of_their_own(oracle):
+    def points(batch, *, collate_fn_map):
+        return collate_fn_map[float]([p.x for p in batch], collate_fn_map=collate_fn_map)
+
+    def program(library):
+        path = f"{library.__name__}.utils.data._utils.collate"
+        room = importlib.import_module(path)
+        functions = {Point: points, **room.default_collate_fn_map}
+        batch = [(Point(1.0), {"a": [Point(2.0), "t"]}), (Point(3.0), {"a": [Point(4.0), "u"]})]
+        return told(room.collate(batch, collate_fn_map=functions), library)
+
+    assert program(tensorbus) == oracle(program)
+    with pytest.raises(TypeError, match="found <class 'int'>"):
+        collate([1, 2])
+
+
+def test_the_default_map_may_be_changed(monkeypatch):
+    def summed(batch, *, collate_fn_map):
+        return sum(batch[1:], batch[0])
+
+    data = TensorDataset(tensorbus.arange(4))
+    monkeypatch.setitem(default_collate_fn_map, tensorbus.Tensor, summed)
+    assert [batch[0].item() for batch in DataLoader(data, batch_size=2)] == [1, 5]
+
+
+def test_sparse_samples_are_refused():
+    x = tensorbus.eye(2).to_sparse()
+    with pytest.raises(RuntimeError, match="Batches of sparse tensors are not currently"):
+        default_collate([x, x])

@@ -44,54 +44,109 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
     Numbers and NumPy values become tensors, strings stay a list; mappings, named tuples and
     sequences are collated item by item. RuntimeError when sequences differ in length, TypeError
-    for anything else.
+    for anything else. ``collate`` in this module takes functions for other types.
 
     >>> default_collate([(1, "a"), (2, "b")])
     [tensor([1, 2]), ('a', 'b')]
     """
+    return collate(batch, collate_fn_map=default_collate_fn_map)
+
+
+def collate(batch: Sequence[Any], *, collate_fn_map: FunctionMap | None = None) -> Any:
+    """One batch from samples whose elements the functions of a map collate, each for its types.
+
+    A function is called as ``fn(batch, collate_fn_map=collate_fn_map)``: that of the element's own
+    type, else the first whose types it is an instance of. Containers are gone through.
+    """
     first = batch[0]
-    if isinstance(first, tensorbus.Tensor):
-        return tensorbus.stack(list(batch), 0)
-    if isinstance(first, np.ndarray | np.generic):
-        return _collate_numpy(batch)
-    if isinstance(first, float):
-        return tensorbus.tensor(batch, dtype=tensorbus.float64)
-    if isinstance(first, int):
-        return tensorbus.tensor(batch)
-    if isinstance(first, str | bytes):
-        return batch
+    functions = collate_fn_map or {}
+    found = functions.get(type(first))
+    if found is None:
+        found = next((fn for types, fn in functions.items() if isinstance(first, types)), None)
+    if found is not None:
+        return found(batch, collate_fn_map=collate_fn_map)
     if isinstance(first, Mapping):
-        return _mapping_like(
-            first, {key: default_collate([sample[key] for sample in batch]) for key in first}
-        )
+        items = {key: collate([s[key] for s in batch], collate_fn_map=functions) for key in first}
+        return _mapping_like(first, items)
     if isinstance(first, Sequence):
-        return _collate_sequences(batch)
-    raise TypeError(
-        "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
-        f"found {type(first)}"
-    )
+        return _collate_sequences(batch, functions)
+    raise TypeError(default_collate_err_msg_format.format(type(first)))
 
 
-def _collate_numpy(batch: Sequence[Any]) -> Any:
-    first = batch[0]
-    if first.dtype.kind in "SUO":
-        raise TypeError(
-            "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
-            f"found an array of {first.dtype}"
+def collate_tensor_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
+    """Tensors, stacked; RuntimeError for sparse ones."""
+    if batch[0].layout is not tensorbus.strided:
+        raise RuntimeError(
+            "Batches of sparse tensors are not currently supported by the default collate_fn; "
+            "please provide a custom collate_fn to handle them appropriately."
         )
-    if isinstance(first, np.generic):
-        return tensorbus.as_tensor(np.asarray(batch))
+    return tensorbus.stack(list(batch), 0)
+
+
+def collate_numpy_array_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
+    """Arrays, stacked; TypeError for those of texts and objects."""
+    _check_numbers(batch[0])
     return tensorbus.stack([tensorbus.as_tensor(array) for array in batch], 0)
 
 
-def _collate_sequences(batch: Sequence[Any]) -> Any:
+def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
+    """Numbers of NumPy, as a tensor of their dtype."""
+    _check_numbers(batch[0])
+    return tensorbus.as_tensor(np.asarray(batch))
+
+
+def _check_numbers(first: Any) -> None:
+    if first.dtype.kind in "SUO":
+        raise TypeError(default_collate_err_msg_format.format(f"an array of {first.dtype}"))
+
+
+def collate_float_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
+    """Python's floats, as float64."""
+    return tensorbus.tensor(batch, dtype=tensorbus.float64)
+
+
+def collate_int_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
+    """Integers and truth values, as a tensor."""
+    return tensorbus.tensor(batch)
+
+
+def collate_str_fn(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
+    """Texts and bytes, as they are."""
+    return batch
+
+
+default_collate_err_msg_format = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+)
+
+FunctionMap = dict[Any, Callable[..., Any]]
+
+default_collate_fn_map: FunctionMap = {
+    tensorbus.Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    np.generic: collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
+"""What ``default_collate`` does with what is no container; programs may change it."""
+
+
+def collates_tensors_as_usual(fn: CollateFn) -> bool:
+    """Whether batches of tensors alone are stacked: the whole may then be gathered at once."""
+    usual = default_collate_fn_map.get(tensorbus.Tensor) is collate_tensor_fn
+    return usual and fn is default_collate
+
+
+def _collate_sequences(batch: Sequence[Any], functions: FunctionMap) -> Any:
     first = batch[0]
     lengths = [len(sample) for sample in batch]
     if len(set(lengths)) > 1:
         raise RuntimeError(
             f"each element in list of batch should be of equal size, but the sizes are {lengths}"
         )
-    columns = [default_collate(column) for column in zip(*batch, strict=True)]
+    columns = [collate(column, collate_fn_map=functions) for column in zip(*batch, strict=True)]
     if _is_namedtuple(first):
         return type(first)(*columns)
     if isinstance(first, tuple):

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 import tensorbus
-from tensorbus.utils.data.collate import default_collate
+from tensorbus.utils.data.collate import collates_tensors_as_usual
 from tensorbus.utils.data.datapipes.datapipe import IterDataPipe, MapDataPipe
 from tensorbus.utils.data.dataset import IterableDataset, gathers
 from tensorbus.utils.data.graph_settings import apply_random_seed, apply_sharding
@@ -40,7 +40,7 @@ class FetchPlan:
             return self._stream()
         if not self.batched:
             return lambda index: self.collate_fn(self.dataset[index])
-        if self.collate_fn is default_collate and gathers(self.dataset):
+        if collates_tensors_as_usual(self.collate_fn) and gathers(self.dataset):
             return self.dataset._gather
         several = getattr(self.dataset, "__getitems__", None)
         if several is not None:

@@ -211,7 +211,10 @@ class MultiprocessIterator(Iterator[Any]):
             raise RuntimeError(
                 f"DataLoader worker (pid {pid}) is killed by signal: {signal.strsignal(-code)}."
             )
-        raise RuntimeError(f"DataLoader worker (pid {pid}) exited unexpectedly with code {code}.")
+        raise RuntimeError(
+            f"DataLoader worker (pid {pid}) exited unexpectedly with exit code {code}. Details are "
+            "lost due to multiprocessing. Rerunning with num_workers=0 may give better error trace."
+        )
 
     def __len__(self) -> int:
         return len(self._index_sampler)
