@@ -37,10 +37,24 @@ def _numerical(
     """d(outputs) / d(one input), a matrix (input element, output element) for each output.
 
     That for a complex number is the derivative for its real part plus i times that for the
-    imaginary one; outputs are real.
+    imaginary one; outputs are real. The input itself is changed, and put back: functions may use it
+    besides their argument, as that of a module uses its parameters.
     """
     x = inputs[which]
     base = _host(x)
+    repeats = any(step == 0 and n > 1 for step, n in zip(x.stride(), x.shape, strict=True))
+    given = [x.detach().clone() if i == which and repeats else y for i, y in enumerate(inputs)]
+    values = given[which].data
+    try:
+        return _slopes(lambda: _outputs(f(*given)), values, base, eps)
+    finally:
+        values.copy_(x.new_tensor(base))
+
+
+def _slopes(
+    run: Callable[[], list[Tensor]], x: Tensor, base: np.ndarray, eps: float
+) -> list[np.ndarray]:
+    """``_numerical`` where *x* has the values of the input, which are *base* at first."""
     columns: list[list[np.ndarray]] = []
     for at in np.ndindex(base.shape):
         found: list[Any] = []
@@ -49,9 +63,8 @@ def _numerical(
             for sign in (1.0, -1.0):
                 moved = base.copy()
                 moved[at] += sign * eps * direction
-                t = x.new_tensor(moved)
-                given = [t if i == which else y for i, y in enumerate(inputs)]
-                sides.append([_host(o).ravel() for o in _outputs(f(*given))])
+                x.copy_(x.new_tensor(moved))
+                sides.append([_host(o).ravel() for o in run()])
             slopes = [direction * (a - b) / (2 * eps) for a, b in zip(*sides, strict=True)]
             found = [a + b for a, b in zip(found, slopes, strict=True)] if found else slopes
         columns.append(found)
@@ -226,7 +239,7 @@ class _Checks:
         made = _outputs(func(*self.given))
         outputs = [t for t in made if t.requires_grad]
         plain = [x.detach() if isinstance(x, Tensor) else x for x in self.given]
-        numerical = {i: _numerical(func, plain, i, self.eps) for i in self.indices}
+        numerical = {i: _numerical(func, self.given, i, self.eps) for i in self.indices}
         if not outputs:  # then no output may change
             if any(np.any(matrix) for found in numerical.values() for matrix in found):
                 raise GradcheckError("Numerical gradient for function expected to be zero")
@@ -353,12 +366,7 @@ def gradgradcheck(
     outputs = [t for t in _outputs(func(*given)) if t.requires_grad]
     if grad_outputs is None:
         rng = np.random.default_rng(0)
-        seeds = tuple(
-            t.new_tensor(
-                _normal(rng, t), requires_grad=True,
-            )
-            for t in outputs
-        )  # fmt: skip
+        seeds = tuple(t.new_tensor(_normal(rng, t), requires_grad=True) for t in outputs)
     else:
         seeds = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
     n = len(given)
