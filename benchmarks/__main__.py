@@ -19,6 +19,7 @@ ALONE = (
     "kernels",
     "launches",
     "libraries",
+    "loading",
     "overhead",
     "profile_step",
     "training",

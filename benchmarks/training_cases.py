@@ -14,13 +14,19 @@ from benchmarks.program import digits, load
 TRAINING = ROOT / "core" / "tensorbus" / "demo" / "training.py"
 GPT = ROOT / "benchmarks" / "gpt.py"
 RECURRENT = ROOT / "benchmarks" / "recurrent.py"
+BAGS = ROOT / "benchmarks" / "bags.py"
+RESNET = ROOT / "benchmarks" / "resnet.py"
 LIMIT = 2.5
+BAG_MODES = ("sum", "mean", "max", "weighted", "sparse")
 ONE_THREAD = {
     "demo step: forward, backward, SGD": 1.1,
     "small GPT: forward, backward, AdamW": 1.2,
     "MLP 784-128-10, batch 32, SGD: one step": 0.65,
     "char-LSTM, batch 32, 128 hidden, 64 steps": 1.6,
     "BiLSTM tagger, batch 1, 20 words": 0.9,
+    **{f"EmbeddingBag, {mode}": 1.0 for mode in BAG_MODES},
+    "EmbeddingBag, sum, beside Embedding and sum": 0.4,
+    "EmbeddingBag, sum, beside our own Embedding and sum": 0.4,
 }
 """Limits of processor time on one thread, which are tighter."""
 
@@ -99,6 +105,18 @@ def trained(path: Path, *args: Any) -> Callable[[Any], Loop]:
     return make
 
 
+def bag(torch: Any) -> Loop:
+    """Sums of bags by one op on tensorbus, and on PyTorch the rows and then their sum."""
+    return trained(BAGS, "sum", torch.__name__ == "torch")(torch)
+
+
+def own_bag(torch: Any) -> Loop:
+    """The same, but both on tensorbus."""
+    import tensorbus
+
+    return trained(BAGS, "sum", torch.__name__ == "torch")(tensorbus)
+
+
 MAKERS: dict[str, tuple[float | None, Callable[[Any], Loop]]] = {
     "demo step: forward, backward, SGD": (LIMIT, step),
     "demo step with the random shifts": (LIMIT, shifted_step),
@@ -109,5 +127,9 @@ MAKERS: dict[str, tuple[float | None, Callable[[Any], Loop]]] = {
     "char-LSTM, batch 32, 128 hidden, 64 steps": (None, trained(RECURRENT, "char-LSTM")),
     "char-GRU, batch 32, 128 hidden, 64 steps": (None, trained(RECURRENT, "char-GRU")),
     "BiLSTM tagger, batch 1, 20 words": (None, trained(RECURRENT, "BiLSTM tagger")),
+    **{f"EmbeddingBag, {mode}": (None, trained(BAGS, mode)) for mode in BAG_MODES},
+    "EmbeddingBag, sum, beside Embedding and sum": (None, bag),
+    "EmbeddingBag, sum, beside our own Embedding and sum": (None, own_bag),
+    "ResNet-18, 8 images of 64 x 64": (None, trained(RESNET)),
 }
 CASES = [Case(name, limit, make) for name, (limit, make) in MAKERS.items()]

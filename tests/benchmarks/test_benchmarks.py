@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks import environment, harness, import_time, overhead, program, training_cases
+from benchmarks import environment, harness, import_time, loading, overhead, program, training_cases
 from benchmarks.overhead_cases import CASES as OVERHEAD
 from benchmarks.training_cases import CASES as TRAINING
 
@@ -29,7 +29,8 @@ def test_the_limits_are_those_that_were_set():
     limits = {case.name: case.limit for case in OVERHEAD}
     assert [*limits.values()] == [0.70, 0.80, 0.60, 0.50, 0.95, 0.60, 0.60, 0.40, 0.85]
     assert training_cases.LIMIT == 2.5 and import_time.LIMIT_MS == 80
-    assert [*training_cases.ONE_THREAD.values()] == [1.1, 1.2, 0.65, 1.6, 0.9]
+    bags = [1.0] * len(training_cases.BAG_MODES) + [0.4, 0.4]
+    assert [*training_cases.ONE_THREAD.values()] == [1.1, 1.2, 0.65, 1.6, 0.9, *bags]
     assert {*training_cases.ONE_THREAD} <= {case.name for case in TRAINING}
 
 
@@ -53,6 +54,25 @@ def test_both_libraries_compute_the_same_losses_in_a_step(live_torch, path, argu
     )
     expected = [theirs.step().item() for _ in range(3)]
     assert [ours.step().item() for _ in range(3)] == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("mode", training_cases.BAG_MODES)
+def test_both_libraries_join_the_same_bags(live_torch, mode, apart):
+    ours, theirs = (
+        program.load(training_cases.BAGS, library, f"bags_test_{library}")["Trainer"](mode, apart)
+        for library in ("tensorbus", "torch")
+    )
+    for name in ("words", "gradient", "factors"):
+        if (made := getattr(ours, name)) is not None:
+            tensor = live_torch.from_numpy(made.detach().numpy().copy())
+            setattr(theirs, name, tensor.requires_grad_(made.requires_grad))
+    theirs.table.load_state_dict(
+        {"weight": live_torch.from_numpy(ours.table.weight.detach().numpy().copy())}
+    )
+    found = [[each.step().detach(), each.table.weight.grad.to_dense()] for each in (ours, theirs)]
+    for mine, own in zip(*found, strict=True):
+        np.testing.assert_allclose(mine.numpy(), own.numpy(), rtol=1e-4, atol=1e-4)
 
 
 def test_both_libraries_compute_the_same_losses_in_the_demo_step(live_torch):
@@ -131,3 +151,10 @@ def test_import_time_is_measured_in_a_fresh_process():
 
 def test_peak_memory_is_that_of_this_process():
     assert 20 < program.peak_megabytes() < 20_000
+
+
+@pytest.mark.slow
+def test_epochs_of_the_digits_run_on_both_libraries(live_torch):
+    rows = loading.collect(processes=1, epochs=1, only="kept")
+    assert [row.limit for row in rows] == [1.1, None]
+    assert all(row.ours > 0 and row.theirs > 0 for row in rows)
