@@ -16,6 +16,12 @@ from typing import Any as _Any
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.page import show_pages as _show_pages
 from tensorbus.distributed import local
+from tensorbus.distributed.coalesced import (
+    all_gather_coalesced,
+    all_gather_single,
+    all_reduce_coalesced,
+    reduce_scatter_single,
+)
 from tensorbus.distributed.collectives import (
     all_gather,
     all_gather_into_tensor,
@@ -27,7 +33,12 @@ from tensorbus.distributed.collectives import (
     reduce_scatter,
     reduce_scatter_tensor,
 )
-from tensorbus.distributed.debug import DebugLevel, get_debug_level, set_debug_level
+from tensorbus.distributed.debug import (
+    DebugLevel,
+    get_debug_level,
+    set_debug_level,
+    set_debug_level_from_env,
+)
 from tensorbus.distributed.device_mesh import DeviceMesh, init_device_mesh
 from tensorbus.distributed.durations import DEFAULT as default_pg_timeout
 from tensorbus.distributed.errors import (
@@ -35,6 +46,7 @@ from tensorbus.distributed.errors import (
     DistError,
     DistNetworkError,
     DistStoreError,
+    QueueEmptyError,
 )
 from tensorbus.distributed.file_store import FileStore
 from tensorbus.distributed.lifecycle import (
@@ -65,7 +77,19 @@ from tensorbus.distributed.object_collectives import (
 )
 from tensorbus.distributed.point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from tensorbus.distributed.process_group import GroupMember, ProcessGroup, group
+from tensorbus.distributed.questions import (
+    BackendConfig,
+    BuiltinCommHookType,
+    GroupName,
+    RankType,
+    breakpoint,
+    get_backend_config,
+    get_pg_count,
+    record_comm,
+    supports_complex,
+)
 from tensorbus.distributed.reduce_op import ReduceOp, reduce_op
+from tensorbus.distributed.rendezvous import register_rendezvous_handler
 from tensorbus.distributed.rooted import gather, monitored_barrier, reduce, scatter
 from tensorbus.distributed.store import HashStore, PrefixStore, Store
 from tensorbus.distributed.subgroups import (
@@ -82,11 +106,21 @@ def __getattr__(name: str) -> _Any:
     comm = name.removeprefix("is_").removesuffix("_available")
     if name == f"is_{comm}_available":
         return lambda: is_backend_available(comm)
-    return _attributes(__name__)(name)
+    return _attributes(__name__, None, _elsewhere)(name)
+
+
+def _elsewhere(name: str) -> _Any:
+    if name == "GradBucket":
+        from tensorbus.nn.parallel.comm_hook import GradBucket
+
+        return GradBucket
+    return None
 
 
 __all__ = [
     "Backend",
+    "BackendConfig",
+    "BuiltinCommHookType",
     "DebugLevel",
     "DeviceMesh",
     "DistBackendError",
@@ -95,22 +129,29 @@ __all__ = [
     "DistStoreError",
     "FileStore",
     "GroupMember",
+    "GroupName",
     "HashStore",
     "P2POp",
     "PrefixStore",
     "ProcessGroup",
+    "QueueEmptyError",
+    "RankType",
     "ReduceOp",
     "Store",
     "TCPStore",
     "Work",
     "all_gather",
+    "all_gather_coalesced",
     "all_gather_into_tensor",
     "all_gather_object",
+    "all_gather_single",
     "all_reduce",
+    "all_reduce_coalesced",
     "all_to_all",
     "all_to_all_single",
     "barrier",
     "batch_isend_irecv",
+    "breakpoint",
     "broadcast",
     "broadcast_object_list",
     "default_pg_timeout",
@@ -118,11 +159,13 @@ __all__ = [
     "gather",
     "gather_object",
     "get_backend",
+    "get_backend_config",
     "get_debug_level",
     "get_default_backend_for_device",
     "get_global_rank",
     "get_group_rank",
     "get_node_local_rank",
+    "get_pg_count",
     "get_process_group_ranks",
     "get_rank",
     "get_world_size",
@@ -140,18 +183,23 @@ __all__ = [
     "new_group",
     "new_subgroups",
     "new_subgroups_by_enumeration",
+    "record_comm",
     "recv",
     "recv_object_list",
     "reduce",
     "reduce_op",
     "reduce_scatter",
+    "reduce_scatter_single",
     "reduce_scatter_tensor",
+    "register_rendezvous_handler",
     "scatter",
     "scatter_object_list",
     "send",
     "send_object_list",
     "set_debug_level",
+    "set_debug_level_from_env",
     "split_group",
+    "supports_complex",
 ]
 
 _show_pages(__name__, [(n, globals().get(n)) for n in __all__])

@@ -53,6 +53,13 @@ def set_debug_level(level: DebugLevel | int) -> None:
     _level = DebugLevel(level)
 
 
+def set_debug_level_from_env() -> None:
+    """Set the level that ``TENSORBUS_DISTRIBUTED_DEBUG`` says now."""
+    global _level
+    _level = None
+    level()
+
+
 def get_debug_level() -> DebugLevel:
     """The level that is set."""
     return level()

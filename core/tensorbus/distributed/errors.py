@@ -23,3 +23,7 @@ class DistNetworkError(DistError):
 
 class DistStoreError(DistError):
     """The rendezvous store did not answer in time."""
+
+
+class QueueEmptyError(DistStoreError):
+    """A queue of the rendezvous store had nothing to give; stores here have no queues."""

@@ -6,7 +6,9 @@ import contextlib
 import os
 import re
 import secrets
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from tensorbus.distributed import multicast
@@ -25,6 +27,23 @@ INTERFACE = "TENSORBUS_INTERFACE"
 _JOB = "job"
 _LAST_WORDS = 10.0
 """Seconds for the other ranks to read why the job does not come about: one may have died."""
+
+
+_HANDLERS: dict[str, Callable[..., Iterable[tuple[Store, int, int]]]] = {}
+"""What programs registered for a scheme."""
+
+
+def register_rendezvous_handler(
+    scheme: str, handler: Callable[..., Iterable[tuple[Store, int, int]]]
+) -> None:
+    """Let ``init_process_group`` find the ranks of ``SCHEME://...`` by a program's own generator.
+
+    ``handler(url, timeout=...)`` yields a store, this process's rank and the world's size.
+    RuntimeError for a scheme that is taken.
+    """
+    if scheme in ("env", "file", "tcp") or scheme in _HANDLERS:
+        raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")
+    _HANDLERS[scheme] = handler
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +84,10 @@ def meet(
         return _file(url, rank, world_size, timeout)
     if url.scheme == "tcp":
         return _tcp(url, rank, world_size, timeout)
+    if url.scheme in _HANDLERS:
+        found = next(iter(_HANDLERS[url.scheme](init_method, timeout=timedelta(seconds=timeout))))
+        store, rank, world_size = found
+        return by_store(store, rank, world_size, timeout)
     raise RuntimeError(
         f"No rendezvous handler for {url.scheme}://; use tcp://HOST:PORT, file:///PATH or env://"
     )

@@ -1,5 +1,7 @@
 """Collectives that gradients go through, by PyTorch's names: ``torch.distributed.nn``."""
 
+from typing import Any
+
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.page import show_pages as _show_pages
 from tensorbus.autograd import Function
@@ -17,11 +19,30 @@ from tensorbus.distributed.nn.functional import (
 from tensorbus.distributed.process_group import group
 from tensorbus.distributed.reduce_op import ReduceOp
 
+
+class RemoteModule:
+    """A module that lives in another process. NotImplementedError: there are no remote calls."""
+
+    def __init__(
+        self,
+        remote_device: str,
+        module_cls: Any,
+        args: Any = None,
+        kwargs: Any = None,
+        _module_interface_cls: Any = None,
+    ) -> None:
+        raise NotImplementedError(
+            "torch.distributed.nn.RemoteModule: there are no remote procedure calls here; make the "
+            "module on the rank that runs it, and send its inputs and outputs"
+        )
+
+
 __getattr__ = _attributes(__name__)
 
 __all__ = [
     "Function",
     "ReduceOp",
+    "RemoteModule",
     "all_gather",
     "all_reduce",
     "all_to_all",
