@@ -147,7 +147,7 @@ _LATER = {
         "sparse_csc_tensor sparse_csr_tensor".split(),
         "sparse.construction",
     ),
-    **dict.fromkeys("hspmm smm sspaddmm".split(), "sparse.products"),
+    **dict.fromkeys("dsmm hsmm hspmm saddmm smm spmm sspaddmm".split(), "sparse.products"),
     "is_anomaly_enabled": "autograd.anomaly_mode",
     "is_anomaly_check_nan_enabled": "autograd.anomaly_mode",
     **dict.fromkeys(

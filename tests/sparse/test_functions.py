@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import tensorbus
 
@@ -26,6 +27,12 @@ def softmax(x, axis):
 
 def log_softmax(x, axis):
     return np.where(A != 0, np.log(np.where(A != 0, softmax(x, axis), 1)), 0)
+
+
+def of_terms(reduce):
+    """A product of A and D whose terms are reduced as given, those of places of A alone."""
+    rows = [(A[i, :, None] * D)[A[i] != 0] for i in range(len(A))]
+    return np.stack([reduce(terms, axis=0) if len(terms) else np.zeros(3) for terms in rows])
 
 
 t = tensorbus
@@ -90,6 +97,27 @@ CASES = {
     "csr t": (lambda a, b, d: a.to_sparse_csr().t(), A.T),
     "bsr t": (lambda a, b, d: a.to_sparse_bsr((2, 3)).t(), A.T),
     "csr mul": (lambda a, b, d: a.to_sparse_csr() * b.to_dense() * 2, 2 * A * B),
+    "spmm": (lambda a, b, d: t.spmm(a, d), A @ D),
+    "hsmm": (lambda a, b, d: t.hsmm(a, d), A @ D),
+    "saddmm": (lambda a, b, d: t.saddmm(a @ b.t(), a, b.to_dense().t()), 2 * A @ B.T),
+    "linear": (lambda a, b, d: t.nn.functional.linear(a, d.t(), d[0]), A @ D + D[0]),
+    "mm mean": (lambda a, b, d: t.sparse.mm(a.to_sparse_csr(), d, "mean"), of_terms(np.mean)),
+    "mm amax": (lambda a, b, d: t.sparse.mm(a, d, "amax"), of_terms(np.max)),
+    "mm amin": (lambda a, b, d: t.sparse.mm(a, d, "amin"), of_terms(np.min)),
+    "mm prod": (lambda a, b, d: t.sparse.mm(a, d, "prod"), of_terms(np.prod)),
+    "sampled_addmm": (
+        lambda a, b, d: t.sparse.sampled_addmm(a.to_sparse_csr(), d[:4], d.t(), beta=2, alpha=3),
+        np.where(A != 0, 2 * A + 3 * D[:4] @ D.T, 0),
+    ),
+    "unbind": (lambda a, b, d: t.stack([row.to_dense() for row in a]), A),
+    "spdiags": (
+        lambda a, b, d: t.sparse.spdiags(d.t(), t.tensor([0, -2, 1]), (5, 4)),
+        scipy.sparse.spdiags(D.T, [0, -2, 1], 5, 4).toarray(),
+    ),
+    "spdiags csr": (
+        lambda a, b, d: t.sparse.spdiags(d[:, 0], t.tensor(-1), (9, 3), t.sparse_csr),
+        scipy.sparse.spdiags(D[:, 0], -1, 9, 3).toarray(),
+    ),
     "csr row": (lambda a, b, d: a.to_sparse_csr()[2], A[2]),
 }  # fmt: skip
 
@@ -166,6 +194,18 @@ COMPRESSED = {
     "indices of csr": lambda m: m.eye(2).to_sparse_csr().indices(),
     "ccol of csr": lambda m: m.eye(2).to_sparse_csr().ccol_indices(),
     "coalesce of csr": lambda m: m.sparse.sum(m.eye(2).to_sparse_csr()),
+    "sampled layout": lambda m: m.sparse.sampled_addmm(
+        m.eye(2).to_sparse_csr(), m.ones(1, 2), m.ones(2, 2)
+    ),
+    "sampled shapes": lambda m: m.sparse.sampled_addmm(
+        m.eye(2).to_sparse_csr(), m.ones(2, 4), m.ones(3, 2)
+    ),
+    "reduce": lambda m: m.sparse.mm(m.eye(2).to_sparse_csr(), m.ones(2, 2), "most"),
+    "truth": lambda m: bool(m.eye(2).to_sparse()),
+    "same offset": lambda m: m.sparse.spdiags(m.ones(2, 3), m.tensor([1, 1]), (3, 3)),
+    "offsets": lambda m: m.sparse.spdiags(m.ones(2, 3), m.tensor([[0, 1]]), (3, 3)),
+    "lines": lambda m: m.sparse.spdiags(m.ones(2, 3), m.tensor([0]), (3, 3)),
+    "no matrix": lambda m: m.sparse.spdiags(m.ones(2, 3), m.tensor([0, 1]), (3,)),
     "add of other size": lambda m: m.eye(2).to_sparse() + m.eye(3).to_sparse(),
 }
 

@@ -49,6 +49,12 @@ FUNCTIONS = {
     "sin": lambda s, d: (s * 0.1).sin(),
     "sparse_mask": lambda s, d: d.t().sparse_mask(s) * 2,
     "smm": lambda s, d: s.smm(d),
+    "mm mean": lambda s, d: tensorbus.sparse.mm(s, d, "mean"),
+    "mm amax": lambda s, d: tensorbus.sparse.mm(s.coalesce(), d, "amax"),
+    "sampled_addmm": lambda s, d: tensorbus.sparse.sampled_addmm(
+        s.to_sparse_csr(), d.t(), d[:, :3], beta=2
+    ).to_dense(),
+    "spdiags": lambda s, d: tensorbus.sparse.spdiags(d, tensorbus.tensor([0, -1, 2]), (4, 3)) * s,
 }  # fmt: skip
 
 

@@ -22,7 +22,15 @@ from tensorbus.sparse import arithmetic as _arithmetic
 from tensorbus.sparse import copies as _copies
 from tensorbus.sparse import printing as _printing
 from tensorbus.sparse import shapes as _shapes
-from tensorbus.sparse.functions import addmm, as_sparse_gradcheck, mm, spsolve, sum
+from tensorbus.sparse.functions import (
+    addmm,
+    as_sparse_gradcheck,
+    mm,
+    sampled_addmm,
+    spdiags,
+    spsolve,
+    sum,
+)
 from tensorbus.sparse.invariants import check_sparse_tensor_invariants
 from tensorbus.sparse.reductions import log_softmax, softmax
 
@@ -40,8 +48,10 @@ __all__ = [
     "check_sparse_tensor_invariants",
     "log_softmax",
     "mm",
+    "sampled_addmm",
     "softmax",
     "solve",
+    "spdiags",
     "spsolve",
     "sum",
 ]

@@ -133,7 +133,15 @@ def no_expand(self: Any, *args: Any, **kwargs: Any) -> Any:
     raise RuntimeError("expand is unsupported for Sparse tensors")
 
 
-@sparse_op("item", "__bool__", "__float__", "__int__", "is_nonzero")
+@sparse_op("__bool__", "is_nonzero")
+def truth(self: Any) -> bool:
+    """Whether the one element is not zero."""
+    if self.numel() > 1:
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    return bool(item(self))
+
+
+@sparse_op("item", "__float__", "__int__")
 def item(self: Any) -> Any:
     """The number of a tensor of one element."""
     if self.numel() != 1:

@@ -48,7 +48,7 @@ def _finished(array: Any, requires_grad: bool) -> Any:
 
 
 def sparse_coo_tensor(
-    indices: Any,
+    indices: Any = None,
     values: Any = None,
     size: Any = None,
     *,
@@ -74,6 +74,8 @@ def sparse_coo_tensor(
     Source: https://pytorch.org/docs/stable/generated/torch.sparse_coo_tensor.html
     """
     if values is None:
+        if indices is None and size is None:
+            raise TypeError("sparse_coo_tensor() needs indices and values, or a size")
         return _no_elements(size if size is not None else indices, dtype, device, requires_grad)
     given = _as_values(values, dtype, device)
     at = _as_indices(indices, given.device)

@@ -60,7 +60,7 @@ def _turned(a: Coo) -> Coo:
     return Coo(a.indices.flip(0), a.values, (columns, rows))
 
 
-def _check(name: str, a: Any, b: Any) -> None:
+def check_matrices(name: str, a: Any, b: Any) -> None:
     for which, x in (("self", a), ("mat2", b)):
         if len(x._s) != 2:
             raise RuntimeError(f"{name}: {which} must be a matrix, but has {len(x._s)} dimensions")
@@ -78,7 +78,7 @@ def _check(name: str, a: Any, b: Any) -> None:
 @sparse_op("mm")
 def mm(input: Any, mat2: Any, reduce: Any = None, *, out: Any = None) -> Any:
     """The product of two matrices, of which one is sparse: sparse where both are."""
-    _check("mm", input, mat2)
+    check_matrices("mm", input, mat2)
     if not isinstance(input, SparseTensor):
         return _by_dense(_turned(coo_array(mat2)), input.t()).t()
     if not isinstance(mat2, SparseTensor):
@@ -121,6 +121,13 @@ def mv(input: Any, vec: Any, *, out: Any = None) -> Tensor:
             f"mv: expected a matrix and a vector that fit, got {list(input._s)} and {list(vec._s)}"
         )
     return mm(input, vec[:, None])[:, 0]
+
+
+@sparse_op("linear")
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """input @ weight.T + bias, where one of the first two is sparse."""
+    product = mm(input, weight.t())
+    return product if bias is None else product + bias
 
 
 @sparse_op("bmm")
@@ -215,3 +222,17 @@ def sspaddmm(
     first, second = coo_array(input), product._a
     values = tensorbus.cat([first.values * beta, second.values * alpha])
     return make_coo(tensorbus.cat([first.indices, second.indices], 1), values, first.shape)
+
+
+def reduced(mat1: Any, mat2: Tensor, reduce: str) -> Tensor:
+    """A product whose terms are reduced in another way than summed; of no terms it is 0."""
+    a = coalesced_array(mat1)
+    rows, columns = a.indices.unbind(0)
+    terms = mat2.index_select(0, columns) * a.values[:, None]
+    zeros = tensorbus.zeros(a.shape[0], mat2._s[1], dtype=terms.dtype, device=terms.device)
+    each = rows[:, None].expand(*terms.shape)
+    return zeros.scatter_reduce(0, each, terms, reduce, include_self=False)
+
+
+spmm = dsmm = tensorbus.mm
+hsmm, saddmm = hspmm, sspaddmm

@@ -265,3 +265,10 @@ def _beside_dense(arrays: list[Coo], dim: int, shape: list[int]) -> Any:
 def stack(tensors: Any, dim: int = 0, *, out: Any = None) -> Any:
     """Sparse tensors of one shape in a new dimension."""
     return cat([unsqueeze(x, dim) for x in tensors], dim)
+
+
+@sparse_op("unbind")
+def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
+    """The parts along a dimension, each without it."""
+    dim = wrap_dim(dim, len(input._s))
+    return tuple(input.select(dim, at) for at in range(input._s[dim]))
