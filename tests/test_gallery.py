@@ -26,7 +26,7 @@ programs = pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.st
 
 def shown(program: Path) -> str:
     """The output in the docstring, below the command that it is of."""
-    command = f"    $ python examples/gallery/{program.name}\n"
+    command = f"$ python examples/gallery/{program.name}\n"
     doc = ast.get_docstring(ast.parse(program.read_text("utf-8"))) or ""
     assert command in doc, f"the docstring lacks the line {command!r} with its output"
     return doc.partition(command)[2].partition("\n\n")[0]
