@@ -60,6 +60,7 @@ preserve_format: memory_format = _made(memory_format, "preserve_format")
 channels_last: memory_format = _made(memory_format, "channels_last")
 channels_last_3d: memory_format = _made(memory_format, "channels_last_3d")
 
+SPARSE_LAYOUTS = (sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
 _RANKS = {channels_last: 4, channels_last_3d: 5}
 
 

@@ -119,6 +119,9 @@ sparse_tensor = Upcall("tensorbus.sparse.tensor")
 construct_sparse = Upcall("tensorbus.sparse.construction")
 """(dtype, device, arguments, named): what ``sparse.FloatTensor`` and the like construct."""
 
+without_elements = Upcall("tensorbus.sparse.construction")
+"""(name of a factory, arguments, options): the sparse tensor that it makes, of zeros."""
+
 sparse_for_edge = Upcall("tensorbus.sparse.gradients")
 """(edge, sparse tensor): what a backward pass hands to that edge."""
 

@@ -7,13 +7,13 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tensorbus._base import dtypes
+from tensorbus._base import dtypes, registered
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.dtypes import checked
 from tensorbus._base.dtypes import dtype as Dtype
 from tensorbus._base.errors import type_error
 from tensorbus._base.float_warnings import silence
-from tensorbus._base.formats import check_format, check_layout
+from tensorbus._base.formats import SPARSE_LAYOUTS, check_format, check_layout
 from tensorbus._base.modes import this_thread
 from tensorbus._device import defaults
 from tensorbus._device.device import device as Device
@@ -27,6 +27,9 @@ from tensorbus.op_engine.signatures import show_signature
 from tensorbus.rows.layouts import empty_in_layout, strides_in_format
 
 COMMON = ("dtype", "layout", "device", "requires_grad", "pin_memory")
+
+_SPARSE_FACTORIES = frozenset("empty empty_like new_empty new_zeros zeros zeros_like".split())
+"""The factories that make sparse tensors too: those without elements."""
 
 _ANNOTATIONS = {
     "dtype": "dtype | type | None",
@@ -80,12 +83,16 @@ class Options:
     ``kind`` says what the new tensor is, ``empty`` makes its array, ``deliver`` the tensor.
     """
 
-    __slots__ = ("_kind", "device", "dtype", "memory_format", "name", "out", "requires_grad")
+    __slots__ = (
+        "_kind", "device", "dtype", "memory_format", "name", "out", "requires_grad",
+        "sparse_layout",
+    )  # fmt: skip
 
     def __init__(self, name: str, given: dict[str, Any], taken: tuple[str, ...]):
         """Take the options that the factory has out of the keywords *given* to it."""
         self.name = name
         self.dtype = self.device = self.out = self.memory_format = self.requires_grad = None
+        self.sparse_layout: Any = None
         if not given:
             return
         options = {option: given.pop(option) for option in taken if option in given}
@@ -98,7 +105,11 @@ class Options:
         self.requires_grad = check_flag(name, "requires_grad", options.get("requires_grad"))
         if check_flag(name, "pin_memory", options.get("pin_memory")):
             raise refuse_pinning()
-        check_layout(name, options.get("layout"))
+        wanted = options.get("layout")
+        if name in _SPARSE_FACTORIES and wanted in SPARSE_LAYOUTS:
+            self.sparse_layout = wanted
+        else:
+            check_layout(name, wanted)
         self.memory_format = options.get("memory_format")
         check_format(name, self.memory_format)
         self.out = options.get("out")
@@ -219,6 +230,9 @@ def factory(
                 if not isinstance(size, (tuple, list)):
                     raise type_error(name, "size", None, "tuple of ints", size)
                 args = (*args, size)
+            if options.sparse_layout is not None:
+                made: Tensor = registered.without_elements(name, args, options)
+                return made
             try:
                 return options.deliver(make(*args, options=options, **keywords))
             except Exception as error:

@@ -58,6 +58,11 @@ __all__ = [
 
 if not TYPE_CHECKING:
     _types = _DeviceNamespace("cpu", sparse=True)
-    __getattr__ = _attributes(__name__, None, lambda name: getattr(_types, name, None))
+    _LATER = dict.fromkeys(
+        "SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT "
+        "SparseSemiStructuredTensorCUTLASS to_sparse_semi_structured".split(),
+        "semi_structured",
+    )
+    __getattr__ = _attributes(__name__, _LATER, lambda name: getattr(_types, name, None))
 
 _show_in(__name__, [(n, globals()[n]) for n in __all__])

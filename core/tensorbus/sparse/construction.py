@@ -10,6 +10,7 @@ from tensorbus._base.dtypes import as_dtype
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.cores import core
+from tensorbus.ops.creation.factories import factory_shape
 from tensorbus.sparse import coordinates, invariants
 from tensorbus.sparse.tensor import Compressed, Coo, sparse_tensor
 
@@ -116,6 +117,40 @@ def _no_elements(size: Any, dtype: Any, device: Any, requires_grad: bool) -> Any
     values = tensorbus.zeros(0, dtype=dtype, device=device)
     indices = coordinates.empty_indices(len(shape), values.device)
     return _finished(Coo(indices, values, shape, True), requires_grad)
+
+
+@registered.without_elements.provide
+def without_elements(name: str, args: tuple[Any, ...], options: Any) -> Any:
+    """``zeros(2, 3, layout=torch.sparse_csr)`` and the like."""
+    like = None
+    if name.endswith("_like"):
+        like, shape = args[0], tuple(args[0].shape)
+    else:
+        if name.startswith("new_"):
+            like, *args = args  # type: ignore[assignment]
+        shape = factory_shape(name, tuple(args))
+    kind, layout = options.kind(like=like), options.sparse_layout
+    requires_grad = bool(options.requires_grad)
+    if layout is formats.sparse_coo:
+        return _no_elements(shape, kind.dtype, kind.device, requires_grad)
+    if layout not in (formats.sparse_csr, formats.sparse_csc):
+        told = str(layout).removeprefix("torch.sparse_").capitalize()
+        raise RuntimeError(
+            "zeros_sparse_compressed expected sparse compressed (non-block) tensor layout but got "
+            f"Sparse{told}"
+        )
+    if len(shape) < 2:
+        raise RuntimeError(
+            f"torch.empty: Only batched sparse compressed (non-block) tensors are supported, but "
+            f"got size {list(shape)}"
+        )
+    *batch, rows, columns = shape
+    count = (rows if layout is formats.sparse_csr else columns) + 1
+    where = {"dtype": dtypes.int64, "device": kind.device}
+    starts = tensorbus.zeros((*batch, count), **where)
+    values = tensorbus.zeros((*batch, 0), dtype=kind.dtype, device=kind.device)
+    parts = starts, tensorbus.zeros((*batch, 0), **where), values
+    return _finished(Compressed(layout, *parts, shape), requires_grad)
 
 
 def sparse_compressed_tensor(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import tensorbus
-from tensorbus._base import formats
 from tensorbus.sparse import coordinates
 from tensorbus.sparse.attributes import need_coo, nnz
 from tensorbus.sparse.tensor import (
@@ -30,12 +29,13 @@ def zeros_like(
     input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, **others: Any,
 ) -> Any:  # fmt: skip
-    """A tensor of that shape without elements; a dense one of zeros where the layout is strided."""
+    """A tensor of that shape without elements, in another layout where one is given."""
     dtype, device = dtype or input.dtype, device or input.device
-    if layout is formats.strided:
+    if layout is not None and layout is not input.layout:
         return tensorbus.zeros(
-            tuple(input.shape), dtype=dtype, device=device, requires_grad=requires_grad
-        )
+            tuple(input.shape), dtype=dtype, device=device, requires_grad=requires_grad,
+            layout=layout,
+        )  # fmt: skip
     made = emptied(input, dtype, device)
     return made.requires_grad_() if requires_grad else made
 
