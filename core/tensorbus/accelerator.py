@@ -16,6 +16,8 @@ from tensorbus._dispatch import streams as _streams
 from tensorbus._dispatch.kinds import current_index, set_current_index
 from tensorbus.plugin.backend import Backend, Capabilities
 
+__path__: list[str] = []  # paths of PyTorch lie below it: pytorch_paths.py
+
 if TYPE_CHECKING:
     from collections import OrderedDict
 

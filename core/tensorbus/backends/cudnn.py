@@ -23,6 +23,8 @@ from tensorbus._base.leaving import block as _block
 from tensorbus._base.page import show_pages as _show_pages
 from tensorbus.backends._flags import Flag, install
 
+__path__: list[str] = []  # paths of PyTorch lie below it: pytorch_paths.py
+
 __all__ = ["flags", "is_acceptable", "is_available", "set_flags", "version"]
 
 enabled: bool

@@ -21,6 +21,8 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.options import Options as _Options
 from tensorbus.ops.creation import windows as _formulas
 
+__path__: list[str] = []  # paths of PyTorch lie below it: pytorch_paths.py
+
 
 def _made(
     name: str, M: int, sym: bool, options: tuple[Any, ...], formula: Callable[[int], Any]

@@ -14,6 +14,8 @@ import warnings
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
+__path__: list[str] = []  # paths of PyTorch lie below it: pytorch_paths.py
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
