@@ -10,11 +10,16 @@ import ast
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import tensorbus as torch
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "examples" / "gallery"
@@ -133,3 +138,38 @@ def test_a_wait_in_a_step_is_found(tmp_path, device):
         return
     with pytest.raises(AssertionError, match=r"\[4\] == \[\]"):
         run(program, device, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_qrnn_is_right_and_takes_at_most_half_the_time_of_the_lstm(device, monkeypatch):
+    """Its recurrence beside one in float64; steps of both layers, by turns, in processor time."""
+    monkeypatch.syspath_prepend(str(GALLERY))
+    program = runpy.run_path(str(GALLERY / "qrnn.py"))
+    a, b, seed = np.random.default_rng(0).uniform(size=(3, 9, 2, 5))
+    leaves = [torch.tensor(x.astype("float32"), device=device, requires_grad=True) for x in (a, b)]
+    found = program["Scan"].apply(*leaves)
+    grads = torch.autograd.grad(found, leaves, torch.tensor(seed, device=device).float())
+    h, da, db, g = np.zeros((10, 2, 5)), np.zeros((9, 2, 5)), np.zeros((9, 2, 5)), 0.0
+    for t in range(9):
+        h[t] = a[t] * h[t - 1] + b[t]
+    for t in reversed(range(9)):
+        g = db[t] = seed[t] + g
+        da[t] = g * h[t - 1]
+        g = g * a[t]
+    for x, expected in zip((found, *grads), (h[:9], da, db), strict=True):
+        np.testing.assert_allclose(x.detach().cpu().numpy(), expected, rtol=1e-5, atol=1e-5)
+    if device == "cpu":
+        return  # the kernel is for OpenCL
+
+    layers = {"qrnn": program["QRNN"](64, 384), "lstm": torch.nn.LSTM(32, 128, batch_first=True)}
+    x, costs = torch.randn(16, 64, 32, device=device), {name: [] for name in layers}
+    for turn in range(8):
+        for name, layer in layers.items():
+            before = time.process_time()
+            layer.to(device).zero_grad()
+            result = layer(x) if name == "qrnn" else layer(x)[0]
+            result.sum().backward()
+            next(layer.parameters()).grad[0, 0].item()
+            if turn >= 3:  # then all is compiled
+                costs[name].append(time.process_time() - before)
+    assert min(costs["qrnn"]) < min(costs["lstm"]) / 2, costs

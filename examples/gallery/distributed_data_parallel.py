@@ -1,6 +1,6 @@
 """Data-parallel training in two processes, whose gradients are averaged.
 
-    $ python examples/gallery/data_parallel.py
+    $ python examples/gallery/distributed_data_parallel.py
     accuracy 0.92
 
 Reaches accuracy above 0.85 on handwritten digits.
