@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -17,7 +18,8 @@ def together(bodies: Sequence[Callable[[], None]], cut: Cut | None = None) -> No
     """Run two bodies in threads that change at each line of what they call; raise what one raises.
 
     *cut* says of a frame below *top* whether its lines are cut; without it those of functions that
-    are called in turn are not. What runs outside Python never is.
+    are called in turn are not. What runs outside Python never is. Python's garbage collector is off
+    meanwhile: what it calls has lines too, after which one thread would be ahead of the other.
     """
     baton, raised = _Baton(), []
 
@@ -33,10 +35,16 @@ def together(bodies: Sequence[Callable[[], None]], cut: Cut | None = None) -> No
             baton.leave(who)
 
     threads = [threading.Thread(target=run, args=(who,)) for who in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    collected = gc.isenabled()
+    gc.disable()
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        if collected:
+            gc.enable()
     if raised:
         raise raised[0]
 

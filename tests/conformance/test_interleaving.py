@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import threading
 
@@ -58,3 +59,30 @@ def test_many_lines_under_a_lock_are_looked_at_once(monkeypatch: pytest.MonkeyPa
     assert told == [*range(100)] * 2
     # Two hundred lines under the lock: one look at each, and not all that find a thread stuck.
     assert len(looks) < 2 * interleaving._LOOKS * 100
+
+
+def test_what_the_collector_calls_puts_no_thread_ahead():
+    told: list[tuple[int, int]] = []
+
+    def callback(phase: str, info: dict[str, int]) -> None:
+        collections.append(phase)
+        collections.append(phase)
+
+    def kernel(who: int) -> None:
+        for line in range(50):
+            garbage.append(list(map(list, [()] * (40, 1)[who])))
+            told.append((line, who))
+
+    collections: list[str] = []
+    garbage: list[list[list[int]]] = []
+    before = gc.get_threshold()
+    gc.callbacks.append(callback)
+    gc.set_threshold(20)
+    try:
+        together([functools.partial(kernel, who) for who in range(2)])
+        in_turn = told.copy()
+        assert gc.isenabled()
+    finally:
+        gc.callbacks.remove(callback)
+        gc.set_threshold(*before)
+    assert in_turn == [(line, who) for line in range(50) for who in range(2)]
