@@ -8,6 +8,8 @@ tensor([2., 4.])
 """
 
 import math as _math
+import sys as _sys
+from typing import Any as _Any
 
 from tensorbus import _C as _C
 from tensorbus._base import dtypes as _dtypes
@@ -26,6 +28,7 @@ from tensorbus._base.errors import AcceleratorError, OutOfMemoryError
 from tensorbus._base.module_paths import install as _install_paths
 from tensorbus._base.page import show_pages as _show_pages
 from tensorbus._base.public_place import show_in as _show_in
+from tensorbus._base.refused_names import refused as _refused
 from tensorbus._base.size import Size
 from tensorbus._device.defaults import (
     get_default_device,
@@ -48,6 +51,7 @@ from tensorbus.op_engine.promotion import result_type
 from tensorbus.ops import families as _families
 from tensorbus.ops.creation.typed_constructors import device_namespace as _device_namespace
 from tensorbus.ops.joining.grids import broadcast_shapes
+from tensorbus.ops.tensor.foreach import NAMES as _FOREACH
 from tensorbus.version import __version__
 
 _install_paths()
@@ -108,6 +112,7 @@ _LATER = {
         "set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype".split(),
         "amp.switches",
     ),
+    **dict.fromkeys(_FOREACH, "ops.tensor.foreach"),
     "vmap": "func",
     **dict.fromkeys("ScriptFunction fork wait".split(), "jit"),
     **dict.fromkeys("AVG AggregationType DispatchKey SUM compiled_with_cxx11_abi".split(), "_C"),
@@ -170,7 +175,13 @@ _LATER = {
 }
 
 
-__getattr__ = _attributes(__name__, _LATER, _device_namespace)
+def _others(name: str) -> _Any:
+    if name == "torch":  # as in torch.torch.Tensor, which libraries write
+        return _sys.modules[__name__]
+    return _device_namespace(name) or _refused("_C", name)
+
+
+__getattr__ = _attributes(__name__, _LATER, _others)
 __dir__ = _listing(__name__, _LATER)
 
 
