@@ -6,9 +6,13 @@ import enum
 import importlib
 from typing import Any
 
+from tensorbus._base.refused_names import refused
+from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.function_modes import DisableTorchFunction
 from tensorbus.op_engine.override import DisableTorchFunctionSubclass
 from tensorbus.op_engine.override import disabled_torch_function as _disabled_torch_function_impl
+
+_TensorMeta = type(Tensor)
 
 _ELSEWHERE = {
     "_LinAlgError": ("linalg", "LinAlgError"),
@@ -69,6 +73,8 @@ def _log_api_usage_once(event: str) -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if (stand_in := refused("_C", name)) is not None:
+        return stand_in
     if name not in _ELSEWHERE:
         raise AttributeError(
             f"module {__name__!r} has no attribute {name!r}: torch._C is PyTorch's compiled "

@@ -12,16 +12,42 @@ import re
 import sys
 import tempfile
 import urllib.error
-import urllib.parse
 import urllib.request
 from collections.abc import Generator
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlparse
 
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.leaving import block as _block
 from tensorbus.serialization import load as _load
+
+try:
+    from tqdm import tqdm
+except ImportError:
+
+    class tqdm:  # type: ignore[no-redef]
+        """Stands for the progress bars of the package of this name: shows nothing."""
+
+        def __init__(self, iterable: Any = (), *args: Any, **kwargs: Any):
+            self.iterable = iterable
+
+        def __iter__(self) -> Any:
+            return iter(self.iterable)
+
+        def update(self, n: float = 1) -> None:
+            """Nothing happens."""
+
+        def close(self) -> None:
+            """Nothing happens."""
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *args: object) -> None:
+            pass
+
 
 __all__ = [
     "download_url_to_file",
@@ -34,7 +60,7 @@ __all__ = [
 ]
 
 _HUBCONF = "hubconf.py"
-_HASH = re.compile(r"-([a-f0-9]*)\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _PIECE = 1 << 20
 _dir: Path | None = None
 
@@ -161,11 +187,11 @@ def load_state_dict_from_url(
     file is not there and can't be fetched.
     """
     folder = Path(model_dir) if model_dir is not None else Path(get_dir(), "checkpoints")
-    name = file_name or os.path.basename(urllib.parse.urlparse(url).path)
+    name = file_name or os.path.basename(urlparse(url).path)
     path = folder / name
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        found = _HASH.search(name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, str(path), found.group(1) if found else None, progress)
     return _load(path, map_location=map_location, weights_only=weights_only)
 

@@ -12,6 +12,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from tensorbus._base.refused_names import REFUSED, refused
+
 PACKAGE = "tensorbus"
 
 
@@ -42,6 +44,7 @@ class _Names:
 
     def __init__(self, module: ModuleType, rooms: Sequence[str]):
         self.module = module
+        self.path = module.__name__.removeprefix(f"{PACKAGE}.")
         self.rooms = [PACKAGE if room == "." else f"{PACKAGE}.{room}" for room in rooms]
 
     def get(self, name: str) -> Any:
@@ -53,18 +56,19 @@ class _Names:
                     return getattr(importlib.import_module(room), name)
                 except AttributeError:
                     pass
+            if (found := refused(self.path, name)) is not None:
+                return found
         raise AttributeError(
             f"module {self.module.__name__!r} has no attribute {name!r}"
-            + importlib.import_module(f"{PACKAGE}._base.absent").why(
-                self.module.__name__.removeprefix(f"{PACKAGE}."), name
-            ),
+            + importlib.import_module(f"{PACKAGE}._base.absent").why(self.path, name),
             name=name,
             obj=self.module,
         )
 
     def listing(self) -> list[str]:
         rooms = [importlib.import_module(room) for room in self.rooms]
-        return sorted({n for room in rooms for n in getattr(room, "__all__", dir(room))})
+        named = REFUSED[self.path][0].split() if self.path in REFUSED else []
+        return sorted({*named, *(n for r in rooms for n in getattr(r, "__all__", dir(r)))})
 
 
 class _Loader:
@@ -100,10 +104,10 @@ class PathFinder:
         from tensorbus._base.pytorch_paths import FUNCTIONS, PATHS
 
         below = name.removeprefix(f"{PACKAGE}.")
-        if below not in PATHS:
+        inner = any(other.startswith(f"{below}.") for other in (*PATHS, *REFUSED))
+        if not inner and below not in PATHS and below not in REFUSED:
             return None
-        inner = any(other.startswith(f"{below}.") for other in PATHS)
-        loader: Any = _Loader(PATHS[below], below in FUNCTIONS)
+        loader: Any = _Loader(PATHS.get(below, ""), below in FUNCTIONS)
         return ModuleSpec(name, loader, origin="PyTorch's module paths", is_package=inner)
 
 

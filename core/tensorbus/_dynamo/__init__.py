@@ -37,6 +37,10 @@ class OptimizedModule(Module):
         raise NotImplementedError("no module is compiled here: torch.compile gives the module")
 
 
+class TensorifyScalarRestartAnalysis(RuntimeError):
+    """What PyTorch's compiler raises to start again; never raised here."""
+
+
 class _Config:
     """Settings that are kept and have no effect."""
 
@@ -62,7 +66,27 @@ def mark_dynamic(t: Any, index: Any, **kwargs: Any) -> None:
     """Nothing happens: sizes are never compiled in."""
 
 
-maybe_mark_dynamic = mark_static = mark_dynamic
+maybe_mark_dynamic = mark_static = mark_static_address = mark_dynamic
+
+
+def assume_constant_result(fn: Any) -> Any:
+    """*fn* itself."""
+    return fn
+
+
+def is_dynamo_supported() -> bool:
+    """Whether functions can be compiled: False."""
+    return False
+
+
+def is_compile_supported(device_type: str) -> bool:
+    """Whether functions can be compiled for a device: False."""
+    return False
+
+
+def is_fake(x: Any) -> bool:
+    """Whether a tensor stands for another while a program is compiled: False."""
+    return False
 
 
 def optimize(*args: Any, **kwargs: Any) -> Any:

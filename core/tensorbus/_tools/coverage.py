@@ -12,6 +12,7 @@ from typing import Any
 
 import tensorbus
 from tensorbus._base import absent
+from tensorbus._base.refused_names import is_refused
 from tensorbus._tools.left_out import LEFT_OUT, reasons
 
 PAGE = Path(__file__).parents[3] / "docs" / "coverage.md"
@@ -114,7 +115,11 @@ def present(space: str) -> set[str]:
         home = _namespace(space)
     except ModuleNotFoundError:
         return set()
-    return {name for name in absent.documented()[space] if hasattr(home, name)}
+    return {
+        name
+        for name in absent.documented()[space]
+        if hasattr(home, name) and not is_refused(name if space == "torch" else f"{space}.{name}")
+    }
 
 
 def _listed(names: Iterable[str]) -> str:

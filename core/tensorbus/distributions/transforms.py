@@ -27,6 +27,9 @@ from tensorbus.distributions.pointwise_transforms import (
     SoftplusTransform,
     TanhTransform,
 )
+from tensorbus.distributions.pointwise_transforms import (
+    clipped_sigmoid as _clipped_sigmoid,  # noqa: F401
+)
 from tensorbus.distributions.transform import (
     ComposeTransform,
     IndependentTransform,

@@ -29,6 +29,7 @@ __all__ = [
     "Future",
     "ScriptFunction",
     "ScriptModule",
+    "TracerWarning",
     "annotate",
     "enable_onednn_fusion",
     "export",
@@ -57,6 +58,10 @@ __all__ = [
 
 Error = RuntimeError
 """What PyTorch raises where a compiled function fails."""
+
+
+class TracerWarning(Warning):
+    """What PyTorch warns with where a trace would not hold for other inputs."""
 
 
 class ScriptFunction:
@@ -346,6 +351,10 @@ def load(f: Any, map_location: Any = None, **kwargs: Any) -> Any:
     NotImplementedError: torch.jit: reading a compiled module is not supported: ...
     """
     _refuse("reading a compiled module")
+
+
+def _get_trace_graph(f: Any, *args: Any, **kwargs: Any) -> Any:
+    _refuse("the graph of a traced module")
 
 
 _script_if_tracing = script_if_tracing

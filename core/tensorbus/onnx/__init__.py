@@ -7,11 +7,12 @@ False
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tensorbus._base.absent import attributes as _attributes
 
-__all__ = ["OnnxExporterError", "export", "is_in_onnx_export"]
+__all__ = ["OnnxExporterError", "export", "is_in_onnx_export", "register_custom_op_symbolic"]
 
 
 class OnnxExporterError(RuntimeError):
@@ -46,6 +47,17 @@ def export(model: Any, args: Any = (), f: Any = None, **kwargs: Any) -> Any:
         "torch.onnx.export is not supported yet: load the model's state_dict into the same model "
         "of PyTorch, and export it there"
     )
+
+
+def register_custom_op_symbolic(
+    symbolic_name: str, symbolic_fn: Callable[..., Any], opset_version: int
+) -> None:
+    """Nothing happens: how an op would be exported is not asked."""
+
+
+def parse_args(*descriptors: str) -> Callable[[Any], Any]:
+    """A decorator that gives back the function, which would export an op."""
+    return lambda function: function
 
 
 if not TYPE_CHECKING:

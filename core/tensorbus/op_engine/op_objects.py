@@ -7,6 +7,7 @@ their own beside (``tensorbus.library``).
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,6 +29,10 @@ _ATEN_NAMES = {
 }
 """The names of ops that are called otherwise than their rows."""
 _ROW_NAMES = {name: row for row, name in _ATEN_NAMES.items()}
+_OUTSIDE_ROWS = {"_to_copy": "CONVERSION", "copy_": "WRITE", "detach": "DETACHMENT"}
+"""Where ``row_handlers`` has what is done to tensors without a row of the registry."""
+_METHODS_ALONE = frozenset("apply_ map_ map2_ share_memory_".split())
+"""Methods in place that are no ops in PyTorch either."""
 
 
 class OpOverload:
@@ -178,13 +183,46 @@ def op_of(row: Row) -> OpOverload:
 
 
 def _aten(op: str) -> OpOverloadPacket | None:
+    if op in _OUTSIDE_ROWS:
+        handlers = importlib.import_module("tensorbus.op_engine.row_handlers")
+        return op_of(getattr(handlers, _OUTSIDE_ROWS[op])).overloadpacket
     row = ROWS.get(_ROW_NAMES.get(op, op))
     public = FUNCTIONS.get(op)
     if row is None:
+        public = public or _SPELLED_OUT.get(op) or _in_place(op)
         return public and OpOverloadPacket("aten", op, public, "default")
     return OpOverloadPacket(
         "aten", op, _of_row(row, public), "Tensor" if row.form == "binary" else "default"
     )
+
+
+def _in_place(op: str) -> Callable[..., Any] | None:
+    """The method of a name that ends in an underscore."""
+    if not op.endswith("_") or op.startswith("_") or op in _METHODS_ALONE:
+        return None
+    return getattr(Tensor, op, None)
+
+
+def _refusing(op: str) -> Callable[..., Any]:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"torch.ops.aten.{op} can be seen, but not called")
+
+    return refuse
+
+
+def _index(x: Tensor, indices: Any) -> Tensor:
+    return x[tuple(slice(None) if i is None else i for i in indices)]
+
+
+_SPELLED_OUT: dict[str, Callable[..., Any]] = {
+    "_pin_memory": lambda x, device=None: x.pin_memory(),
+    "index": _index,
+    **{
+        op: _refusing(op)
+        for op in ("_segment_reduce", "_sparse_addmm", "_sparse_mm_reduce_impl", "_unsafe_view")
+    },
+}
+"""Ops that are written otherwise as public functions, or can only be named."""
 
 
 def _of_row(row: Row, public: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -222,8 +260,4 @@ def _outside_rows(row: Row) -> Callable[..., Any]:
         return lambda x: Tensor.detach(x)
     if row.name == "copy_":
         return lambda x, y: x.copy_(y) if isinstance(y, Tensor) else x.fill_(y)
-
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"torch.ops.aten.{row.name} can be seen, but not called")
-
-    return refuse
+    return _refusing(row.name)

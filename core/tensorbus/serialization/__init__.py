@@ -25,7 +25,7 @@ from tensorbus.serialization.trusted import (
     get_safe_globals,
     safe_globals,
 )
-from tensorbus.serialization.writing import save
+from tensorbus.serialization.writing import DEFAULT_PROTOCOL, save  # noqa: F401
 
 __all__ = [
     "CheckpointError",

@@ -20,6 +20,9 @@ from tensorbus.serialization.locations import location_tag
 from tensorbus.serialization.names import storage_name
 from tensorbus.storage import TypedStorage, UntypedStorage
 
+DEFAULT_PROTOCOL = 2
+"""The protocol in which PyTorch pickles."""
+
 
 class _Name:
     """A global as it stands in the file; what it names need not exist here."""
@@ -175,7 +178,7 @@ def save(
     obj: Any,
     f: str | os.PathLike[str] | IO[bytes],
     pickle_module: Any = None,
-    pickle_protocol: int = 2,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization: bool = True,
 ) -> None:
     """Write *obj* (tensors, state dicts, containers of them) to a path or a binary file.

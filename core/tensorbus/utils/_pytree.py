@@ -18,15 +18,16 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+PyTree = Context = Any
 Predicate = Callable[[Any], bool]
 
 
-class _Container(NamedTuple):
+class NodeDef(NamedTuple):
     """How a class of containers is taken apart and put together."""
 
-    flatten: Callable[[Any], tuple[Iterable[Any], Any]]
+    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]]
     """A container's children, and what else is to be known of it."""
-    unflatten: Callable[[Iterable[Any], Any], Any]
+    unflatten_fn: Callable[[Iterable[Any], Any], Any]
 
 
 class TreeSpec:
@@ -70,7 +71,7 @@ class TreeSpec:
     def _filled(self, leaves: Any) -> Any:
         if self.type is None:
             return next(leaves)
-        return _CONTAINERS[self.type].unflatten(
+        return SUPPORTED_NODES[self.type].unflatten_fn(
             [child._filled(leaves) for child in self._children], self.context
         )
 
@@ -84,7 +85,7 @@ class TreeSpec:
         kind = _container_of(tree)
         if kind is not self.type and not {kind, self.type} <= _DICTS:
             raise ValueError(f"Node type mismatch; expected {_class(self)}, but got {type(tree)}.")
-        children, context = _CONTAINERS[kind].flatten(tree)
+        children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
         found = list(children)
         if kind in _DICTS:
             keys, given = _keys(self.context), _keys(context)
@@ -119,6 +120,15 @@ class TreeSpec:
         return f"TreeSpec({self.type.__name__}, {self.context}, [{children}])"
 
 
+class LeafSpec(TreeSpec):
+    """The structure of a leaf."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(None, None, ())
+
+
 class namedtuple:
     """Stands for all classes of named tuples; the class itself is the context."""
 
@@ -138,19 +148,17 @@ def _of_dict(given: Any) -> tuple[Iterable[Any], Any]:
     return given.values(), list(given)
 
 
-_CONTAINERS: dict[Any, _Container] = {
-    tuple: _Container(lambda x: (x, None), lambda parts, _: tuple(parts)),
-    list: _Container(lambda x: (x, None), lambda parts, _: list(parts)),
-    dict: _Container(_of_dict, lambda parts, keys: dict(zip(keys, parts, strict=True))),
-    OrderedDict: _Container(
-        _of_dict, lambda parts, keys: OrderedDict(zip(keys, parts, strict=True))
-    ),
-    defaultdict: _Container(
+SUPPORTED_NODES: dict[Any, NodeDef] = {
+    tuple: NodeDef(lambda x: (x, None), lambda parts, _: tuple(parts)),
+    list: NodeDef(lambda x: (x, None), lambda parts, _: list(parts)),
+    dict: NodeDef(_of_dict, lambda parts, keys: dict(zip(keys, parts, strict=True))),
+    OrderedDict: NodeDef(_of_dict, lambda parts, keys: OrderedDict(zip(keys, parts, strict=True))),
+    defaultdict: NodeDef(
         lambda x: (x.values(), [x.default_factory, list(x)]),
         lambda parts, known: defaultdict(known[0], zip(known[1], parts, strict=True)),
     ),
-    deque: _Container(lambda x: (x, x.maxlen), lambda parts, n: deque(parts, maxlen=n)),
-    namedtuple: _Container(lambda x: (x, type(x)), lambda parts, made: made(*parts)),
+    deque: NodeDef(lambda x: (x, x.maxlen), lambda parts, n: deque(parts, maxlen=n)),
+    namedtuple: NodeDef(lambda x: (x, type(x)), lambda parts, made: made(*parts)),
 }
 _DICTS = {dict, OrderedDict, defaultdict}
 
@@ -158,11 +166,16 @@ _DICTS = {dict, OrderedDict, defaultdict}
 def _container_of(x: Any) -> Any:
     """Under what a container is known; None for a leaf."""
     kind = type(x)
-    if kind in _CONTAINERS:
+    if kind in SUPPORTED_NODES:
         return kind
     if isinstance(x, tuple) and hasattr(kind, "_fields"):
         return namedtuple
     return None
+
+
+def _get_node_type(tree: Any) -> Any:
+    """Under what a container is known; the class of a leaf."""
+    return _container_of(tree) or type(tree)
 
 
 def register_pytree_node(
@@ -184,9 +197,9 @@ def register_pytree_node(
     >>> tree_map(lambda x: x + 1, Pair(1, 2)).b
     3
     """
-    if cls in _CONTAINERS:
+    if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
-    _CONTAINERS[cls] = _Container(flatten_fn, unflatten_fn)
+    SUPPORTED_NODES[cls] = NodeDef(flatten_fn, unflatten_fn)
 
 
 def tree_flatten(tree: Any, is_leaf: Predicate | None = None) -> tuple[list[Any], TreeSpec]:
@@ -198,7 +211,7 @@ def tree_flatten(tree: Any, is_leaf: Predicate | None = None) -> tuple[list[Any]
     return leaves, _flatten(tree, leaves, is_leaf)
 
 
-_LEAF = TreeSpec(None, None, ())
+_LEAF = LeafSpec()
 
 
 def _flatten(tree: Any, leaves: list[Any], is_leaf: Predicate | None) -> TreeSpec:
@@ -206,7 +219,7 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: Predicate | None) -> TreeSpe
     if kind is None:
         leaves.append(tree)
         return _LEAF
-    children, context = _CONTAINERS[kind].flatten(tree)
+    children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
     return TreeSpec(kind, context, [_flatten(child, leaves, is_leaf) for child in children])
 
 

@@ -299,3 +299,16 @@ def with_suffixes(text: str, suffixes: list[str], indent: int, new_line: bool = 
             text += f", {suffix}"
             column += len(suffix) + 2
     return text + ")"
+
+
+class _Current:
+    """The options of now, as attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_options, name)
+
+
+# PyTorch's names of these, which libraries call.
+PRINT_OPTS = _Current()
+_tensor_str = contents
+_add_suffixes = with_suffixes

@@ -281,3 +281,10 @@ class DataLoader(Generic[T_co]):
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
+
+
+# PyTorch's names of these, for isinstance and annotations of libraries.
+_SingleProcessDataLoaderIter = _InProcessIterator
+_MultiProcessingDataLoaderIter = MultiprocessIterator
+_BaseDataLoaderIter = _InProcessIterator | MultiprocessIterator
+_collate_fn_t = Callable[[list[Any]], Any]
