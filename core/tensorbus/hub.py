@@ -6,6 +6,7 @@ Repositories are read from folders of this machine; nothing is cloned.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import os
 import re
@@ -24,7 +25,7 @@ from tensorbus._base.leaving import block as _block
 from tensorbus.serialization import load as _load
 
 try:
-    from tqdm import tqdm
+    tqdm: Any = importlib.import_module("tqdm").tqdm
 except ImportError:
 
     class tqdm:  # type: ignore[no-redef]
