@@ -13,10 +13,13 @@ PROGRAM = """
 import sys
 import numpy
 before = set(sys.modules)
+import gc
 import tensorbus as torch
+assert gc.isenabled()
 print(*{name.split(".")[1] for name in sys.modules if name.startswith("tensorbus.")})
 print(*sys.modules.keys() - before & {
-    "cupy", "ml_dtypes", "numpy.testing", "pathlib", "pyopencl", "rich", "scipy", "tempfile"
+    "cupy", "ml_dtypes", "multiprocessing", "numpy.testing", "pathlib", "pyopencl", "rich", "scipy",
+    "socket", "tempfile",
 })
 torch.ones(2).__array_namespace__()
 print("tensorbus.array_api" in sys.modules)

@@ -120,6 +120,7 @@ def asks(f: Callable[..., Any], method: bool) -> bool:
     return any(note in _CHECKS or n in names or n in _TENSORS for n, note in notes[method:])
 
 
+@functools.cache
 def _parts(annotation: str) -> tuple[str, bool]:
     """The type that an annotation names, and whether None is allowed too."""
     plain = annotation.removesuffix(" | None")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import multiprocessing.context
 import sys
 from typing import Any
 
@@ -138,7 +137,8 @@ def reduce_tensor(x: Tensor) -> Any:
         handle = device_handles.handle_of(x)
         if handle is not None:
             return rebuild_device_tensor, (cls, handle, _layout(x), requires_grad)
-        if multiprocessing.context.get_spawning_popen() is not None:
+        context: Any = importlib.import_module("multiprocessing.context")  # half of it is sockets
+        if context.get_spawning_popen() is not None:
             return x.__reduce_ex__(2)
         raise RuntimeError(
             f"processes can't share memory of the device {x._k.device}, on which the tensor is: "
