@@ -13,7 +13,8 @@ RUNS = 6
 # They move or choose elements: nothing is rounded.
 EXACT = frozenset(
     "as_strided view _unsafe_view reshape expand permute transpose t select slice unsqueeze "
-    "squeeze alias detach clone copy_ _to_copy cat stack index index_put_ gather scatter "
+    "squeeze transpose_ t_ unsqueeze_ squeeze_ as_strided_ alias detach detach_ clone copy_ "
+    "_to_copy cat stack index index_put_ gather scatter "
     "masked_fill_ fill_ zero_ empty empty_like new_empty zeros zeros_like ones ones_like full "
     "full_like split unbind flip roll constant_pad_nd lift_fresh _local_scalar_dense view_as_real "
     "view_as_complex real imag scalar_tensor empty_strided new_empty_strided new_zeros diagonal "

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from checkout import ROOT
 from tests.differential.comparison import difference
+from tests.differential.conditioning import wobbled
 from tests.differential.drawing import drawn
 from tests.differential.explained import mended, unpromised
 from tests.differential.hunt import FAMILIES, compared, rule, shrunk
@@ -113,6 +114,16 @@ def test_programs_around_faults_of_pytorch_have_the_same_values() -> None:
         assert not compared(same, run(other, tensorbus), run(one, tensorbus))
         assert mended(other, met) is None
     assert mended(made, seen[5]) is None
+
+
+@pytest.mark.slow
+def test_what_moves_in_place_is_not_rounded(live_torch: Any) -> None:
+    lines = ["a = torch.tensor([0.5, -2.0]).sigmoid_()", "v = a.expand([2, 1, 2])", "a += 1"]
+    made = Program("views", 0, [*lines, "v.squeeze_()", "v.transpose_(0, 1)", "v.unsqueeze_(0)"])
+    seen = run(made, live_torch)
+    for other in wobbled(made, live_torch):
+        assert [s.kind for s in other] == [s.kind for s in seen]
+        assert [s.facts for s in other] == [s.facts for s in seen]
 
 
 def test_only_infinities_are_as_good_as_nan() -> None:
