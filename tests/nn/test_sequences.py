@@ -62,6 +62,8 @@ def programs(torch: Any) -> dict[str, Any]:
         "total_length": lambda: rnn.pad_packed_sequence(in_order, total_length=2),
         "padding_side": lambda: rnn.pad_sequence(parts, padding_side="top"),
         "a number": lambda: rnn.pad_sequence(5),
+        "one dimension": lambda: rnn.pack_padded_sequence(torch.ones(3), [3]),
+        "what is not packed": lambda: rnn.pad_packed_sequence(x),
     }
 
 
@@ -70,7 +72,7 @@ def test_as_pytorch(case: str, oracle: Any) -> None:
     def program(torch: Any) -> Any:
         try:
             return told(programs(torch)[case]())
-        except (RuntimeError, ValueError) as error:
+        except (RuntimeError, ValueError, IndexError, AttributeError) as error:
             return [type(error).__name__, str(error)]
 
     assert program(tensorbus) == oracle(program)

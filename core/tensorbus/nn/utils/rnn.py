@@ -191,7 +191,7 @@ def _batch_sizes(steps: Tensor, lengths: Tensor) -> list[int]:
     if not steps.numel():
         raise RuntimeError("Cannot pack empty tensors.")
     numbers = lengths.tolist()
-    if len(numbers) != steps.shape[1]:
+    if len(numbers) != steps.size(1):
         raise RuntimeError(
             "Expected `len(lengths)` to be equal to batch_size, but got "
             f"{len(numbers)} (batch_size={steps.shape[1]})"
@@ -235,8 +235,8 @@ def pad_packed_sequence(
 
     Source: https://pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pad_packed_sequence.html
     """
-    data, batch_sizes, _, restored = sequence
-    sizes = batch_sizes.tolist()
+    sizes = sequence.batch_sizes.tolist()
+    data, restored = sequence.data, sequence.unsorted_indices
     length = len(sizes) if total_length is None else total_length
     if length < len(sizes):
         raise ValueError(
