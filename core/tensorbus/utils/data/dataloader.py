@@ -258,12 +258,14 @@ class DataLoader(Generic[T_co]):
             batches = self._persistent
             batches.restart()
         if isinstance(self.dataset, IterableDataset) and hasattr(self.dataset, "__len__"):
-            return self._counted(batches)
+            try:
+                return self._counted(batches, len(self))
+            except (TypeError, NotImplementedError):  # a pipe over a stream of unknown length
+                return batches
         return batches
 
-    def _counted(self, batches: Iterator[Any]) -> Iterator[Any]:
+    def _counted(self, batches: Iterator[Any], length: int) -> Iterator[Any]:
         """Pass batches on, and warn once when a stream gives more than its length says."""
-        length = len(self)
         for count, batch in enumerate(batches, 1):
             if count == length + 1:
                 warnings.warn(

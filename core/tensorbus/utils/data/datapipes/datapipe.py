@@ -108,13 +108,18 @@ def _single(make: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Iterator[An
     return iterate
 
 
+def invalidated(pipe: Any) -> RuntimeError:
+    """The error of an iterator after which another one was made."""
+    return RuntimeError(
+        "This iterator has been invalidated because another iterator has been created from "
+        f"the same IterDataPipe: {pipe!r}. Use one at a time, or pipes of their own."
+    )
+
+
 def _guarded(pipe: Any, samples: Iterator[Any], number: int) -> Iterator[Any]:
     while True:
         if pipe._iterators != number:
-            raise RuntimeError(
-                "This iterator has been invalidated because another iterator has been created from "
-                f"the same IterDataPipe: {pipe!r}. Use one at a time, or pipes of their own."
-            )
+            raise invalidated(pipe)
         try:
             sample = next(samples)
         except StopIteration:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tensorbus.utils.data.collate import default_collate
+from tensorbus.utils.data.datapipes.branching import Demultiplexer, Forker
 from tensorbus.utils.data.datapipes.datapipe import (
     Batching,
     DataChunk,
@@ -16,6 +17,8 @@ from tensorbus.utils.data.datapipes.datapipe import (
     functional_datapipe,
     length_of,
 )
+from tensorbus.utils.data.datapipes.files import FileLister, FileOpener, StreamReader
+from tensorbus.utils.data.datapipes.grouping import Grouper
 from tensorbus.utils.data.sampler import SequentialSampler, draw_seed
 
 __path__: list[str] = []  # paths of PyTorch lie below it: pytorch_paths.py
@@ -24,13 +27,19 @@ __all__ = [
     "Batcher",
     "Collator",
     "Concater",
+    "Demultiplexer",
+    "FileLister",
+    "FileOpener",
     "Filter",
+    "Forker",
+    "Grouper",
     "IterableWrapper",
     "Mapper",
     "Multiplexer",
     "Sampler",
     "ShardingFilter",
     "Shuffler",
+    "StreamReader",
     "UnBatcher",
     "Zipper",
 ]
