@@ -244,3 +244,24 @@ def test_a_batch_may_be_empty(name: str, both: bool) -> None:
     assert (last[0] if name == "LSTM" else last).shape == (4 if both else 2, 0, 2)
     assert x.grad.shape == x.shape
     assert all(p.grad.eq(0).all() for p in layer.parameters())
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_an_lstm_of_other_lengths_in_turn_keeps_nothing_of_those_before(both: bool) -> None:
+    layer = nn.LSTM(3, 4, bidirectional=both)
+    for length in (3, 40, 17, 600, 3):
+        x = tensorbus.randn(length, 1, 3)
+        found, expected = [], []
+        for packed, results in ((False, found), (True, expected)):
+            layer.zero_grad()
+            leaf = x.clone().requires_grad_()
+            if packed:  # beside a shorter one, of which nothing is read
+                pair = nn.utils.rnn.pack_sequence([leaf[:, 0], leaf[:1, 0].detach()])
+                output, _ = nn.utils.rnn.pad_packed_sequence(layer(pair)[0])
+            else:
+                output, _ = layer(leaf)
+            first = output[:, :1]
+            (first * first).sum().backward()
+            results += [first.detach(), leaf.grad, *(p.grad.clone() for p in layer.parameters())]
+        for got, wanted in zip(found, expected, strict=True):
+            tensorbus.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-5)
