@@ -158,7 +158,7 @@ def _put(xp: Any, dtype: dtype) -> Kernel:
         if dim:
             values = np.moveaxis(values, dim, 0)
         if len(i) <= _FEW and not half:
-            quietly(_one_by_one, rows, i, values, op)
+            quietly(_few_rows, rows, i, values, op)
         elif op == "add" and sparse.add(rows, i, values):
             pass
         elif rows.ndim == 1:
@@ -170,9 +170,12 @@ def _put(xp: Any, dtype: dtype) -> Kernel:
     return put
 
 
-def _one_by_one(rows: Array, i: Array, values: Array, op: str) -> None:
-    function = getattr(np, UPDATES[op])
-    for number, at in enumerate(i.tolist()):
+def _few_rows(rows: Array, i: Array, values: Array, op: str) -> None:
+    function, places = getattr(np, UPDATES[op]), i.tolist()
+    if len(set(places)) == len(places):
+        rows[i] = function(rows[i], values)
+        return
+    for number, at in enumerate(places):
         rows[at] = function(rows[at], values[number])
 
 

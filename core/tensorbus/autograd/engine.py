@@ -324,7 +324,7 @@ def _accumulate(
             return
     if leaf._e is None and not leaf.requires_grad:  # switched off since the forward pass
         return
-    before = leaf.grad
+    before = getattr(leaf, "_g", None)
     if create_graph:
         leaf._g = g.clone() if before is None else before + g
     elif before is None:

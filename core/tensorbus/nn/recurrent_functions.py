@@ -145,16 +145,22 @@ def _network(name: str, layer: Layer, count: int) -> Callable[..., tuple[Tensor,
         bidirectional: bool,
         batch_first: bool,
     ) -> tuple[Tensor, ...]:
-        x = input.transpose(0, 1) if batch_first else input
+        # A batch of one sequence lies as its steps do.
+        turns = batch_first and input.shape[0] != 1
+        x = input.transpose(0, 1) if turns else input
         steps, batch, size = x.shape
+        if batch_first and not turns:
+            steps, batch = batch, steps
         if not steps:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         y, *last = _layers(
             layer, x.reshape(steps * batch, size), _states(name, hx, count), params,
             (batch,) * steps, has_biases, num_layers, dropout, train, bidirectional,
         )  # fmt: skip
+        if batch_first and not turns:
+            return y.view(batch, steps, y.shape[1]), *last
         y = y.view(steps, batch, y.shape[1])
-        return y.transpose(0, 1) if batch_first else y, *last
+        return y.transpose(0, 1) if turns else y, *last
 
     def packed(
         data: Tensor,

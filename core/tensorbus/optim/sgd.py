@@ -75,7 +75,12 @@ class SGD(Optimizer):
     def _update(self, group: dict[str, Any]) -> None:
         momentum, decay = group["momentum"], group["weight_decay"]
         kept = 1 - group["dampening"]
-        for first, lists in in_lists(self._members(group)):
+        if momentum:
+            each = in_lists(self._members(group))
+        else:
+            pairs = list(self._gradients(group))
+            each = [(False, [[p for p, _ in pairs], [g for _, g in pairs], []])]
+        for first, lists in each:
             _step(
                 *lists, float(group["lr"]), momentum, kept, decay,
                 first, kept != 1, group["nesterov"], decay != 0, group["maximize"],
@@ -100,9 +105,6 @@ class SGD(Optimizer):
 
     def _members(self, group: dict[str, Any]) -> Iterator[Any]:
         for param, grad in self._gradients(group):
-            if not group["momentum"]:
-                yield False, (param, grad, None)
-                continue
             state = self.state[param]
             first = state.get("momentum_buffer") is None
             if first:

@@ -201,7 +201,9 @@ class RNNBase(Module):
         shapes = self._states(x, sizes)
         if hx is None:
             self.check_input(x, sizes)
-            states = [tensorbus.zeros(n, dtype=x.dtype, device=x.device) for _, n in shapes]
+            sizes_of = [n for _, n in shapes]  # states of one size may be the same zeros
+            made = {n: tensorbus.zeros(n, dtype=x.dtype, device=x.device) for n in set(sizes_of)}
+            states = [made[n] for n in sizes_of]
         else:
             states = self._given(hx, batched, sizes is not None)
             self.check_input(x, sizes)

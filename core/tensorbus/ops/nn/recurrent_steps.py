@@ -301,18 +301,20 @@ def of_weights(
     what the state does; None for those that are not wanted."""
     found: list[Any] = []
     each = len(weights) // h.shape[0]
-    ways = _ways(F, (gz, gs, h), (y,), weights, h.shape[0])
+    same = gs is gz
+    ways = _ways(F, (gz, None if same else gs, h), (y,), weights, h.shape[0])
     for of_z, of_s, first, out, w, back in ways:
         wants = wanted[len(found) :][:each]
         made: list[Any] = [None, None]
+        turned = F.permute(of_z, (1, 0))
         if wants[0]:
-            made[0] = F.matmul(F.permute(of_z, (1, 0)), x)
+            made[0] = F.matmul(turned, x)
         if wants[1]:
             before = _before(F, out, first, sizes, back)
-            made[1] = F.matmul(F.permute(of_s, (1, 0)), before)
+            made[1] = F.matmul(turned if same else F.permute(of_s, (1, 0)), before)
         if w.b is not None:
             of_b = F.sum(of_z, (0,))
-            made += [of_b, of_b if gs is gz else F.sum(of_s, (0,))]
+            made += [of_b, of_b if same else F.sum(of_s, (0,))]
         if w.p is not None:
             made.append(None)
         found += made
