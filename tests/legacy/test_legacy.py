@@ -116,3 +116,16 @@ def test_optimisers_are_built_on_models() -> None:
 def test_each_warns() -> None:
     with pytest.warns(FutureWarning, match=r"torch\.legacy\.nn\.Linear is of PyTorch 0\.1"):
         old.Linear(1, 1)
+
+
+def test_older_names_of_registering_and_of_layers() -> None:
+    module = nn.Module()
+    with pytest.warns(FutureWarning, match="add_parameter is now called register_parameter"):
+        module.add_parameter("weight", nn.Parameter(torch.ones(2)))
+    with pytest.warns(FutureWarning, match="add_buffer is now called register_buffer"):
+        module.add_buffer("seen", torch.zeros(1))
+    assert list(module.state_dict()) == ["weight", "seen"]
+    with pytest.raises(KeyError, match='parameter name can\'t contain "."'):
+        module.add_parameter("a.b", None)
+    with pytest.warns(FutureWarning, match=r"torch.nn.HardTanh is deprecated: .* Hardtanh now"):
+        assert nn.HardTanh is nn.Hardtanh

@@ -23,7 +23,7 @@ _UNUSUAL = ("__config__", "_dynamo", "_jit_internal", "_ops", "_tensor", "_utils
 """Modules that users name, although they begin with an underscore."""
 
 RENAMED = {
-    "nn": {"NLLLoss2d": "NLLLoss", "SeLU": "SELU"},
+    "nn": {"HardTanh": "Hardtanh", "NLLLoss2d": "NLLLoss", "SeLU": "SELU"},
     "nn.modules.loss": {"NLLLoss2d": "NLLLoss"},
     "nn.functional": {"bce_with_logits": "binary_cross_entropy_with_logits"},
 }

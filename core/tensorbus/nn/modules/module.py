@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.modules._convert import ModuleConversion
 from tensorbus.nn.modules._hooks import (
@@ -163,6 +164,16 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
     def register_module(self, name: str, module: Module | None) -> None:
         """Another name of ``add_module``."""
         self.add_module(name, module)
+
+    def add_parameter(self, name: str, param: Parameter | None) -> None:
+        """The older name of ``register_parameter``; it warns."""
+        warn_user("Module.add_parameter is now called register_parameter", FutureWarning)
+        self.register_parameter(name, param)
+
+    def add_buffer(self, name: str, tensor: Tensor | None) -> None:
+        """The older name of ``register_buffer``; it warns."""
+        warn_user("Module.add_buffer is now called register_buffer", FutureWarning)
+        self.register_buffer(name, tensor)
 
     def _check_new_name(self, what: str, name: Any, table: dict[str, Any] | None) -> None:
         if table is None:
