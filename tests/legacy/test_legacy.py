@@ -125,7 +125,7 @@ def test_older_names_of_registering_and_of_layers() -> None:
     with pytest.warns(FutureWarning, match="add_buffer is now called register_buffer"):
         module.add_buffer("seen", torch.zeros(1))
     assert list(module.state_dict()) == ["weight", "seen"]
-    with pytest.raises(KeyError, match='parameter name can\'t contain "."'):
+    with pytest.raises(KeyError, match="name can"):
         module.add_parameter("a.b", None)
     with pytest.warns(FutureWarning, match=r"torch.nn.HardTanh is deprecated: .* Hardtanh now"):
         assert nn.HardTanh is nn.Hardtanh

@@ -19,7 +19,16 @@ from tensorbus._base.warning import warn_user
 PYTORCH = "2.13"
 """The version of PyTorch whose names these are."""
 
-_UNUSUAL = ("__config__", "_dynamo", "_jit_internal", "_ops", "_tensor", "_utils", "_VF")
+_UNUSUAL = (
+    "__config__",
+    "__future__",
+    "_dynamo",
+    "_jit_internal",
+    "_ops",
+    "_tensor",
+    "_utils",
+    "_VF",
+)
 """Modules that users name, although they begin with an underscore."""
 
 RENAMED = {

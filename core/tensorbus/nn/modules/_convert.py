@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import tensorbus
+from tensorbus._base.conversion import CONVERSION
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.ops.tensor.conversion import parse_to
 
@@ -29,7 +30,7 @@ class ModuleConversion:
             for module in self._modules.values():
                 if module is not None:
                     module._apply(fn)
-        for param in self._parameters.values():
+        for name, param in self._parameters.items():
             if param is None:
                 continue
             with tensorbus.no_grad():
@@ -38,7 +39,10 @@ class ModuleConversion:
             if new_grad is not None and new_grad is not grad:
                 # A gradient has its parameter's dtype and device: it is set after the data.
                 param.grad = None
-            if applied is not param:
+            if CONVERSION.overwrite:
+                param = self._parameters[name] = type(param)(applied, param.requires_grad)
+                param.grad = grad if new_grad is None else new_grad
+            elif applied is not param:
                 param.data = applied
             if new_grad is not None and new_grad is not grad:
                 param.grad = new_grad.requires_grad_(grad.requires_grad)

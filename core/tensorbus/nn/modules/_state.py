@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorbus
+from tensorbus._base.conversion import CONVERSION
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.modules._foreign import HOOKS, adopted
@@ -249,7 +251,12 @@ class ModuleState(HookTables):
                     given.requires_grad_(current.requires_grad)
                 elif isinstance(current, Parameter):
                     given = Parameter(given, requires_grad=current.requires_grad)
-                setattr(self, name, given)
+                if CONVERSION.swap:
+                    from tensorbus.utils.swapping import swap_tensors  # here: it is rare
+
+                    swap_tensors(current, copy(given))
+                else:
+                    setattr(self, name, given)
         except Exception as error:
             error_msgs.append(
                 f'While copying the parameter named "{key}", whose dimensions in the model are '

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+import tensorbus
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.modules._convert import ModuleConversion
@@ -264,6 +265,13 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
     def __dir__(self) -> list[str]:
         names = {*object.__dir__(self), *self._parameters, *self._buffers, *self._modules}
         return sorted(name for name in names if not name[:1].isdigit())
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Call ``forward`` as ``torch.compile`` makes it, which takes the same arguments."""
+        given = self.forward
+        made = tensorbus.compile(given, *args, **kwargs)
+        if made is not given:
+            self.__dict__["forward"] = made
 
     # What applies to all parts
 
