@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import multiprocessing.context
 import os
 import select
 import threading
@@ -75,7 +74,8 @@ def handle_of(x: Tensor) -> Handle | None:
             "allocate, such as one received from another process; this is not supported. "
             "Consider cloning before sending."
         )
-    child = multiprocessing.context.get_spawning_popen()
+    context: Any = importlib.import_module("multiprocessing.context")  # half of it is sockets
+    child = context.get_spawning_popen()
     owner = os.getpid(), next(_numbers)
     read, write = os.pipe()
     _sent[owner] = _Sent(x.detach(), read, write, child)
