@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse
 
 import tensorbus
+from tensorbus import discovery
 
 RNG = np.random.default_rng(3)
 ROWS, COLUMNS = RNG.integers(0, 4, 9), RNG.integers(0, 6, 9)  # some places twice
@@ -229,3 +230,19 @@ def test_dtypes(dtype):
     s = t.sparse_coo_tensor([[0, 1, 1], [1, 0, 1]], t.ones(3, dtype=d), (2, 2))
     assert s.dtype is d and t.equal(s.to_dense(), x) and t.equal(x.to_sparse().to_dense(), x)
     assert t.equal((s.t() * 1).to_dense(), x.t() * 1)
+
+
+@pytest.mark.parametrize("rows", [3, 10**12])
+def test_softmax_of_few_and_of_very_many_rows_reads_nothing(rows, monkeypatch, device):
+    """Groups are the rows themselves, or numbered where the rows are more than the elements."""
+    at = [[0, rows - 1, 0, 1, 0], [2, 1, 0, 2, 1]]
+    x = t.sparse_coo_tensor(at, [1.0, 5.0, 2.0, 7.0, 3.0], (rows, 3), device=device).coalesce()
+    backend = discovery.backend(device)
+    reads = []
+    read = backend.to_host
+    monkeypatch.setattr(backend, "to_host", lambda *args: reads.append(args) or read(*args))
+    found = t.sparse.softmax(x, 1)
+    assert not reads
+    e = np.exp([2.0, 3.0, 1.0])
+    np.testing.assert_allclose(found.values().cpu().numpy(), [*e / e.sum(), 1, 1], rtol=1e-6)
+    assert found.indices().tolist() == [[0, 0, 0, 1, rows - 1], [0, 1, 2, 2, 1]]

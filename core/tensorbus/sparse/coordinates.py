@@ -56,13 +56,33 @@ def added_up(values: Tensor, groups: Tensor, count: int) -> Tensor:
     return start.index_add(0, groups, values)
 
 
-def grouped(flat: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The different numbers in order, the order of all, and the group of each in that order."""
+def _sorted(flat: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The numbers in order, that order, and whether each is the first of its equals."""
     ordered, order = tensorbus.sort(flat, stable=True)
     first = tensorbus.ones(flat.shape[0], dtype=dtypes.bool, device=flat.device)
     first[1:] = ordered[1:] != ordered[:-1]
-    groups = first.to(dtypes.int64).cumsum(0) - 1
-    return ordered[first], order, groups
+    return ordered, order, first
+
+
+def _groups(first: Tensor) -> Tensor:
+    return first.to(dtypes.int64).cumsum(0) - 1
+
+
+def grouped(flat: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The different numbers in order, the order of all, and the group of each in that order."""
+    ordered, order, first = _sorted(flat)
+    return ordered[first], order, _groups(first)
+
+
+def groups_of(flat: Tensor, places: int) -> tuple[Tensor, int]:
+    """A group for each number below *places*, equal ones alike, and a bound of the groups.
+
+    Unlike ``grouped`` this reads no value: there are at most as many groups as numbers.
+    """
+    if places <= flat._s[0]:
+        return flat, places
+    _, order, first = _sorted(flat)
+    return tensorbus.empty_like(order).index_copy_(0, order, _groups(first)), flat._s[0]
 
 
 def coalesced(a: Coo) -> Coo:

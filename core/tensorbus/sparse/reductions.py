@@ -74,10 +74,9 @@ def _softmax(input: Any, dim: int, dtype: Any, log: bool) -> Any:
     rest = [d for d in range(sparse) if d != dim]
     if rest:
         others = a.indices.index_select(0, tensorbus.tensor(rest, device=input.device))
-        flat = coordinates.flat_indices(others, tuple(sizes[d] for d in rest))
-        different, order, ordered = coordinates.grouped(flat)
-        groups = tensorbus.empty_like(ordered).index_copy_(0, order, ordered)
-        count = different._s[0]
+        left = tuple(sizes[d] for d in rest)
+        flat = coordinates.flat_indices(others, left)
+        groups, count = coordinates.groups_of(flat, math.prod(left))
     else:
         groups, count = tensorbus.zeros_like(a.indices[0]), 1
     return sparse_tensor(a.with_values(softmax_of_groups(values, groups, count, log)))
