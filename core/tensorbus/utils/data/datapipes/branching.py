@@ -40,7 +40,7 @@ class _Shared(IterDataPipe[Any]):
         self.begun, self.ended = [False] * self.count, [False] * self.count
 
     def __getstate__(self) -> dict[str, Any]:
-        rest = {"samples": None, "waiting": [deque() for _ in range(self.count)]}
+        rest: dict[str, Any] = {"samples": None, "waiting": [deque() for _ in range(self.count)]}
         unread = [False] * self.count
         return {**self.__dict__, **rest, "begun": unread, "ended": list(unread)}
 
@@ -87,7 +87,7 @@ class _Branch(IterDataPipe[Any]):
         return self.main_datapipe.branch(self.instance_id)
 
     def __len__(self) -> int:
-        return len(self.main_datapipe)  # type: ignore[arg-type]
+        return len(self.main_datapipe)
 
 
 _COPIES: dict[Any, Callable[[Any], Any]] = {
@@ -127,7 +127,7 @@ class Forker(IterDataPipe[Any]):
     *copy* is None, ``"shallow"`` or ``"deep"``.
     """
 
-    def __new__(  # type: ignore[misc]
+    def __new__(
         cls, datapipe: Any, num_instances: int, buffer_size: int = 1000, copy: str | None = None
     ) -> Any:
         if num_instances == 1:
@@ -172,7 +172,7 @@ class Demultiplexer(IterDataPipe[Any]):
     ValueError for others. At most *buffer_size* samples wait for pipes that are not read.
     """
 
-    def __new__(  # type: ignore[misc]
+    def __new__(
         cls,
         datapipe: Any,
         num_instances: int,
