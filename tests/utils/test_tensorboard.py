@@ -22,6 +22,7 @@ from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
 from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 from tensorboard.plugins.mesh.plugin_data_pb2 import MeshPluginData
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
@@ -30,6 +31,7 @@ from tests.utils.tensorboard_cases import CASES, REFUSED
 
 from tensorbus.utils.tensorboard import FileWriter, RecordWriter, SummaryWriter, summary
 from tensorbus.utils.tensorboard.arrays import make_np
+from tensorbus.utils.tensorboard.graphs import graph
 
 
 def events(folder: Path) -> list[Event]:
@@ -236,10 +238,58 @@ def test_values_come_from_any_device(tmp_path: Path, device: str) -> None:
     assert make_np(x.to(tensorbus.bfloat16)).tolist() == [0.0, 1.0, 2.0, 3.0]
 
 
-def test_graphs_are_not_logged_and_it_says_so(tmp_path: Path) -> None:
+class Net(tensorbus.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        nn = tensorbus.nn
+        self.conv, self.norm = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)
+        self.parts = nn.Sequential(nn.Flatten(), nn.Linear(8, 3), nn.Dropout())
+
+    def forward(self, x: Any, factor: Any) -> Any:
+        y = tensorbus.relu(self.norm(self.conv(x)))
+        y += 1
+        return self.parts(y * factor), y
+
+
+def test_a_graph_has_the_calls_of_a_model_and_what_they_read(tmp_path: Path) -> None:
+    net, inputs = Net(), (tensorbus.rand(2, 1, 4, 4), tensorbus.tensor(2.0))
     with SummaryWriter(tmp_path) as writer:
-        with pytest.raises(NotImplementedError, match=r"jit\.trace.*symbolic_trace"):
-            writer.add_graph(tensorbus.nn.Linear(1, 1), tensorbus.ones(1, 1))
+        writer.add_graph(net, inputs)
+    assert net.training and net.parts[2].training and not net._forward_hooks
+    assert not net.norm.num_batches_tracked.any()  # called in evaluation mode
+    (_, event) = events(tmp_path)
+    nodes = {node.name: node for node in GraphDef.FromString(event.graph_def).node}
+    reads = {name: list(node.input) for name, node in nodes.items()}
+    linear = "Net/Sequential[parts]/Linear[1]"
+    assert reads["Net/Conv2d[conv]/conv2d"] == [
+        "input/input.1", "Net/Conv2d[conv]/weight", "Net/Conv2d[conv]/bias"
+    ]  # fmt: skip
+    assert reads["Net/relu"] == ["Net/BatchNorm2d[norm]/batch_norm"]
+    assert reads["Net/add_"] == ["Net/relu"]
+    assert reads["Net/mul"] == ["Net/add_", "input/input.2"]
+    assert reads[f"{linear}/linear"][1:] == [f"{linear}/weight", f"{linear}/bias"]
+    assert reads["output/output.2"] == ["Net/add_"]
+    (shape,) = nodes[f"{linear}/linear"].attr["_output_shapes"].list.shape
+    assert [dim.size for dim in shape.dim] == [2, 3]
+    assert all(read.partition(":")[0] in nodes for inputs in reads.values() for read in inputs)
+
+
+def test_results_of_several_tensors_are_numbered(tmp_path: Path) -> None:
+    lstm = tensorbus.nn.LSTM(2, 3)
+    nodes = {node.name: node for node in graph(lstm, tensorbus.ones(4, 1, 2)).node}
+    assert [list(nodes[f"output/output.{i}"].input) for i in (1, 2, 3)] == [
+        ["LSTM/lstm"], ["LSTM/lstm:1"], ["LSTM/lstm:2"]
+    ]  # fmt: skip
+
+
+def test_graphs_that_can_not_be_logged(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path) as writer:
+        with pytest.raises(ValueError, match="input_to_model"):
+            writer.add_graph(tensorbus.nn.Linear(1, 1))
+        net = tensorbus.nn.Linear(1, 1)
+        with pytest.raises(RuntimeError, match="cannot be multiplied"):
+            writer.add_graph(net, tensorbus.ones(3, 3))
+        assert net.training and not net._forward_hooks and not net._forward_pre_hooks
         with pytest.raises(NotImplementedError, match="ONNX"):
             writer.add_onnx_graph("model.onnx")
 
@@ -257,6 +307,7 @@ for name, case in CASES.items():
     with SummaryWriter(f"{sys.argv[1]}/{name}") as writer:
         assert type(writer.file_writer.event_writer).__module__.endswith("event_files")
         case(torch, writer)
+        writer.add_graph(torch.nn.ReLU(), torch.ones(1))
 """
 
 
@@ -267,6 +318,8 @@ def test_tensorboardx_writes_the_same(tmp_path: Path) -> None:
     for name, case in CASES.items():
         with SummaryWriter(tmp_path / "ours" / name) as writer:
             case(tensorbus, writer)
+        graphs = [e.graph_def for e in events(tmp_path / "other" / name) if e.graph_def]
+        assert next(n.op for n in GraphDef.FromString(graphs[0]).node) == "Input"
         ours, other = (told(tmp_path / folder / name) for folder in ("ours", "other"))
         assert ours and ours == other, name
 

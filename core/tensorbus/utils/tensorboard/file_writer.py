@@ -49,6 +49,12 @@ class FileWriter:
         """Write a ``Summary``, which the functions of ``utils.tensorboard.summary`` make."""
         self.add_event(message("event", "Event")(summary=summary), global_step, walltime)
 
+    def add_graph(self, graph_profile: Any, walltime: float | None = None) -> None:
+        """Write a graph: a ``GraphDef``, or a tuple that begins with one."""
+        graph = graph_profile[0] if isinstance(graph_profile, tuple) else graph_profile
+        event = message("event", "Event")(graph_def=graph.SerializeToString())
+        self.add_event(event, None, walltime)
+
     def flush(self) -> None:
         """Wait until all events are in the file."""
         self.event_writer.flush()

@@ -14,6 +14,7 @@ from tensorbus.utils.tensorboard import summary
 from tensorbus.utils.tensorboard.arrays import make_np
 from tensorbus.utils.tensorboard.embeddings import write_embedding
 from tensorbus.utils.tensorboard.file_writer import FileWriter
+from tensorbus.utils.tensorboard.graphs import graph
 from tensorbus.utils.tensorboard.images import figure_to_image
 from tensorbus.utils.tensorboard.packages import message
 
@@ -274,12 +275,9 @@ class SummaryWriter:
         input_to_model: Any = None,
         verbose: bool = False,
         use_strict_trace: bool = True,
-    ) -> NoReturn:
-        """NotImplementedError: it needs ``jit.trace``."""
-        raise NotImplementedError(
-            "add_graph needs jit.trace, which tensorbus does not have yet; "
-            "print(torch.fx.symbolic_trace(model).graph) shows a model's operations"
-        )
+    ) -> None:
+        """Call the model once with an input, or a tuple of them, and log which functions ran."""
+        self._get_file_writer().add_graph(graph(model, input_to_model, verbose))
 
     def add_embedding(
         self,
