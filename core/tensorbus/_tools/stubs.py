@@ -148,6 +148,7 @@ def functions_stub(name: str) -> str:
         found = vars(module)[exported]
         if isinstance(found, type):
             source, original = _origins(name)[exported]
+            file.exports[source, original] = exported
             file.imports.setdefault(source, set()).add(f"{original} as {exported}")
         elif isinstance(found, dict):  # the numbers of modes
             file.lines.append(f"{exported}: dict[str, int]")
@@ -222,7 +223,11 @@ def _origins(module: str) -> dict[str, tuple[str, str]]:
     for statement in [*tree.body, *for_checkers]:
         if isinstance(statement, ast.ImportFrom) and statement.module:
             source = statement.module
-            found.update({a.asname or a.name: (source, a.name) for a in statement.names})
+            if statement.names[0].name == "*":
+                names = importlib.import_module(source).__all__
+                found.update({name: (source, name) for name in names})
+            else:
+                found.update({a.asname or a.name: (source, a.name) for a in statement.names})
         elif isinstance(statement, ast.Import):
             found.update({a.asname or a.name: (a.name, "") for a in statement.names})
         elif isinstance(statement, ast.ClassDef):

@@ -156,6 +156,7 @@ if TYPE_CHECKING:
         AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss,
     )
     from tensorbus.nn.modules.attention import MultiheadAttention as MultiheadAttention
+    from tensorbus.nn.modules.container import Container as Container
     from tensorbus.nn.modules.lazy_layers import LazyBatchNorm1d as LazyBatchNorm1d
     from tensorbus.nn.modules.lazy_layers import LazyBatchNorm2d as LazyBatchNorm2d
     from tensorbus.nn.modules.lazy_layers import LazyBatchNorm3d as LazyBatchNorm3d
