@@ -99,6 +99,17 @@ def test_parameters_of_a_module_are_swapped_in_place() -> None:
     assert held.grad.tolist() == [[1.0, 1.0]] and other.grad is None
 
 
+def test_a_parameter_whose_gradient_was_switched_off_is_swapped() -> None:
+    off = tb.nn.Parameter(tb.ones(2)).requires_grad_(False)
+    on = tb.nn.Parameter(tb.zeros(3))
+    tb.utils.swap_tensors(off, on)
+    assert (off.tolist(), off.requires_grad, on.requires_grad) == ([0, 0, 0], True, False)
+    on.requires_grad_(True)
+    (on * on).sum().backward()
+    (off * 2).sum().backward()
+    assert (on.grad.tolist(), off.grad.tolist()) == ([2, 2], [2, 2, 2])
+
+
 def test_what_others_know_is_not_swapped() -> None:
     x, free = tb.ones(2, requires_grad=True), tb.zeros(2)
     results = [x * 2, x.exp(), x.detach(), weakref.ref(x)]

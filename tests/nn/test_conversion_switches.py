@@ -49,6 +49,13 @@ def loaded(lib):
     return seen
 
 
+@pytest.fixture(autouse=True)
+def _switches_are_put_back():
+    yield
+    torch.__future__.set_overwrite_module_params_on_conversion(False)
+    torch.__future__.set_swap_module_params_on_conversion(False)
+
+
 @pytest.mark.parametrize("program", [converted, loaded])
 def test_parameters_stay_or_are_replaced_as_the_switches_say(program, oracle):
     assert program(torch) == list(oracle(program))

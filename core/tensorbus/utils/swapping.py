@@ -7,7 +7,7 @@ import weakref
 from typing import Any
 
 from tensorbus._base.errors import type_error
-from tensorbus._tensor.tensor import Tensor
+from tensorbus._tensor.tensor import SWITCHED_OFF, Tensor
 from tensorbus.autograd.node import AccumulateGrad
 
 
@@ -35,7 +35,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
 def _check_alone(name: str, t: Tensor) -> None:
     """RuntimeError where something else would find other contents than it knows."""
-    edge = t._e
+    edge = t._e or t.__dict__.get(SWITCHED_OFF)
     is_leaf = type(edge) is AccumulateGrad
     if any(not (is_leaf and r is edge.leaf) for r in weakref.getweakrefs(t)):
         raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
@@ -63,5 +63,6 @@ def _become(t: Tensor, contents: _Contents) -> None:
             setattr(t, name, slots[name])
         elif hasattr(t, name):
             delattr(t, name)
-    if type(t._e) is AccumulateGrad:
-        t._e.leaf = weakref.ref(t)
+    for edge in (t._e, t.__dict__.get(SWITCHED_OFF)):
+        if type(edge) is AccumulateGrad:
+            edge.leaf = weakref.ref(t)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorbus
@@ -252,9 +251,8 @@ class ModuleState(HookTables):
                 elif isinstance(current, Parameter):
                     given = Parameter(given, requires_grad=current.requires_grad)
                 if CONVERSION.swap:
-                    from tensorbus.utils.swapping import swap_tensors  # here: it is rare
-
-                    swap_tensors(current, copy(given))
+                    current.grad = None
+                    current.data = given.detach()
                 else:
                     setattr(self, name, given)
         except Exception as error:
