@@ -70,7 +70,6 @@ PATHS: dict[str, str] = {
     "multiprocessing.spawn": "multiprocessing.spawning multiprocessing",
     "nn.attention.experimental": "",
     "nn.backends": "",
-    "nn.grad": "nn.functional",
     "nn.modules.linear_cross_entropy": "nn.modules.sequence_losses",
     "nn.modules.linear_cross_entropy_options": "nn.functional.linear_classes",
     "nn.parallel.comm": "nn.parallel",

@@ -12,34 +12,23 @@ LEFT_OUT: tuple[tuple[str, dict[str, str]], ...] = (
         },
     ),
     (
-        "They keep two of four elements for kernels of one maker's devices.",
-        {
-            "sparse": "SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT "
-            "SparseSemiStructuredTensorCUTLASS to_sparse_semi_structured",
-        },
-    ),
-    (
         "TorchScript, tracing and export are not there yet, nor the names of their parts.",
         {
-            "torch": "AVG AggregationType DispatchKey SUM ScriptClass ScriptFunction fork "
-            "import_ir_module import_ir_module_from_buffer merge_type_from_type_comment parse_ir "
-            "parse_schema parse_type_comment unify_type_list wait",
+            "torch": "ScriptClass import_ir_module import_ir_module_from_buffer "
+            "merge_type_from_type_comment parse_ir parse_type_comment unify_type_list",
+            "nn.functional": "boolean_dispatch",
+            "onnx": "ExportableModule InputObserver ONNXProgram",
         },
     ),
     (
         "They speak of PyTorch's C++ library and of how it was built, and nothing stands for it "
         "here.",
         {
-            "torch": "compiled_with_cxx11_abi",
             "Tensor": "__dlpack_c_exchange_api__ to_mkldnn",
             "autograd": "NestedIOFunction",
             "utils": "ThroughputBenchmark cmake_prefix_path "
             "generate_methods_for_privateuse1_backend get_cpp_backtrace rename_privateuse1_backend",
         },
-    ),
-    (
-        "It groups what graph compilers capture, and nothing is compiled here.",
-        {"utils.checkpoint": "GraphExecGroup"},
     ),
     (
         "It writes the graphs of PyTorch's own dispatcher; `profiler.profile` exports traces.",
@@ -59,20 +48,19 @@ LEFT_OUT: tuple[tuple[str, dict[str, str]], ...] = (
         {"Tensor": "ipu mtia xpu"},
     ),
     (
-        "Graphs, allocators and other parts of NVIDIA's runtime that no backend offers.",
+        "They are texts of PyTorch's documentation, or names of Python's library that its modules "
+        "happen to hold.",
         {
-            "cuda": "CUDAGraph CUDAPluggableAllocator GreenContext MemPool "
-            "caching_allocator_alloc caching_allocator_delete caching_allocator_disabled "
-            "caching_allocator_enable change_current_allocator check_error clock_rate "
-            "current_blas_handle current_solver_handle device_memory_used get_allocator_backend "
-            "get_per_process_memory_fraction graph graph_pool_handle host_memory_stats "
-            "host_memory_stats_as_nested_dict list_gpu_processes make_graphed_callables "
-            "memory_snapshot memory_usage power_draw reset_accumulated_host_memory_stats "
-            "reset_peak_host_memory_stats set_per_process_memory_fraction temperature "
-            "use_mem_pool utilization",
-            "accelerator": "Graph",
-            "autograd.graph": "region_activation_memory_budget set_override_stale_capture_stream",
+            "torch": "TYPE_CHECKING",
+            "nn.functional": "reproducibility_notes sparse_support_notes tf32_notes",
+            "linalg": "common_notes",
+            "distributed": "log timedelta",
         },
+    ),
+    (
+        "It makes a group of the ranks that are left of one whose collectives were cut off, which "
+        "one maker's comm can: `new_group` makes a group of any ranks.",
+        {"distributed": "shrink_group"},
     ),
 )
 """Reasons, each with the names that it holds for, namespace by namespace."""
