@@ -311,6 +311,7 @@ for name, case in CASES.items():
 """
 
 
+@pytest.mark.slow
 def test_tensorboardx_writes_the_same(tmp_path: Path) -> None:
     pytest.importorskip("tensorboardX", reason="writes the files (extra `test`)")
     command = [sys.executable, "-c", WITHOUT_TENSORBOARD, tmp_path / "other"]
