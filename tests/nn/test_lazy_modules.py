@@ -260,6 +260,8 @@ def test_a_program_without_them_has_no_class_that_overrides():
         "import tensorbus.nn as nn\n"
         "from tensorbus._base.modes import OVERRIDES\n"
         "assert not nn.parameter.is_lazy(nn.Linear(1, 1).weight) and not OVERRIDES.on\n"
+        "assert not issubclass(nn.UninitializedParameter, nn.UninitializedBuffer)\n"
+        "assert not OVERRIDES.on\n"
         "nn.LazyLinear(2)\n"
         "assert OVERRIDES.on"
     )

@@ -64,6 +64,20 @@ DIFFERENCES = {
     "with `generate_vmap_rule`, where PyTorch refuses it",
     "`create_selective_checkpoint_contexts`": "policies see the ops of the rows here, so that `mm` "
     "is `matmul`; views, writes and ops that convert operands first always run again",
+    "`nn.attention.flex_attention`": "has gradients on every device and computes in blocks of "
+    "queries, without a warning that it is not compiled; blocks that a `BlockMask` does not list "
+    "are not seen, whatever its function says; `_adjust` cuts the mask that is there",
+    "`nn.attention.varlen_attn`": "takes every floating point dtype on every device; the ends of "
+    "sequences are read on the host",
+    "`nn.attention.sdpa_kernel`": "keeps the choice and changes no result; an error where no way "
+    "is left",
+    "`causal_lower_right` with more queries than keys": "queries that see no key get zeros, where "
+    "PyTorch warns of NaN",
+    "`grouped_mm`, `scaled_mm`": "take any strides; what no group has is zero; ends are read on "
+    "the host; scales in the order of one maker's kernels are refused",
+    "graphs, pools and sensors of `torch.cuda`": "the names are there, and raise when used: no "
+    "backend offers them",
+    "`__future__`": "parameters stay the same objects in conversions, as with PyTorch's swap",
     "`utils.swap_tensors`": "refuses tensors that a node has, where PyTorch lets the backward pass "
     "fail",
     "`random.fork_rng`": "keeps the one stream of all devices, whatever devices it is given",

@@ -1,7 +1,7 @@
 """Parameters and buffers without a shape yet: what lazy modules hold before their first call.
 
 They override, and the first class that does makes every published function look for such tensors:
-so this file is imported where a program makes the first of them.
+so the classes begin to when the first object of one is made, not where a library imports them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import tensorbus
 from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.parameter import Parameter, UninitializedTensorMixin
+from tensorbus.op_engine.override import Overriding, adopt
 
 _ALLOWED = (
     "__hash__ size copy_ is_complex is_floating_point half float double char short int long cuda "
@@ -74,7 +75,13 @@ class _Uninitialized(UninitializedTensorMixin):
         )
 
 
-class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
+def _begin(cls: type) -> None:
+    """Let a class override from now on."""
+    if not issubclass(cls, Overriding):
+        adopt(cls)
+
+
+class UninitializedParameter(_Uninitialized, Parameter, between=True):  # type: ignore[misc]
     """A parameter whose shape is not known yet.
 
     It can be moved to a device and converted to a dtype; ``materialize(shape)`` makes it a
@@ -97,6 +104,7 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        _begin(cls)
         data = tensorbus.empty(0, device=device, dtype=dtype)
         return Parameter.__new__(cls, data, requires_grad)
 
@@ -107,7 +115,7 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
         return memo[id(self)]
 
 
-class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
+class UninitializedBuffer(_Uninitialized, Tensor, between=True):  # type: ignore[misc]
     """A buffer whose shape is not known yet; ``materialize(shape)`` makes it a tensor.
 
     Raises:
@@ -127,6 +135,7 @@ class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
         dtype: Any = None,
         persistent: bool = True,
     ) -> Any:
+        _begin(cls)
         data = tensorbus.empty(0, device=device, dtype=dtype)
         made: Any = Tensor._make_subclass(cls, data, requires_grad)  # type: ignore[arg-type]
         made.persistent = persistent
