@@ -43,6 +43,13 @@ def things():
         torch.empty(2, 3, device="meta"), torch.ones(3).untyped_storage(),
     ]
 
+def larger(s, net, packed):
+    with torch.no_grad():
+        s.values().mul_(2)
+        net.weight.fill_(5)
+    packed.data.add_(1)
+    return s._nnz(), net, packed
+
 def told(received):
     return [
         (type(x).__name__, getattr(x, "requires_grad", None), x.is_shared(),
@@ -85,6 +92,13 @@ if __name__ == "__main__":
         assert [x.tolist() for x in xs] == [[2.0 * i] * 3 for i in range(4)]  # the same memory
         ys[3][0].fill_(5)
         assert xs[3].tolist() == [5] * 3
+        s = torch.sparse_coo_tensor([[0, 1], [1, 0]], [1.0, 2.0], (2, 2), is_coalesced=True)
+        net = nn.Linear(2, 1)
+        packed = nn.utils.rnn.pack_sequence([torch.ones(2), torch.zeros(1)])
+        n, same, _ = pool.apply(larger, (s, net, packed))
+        assert n == 2 and s.to_dense().tolist() == [[0, 2], [4, 0]]
+        assert net.weight.tolist() == same.weight.tolist() == [[5, 5]] and net.weight.is_shared()
+        assert packed.data.tolist() == [2, 1, 2] and packed.batch_sizes.tolist() == [2, 1]
     print("done")
 """
 )

@@ -183,7 +183,8 @@ class SparseTensor(Tensor):
         return found(*args, **(kwargs or {}))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        a = self.detach()._a
+        # Another tensor over the values' memory would keep processes from sharing it.
+        a = self.detach()._a if self.requires_grad else self._a
         more = (a.coalesced,) if type(a) is Coo else ()
         return _rebuild, (a.layout, a.parts(), tuple(a.shape), self.requires_grad, *more)
 
