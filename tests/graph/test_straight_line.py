@@ -12,6 +12,7 @@ import tensorbus as torch
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus.graph.reading import read
 from tensorbus.graph.straight_line import straight_line
+from tensorbus.rows.registry import ROWS
 
 RNG = np.random.default_rng(11)
 
@@ -110,11 +111,26 @@ def test_an_input_holds_only_its_own_next_value(kind: Kind) -> None:
     source = inspect.getsource(straight_line(kind, graph, [i for _, i in graph.writes]).run)
     lines = [line.strip() for line in source.splitlines()[1:-1]]
     assert lines == [
-        "mul(x2, x3, out=x2)",
-        "b0 = mul(x1, x4, out=b0)",
-        "add(x2, b0, out=x2)",
-        "sub(x0, x2, out=x0)",
+        "k_float64.mul(x2, x3, out=x2)",
+        "b0 = k_float64.mul(x1, x4, out=b0)",
+        "k_float64.add(x2, b0, out=x2)",
+        "k_float64.sub(x0, x2, out=x0)",
     ]
+
+
+def test_an_op_is_resolved_once(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not at each call, where the line was made before the op's first call."""
+    monkeypatch.delitem(vars(kind), "mul")
+    kind.add_row(ROWS["mul"])  # as in a new process
+    asked = []
+    find = kind.backend.kernel
+    monkeypatch.setattr(kind.backend, "kernel", lambda op, *at: asked.append(op) or find(op, *at))
+    graph = read(MEAN)
+    line = straight_line(kind, graph, [i for _, i in graph.writes])
+    arrays = [np.ones(5) for _ in range(3)]
+    for _ in range(3):
+        line.run(*arrays, 0.5, 0.5)
+    assert asked.count("mul") == 1
 
 
 CAST = """

@@ -36,6 +36,7 @@ from tensorbus_cpu_numpy import (
     logarithms,
     losses,
     lstm,
+    memory,
     normalization,
     ordering,
     pooling,
@@ -57,6 +58,7 @@ from tensorbus_cpu_numpy.narrow import WAYS
 from tensorbus_cpu_numpy.sources import compile_source
 
 silence("tensorbus_cpu_numpy")
+memory.keep_freed()
 
 _X86 = platform.machine().lower() in ("x86_64", "amd64")
 

@@ -134,11 +134,10 @@ class _Emitter:
         return f"{self._function(node.op, own)}({args}"
 
     def _function(self, op: str, d: dtype) -> str:
-        """The name of an op's function on a dtype."""
-        kind = self._kind.of(d)
-        name = op if kind is self._kind and not keyword.iskeyword(op) else f"{op}_{d.name}"
-        self.names[name] = getattr(kind, op)
-        return name
+        """An op's function on a dtype: looked up in the table at each call, for it may change."""
+        table = f"k_{d.name}"
+        self.names[table] = self._kind.of(d)
+        return f"getattr({table}, {op!r})" if keyword.iskeyword(op) else f"{table}.{op}"
 
     def _argument(self, x: Any, own: dtype) -> str:
         if isinstance(x, Value):
