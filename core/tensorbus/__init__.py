@@ -113,6 +113,7 @@ _LATER = {
         "amp.switches",
     ),
     **dict.fromkeys(_FOREACH, "ops.tensor.foreach"),
+    "Future": "futures",
     "vmap": "func",
     **dict.fromkeys("ScriptFunction fork wait".split(), "jit"),
     **dict.fromkeys("AVG AggregationType DispatchKey SUM compiled_with_cxx11_abi".split(), "_C"),

@@ -10,6 +10,7 @@ PATHS: dict[str, str] = {
     "_dynamo.config": "",
     "_dynamo.eval_frame": "_dynamo",
     "_dynamo.decorators": "_dynamo",
+    "_dynamo._trace_wrapped_higher_order_op": "_dynamo",
     "_dynamo.exc": "_dynamo",
     "_dynamo.utils": "_dynamo",
     "_jit_internal": "jit",

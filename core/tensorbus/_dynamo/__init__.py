@@ -41,6 +41,10 @@ class TensorifyScalarRestartAnalysis(RuntimeError):
     """What PyTorch's compiler raises to start again; never raised here."""
 
 
+class TransformGetItemToIndex(contextlib.nullcontext[None]):
+    """A block in which tensors may be indices in ``vmap``, as they may anywhere here."""
+
+
 class _Config:
     """Settings that are kept and have no effect."""
 

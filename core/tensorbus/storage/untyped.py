@@ -104,12 +104,12 @@ class UntypedStorage:
         return made
 
     @classmethod
-    def from_file(cls, filename: Any, shared: bool = False, size: int = 0) -> UntypedStorage:
-        """The first *size* bytes of a file: changes go there if *shared*, else nowhere.
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The first *nbytes* bytes of a file: changes go there if *shared*, else nowhere.
 
         A shared file is made or made larger as needed; RuntimeError for another one too small.
         """
-        made = cls.over_host(mapped_file(filename, shared, size))
+        made = cls.over_host(mapped_file(filename, shared, nbytes))
         made.filename = str(filename) if shared else None
         return made
 

@@ -144,15 +144,37 @@ def _keys(context: Any) -> list[Any]:
     return list(context)
 
 
-def _of_dict(given: Any) -> tuple[Iterable[Any], Any]:
-    return given.values(), list(given)
+class MappingKey(NamedTuple):
+    """A step down a tree: to the value of a key."""
+
+    key: Any
+
+
+class SequenceKey(NamedTuple):
+    """A step down a tree: to a place in a sequence."""
+
+    idx: int
+
+
+def _dict_flatten(d: Any) -> tuple[list[Any], list[Any]]:
+    return list(d.values()), list(d)
+
+
+def _dict_flatten_with_keys(d: Any) -> tuple[list[tuple[MappingKey, Any]], list[Any]]:
+    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
+def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
+    return dict(zip(context, values, strict=True))
 
 
 SUPPORTED_NODES: dict[Any, NodeDef] = {
     tuple: NodeDef(lambda x: (x, None), lambda parts, _: tuple(parts)),
     list: NodeDef(lambda x: (x, None), lambda parts, _: list(parts)),
-    dict: NodeDef(_of_dict, lambda parts, keys: dict(zip(keys, parts, strict=True))),
-    OrderedDict: NodeDef(_of_dict, lambda parts, keys: OrderedDict(zip(keys, parts, strict=True))),
+    dict: NodeDef(_dict_flatten, _dict_unflatten),
+    OrderedDict: NodeDef(
+        _dict_flatten, lambda parts, keys: OrderedDict(zip(keys, parts, strict=True))
+    ),
     defaultdict: NodeDef(
         lambda x: (x.values(), [x.default_factory, list(x)]),
         lambda parts, known: defaultdict(known[0], zip(known[1], parts, strict=True)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
@@ -95,8 +96,12 @@ def collate_numpy_scalar_fn(batch: Sequence[Any], *, collate_fn_map: Any = None)
     return tensorbus.as_tensor(np.asarray(batch))
 
 
+np_str_obj_array_pattern = re.compile("[SaUO]")
+"""What is found in the codes of NumPy's dtypes of texts and objects."""
+
+
 def _check_numbers(first: Any) -> None:
-    if first.dtype.kind in "SUO":
+    if np_str_obj_array_pattern.search(first.dtype.str):
         raise TypeError(default_collate_err_msg_format.format(f"an array of {first.dtype}"))
 
 

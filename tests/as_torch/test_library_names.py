@@ -1,0 +1,69 @@
+"""Small names that libraries touch as they are imported or run."""
+
+from __future__ import annotations
+
+import collections
+from pathlib import Path
+
+import pytest
+
+import tensorbus as torch
+from tensorbus.utils import _pytree
+
+
+def test_nodes_of_trees_are_those_that_libraries_flatten_with() -> None:
+    Point = collections.namedtuple("Point", "x y")
+    for tree in ([1, 2], (3,), {"a": 4, "b": 5}, Point(6, 7), collections.OrderedDict(c=8)):
+        node = _pytree.SUPPORTED_NODES[_pytree._get_node_type(tree)]
+        children, context = node.flatten_fn(tree)
+        assert node.unflatten_fn(list(children), context) == tree
+    assert _pytree._get_node_type(3) not in _pytree.SUPPORTED_NODES
+    assert _pytree.tree_structure(3) == _pytree.LeafSpec() == _pytree.tree_structure("x")
+    pairs, keys = _pytree._dict_flatten_with_keys({"a": 1})
+    assert (pairs, keys) == ([(_pytree.MappingKey("a"), 1)], ["a"])
+
+
+def test_untyped_storages_map_a_number_of_bytes_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "bytes"
+    file.write_bytes(bytes(range(10)))
+    assert list(torch.UntypedStorage.from_file(str(file), nbytes=4)) == [0, 1, 2, 3]
+
+
+def test_ops_of_aten_that_libraries_register_for() -> None:
+    aten = torch.ops.aten
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert aten.index.Tensor(x, [None, torch.tensor([1])]).tolist() == [[2.0], [4.0]]
+    assert aten.add_.Tensor(x, 1.0) is x and x[0, 0] == 2.0
+    assert aten._to_copy.default is aten._to_copy.default
+    with pytest.raises(NotImplementedError, match="_sparse_addmm can be seen, but not called"):
+        aten._sparse_addmm.default(x, x, x)
+    for name in ("share_memory_", "nothing_", "__len__"):
+        with pytest.raises(AttributeError, match=name):
+            getattr(aten, name)
+
+
+def test_loaders_iterators_have_pytorchs_names() -> None:
+    from tensorbus.utils.data import DataLoader
+    from tensorbus.utils.data.dataloader import (
+        _BaseDataLoaderIter,
+        _MultiProcessingDataLoaderIter,
+        _SingleProcessDataLoaderIter,
+    )
+
+    made = iter(DataLoader([1, 2, 3]))
+    assert isinstance(made, _SingleProcessDataLoaderIter) and isinstance(made, _BaseDataLoaderIter)
+    assert not isinstance(made, _MultiProcessingDataLoaderIter)
+
+
+def test_print_options_are_read_as_they_are_now() -> None:
+    from tensorbus._tensor_str import PRINT_OPTS, _add_suffixes, _tensor_str
+
+    before = PRINT_OPTS.precision
+    torch.set_printoptions(precision=2)
+    try:
+        assert PRINT_OPTS.precision == 2
+    finally:
+        torch.set_printoptions(precision=before)
+    assert PRINT_OPTS.precision == before == 4
+    text = _add_suffixes("own(" + _tensor_str(torch.ones(2), 4), ["n=1"], 4)
+    assert text == "own([1., 1.], n=1)"
