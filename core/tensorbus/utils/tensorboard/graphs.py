@@ -35,7 +35,7 @@ class _Recorder(overrides.TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
         if outputs := _tensors(made):
-            name: str = overrides.resolve_name(func) or getattr(func, "__name__", "function")
+            name = str(overrides.resolve_name(func) or getattr(func, "__name__", "function"))
             short = name.removeprefix("torch.").removeprefix("Tensor.")
             self.add(short, short.rpartition(".")[2], _tensors((args, kwargs)), outputs)
         return made
