@@ -10,6 +10,7 @@ from typing import Any
 from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.several_results import join_gradients
 from tensorbus.op_engine.argument_checks import also_named
 from tensorbus.op_engine.argument_values import as_int, ints_of
 from tensorbus.op_engine.composed import composed
@@ -26,8 +27,12 @@ def _pieces(x: Tensor, dim: int, sizes: Sequence[int]) -> tuple[Tensor, ...]:
     return tuple([cut(x, dim, at, at + n, 1) for at, n in zip(starts, sizes, strict=False)])
 
 
-def _outputs(function: str, views: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+def _outputs(
+    function: str, views: tuple[Tensor, ...], dim: int, stacked: bool = False
+) -> tuple[Tensor, ...]:
     """The views, marked as outputs of one function: writes to them can't be recorded."""
+    if views:
+        join_gradients(views, dim, stacked)
     for i, view in enumerate(views):
         if (made := view._r) is not None and made:
             view._r = piece(made, function, i)
@@ -39,7 +44,7 @@ def _of_size(x: Tensor, size: int, dim: int) -> tuple[Tensor, ...]:
     cut, n = core("slice"), x._s[dim]
     starts = range(0, n, size) if n else (0,)
     pieces = [cut(x, dim, at, at + size if at + size < n else n, 1) for at in starts]
-    return _outputs("Split", tuple(pieces))
+    return _outputs("Split", tuple(pieces), dim)
 
 
 def _split_node(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> str:
@@ -67,7 +72,7 @@ def split(
             raise RuntimeError(
                 f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}"
             )
-        return _outputs("Split", (core("alias")(tensor),))
+        return _outputs("Split", (core("alias")(tensor),), d)
     return _of_size(tensor, size, d)
 
 
@@ -97,7 +102,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
             f"split_with_sizes expects split_sizes to sum exactly to {input._s[d]} (input tensor's "
             f"size at dimension {d}), but got split_sizes={sizes}"
         )
-    return _outputs("SplitWithSizes", _pieces(input, d, sizes))
+    return _outputs("SplitWithSizes", _pieces(input, d, sizes), d)
 
 
 @public()
@@ -111,7 +116,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     d = wrap_dim(dim, len(input._s))
     size = -(-input._s[d] // chunks)
     if size == 0:
-        return _outputs("SplitWithSizes", _pieces(input, d, [0] * chunks))
+        return _outputs("SplitWithSizes", _pieces(input, d, [0] * chunks), d)
     return _of_size(input, size, d)
 
 
@@ -196,4 +201,5 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = wrap_dim(dim, len(input._s))
     select = core("select")
-    return _outputs("Unbind", tuple([select(input, d, i) for i in range(input._s[d])]))
+    views = tuple([select(input, d, i) for i in range(input._s[d])])
+    return _outputs("Unbind", views, d, stacked=True)
