@@ -185,6 +185,18 @@ def test_blocks_that_are_not_listed_are_not_seen():
     np.testing.assert_allclose(out.numpy(), expected, rtol=1e-12)
 
 
+def test_blocks_that_are_listed_as_whole_are_seen_whole():
+    one, none = torch.tensor([[[1, 1]]], dtype=torch.int32), torch.zeros(1, 1, 2, 2).int()
+    diagonal = torch.tensor([[[[0, 1], [1, 0]]]], dtype=torch.int32)
+    mask = BlockMask.from_kv_blocks(
+        0 * one, none, one, diagonal, BLOCK_SIZE=2, mask_mod=lambda b, h, q, k: q < 0
+    )
+    x = draw(1, 1, 4, 3)
+    expected, _ = by_hand(*[x.numpy()] * 3, seen=lambda b, h, q, k: q // 2 == k // 2)
+    out = flex_attention(x, x, x, block_mask=mask)
+    np.testing.assert_allclose(out.numpy(), expected, rtol=1e-12)
+
+
 def test_one_batch_of_keys_serves_all_under_a_mask_and_devices_are_kept(device):
     q, k = draw(3, 1, 4, 2, dtype=torch.float32), draw(1, 1, 4, 2, seed=1, dtype=torch.float32)
     mask = create_block_mask(lambda b, h, i, j: (i >= j) | (b > 1), 3, None, 4, 4, BLOCK_SIZE=2)
