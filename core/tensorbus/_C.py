@@ -43,7 +43,12 @@ SUM, AVG = AggregationType.SUM, AggregationType.AVG
 
 
 def compiled_with_cxx11_abi() -> bool:
-    """Whether a C++ library was compiled with a certain ABI: False, for there is none."""
+    """Whether a C++ library was compiled with a certain ABI: False, for there is none.
+
+    >>> import tensorbus as torch
+    >>> torch.compiled_with_cxx11_abi()
+    False
+    """
     return False
 
 

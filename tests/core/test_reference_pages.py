@@ -85,6 +85,28 @@ def public() -> Iterator[tuple[str, Any]]:
 
 WITHOUT_EXAMPLE = {
     "Tensor.__delitem__": "it always raises",
+    **dict.fromkeys(
+        (
+            *(
+                f"cuda.{name}"
+                for name in "CUDAGraph CUDAPluggableAllocator GreenContext MemPool "
+                "caching_allocator_alloc caching_allocator_delete caching_allocator_disabled "
+                "change_current_allocator clock_rate current_blas_handle current_solver_handle "
+                "graph graph_pool_handle make_graphed_callables memory_snapshot memory_usage "
+                "power_draw temperature use_mem_pool utilization".split()
+            ),
+            "accelerator.Graph",
+            "autograd.graph.region_activation_memory_budget",
+            "distributed.nn.RemoteModule",
+            "sparse.SparseSemiStructuredTensorCUSPARSELT",
+            "sparse.SparseSemiStructuredTensorCUTLASS",
+            "sparse.to_sparse_semi_structured",
+        ),
+        "it always raises",
+    ),
+    "cuda.device_memory_used": "it needs a device of the type",
+    "cuda.list_gpu_processes": "it needs a device of the type",
+    "distributed.breakpoint": "it stops in the debugger",
     "Tensor.pin_memory": "no backend allocates pinned memory",
     **{
         f"hub.{name}": "it reads folders and files, of which a reader has none at hand"

@@ -48,16 +48,6 @@ LEFT_OUT: tuple[tuple[str, dict[str, str]], ...] = (
         {"Tensor": "ipu mtia xpu"},
     ),
     (
-        "They are texts of PyTorch's documentation, or names of Python's library that its modules "
-        "happen to hold.",
-        {
-            "torch": "TYPE_CHECKING",
-            "nn.functional": "reproducibility_notes sparse_support_notes tf32_notes",
-            "linalg": "common_notes",
-            "distributed": "log timedelta",
-        },
-    ),
-    (
         "It makes a group of the ranks that are left of one whose collectives were cut off, which "
         "one maker's comm can: `new_group` makes a group of any ranks.",
         {"distributed": "shrink_group"},

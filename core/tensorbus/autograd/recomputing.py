@@ -85,6 +85,9 @@ class GraphExecGroup(Leaving):
     2
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def within(self, outer: Callable[[], None]) -> Generator[Self, None, None]:
         if _groups.current is not None:
             raise RuntimeError(

@@ -103,7 +103,11 @@ def caching_allocator_delete(mem_ptr: int) -> None:
 
 
 def caching_allocator_enable(value: bool = True) -> None:
-    """Keep freed memory for later tensors, as is done; NotImplementedError for False."""
+    """Keep freed memory for later tensors, as is done; NotImplementedError for False.
+
+    >>> import tensorbus as torch
+    >>> torch.cuda.caching_allocator_enable(True)
+    """
     if not value:
         _refuse("caching_allocator_enable(False)", "an allocator that keeps nothing")
 
@@ -134,6 +138,9 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
     """Limit how much of a device's memory this process takes; NotImplementedError below 1.0.
 
     TypeError for what is no float, ValueError for one below 0 or above 1.
+
+    >>> import tensorbus as torch
+    >>> torch.cuda.set_per_process_memory_fraction(1.0)
     """
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
@@ -159,11 +166,19 @@ def host_memory_stats_as_nested_dict() -> dict[str, Any]:
 
 
 def reset_peak_host_memory_stats() -> None:
-    """Let the peaks of pinned memory begin again; there is none."""
+    """Let the peaks of pinned memory begin again; there is none.
+
+    >>> import tensorbus as torch
+    >>> torch.cuda.reset_peak_host_memory_stats()
+    """
 
 
 def reset_accumulated_host_memory_stats() -> None:
-    """Let what pinned memory was allocated be counted anew; there is none."""
+    """Let what pinned memory was allocated be counted anew; there is none.
+
+    >>> import tensorbus as torch
+    >>> torch.cuda.reset_accumulated_host_memory_stats()
+    """
 
 
 def device_memory_used(device: Any = None) -> int:

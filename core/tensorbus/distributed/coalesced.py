@@ -127,7 +127,14 @@ def all_gather_coalesced(
 def all_gather_single(
     output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """A later name of ``all_gather_into_tensor``."""
+    """A later name of ``all_gather_into_tensor``.
+
+    >>> import tensorbus as torch
+    >>> gather = torch.distributed.all_gather_single
+    >>> def rank(): x = torch.zeros(2); gather(x, torch.ones(1)); return x.tolist()
+    >>> torch.distributed.local.run(rank, 2)
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
     return all_gather_into_tensor(output_tensor, input_tensor, group, async_op)
 
 
@@ -138,5 +145,12 @@ def reduce_scatter_single(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """A later name of ``reduce_scatter_tensor``."""
+    """A later name of ``reduce_scatter_tensor``.
+
+    >>> import tensorbus as torch
+    >>> scatter = torch.distributed.reduce_scatter_single
+    >>> def rank(): x = torch.zeros(1); scatter(x, torch.ones(2)); return x.tolist()
+    >>> torch.distributed.local.run(rank, 2)
+    [[2.0], [2.0]]
+    """
     return reduce_scatter_tensor(output, input, op, group, async_op)

@@ -54,7 +54,13 @@ def set_debug_level(level: DebugLevel | int) -> None:
 
 
 def set_debug_level_from_env() -> None:
-    """Set the level that ``TENSORBUS_DISTRIBUTED_DEBUG`` says now."""
+    """Set the level that ``TENSORBUS_DISTRIBUTED_DEBUG`` says now.
+
+    >>> import tensorbus as torch
+    >>> torch.distributed.set_debug_level_from_env()
+    >>> torch.distributed.get_debug_level().name
+    'OFF'
+    """
     global _level
     _level = None
     level()

@@ -26,4 +26,9 @@ class DistStoreError(DistError):
 
 
 class QueueEmptyError(DistStoreError):
-    """A queue of the rendezvous store had nothing to give; stores here have no queues."""
+    """A queue of the rendezvous store had nothing to give; stores here have no queues.
+
+    >>> import tensorbus as torch
+    >>> issubclass(torch.distributed.QueueEmptyError, torch.distributed.DistStoreError)
+    True
+    """

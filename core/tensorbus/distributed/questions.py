@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, NewType
+from typing import Any
 
 from tensorbus.distributed import choice
 from tensorbus.distributed.collectives import barrier
@@ -17,15 +17,32 @@ from tensorbus.distributed.reduce_op import ReduceOp
 from tensorbus.distributed.subgroups import Backend
 from tensorbus.distributed.world import current
 
-GroupName = NewType("GroupName", str)
-"""The name of a group, for type checkers."""
+
+class GroupName(str):
+    """The name of a group: a text.
+
+    >>> import tensorbus as torch
+    >>> torch.distributed.GroupName("mine")
+    'mine'
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, name: str) -> GroupName:
+        return super().__new__(cls, name)
+
 
 RankType = int | str
 """What a rank is given as, for type checkers."""
 
 
 class BuiltinCommHookType(enum.Enum):
-    """Ways of reducing gradients that PyTorch has built in: see ``ddp_comm_hooks``."""
+    """Ways of reducing gradients that PyTorch has built in: see ``ddp_comm_hooks``.
+
+    >>> import tensorbus as torch
+    >>> [hook.name for hook in torch.distributed.BuiltinCommHookType]
+    ['ALLREDUCE', 'FP16_COMPRESS']
+    """
 
     ALLREDUCE = 0
     FP16_COMPRESS = 1
@@ -93,7 +110,11 @@ def get_pg_count() -> int:
 
 
 def record_comm(name: str) -> Any:
-    """A block that has a name in profiles, as ``profiler.record_function``."""
+    """A block that has a name in profiles, as ``profiler.record_function``.
+
+    >>> import tensorbus as torch
+    >>> with torch.distributed.record_comm("gather of layer 1"): x = torch.ones(2)
+    """
     from tensorbus.profiler import record_function
 
     return record_function(name)

@@ -40,6 +40,10 @@ def register_rendezvous_handler(
 
     ``handler(url, timeout=...)`` yields a store, this process's rank and the world's size.
     RuntimeError for a scheme that is taken.
+
+    >>> import tensorbus as torch
+    >>> def alone(url, timeout=None): yield torch.distributed.HashStore(), 0, 1
+    >>> torch.distributed.register_rendezvous_handler("alone", alone)
     """
     if scheme in ("env", "file", "tcp") or scheme in _HANDLERS:
         raise RuntimeError(f"Rendezvous handler for {scheme}:// already registered")

@@ -306,7 +306,11 @@ class strict_fusion:
 
 
 def enable_onednn_fusion(enabled: bool) -> None:
-    """Let compiled code be fused by oneDNN; nothing is compiled, so nothing happens."""
+    """Let compiled code be fused by oneDNN; nothing is compiled, so nothing happens.
+
+    >>> import tensorbus as torch
+    >>> torch.jit.enable_onednn_fusion(True)
+    """
 
 
 def onednn_fusion_enabled() -> bool:

@@ -42,6 +42,7 @@ class _Uninitialized(UninitializedTensorMixin):
 
     @property
     def shape(self) -> Any:
+        """RuntimeError: it is not known yet."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually "
             "happens in `load_state_dict` when trying to load an uninitialized parameter into an "

@@ -34,6 +34,20 @@ from tensorbus.sparse.functions import (
 from tensorbus.sparse.invariants import check_sparse_tensor_invariants
 from tensorbus.sparse.reductions import log_softmax, softmax
 
+if TYPE_CHECKING:
+    from tensorbus.sparse.semi_structured import (
+        SparseSemiStructuredTensor as SparseSemiStructuredTensor,
+    )
+    from tensorbus.sparse.semi_structured import (
+        SparseSemiStructuredTensorCUSPARSELT as SparseSemiStructuredTensorCUSPARSELT,
+    )
+    from tensorbus.sparse.semi_structured import (
+        SparseSemiStructuredTensorCUTLASS as SparseSemiStructuredTensorCUTLASS,
+    )
+    from tensorbus.sparse.semi_structured import (
+        to_sparse_semi_structured as to_sparse_semi_structured,
+    )
+
 solve = spsolve
 _TABLE_OF = (
     _arithmetic,
@@ -56,13 +70,14 @@ __all__ = [
     "sum",
 ]
 
+_LATER = dict.fromkeys(
+    "SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT "
+    "SparseSemiStructuredTensorCUTLASS to_sparse_semi_structured".split(),
+    "semi_structured",
+)
+
 if not TYPE_CHECKING:
     _types = _DeviceNamespace("cpu", sparse=True)
-    _LATER = dict.fromkeys(
-        "SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT "
-        "SparseSemiStructuredTensorCUTLASS to_sparse_semi_structured".split(),
-        "semi_structured",
-    )
     __getattr__ = _attributes(__name__, _LATER, lambda name: getattr(_types, name, None))
 
 _show_in(__name__, [(n, globals()[n]) for n in __all__])

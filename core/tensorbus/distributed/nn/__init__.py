@@ -29,7 +29,6 @@ class RemoteModule:
         module_cls: Any,
         args: Any = None,
         kwargs: Any = None,
-        _module_interface_cls: Any = None,
     ) -> None:
         raise NotImplementedError(
             "torch.distributed.nn.RemoteModule: there are no remote procedure calls here; make the "

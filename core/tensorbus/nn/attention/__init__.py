@@ -111,7 +111,7 @@ def activate_flash_attention_impl(impl: str) -> None:
 
     ValueError for a name that is not registered; none is by tensorbus.
     """
-    restore_flash_attention_impl(_raise_warn=False)
+    _remove_active()
     if impl not in _IMPLEMENTATIONS:
         raise ValueError(
             f"Unknown flash attention impl '{impl}'. Available implementations: "
@@ -132,11 +132,17 @@ def current_flash_attention_impl() -> str | None:
     return _ACTIVE[-1][0] if _ACTIVE else None
 
 
-def restore_flash_attention_impl(_raise_warn: bool = True) -> None:
+def _remove_active() -> bool:
+    """Remove the active one; whether there was one."""
+    if not _ACTIVE:
+        return False
+    _ACTIVE.pop()[1].remove()
+    return True
+
+
+def restore_flash_attention_impl() -> None:
     """Remove the active one; a warning where there is none."""
-    if _ACTIVE:
-        _ACTIVE.pop()[1].remove()
-    elif _raise_warn:
+    if not _remove_active():
         _warn_user("Trying to restore default FA2 impl when no custom impl was activated")
 
 

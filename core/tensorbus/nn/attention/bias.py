@@ -31,12 +31,12 @@ class CausalBias(Tensor):
     there are more queries than keys, gets zeros.
 
     Example:
-        >>> bias = torch.nn.attention.bias.causal_lower_right(2, 3)
+        >>> bias = tensorbus.nn.attention.bias.causal_lower_right(2, 3)
         >>> bias
         tensor([[ True,  True, False],
                 [ True,  True,  True]])
-        >>> q, k = torch.ones(1, 2, 4), torch.ones(1, 3, 4)
-        >>> torch.nn.functional.scaled_dot_product_attention(q, k, k, bias).shape
+        >>> q, k = tensorbus.ones(1, 2, 4), tensorbus.ones(1, 3, 4)
+        >>> tensorbus.nn.functional.scaled_dot_product_attention(q, k, k, bias).shape
         torch.Size([1, 2, 4])
     """
 

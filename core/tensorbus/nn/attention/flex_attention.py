@@ -107,7 +107,7 @@ def flex_attention(
     ValueError for sizes that do not fit, NotImplementedError for other ranks than 4.
 
     Example:
-        >>> q = torch.ones(1, 2, 4, 8)
+        >>> q = tensorbus.ones(1, 2, 4, 8)
         >>> def nearer(score, b, h, q_idx, kv_idx):
         ...     return score - (q_idx - kv_idx).abs()
         >>> flex_attention(q, q, q, nearer).shape

@@ -60,7 +60,7 @@ def varlen_attn(
     *block_table*.
 
     Example:
-        >>> x, ends = torch.ones(5, 2, 4), torch.tensor([0, 2, 5])
+        >>> x, ends = tensorbus.ones(5, 2, 4), tensorbus.tensor([0, 2, 5])
         >>> varlen_attn(x, x, x, ends, ends, 3, 3, window_size=(-1, 0)).shape
         torch.Size([5, 2, 4])
 

@@ -216,6 +216,14 @@ def scaled_grouped_mm(
 
     Shapes: (T, K) with scales (T,), and (G, K, N) with scales (G, N), to (T, N); or (G, M, K) with
     (G, M) to (G, M, N). NotImplementedError for other recipes and ranks.
+
+    >>> import tensorbus as torch
+    >>> x, w, kind = torch.ones(2, 4), torch.ones(1, 4, 3), torch.nn.functional.ScalingType.RowWise
+    >>> ends = torch.tensor([2], dtype=torch.int32)
+    >>> scales = torch.ones(2), kind, torch.ones(1, 3), kind
+    >>> torch.nn.functional.scaled_grouped_mm(x, w, *scales, offs=ends)
+    tensor([[4., 4., 4.],
+            [4., 4., 4.]], dtype=torch.bfloat16)
     """
     _refuse_swizzles(swizzle_a, swizzle_b)
     recipes = [_single("recipe", r) for r in (scale_recipe_a, scale_recipe_b)]

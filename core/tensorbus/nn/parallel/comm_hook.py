@@ -7,7 +7,12 @@ from tensorbus.nn.parallel.buckets import Bucket
 
 
 class GradBucket:
-    """A bucket whose gradients have all come, as a communication hook sees it."""
+    """A bucket whose gradients have all come, as a communication hook sees it.
+
+    >>> import tensorbus as torch
+    >>> torch.distributed.GradBucket.__name__
+    'GradBucket'
+    """
 
     def __init__(self, bucket: Bucket, flat: Tensor, last: bool):
         self._bucket, self._flat, self._last = bucket, flat, last
