@@ -128,8 +128,8 @@ def _prod_backward(F: Any, g: Any, x: Any, dims: tuple[int, ...]) -> Any:
     rest = tuple(d for d in range(len(shape)) if d not in dims)
     order = (*rest, *dims)
     n = _count(shape, dims)
-    if not n:
-        return F.zeros(shape)
+    if not n:  # no elements, with a history: what is asked of it further is not an error
+        return F.mul(x, _spread(F, g, shape, dims))
     flat = F.reshape(F.permute(x, order), (*(shape[d] for d in rest), n))
     last = len(rest)
     before = _exclusive(F, flat, last)
