@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.conftest import usable_or_skip
 
 import tensorbus as torch
 
@@ -173,3 +174,20 @@ def test_the_qrnn_is_right_and_takes_at_most_half_the_time_of_the_lstm(device, m
             if turn >= 3:  # then all is compiled
                 costs[name].append(time.process_time() - before)
     assert min(costs["qrnn"]) < min(costs["lstm"]) / 2, costs
+
+
+@pytest.mark.slow
+def test_a_batch_is_split_over_nine_devices(tmp_path):
+    usable_or_skip("opencl")
+    pyopencl = pytest.importorskip("pyopencl")
+    if {p.name for p in pyopencl.get_platforms()} != {"Portable Computing Language"}:
+        pytest.skip("only PoCL makes several devices of one")
+    done = subprocess.run(
+        [sys.executable, str(GALLERY / "data_parallel.py"), "opencl", "2"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"TENSORBUS_FALLBACK": "error", "POCL_DEVICES": " ".join(["basic"] * 9)},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("9 devices: loss ")
