@@ -27,8 +27,7 @@ class Trainer:
 
     def __init__(self, mode: str, apart: bool = False) -> None:
         torch.manual_seed(0)
-        self.apart, self.weighted = apart, mode == "weighted"
-        sparse = mode == "sparse"
+        self.apart, sparse = apart, mode == "sparse"
         self.mode = mode if mode in ("mean", "max") else "sum"
         if apart:
             self.table: nn.Module = nn.Embedding(VOCABULARY, WIDTH, sparse=sparse)
@@ -36,7 +35,8 @@ class Trainer:
             self.table = nn.EmbeddingBag(VOCABULARY, WIDTH, mode=self.mode, sparse=sparse)
         self.words = torch.randint(VOCABULARY, (BAGS * WORDS,))
         self.offsets = torch.arange(0, BAGS * WORDS, WORDS)
-        self.factors = torch.rand(BAGS * WORDS, requires_grad=True) if self.weighted else None
+        weighted = mode == "weighted"
+        self.factors = torch.rand(BAGS * WORDS, requires_grad=True) if weighted else None
         self.gradient = torch.randn(BAGS, WIDTH)
 
     def joined(self) -> torch.Tensor:
@@ -44,14 +44,14 @@ class Trainer:
         if not self.apart:
             return self.table(self.words, self.offsets, self.factors)
         each = self.table(self.words.view(BAGS, WORDS))
-        if self.weighted:
+        if self.factors is not None:
             each = each * self.factors.view(BAGS, WORDS, 1)
         return each.amax(1) if self.mode == "max" else getattr(each, self.mode)(1)
 
     def step(self) -> torch.Tensor:
         """Forward and backward."""
         self.table.weight.grad = None
-        if self.weighted:
+        if self.factors is not None:
             self.factors.grad = None
         joined = self.joined()
         joined.backward(self.gradient)

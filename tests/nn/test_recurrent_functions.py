@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tensorbus
+from tensorbus.rows.registry import ROWS
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 LENGTHS = [4, 3, 3, 1]
@@ -110,3 +111,32 @@ def test_wrong_input_is_refused() -> None:
     with pytest.raises(ValueError, match="batch_sizes has to hold sizes of at least 1"):
         sizes = tensorbus.tensor([1, 2])
         tensorbus.lstm(x[0], sizes, [h, h], params, True, LAYERS, 0.0, True, False)
+
+
+class CountedProducts:
+    """A namespace of ops that counts products."""
+
+    def __init__(self, kind: Any):
+        self.kind, self.products = kind, 0
+
+    def __getattr__(self, name: str) -> Any:
+        self.products += name == "matmul"
+        return getattr(self.kind, name)
+
+
+@pytest.mark.parametrize("directions", [1, 2])
+@pytest.mark.parametrize("name", ["lstm", "gru", "rnn_tanh"])
+def test_the_composition_multiplies_the_input_once_for_all_steps(
+    name: str, directions: int
+) -> None:
+    each = weights(tensorbus, name, directions, True, 0)[: 4 * directions]
+    x, state = (
+        numbers(tensorbus, (L * N, INPUTS), 1),
+        numbers(tensorbus, (directions, N, HIDDEN), 2),
+    )
+    F = CountedProducts(x._k)
+    states = [state._a] * (2 if name == "lstm" else 1)
+    options = [False] if name == "rnn_tanh" else []
+    row = ROWS[f"{name.partition('_')[0]}_layer"]
+    row.composite(F, x._a, *states, [w._a for w in each], *options, (N,) * L)
+    assert F.products == directions * (1 + L)

@@ -30,7 +30,7 @@ _KEPT = 4
 class _Sizes(NamedTuple):
     """Of the layer, but the number of steps."""
 
-    count: int
+    directions: int
     """How many directions there are."""
     batch: int
     hidden: int
@@ -76,7 +76,8 @@ def _given_back(loop: _Loop) -> None:
 
 
 def _sizes(c: Array, ways: list[Weights]) -> _Sizes:
-    return _Sizes(*c.shape, ways[0].u.shape[1], ways[0].p is not None, c.dtype)
+    directions, batch, hidden = c.shape
+    return _Sizes(directions, batch, hidden, ways[0].u.shape[1], ways[0].p is not None, c.dtype)
 
 
 def _in_order(x: Array, backwards: bool = False) -> list[Array]:
@@ -120,7 +121,7 @@ class _Forward(_Loop):
                 calls += [(multiply, o, rest, rest), (matmul, rest, self.p, out)]
             else:
                 calls.append((multiply, o, rest, out))
-            self.calls += [functools.partial(*call) for call in calls]
+            self.calls += [functools.partial(call[0], *call[1:]) for call in calls]
 
 
 def forward(x: Array, h: Array, c: Array, ways: list[Weights], steps: int) -> tuple[Array, ...]:
@@ -194,7 +195,7 @@ class _Backward(_Loop):
                 (matmul, z, self.u, self.of_h),
                 (multiply, self.of_c, self.f[t], self.of_c),
             ]
-            self.calls += [functools.partial(*call) for call in calls]
+            self.calls += [functools.partial(call[0], *call[1:]) for call in calls]
 
 
 def backward(

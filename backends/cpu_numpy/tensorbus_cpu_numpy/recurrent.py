@@ -91,14 +91,12 @@ def gru_layer_backward(
 ) -> Any:  # fmt: skip
     if gg is not None or gi is not None:
         return NotImplemented
-    ways = of_directions(weights, len(h))
-    return joined([
-        _gru_back(
-            *(part_of(a, k, len(h)) for a in (gy, y)),
-            *(row_of(a, k) for a in (gh, gates, inner, h)), w.u, sizes, k == 1,
-        )
-        for k, w in enumerate(ways)
-    ])  # fmt: skip
+    found = []
+    for k, w in enumerate(of_directions(weights, len(h))):
+        beside = part_of(gy, k, len(h)), part_of(y, k, len(h))
+        stacked = row_of(gh, k), gates[k], inner[k], h[k]
+        found.append(_gru_back(*beside, *stacked, w.u, sizes, k == 1))
+    return joined(found)
 
 
 def _gru_back(
@@ -188,13 +186,11 @@ def rnn_layer_backward(
     gy: Array | None, gh: Array | None, y: Array, h: Array, weights: Sequence[Array], relu: bool,
     sizes: Sizes,
 ) -> tuple[Array, ...]:  # fmt: skip
-    ways = of_directions(weights, len(h))
-    return joined([
-        _rnn_back(
-            *(part_of(a, k, len(h)) for a in (gy, y)), row_of(gh, k), h[k], w.u, relu, sizes, k == 1
-        )
-        for k, w in enumerate(ways)
-    ])  # fmt: skip
+    found = []
+    for k, w in enumerate(of_directions(weights, len(h))):
+        beside = part_of(gy, k, len(h)), part_of(y, k, len(h))
+        found.append(_rnn_back(*beside, row_of(gh, k), h[k], w.u, relu, sizes, k == 1))
+    return joined(found)
 
 
 def _rnn_back(

@@ -32,7 +32,7 @@ def offers(table: Table) -> Callable[[Kernel], Kernel]:
 
 
 # -- directions --------------------------------------------------------------------------------
-def part_of(x: Array | None, k: int, count: int) -> Array | None:
+def part_of(x: Any, k: int, count: int) -> Any:
     """Of what lies side by side the part of a direction."""
     if x is None or count == 1:
         return x
@@ -40,7 +40,7 @@ def part_of(x: Array | None, k: int, count: int) -> Array | None:
     return x[:, k * n : (k + 1) * n]
 
 
-def row_of(x: Array | None, k: int) -> Array | None:
+def row_of(x: Any, k: int) -> Any:
     """Of what is stacked the part of a direction."""
     return None if x is None else x[k]
 
@@ -133,9 +133,9 @@ def given(g: Array | None, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     return np.broadcast_to(np.zeros((), dtype), shape) if g is None else g
 
 
-def from_input(x: Array, w: Array, *biases: Array | None) -> Array:
-    """What the input gives to all steps, with biases."""
+def from_input(x: Array, w: Array, *biases: Any) -> Array:
+    """What the input gives to all steps, with its bias and maybe another one, or None each."""
     z = np.dot(x, w.T)
     if biases[0] is not None:
-        z += sum(biases[1:], biases[0])
+        z += biases[0] if len(biases) == 1 else np.add(*biases)
     return z

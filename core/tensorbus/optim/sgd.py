@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import tensorbus
@@ -75,6 +75,7 @@ class SGD(Optimizer):
     def _update(self, group: dict[str, Any]) -> None:
         momentum, decay = group["momentum"], group["weight_decay"]
         kept = 1 - group["dampening"]
+        each: Iterable[tuple[bool, list[list[Tensor]]]]
         if momentum:
             each = in_lists(self._members(group))
         else:

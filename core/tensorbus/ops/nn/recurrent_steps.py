@@ -15,7 +15,7 @@ Sizes = Sequence[int]
 # -- directions --------------------------------------------------------------------------------
 def _ways(
     F: Any, stacked: Sequence[Any], beside: Sequence[Any], weights: Sequence[Any], count: int
-) -> Iterator[tuple[Any, ...]]:
+) -> Iterator[Any]:
     """Of each direction: what is stacked and what lies side by side, its weights, and whether it
     begins with the last step."""
     for k, w in enumerate(of_directions(weights, count)):
@@ -106,12 +106,12 @@ def _sum(F: Any, x: Any, g: Any, start: int, stop: int) -> Any:
 
 # -- forward -----------------------------------------------------------------------------------
 def lstm(F: Any, x: Any, h: Any, c: Any, weights: Any, sizes: Sizes) -> Any:
-    found = [_lstm_way(F, x, *way, sizes) for way in _ways(F, (h, c), (), weights, h.shape[0])]
+    found = [_lstm_way(F, x, sizes, *way) for way in _ways(F, (h, c), (), weights, h.shape[0])]
     y, *others = zip(*found, strict=True)
     return _beside(F, y), *(_stacked(F, each) for each in others)
 
 
-def _lstm_way(F: Any, x: Any, h: Any, c: Any, w: Weights, back: bool, sizes: Sizes) -> Any:
+def _lstm_way(F: Any, x: Any, sizes: Sizes, h: Any, c: Any, w: Weights, back: bool) -> Any:
     given, across = _from_input(F, x, w, w.d), F.permute(w.u, (1, 0))
     found = []
     for start, stop in _steps(x, sizes, back):
@@ -130,12 +130,12 @@ def _lstm_way(F: Any, x: Any, h: Any, c: Any, w: Weights, back: bool, sizes: Siz
 
 
 def gru(F: Any, x: Any, h: Any, weights: Any, sizes: Sizes) -> Any:
-    found = [_gru_way(F, x, *way, sizes) for way in _ways(F, (h,), (), weights, h.shape[0])]
+    found = [_gru_way(F, x, sizes, *way) for way in _ways(F, (h,), (), weights, h.shape[0])]
     y, *others = zip(*found, strict=True)
     return _beside(F, y), *(_stacked(F, each) for each in others)
 
 
-def _gru_way(F: Any, x: Any, h: Any, w: Weights, back: bool, sizes: Sizes) -> Any:
+def _gru_way(F: Any, x: Any, sizes: Sizes, h: Any, w: Weights, back: bool) -> Any:
     given, across = _from_input(F, x, w), F.permute(w.u, (1, 0))
     found = []
     for start, stop in _steps(x, sizes, back):
@@ -154,11 +154,11 @@ def _gru_way(F: Any, x: Any, h: Any, w: Weights, back: bool, sizes: Sizes) -> An
 
 def rnn(F: Any, x: Any, h: Any, weights: Any, relu: bool, sizes: Sizes) -> Any:
     ways = _ways(F, (h,), (), weights, h.shape[0])
-    y, last = zip(*[_rnn_way(F, x, *way, relu, sizes) for way in ways], strict=True)
+    y, last = zip(*[_rnn_way(F, x, relu, sizes, *way) for way in ways], strict=True)
     return _beside(F, y), _stacked(F, last)
 
 
-def _rnn_way(F: Any, x: Any, h: Any, w: Weights, back: bool, relu: bool, sizes: Sizes) -> Any:
+def _rnn_way(F: Any, x: Any, relu: bool, sizes: Sizes, h: Any, w: Weights, back: bool) -> Any:
     given, across = _from_input(F, x, w, w.d), F.permute(w.u, (1, 0))
     found = []
     for start, stop in _steps(x, sizes, back):
@@ -189,13 +189,13 @@ def lstm_backward(
 ) -> Any:  # fmt: skip
     given = (gh, gc, gg, gcells, gates, cells, c)
     ways = _ways(F, given, (gy,), weights, c.shape[0])
-    found = [_lstm_back(F, *way, sizes) for way in ways]
+    found = [_lstm_back(F, sizes, *way) for way in ways]
     return tuple(_stacked(F, each) for each in zip(*found, strict=True))
 
 
 def _lstm_back(
-    F: Any, gh: Any, gc: Any, gg: Any, gcells: Any, gates: Any, cells: Any, c: Any, gy: Any,
-    w: Weights, back: bool, sizes: Sizes,
+    F: Any, sizes: Sizes, gh: Any, gc: Any, gg: Any, gcells: Any, gates: Any, cells: Any, c: Any,
+    gy: Any, w: Weights, back: bool,
 ) -> Any:  # fmt: skip
     of_h, of_c = _state(F, gh, c.shape[0], w.u.shape[1]), _state(F, gc, *c.shape)
     before = _before(F, cells, c, sizes, back)
@@ -232,13 +232,13 @@ def gru_backward(
     weights: Any, sizes: Sizes,
 ) -> Any:  # fmt: skip
     ways = _ways(F, (gh, gg, gi, gates, inner, h), (gy, y), weights, h.shape[0])
-    found = [_gru_back(F, *way, sizes) for way in ways]
+    found = [_gru_back(F, sizes, *way) for way in ways]
     return tuple(_stacked(F, each) for each in zip(*found, strict=True))
 
 
 def _gru_back(
-    F: Any, gh: Any, gg: Any, gi: Any, gates: Any, inner: Any, h: Any, gy: Any, y: Any,
-    w: Weights, back: bool, sizes: Sizes,
+    F: Any, sizes: Sizes, gh: Any, gg: Any, gi: Any, gates: Any, inner: Any, h: Any, gy: Any,
+    y: Any, w: Weights, back: bool,
 ) -> Any:  # fmt: skip
     of_h = _state(F, gh, *h.shape)
     before = _before(F, y, h, sizes, back)
@@ -267,13 +267,13 @@ def rnn_backward(
     F: Any, gy: Any, gh: Any, y: Any, h: Any, weights: Any, relu: bool, sizes: Sizes
 ) -> Any:
     ways = _ways(F, (gh, h), (gy, y), weights, h.shape[0])
-    found = [_rnn_back(F, *way, relu, sizes) for way in ways]
+    found = [_rnn_back(F, relu, sizes, *way) for way in ways]
     return tuple(_stacked(F, each) for each in zip(*found, strict=True))
 
 
 def _rnn_back(
-    F: Any, gh: Any, h: Any, gy: Any, y: Any, w: Weights, back: bool, relu: bool, sizes: Sizes
-) -> Any:
+    F: Any, relu: bool, sizes: Sizes, gh: Any, h: Any, gy: Any, y: Any, w: Weights, back: bool,
+) -> Any:  # fmt: skip
     of_h = _state(F, gh, *h.shape)
     found = []
     for start, stop in reversed(_steps(y, sizes, back)):
