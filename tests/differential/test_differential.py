@@ -17,7 +17,7 @@ from checkout import ROOT
 from tests.differential.comparison import difference
 from tests.differential.conditioning import wobbled
 from tests.differential.drawing import drawn
-from tests.differential.explained import mended, unpromised
+from tests.differential.explained import explained, mended, unpromised
 from tests.differential.hunt import FAMILIES, compared, rule, shrunk
 from tests.differential.programs import Program, run
 from tests.differential.seen import Seen
@@ -124,6 +124,20 @@ def test_what_moves_in_place_is_not_rounded(live_torch: Any) -> None:
     for other in wobbled(made, live_torch):
         assert [s.kind for s in other] == [s.kind for s in seen]
         assert [s.facts for s in other] == [s.facts for s in seen]
+
+
+def test_complex_sums_may_differ_where_alpha_spreads_nan_alone() -> None:
+    def seen(*values: complex) -> Seen:
+        facts = {"dtype": "complex64", "shape": [len(values)], "stride": [1], "view": False}
+        return Seen("tensor", facts, np.asarray(values, np.complex64))
+
+    made = Program("promotion", 0, ["y = torch.sub(x, z)", "y = torch.mul(x, z)"])
+    nan = float("nan")
+    ours, theirs = seen(complex(nan, 2.25), 1j), seen(complex(nan, nan), 1j)
+    assert explained(made, 0, "", ours, theirs)
+    assert not explained(made, 1, "", ours, theirs)
+    assert not explained(made, 0, "", ours, seen(complex(nan, nan), 2j))
+    assert not explained(made, 0, "", seen(1 + 2.25j, 1j), theirs)
 
 
 def test_only_infinities_are_as_good_as_nan() -> None:

@@ -101,6 +101,9 @@ DIFFERENCES = {
     "expanded tensor; gradients through `view_as_real` of what was transposed in place since are "
     "refused or wrong; second derivatives of `logcumsumexp` are NaN or wrong where the gradient is "
     "0",
+    "complex sums with NaN or infinity in one part": "leave the other part as it is; PyTorch "
+    "multiplies by `alpha`, which is 1, and makes both NaN",
+    "signs of NaN": "are nobody's promise: those of `bfloat16` may differ in `signbit`",
     "powers of a complex 0 to negative exponents": "NaN, where PyTorch has inf in one part",
     "`fft.*` of some dimensions but the last": "the result is row-major, where PyTorch's strides "
     "hang on which dimensions were transformed",
