@@ -35,7 +35,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
 
 def _check_alone(name: str, t: Tensor) -> None:
     """RuntimeError where something else would find other contents than it knows."""
-    edge = t._e or t.__dict__.get(SWITCHED_OFF)
+    edge: Any = t._e or t.__dict__.get(SWITCHED_OFF)
     is_leaf = type(edge) is AccumulateGrad
     if any(not (is_leaf and r is edge.leaf) for r in weakref.getweakrefs(t)):
         raise RuntimeError(f"Cannot swap {name} because it has weakref associated with it")
