@@ -67,3 +67,10 @@ def test_print_options_are_read_as_they_are_now() -> None:
     assert PRINT_OPTS.precision == before == 4
     text = _add_suffixes("own(" + _tensor_str(torch.ones(2), 4), ["n=1"], 4)
     assert text == "own([1., 1.], n=1)"
+
+
+def test_tensors_say_that_they_are_on_no_device_of_another_type() -> None:
+    x = torch.ones(1)
+    for kind in "ipu maia mps mtia vulkan xla xpu cuda meta".split():
+        assert getattr(x, f"is_{kind}") is False, kind
+    assert x.is_cpu and torch.Future is torch.futures.Future

@@ -85,6 +85,19 @@ def is_meta(self: Tensor) -> bool:
     return self._k.device.type == "meta"
 
 
+def _is_on(kind: str) -> Callable[[Tensor], bool]:
+    def get(self: Tensor) -> bool:
+        return self._k.device.type == kind
+
+    get.__name__ = f"is_{kind}"
+    get.__doc__ = f"Whether it is on a device of type ``{kind}``."
+    return get
+
+
+for _kind in "ipu maia mps mtia vulkan xla xpu".split():
+    attribute(_is_on(_kind))
+
+
 @attribute
 def layout(self: Tensor) -> formats.layout:
     """How its elements are kept: ``strided``."""
