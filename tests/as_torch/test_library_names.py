@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import typing
 from pathlib import Path
 
 import pytest
@@ -73,4 +74,16 @@ def test_tensors_say_that_they_are_on_no_device_of_another_type() -> None:
     x = torch.ones(1)
     for kind in "ipu maia mps mtia vulkan xla xpu cuda meta".split():
         assert getattr(x, f"is_{kind}") is False, kind
+    assert not torch.is_autocast_enabled("mps")
+    with pytest.raises(RuntimeError, match="nothing"):
+        torch.is_autocast_enabled("nothing")
     assert x.is_cpu and torch.Future is torch.futures.Future
+
+
+def test_the_types_of_all_layers_attributes_can_be_read() -> None:
+    for name in dir(torch.nn):
+        layer = getattr(torch.nn, name)
+        if isinstance(layer, type) and issubclass(layer, torch.nn.Module):
+            typing.get_type_hints(layer)
+    assert typing.get_type_hints(torch.nn.Module)["training"] is bool
+    assert torch._dynamo.eval_frame.OptimizedModule is torch._dynamo.OptimizedModule

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tensorbus._base.absent import attributes as _attributes
 from tensorbus.compiler import allow_in_graph, disable, is_compiling, list_backends, reset
 from tensorbus.nn import Module
 
@@ -96,3 +97,7 @@ def is_fake(x: Any) -> bool:
 def optimize(*args: Any, **kwargs: Any) -> Any:
     """A decorator that gives back what it gets."""
     return lambda model: model
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _attributes(__name__)

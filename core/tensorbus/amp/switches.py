@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tensorbus._base import dtypes
+from tensorbus._base.device_types import OF_PYTORCH
 from tensorbus._base.public_place import show_in
 from tensorbus._base.warning import warn_user
 from tensorbus.amp.autocast_mode import checked_type
@@ -16,7 +17,11 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
     >>> torch.is_autocast_enabled("cpu")
     False
     """
-    return settings.enabled.get("cuda" if device_type is None else checked_type(device_type), False)
+    if device_type is None:
+        device_type = "cuda"
+    elif device_type not in OF_PYTORCH:
+        device_type = checked_type(device_type)
+    return settings.enabled.get(device_type, False)
 
 
 def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -> None:

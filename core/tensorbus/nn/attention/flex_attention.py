@@ -12,6 +12,9 @@ from tensorbus._base.public_place import show_in
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.attention.block_mask import (
+    BLOCK as _DEFAULT_SPARSE_BLOCK_SIZE,  # noqa: F401
+)
+from tensorbus.nn.attention.block_mask import (
     BlockMask,
     Mod,
     _sliced_mask_mod_error,

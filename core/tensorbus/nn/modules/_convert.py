@@ -19,7 +19,8 @@ class ModuleConversion:
 
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]
-    _modules: dict[str, Module | None]
+    if TYPE_CHECKING:  # or get_type_hints of any module would fail
+        _modules: dict[str, Module | None]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Put ``fn(t)`` instead of each parameter, gradient and buffer.

@@ -42,7 +42,8 @@ class ModuleState(HookTables):
     _version: int = 1
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
+    if TYPE_CHECKING:  # or get_type_hints of any module would fail
+        _modules: dict[str, Module | None]
     _non_persistent_buffers_set: set[str]
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 class ModuleTree:
     """The part of ``Module`` that knows what is below it."""
 
-    _modules: dict[str, Module | None]
+    if TYPE_CHECKING:  # or get_type_hints of any module would fail
+        _modules: dict[str, Module | None]
 
     def named_modules(
         self,

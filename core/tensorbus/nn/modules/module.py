@@ -24,6 +24,7 @@ from tensorbus.nn.modules._hooks import (
     register_module_parameter_registration_hook,
     registered,
 )
+from tensorbus.nn.modules._state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401
 from tensorbus.nn.modules._state import ModuleState, _IncompatibleKeys
 from tensorbus.nn.modules._tree import ModuleTree
 from tensorbus.nn.parameter import Buffer, Parameter

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from tensorbus._base import dtypes, formats
+from tensorbus._base.device_types import OF_PYTORCH
 from tensorbus._base.formats import channels_last_rank, check_format
 from tensorbus._base.modes import InferenceCell
 from tensorbus._base.size import Size
@@ -94,7 +95,7 @@ def _is_on(kind: str) -> Callable[[Tensor], bool]:
     return get
 
 
-for _kind in "ipu maia mps mtia vulkan xla xpu".split():
+for _kind in OF_PYTORCH:
     attribute(_is_on(_kind))
 
 
