@@ -296,6 +296,33 @@ def _recurrent(dtype: Dtype, t: Trial) -> None:
         equal(bench, found, want, "another result than that of a GRU")
 
 
+def _lazy(
+    name: str, args: tuple[Any, ...], full: tuple[Any, ...], shape: Any, dtype: Dtype, t: Trial
+) -> None:
+    """A lazy layer becomes the ordinary one that its first input is for, and computes as it."""
+    bench = Bench(t)
+    options: dict[str, Any] = {"device": bench.device, "dtype": dtype}
+    made = getattr(nn, f"Lazy{name}")(*args, **options)
+    same = getattr(nn, name)(*full, **options)
+    x = bench.send(T(*shape).make(dtype, "x"), dtype)
+    expect(made.has_uninitialized_params(), "parameters before the first input")
+    made.eval()(x)
+    expect(type(made) is type(same), "still lazy after the first input")
+    made.load_state_dict(same.state_dict())
+    equal(bench, made(x), same.eval()(x), f"another result than that of {name}")
+
+
+_LAZY: dict[str, tuple[Any, ...]] = {
+    "Linear": ((3,), (4, 3), (2, 4)),
+    **{
+        f"Conv{kind}{n}d": ((2, 2), (3, 2, 2), (1, 3, *(4,) * n))
+        for kind in ("", "Transpose")
+        for n in (1, 2, 3)
+    },
+    **{f"BatchNorm{n}d": ((), (3,), (2, 3, *(2,) * n)) for n in (1, 2, 3)},
+    **{f"InstanceNorm{n}d": ((), (3, 1e-5, 0.1, True, True), (2, 3, *(2,) * n)) for n in (1, 2, 3)},
+}
+
 Check = Callable[[Dtype, Trial], None]
 
 CHECKS: dict[tuple[str, str], Check] = {
@@ -318,6 +345,10 @@ CHECKS: dict[tuple[str, str], Check] = {
     ("TransformerEncoder", "stack"): functools.partial(_stack, "TransformerEncoder"),
     ("TransformerDecoder", "stack"): functools.partial(_stack, "TransformerDecoder"),
     ("RNNBase", "mode"): _recurrent,
+    **{
+        (f"Lazy{name}", "first-input"): functools.partial(_lazy, name, *given)
+        for name, given in _LAZY.items()
+    },
 }
 LAYERS = tuple(sorted({name for name, _ in CHECKS}))
 """The classes of ``nn`` that have cases here."""
