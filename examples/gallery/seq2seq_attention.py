@@ -1,7 +1,7 @@
 """Sequence to sequence with attention: "9 November 1989" becomes "1989-11-09".
 
     $ python examples/gallery/seq2seq_attention.py
-    loss 0.016, accuracy 1.00
+    loss 0.032, accuracy 0.97
 
 Reaches accuracy above 0.9, of whole dates.
 """
