@@ -152,6 +152,7 @@ from tensorbus.compiler import compile as compile
 from tensorbus.func import vmap as vmap
 from tensorbus.func.control_flow import cond as cond
 from tensorbus.func.control_flow import while_loop as while_loop
+from tensorbus.futures import Future as Future
 from tensorbus.jit import ScriptFunction as ScriptFunction
 from tensorbus.jit import fork as fork
 from tensorbus.jit import wait as wait

@@ -55,7 +55,6 @@ from tensorbus_cpu_numpy import (
     views,
 )
 from tensorbus_cpu_numpy.narrow import WAYS
-from tensorbus_cpu_numpy.sources import compile_source
 
 silence("tensorbus_cpu_numpy")
 memory.keep_freed()
@@ -188,6 +187,8 @@ class CpuBackend(ArrayLibraryBackend):
         return whole and getrefcount(root) <= _HELD_ONCE
 
     def compile_source(self, source: str, name: str, index: int) -> Callable[..., None]:
+        from tensorbus_cpu_numpy.sources import compile_source  # it starts processes: rarely wanted
+
         return compile_source(source, name)
 
     def dlpack_device(self, index: int) -> tuple[int, int]:

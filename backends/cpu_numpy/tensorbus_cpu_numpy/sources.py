@@ -41,5 +41,6 @@ def compile_source(source: str, name: str) -> Callable[..., None]:
 
 def _argument(value: Any) -> Any:
     if isinstance(value, np.generic):
-        return np.ctypeslib.as_ctypes_type(value.dtype)(value.item())
+        number: Any = np.ctypeslib.as_ctypes_type(value.dtype.str)
+        return number(value.item())
     return ctypes.c_void_p(value.ctypes.data)

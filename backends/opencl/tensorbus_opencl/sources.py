@@ -30,7 +30,7 @@ def compile_source(
                 f"{name}: a tensor that starts {start} bytes into its storage has no address for "
                 f"an OpenCL kernel, which must be a multiple of {align}: pass a .clone() of it"
             )
-        whole = cl.Buffer.from_int_ptr(value.buffer.int_ptr, retain=True)
+        whole: Any = cl.Buffer.from_int_ptr(value.buffer.int_ptr, retain=True)
         return whole.get_sub_region(start, value.storage.nbytes - start)
 
     def launch(threads: tuple[int, ...], group: tuple[int, ...], *arguments: Any) -> None:

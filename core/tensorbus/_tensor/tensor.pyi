@@ -743,17 +743,32 @@ class Tensor:
         """False: no tensor is spread over several machines."""
     def is_floating_point(self) -> _bool:
         """Whether its dtype is float16, bfloat16, float32 or float64."""
+    @property
+    def is_hpu(self) -> _bool:
+        """Whether it is on a device of type ``hpu``."""
     def is_inference(self) -> _bool:
         """Whether the tensor was made in inference mode: it never enters a graph."""
     @property
+    def is_ipu(self) -> _bool:
+        """Whether it is on a device of type ``ipu``."""
+    @property
     def is_leaf(self) -> _bool:
         """Whether it was made by the user, not by a recorded operation."""
+    @property
+    def is_maia(self) -> _bool:
+        """Whether it is on a device of type ``maia``."""
     @property
     def is_meta(self) -> _bool:
         """Whether it is on the device ``meta``: it has a shape, a dtype and strides, and no values."""
     @property
     def is_mkldnn(self) -> _bool:
         """Whether it is in a layout of a vendor's library, which no tensor is."""
+    @property
+    def is_mps(self) -> _bool:
+        """Whether it is on a device of type ``mps``."""
+    @property
+    def is_mtia(self) -> _bool:
+        """Whether it is on a device of type ``mtia``."""
     def is_neg(self) -> _bool:
         """False: negations are always computed at once here."""
     def is_nonzero(self) -> _bool:
@@ -777,6 +792,15 @@ class Tensor:
     @property
     def is_sparse_csr(self) -> _bool:
         """Whether its layout is that of compressed sparse rows."""
+    @property
+    def is_vulkan(self) -> _bool:
+        """Whether it is on a device of type ``vulkan``."""
+    @property
+    def is_xla(self) -> _bool:
+        """Whether it is on a device of type ``xla``."""
+    @property
+    def is_xpu(self) -> _bool:
+        """Whether it is on a device of type ``xpu``."""
     def isclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> Tensor:
         """Where ``abs(input - other) <= atol + rtol * abs(other)``; the operands broadcast."""
     def isfinite(self) -> Tensor:
