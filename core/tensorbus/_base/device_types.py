@@ -4,4 +4,4 @@ Programs ask whether something is on one, or switched on for one: it is not, unl
 that type.
 """
 
-OF_PYTORCH = tuple("hpu ipu maia mps mtia vulkan xla xpu".split())
+OF_PYTORCH = ("hpu", "ipu", "maia", "mps", "mtia", "vulkan", "xla", "xpu")
