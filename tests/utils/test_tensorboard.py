@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import json
 import subprocess
 import sys
 import wave
@@ -53,7 +54,8 @@ def told(folder: Path) -> list[Any]:
                 content = value.metadata.plugin_data.content
                 if value.metadata.plugin_data.plugin_name == "hparams":
                     read = HParamsPluginData.FromString(content)
-                    said["metadata"] = json_format.MessageToDict(read)
+                    text = json_format.MessageToJson(read, sort_keys=True)  # maps have no order
+                    said["metadata"] = json.loads(text)
                 if value.metadata.plugin_data.plugin_name == "mesh":
                     read = MeshPluginData.FromString(content)
                     said["metadata"] = json_format.MessageToDict(read)
