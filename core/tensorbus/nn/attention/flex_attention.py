@@ -26,6 +26,7 @@ from tensorbus.nn.attention.block_mask import (
     or_masks,
 )
 from tensorbus.nn.functional.attention import (
+    check_heads,
     for_each_head,
     in_a_block,
     log_sum,
@@ -206,17 +207,7 @@ def _check(
         )
     if any(t.dim() != 4 for t in three):
         raise NotImplementedError("NYI: query, key, and value must be 4D tensors")
-    heads, fewer = query.size(1), key.size(1)
-    if not enable_gqa and heads != fewer:
-        raise ValueError(
-            "Expect query and key/value to have the same number of heads but got "
-            f"Hq={heads} and Hkv={fewer}. Try setting enable_gqa=True for GQA."
-        )
-    if enable_gqa and heads % fewer:
-        raise ValueError(
-            "Expect number of query heads to be a multiple of kv heads for GQA but got "
-            f"Hq={heads} and Hkv={fewer}."
-        )
+    check_heads(query.size(1), key.size(1), enable_gqa)
     batch, other = query.size(0), key.size(0)
     if batch != other:
         told = f"Bq={batch}, Bkv={other}"

@@ -11,6 +11,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.page import show_pages
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn.functional.attention import (
+    check_heads,
     for_each_head,
     in_a_block,
     log_sum,
@@ -66,17 +67,8 @@ def varlen_attn(
 
     Source: https://docs.pytorch.org/docs/stable/nn.attention.varlen.html
     """
-    heads, fewer = query.size(1), key.size(-2)
-    if not enable_gqa and heads != fewer:
-        raise ValueError(
-            "Expect query and key/value to have the same number of heads but got "
-            f"Hq={heads} and Hkv={fewer}. Try setting enable_gqa=True for GQA."
-        )
-    if enable_gqa and heads % fewer:
-        raise ValueError(
-            "Expect number of query heads to be a multiple of kv heads for GQA but got "
-            f"Hq={heads} and Hkv={fewer}."
-        )
+    heads = query.size(1)
+    check_heads(heads, key.size(-2), enable_gqa)
     if len(window_size) != 2:
         raise ValueError(f"window_size must have length 2, got {len(window_size)}")
     recording = tensorbus.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))

@@ -133,6 +133,20 @@ def safe_softmax(scores: Tensor) -> tuple[Tensor, Tensor]:
     return weights, blind
 
 
+def check_heads(heads: int, fewer: int, enable_gqa: bool) -> None:
+    """ValueError where the heads of keys and values don't fit the *heads* of queries."""
+    if not enable_gqa and heads != fewer:
+        raise ValueError(
+            "Expect query and key/value to have the same number of heads but got "
+            f"Hq={heads} and Hkv={fewer}. Try setting enable_gqa=True for GQA."
+        )
+    if enable_gqa and heads % fewer:
+        raise ValueError(
+            "Expect number of query heads to be a multiple of kv heads for GQA but got "
+            f"Hq={heads} and Hkv={fewer}."
+        )
+
+
 def for_each_head(x: Tensor, query: Tensor) -> Tensor:
     """The heads of keys or values, each as often as there are heads of queries for it."""
     if x.dim() < 3 or query.dim() < 3 or query.shape[-3] % x.shape[-3]:
