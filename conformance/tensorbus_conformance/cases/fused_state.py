@@ -133,7 +133,8 @@ class Call:
 
     def _slopes(self, wide: list[np.ndarray], position: int, places: list[int]) -> np.ndarray:
         held = (*wide, *self.weights)
-        key = (self.op.name, position, *(w.tobytes() for w in held))
+        # Samples of one op may have the same operands and other options; forms keep their samples.
+        key = (id(self.sample), position, *(w.tobytes() for w in held))
         if key not in _known:
             if len(_known) > _KEPT:
                 _known.clear()

@@ -92,6 +92,11 @@ def _sparse_gradient(
     return made
 
 
+def _sparse_terms(*args: np.ndarray, **options: Any) -> np.ndarray:
+    factors = options.pop("per_sample_weights", None)
+    return _sparse_gradient(*args, None if factors is None else np.abs(factors), **options)
+
+
 def _call_sparse_gradient(indices: Any, table: Any, bounds: Any, **options: Any) -> Any:
     import tensorbus
     import tensorbus.nn.functional as F
@@ -194,6 +199,7 @@ OPS = [
             )
         ],
         ulp=64,
+        scale=_sparse_terms,
         gradient=False,
         call=_call_sparse_gradient,
         family="nn",
