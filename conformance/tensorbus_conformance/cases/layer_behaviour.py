@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -186,6 +187,15 @@ def _module_list(dtype: Dtype, t: Trial) -> None:
     expect({str(p.device) for p in parts[2].parameters()} == {"cpu"}, "to() left a layer behind")
 
 
+def _container(dtype: Dtype, t: Trial) -> None:
+    first, _, last = _parts(Bench(t), dtype)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        layers = nn.Container(first=first, last=last)
+    expect(len(told) == 1 and "`nn.Container` is deprecated" in str(told[0].message), "a warning")
+    _keys(layers, ["first.weight", "first.bias", "last.weight", "last.bias"])
+
+
 def _module_dict(dtype: Dtype, t: Trial) -> None:
     bench = Bench(t)
     first, _, last = _parts(bench, dtype)
@@ -338,6 +348,7 @@ CHECKS: dict[tuple[str, str], Check] = {
     ("Embedding", "pretrained"): _pretrained,
     ("Sequential", "behaviour"): _sequential,
     ("ModuleList", "behaviour"): _module_list,
+    ("Container", "behaviour"): _container,
     ("ModuleDict", "behaviour"): _module_dict,
     ("ParameterList", "behaviour"): _parameter_list,
     ("ParameterDict", "behaviour"): _parameter_dict,

@@ -48,6 +48,10 @@ OF_VALUES = {
         "full full_like linspace getitem-int".split(),
         "the value of a tensor stands for a number of the call",
     ),
+    **dict.fromkeys(
+        ("nn.functional.grouped_mm", "nn.functional.scaled_grouped_mm"),
+        "where groups end is read on the host",
+    ),
     "Tensor.__format__": "a format is of the value",
 }
 """Ops that refuse some of their samples on ``meta``, and why."""

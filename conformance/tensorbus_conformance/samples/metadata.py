@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -88,6 +89,10 @@ def _described(x: Any, made: Any) -> tuple[tuple[int, ...], bool]:
 
 def _layout(x: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(x.shape), tuple(x.stride())
+
+
+def _is_of_type(name: str, x: Any) -> bool:
+    return getattr(x, name) == (x.device.type == name.removeprefix("is_"))
 
 
 def _device_is_known(x: Any) -> bool:
@@ -179,6 +184,10 @@ OPS = [
     *(
         _op(f"Tensor.{name}", lambda x: False)
         for name in ("is_sparse", "is_sparse_csr", "is_quantized", "is_mkldnn")
+    ),
+    *(
+        _op(f"Tensor.{name}", lambda x: True, call=functools.partial(_is_of_type, name))
+        for name in "is_hpu is_ipu is_maia is_mps is_mtia is_vulkan is_xla is_xpu".split()
     ),
     _op("Tensor.dense_dim", np.ndim),
     _op("Tensor.sparse_dim", lambda x: 0),

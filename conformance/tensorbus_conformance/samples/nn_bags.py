@@ -92,9 +92,15 @@ def _sparse_gradient(
     return made
 
 
-def _sparse_terms(*args: np.ndarray, **options: Any) -> np.ndarray:
-    factors = options.pop("per_sample_weights", None)
-    return _sparse_gradient(*args, None if factors is None else np.abs(factors), **options)
+def _sparse_terms(
+    indices: np.ndarray,
+    table: np.ndarray,
+    bounds: np.ndarray,
+    per_sample_weights: np.ndarray | None = None,
+    **options: Any,
+) -> np.ndarray:
+    factors = None if per_sample_weights is None else np.abs(per_sample_weights)
+    return _sparse_gradient(indices, table, bounds, factors, **options)
 
 
 def _call_sparse_gradient(indices: Any, table: Any, bounds: Any, **options: Any) -> Any:
