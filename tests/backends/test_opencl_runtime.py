@@ -133,6 +133,23 @@ def test_launches_are_queued_in_order(opencl):
     assert (opencl.get(x) == 300).all()
 
 
+def test_a_process_ends_after_its_last_kernel(opencl):
+    """What is registered first is called last: after the backend's own waiting."""
+    code = (
+        "import atexit\n"
+        "atexit.register(lambda: print(done(queue.last)))\n"
+        "import tensorbus as torch\n"
+        "from tensorbus import discovery\n"
+        "from tensorbus_opencl.streams import done\n"
+        "x = torch.ones(600, 600, device='opencl')\n"
+        "queue = discovery.backend('opencl').current_queue(0)\n"
+        "for _ in range(20): x = x @ x\n"
+        "queue.mark()\n"
+        "print(done(queue.last))\n"
+    )
+    assert run(code) == "False\nTrue\n"
+
+
 def test_many_elements(opencl):
     n = (1 << 20) + 3
     x = np.arange(n, dtype="int32")

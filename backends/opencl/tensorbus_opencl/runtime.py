@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +22,17 @@ STREAMS = 32
 class _Local(threading.local):
     def __init__(self, default: Queue):
         self.stream = default
+
+
+def _end(found: weakref.ref[Runtime], pid: int) -> None:
+    """Wait for what the process left in its queues.
+
+    A driver may still compile the last kernels, in threads of its own (PoCL does when a kernel
+    first runs): exit would destroy that compiler under them, and the process end in a fault.
+    """
+    runtime = found()
+    if runtime is not None and os.getpid() == pid:  # a forked child has no such threads
+        runtime.finish()
 
 
 class Runtime:
@@ -39,6 +53,7 @@ class Runtime:
         self._next = 0
         self._foreign: WeakValues[int, Queue] = WeakValues()
         self._peak = self._peak_held = self._total = 0
+        atexit.register(_end, weakref.ref(self), os.getpid())
 
     def _queue(self) -> Queue:
         index, lock, fault = self._parts
