@@ -40,11 +40,13 @@ def difference(
     theirs: Seen,
     wobbled: tuple[Seen, ...] = (),
     without: frozenset[str] = frozenset(),
+    ulps: float = ULPS_OF_MATRICES,
 ) -> str:
     """Where two values differ, in words; empty where they agree. Facts *without* are not compared.
 
-    "elements" among them: numbers are compared on the scale of the largest one of the tensor, as
-    those of halves are with "elements of halves"; with "infinite or NaN", either is the other.
+    "elements" among them: numbers are compared on the scale of the largest one of the tensor, to
+    *ulps* roundings, as those of halves are with "elements of halves"; with "infinite or NaN",
+    either is the other.
     *wobbled*: the same value in runs of PyTorch whose operations were each off by a rounding.
     """
     if ours.kind != theirs.kind:
@@ -55,12 +57,12 @@ def difference(
         return f"{len(ours.parts)} parts instead of {len(theirs.parts)}"
     for n, (a, b) in enumerate(zip(ours.parts, theirs.parts, strict=True)):
         others = tuple(w.parts[n] for w in wobbled if len(w.parts) == len(theirs.parts))
-        if found := difference(a, b, others, without | {"writes"}):
+        if found := difference(a, b, others, without | {"writes"}, ulps):
             return f"part {n}: {found}"
     found = next(_facts(ours, theirs, without), "")
     if found and not any(not next(_facts(ours, w, without), "") for w in wobbled):
         return found
-    return "" if found else _values(ours, theirs, wobbled, without)
+    return "" if found else _values(ours, theirs, wobbled, without, ulps)
 
 
 def _facts(ours: Seen, theirs: Seen, without: frozenset[str]) -> Iterator[str]:
@@ -118,7 +120,9 @@ def _dense(facts: dict[str, Any]) -> bool:
     return True
 
 
-def _values(ours: Seen, theirs: Seen, wobbled: tuple[Seen, ...], without: frozenset[str]) -> str:
+def _values(
+    ours: Seen, theirs: Seen, wobbled: tuple[Seen, ...], without: frozenset[str], together: float
+) -> str:
     a, b = ours.values, theirs.values
     if a is None or b is None or a.shape != b.shape:
         return ""
@@ -127,7 +131,7 @@ def _values(ours: Seen, theirs: Seen, wobbled: tuple[Seen, ...], without: frozen
     dtype = (theirs.facts or {}).get("dtype", a.dtype.name)
     like = [w.values for w in wobbled if w.values is not None and w.values.shape == b.shape]
     whole = np.abs(b).astype(np.float64)
-    together = "elements" in without
+    together = together if "elements" in without else 0.0
     if "infinite or NaN" in without:
         a = np.where(np.isfinite(a) | np.isfinite(b), a, b)
     if b.size and (together or (dtype in HALVES and "elements of halves" in without)):
@@ -145,15 +149,18 @@ def _real(
     dtype: str,
     like: list[np.ndarray],
     size: np.ndarray,
-    together: bool,
+    together: float,
 ) -> str:
-    """*size*: the scale on which each number is rounded, such as a complex one's absolute value."""
+    """*size*: the scale on which each number is rounded, such as a complex one's absolute value.
+
+    *together*: how many roundings of it a number of a matrix may be off; 0 for other numbers.
+    """
     same = a == b
     if b.dtype.kind == "f":
         same |= np.isnan(a) & np.isnan(b)
         epsilon = EPSILON.get(dtype, EPSILON_FLOAT64)
         with np.errstate(all="ignore"):
-            ulps = ULPS_OF_MATRICES if together else ULPS.get(dtype, ULPS_FLOAT64)
+            ulps = together or ULPS.get(dtype, ULPS_FLOAT64)
             room = ulps * epsilon * size
             for w in like:
                 moved = np.abs(w.astype(np.float64) - b.astype(np.float64))

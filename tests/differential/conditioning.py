@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from tests.differential.comparison import EPSILON, EPSILON_FLOAT64
+import numpy as np
+from tests.differential.comparison import EPSILON, EPSILON_FLOAT64, ULPS_OF_MATRICES
 from tests.differential.programs import Program, run
 from tests.differential.seen import Seen
 
@@ -71,3 +73,24 @@ def wobbled(program: Program, torch: Any) -> tuple[list[Seen], ...]:
         with Wobbling(seed):
             runs.append(run(program, torch))
     return tuple(runs)
+
+
+_LEAST_SQUARES = re.compile(r"(\w+) = torch\.linalg\.lstsq\((\w+), ")
+
+
+def roundings(program: Program, name: str, seen: list[Seen]) -> float:
+    """How many roundings of the largest one *name*'s numbers may be off, if they are a matrix.
+
+    Solutions of least squares are computed from singular values here, and without them there.
+    LAPACK's bdsqr takes what stands beside the diagonal for 0 where it is below TOLMUL * u of it,
+    TOLMUL being max(10, min(100, u**(-1/8))): so the matrix is off by that, relative to its norm,
+    and the solution by its condition number times that (Higham, Accuracy and Stability, 20.1).
+    """
+    solved = map(_LEAST_SQUARES.match, program.lines)
+    operand = next((made[2] for made in solved if made and made[1] == name), "")
+    a = next((s.values for s in seen if s.name == operand and s.values is not None), None)
+    if not operand or a is None or not a.size:
+        return ULPS_OF_MATRICES
+    u = np.finfo(a.dtype).eps / 2
+    neglected = max(10.0, min(100.0, u ** (-1 / 8))) / 2  # in units of the spacing, 2 u
+    return ULPS_OF_MATRICES + neglected * float(np.linalg.cond(a).max())

@@ -80,6 +80,8 @@ def step(d: Draw, names: list[str]) -> str:
         return d.new(f"{pair[0]} {o} {pair[1]}", "y")
     if kind < 0.65:
         f = d.one(UNARY)
+        if f == "signbit" and bool(d.get(x).isnan().any()):
+            return ""  # of bfloat16 it hangs on how many elements PyTorch divides
         if f in ("reciprocal", "rsqrt") and divided_by_none(d, x):
             return ""
         return d.new(f"torch.{f}({x})", "y")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tests.differential.comparison import difference
-from tests.differential.conditioning import wobbled
+from tests.differential.conditioning import roundings, wobbled
 from tests.differential.drawing import Draw, drawn
 from tests.differential.explained import explained, mended, unpromised
 from tests.differential.programs import Program, read, run, told
@@ -39,7 +39,7 @@ def compared(program: Program, ours: list[Seen], theirs: list[Seen], torch: Any 
                 return compared(other, ours, run(other, torch), torch)
             runs = runs if runs is not None else wobbled(program, torch)
             others = tuple(w[n] for w in runs if len(w) == len(theirs))
-            found = difference(a, b, others, without)
+            found = difference(a, b, others, without, roundings(program, b.name, theirs))
         if found:
             return f"{line}\n    {found}"
     if len(ours) != len(theirs):

@@ -9,13 +9,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from checkout import ROOT
 from tests.differential.comparison import difference
-from tests.differential.conditioning import wobbled
+from tests.differential.conditioning import roundings, wobbled
 from tests.differential.drawing import drawn
 from tests.differential.explained import explained, mended, unpromised
 from tests.differential.hunt import FAMILIES, compared, rule, shrunk
@@ -154,3 +155,20 @@ def test_only_infinities_are_as_good_as_nan() -> None:
     assert difference(one(nan), one(1.0), (), without)
     assert difference(one(1.0), one(inf), (), without)
     assert difference(one(nan), one(inf), (), without - {"infinite or NaN"})
+
+
+def test_solutions_of_least_squares_may_be_off_by_their_condition_number() -> None:
+    lines = ["t = torch.tensor([[8.0, 0.0], [0.0, 2.0]])", "y = torch.linalg.lstsq(t, t)[0]"]
+    made = Program("linalg", 0, lines)
+    wide = Program("linalg", 0, [line.replace("]])", "]]).double()") for line in made.lines])
+    for program, neglected in ((made, 5.0), (wide, 2 ** (53 / 8) / 2)):
+        seen = run(program, tensorbus)
+        room = roundings(program, "y", seen)
+        assert room == pytest.approx(16 + neglected * 4)  # the matrix's condition number is 4
+        assert roundings(program, "t", seen) == 16
+        x, without = seen[1], unpromised(program, 1, "y")
+        epsilon = np.finfo(x.values.dtype).eps
+        near, far = (replace(x, values=x.values + f * room * epsilon) for f in (0.9, 1.2))
+        assert difference(near, x, (), without)
+        assert not difference(near, x, (), without, room)
+        assert difference(far, x, (), without, room)
