@@ -219,11 +219,9 @@ _LATER = {
     ),
 }
 
-
 if not TYPE_CHECKING:  # checkers would take it for a promise of any name
     __getattr__ = _attributes(__name__, _LATER)
     __dir__ = _listing(__name__, _LATER)
-
 
 __all__ = [
     "CELU",
