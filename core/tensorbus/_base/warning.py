@@ -15,6 +15,12 @@ def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(text, category, stacklevel=level + 1)
 
 
+def warn_at(frame: FrameType, text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line where a frame is now, from any thread."""
+    known = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(text, category, frame.f_code.co_filename, frame.f_lineno, registry=known)
+
+
 _SHOWN: set[str] = set()
 _always = False
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tensorbus._base import registered
-from tensorbus._base.warning import warn_once
 from tensorbus._dispatch.kinds import Kind
+from tensorbus.graph.asking import Compile, ask
 from tensorbus.graph.passes import simplified
 from tensorbus.graph.recording import array_of, record, recording_device
 from tensorbus.graph.sizes import Term, generalised
@@ -18,7 +18,6 @@ from tensorbus.rows import raw_views
 from tensorbus.rows.registry import Row, of_same_device
 
 Entry = Callable[..., Any]
-Compile = Callable[[Graph, int], Entry | None]
 
 KEPT = 512
 """How many calls of different shapes and parameters a row remembers on each kind."""
@@ -32,13 +31,16 @@ def compiled_composition(kind: Kind, row: Row, compose: Entry, asked: list[Compi
     """An entry that runs a compiled kernel where a plugin has one, else *compose*."""
     registered.composition_compiles()
     roles = tuple(row.operands.get(name) for name in row.arguments)
-    callee = Callee(roles, lambda F, *args: getattr(F, row.name)(*args), bool(row.outputs))
+    several = bool(row.outputs)
+    callee = Callee(row.name, roles, lambda F, *args: getattr(F, row.name)(*args), several)
     return Compiled(kind, callee, compose, asked)
 
 
 class Callee(NamedTuple):
     """What is compiled: a row, or one of its derivatives."""
 
+    name: str
+    """What users are told it is."""
     roles: tuple[str | None, ...]
     """What each argument is: the dtype of an operand, as in ``Row.operands``; ``"shape"`` of a
     tuple of sizes; None of any other parameter."""
@@ -125,7 +127,7 @@ class Compiled:
         if _copies(graph):
             return None
         for compile in self._asked:
-            kernel = ask(compile, graph, self._kind.index)
+            kernel = ask(compile, graph, self._kind.index, self._callee.name)
             if kernel is not None:
                 return _suited(self._kind, graph, kernel), terms
         return None
@@ -147,21 +149,6 @@ def _copies(graph: Graph) -> bool:
         if node.op in raw_views.DEFAULTS and node.args[0] in there:
             there.update(node.outputs)
     return not there.isdisjoint(graph.outputs)
-
-
-def ask(compile: Compile, graph: Graph, index: int) -> Entry | None:
-    """What a plugin makes of a graph; None, after one warning, where it raises."""
-    try:
-        return compile(graph, index)
-    except Exception as error:
-        owner = getattr(compile, "__self__", compile)
-        name = str(getattr(owner, "name", type(owner).__name__))
-        warn_once(
-            f"compile by {name}",
-            f"{name} failed to compile an op, which is computed step by step instead: "
-            f"{type(error).__name__}: {error}",
-        )
-        return None
 
 
 def _suited(kind: Kind, graph: Graph, kernel: Entry) -> Entry:

@@ -27,7 +27,7 @@ MOST_OPS = 32
 def emitted_composition(kind: Kind, row: Row, compose: Entry) -> Entry:
     """An entry for pieces of a composed pointwise op that runs its emitted form, else *compose*."""
     roles = tuple(row.operands.get(name) for name in row.arguments)
-    callee = Callee(roles, lambda F, *args: getattr(F, row.name)(*args))
+    callee = Callee(row.name, roles, lambda F, *args: getattr(F, row.name)(*args))
     return Compiled(kind, callee, compose, [lambda graph, index: emit(kind, graph)])
 
 

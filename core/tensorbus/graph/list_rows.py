@@ -15,7 +15,8 @@ from typing import Any
 from tensorbus._base import registered
 from tensorbus._dispatch.fusion import get_fusion
 from tensorbus._dispatch.kinds import Kind
-from tensorbus.graph.compiled_rows import COMPOSED_CALLS, KEPT, Compile, ask
+from tensorbus.graph.asking import Compile, ask
+from tensorbus.graph.compiled_rows import COMPOSED_CALLS, KEPT
 from tensorbus.graph.recording import array_of, record, recording_device
 from tensorbus.graph.sizes import generalised
 from tensorbus.graph.straight_line import straight_line
@@ -160,7 +161,8 @@ class _Step:
 
         graph, _ = generalised(record_at, pattern.count(-1))
         graph = dataclasses.replace(graph, writes=tuple(enumerate(self._written)))
-        kernels = (ask(compile, graph, self._kind.index) for compile in self._asked)
+        index, name = self._kind.index, self._row.name
+        kernels = (ask(compile, graph, index, name) for compile in self._asked)
         found = next((kernel for kernel in kernels if kernel is not None), None)
         traits = self._kind.backend.traits
         if found is None or (traits.strided_out and not traits.contiguous_inputs):

@@ -152,7 +152,8 @@ def _compiled(
     known = {**row.operands, **row.outputs, "out": "same"}
     roles = ["shape" if name.endswith("_shape") else known.get(name) for name in names]
     results = row.outputs.values() or ("same",)
-    return Compiled(F, Callee((*results, *roles), run, several), compose, asked)
+    callee = Callee(f"the gradient of {row.name}", (*results, *roles), run, several)
+    return Compiled(F, callee, compose, asked)
 
 
 @registered.device_forgotten.listen
