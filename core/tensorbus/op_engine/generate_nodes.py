@@ -186,7 +186,8 @@ def node_text(row: Row, scalar: bool = False) -> list[str]:
             release += [f"        self.r_{name} = None", f"        self.c_{name} = FREED"]
         elif name in row.tensors and not (scalar and name == row.arguments[1]):
             slots += [f"t_{name}", f"v_{name}"]
-            release.append(f"        self.t_{name} = FREED")
+            if name not in row.constants.split():
+                release.append(f"        self.t_{name} = FREED")
         elif scalar or not name.endswith(("_number", "_wanted")):
             slots.append(f"p_{name}")
             if scalar and name == row.arguments[1]:

@@ -135,6 +135,9 @@ class Row:
     in_float32: bool = False
     """Whether its composition on float16 and bfloat16 computes in float32 and rounds once, as it
     does where the domain begins with floating point; not where it moves elements."""
+    constants: str = ""
+    """Operands without a history that the library makes for the call: a backward pass leaves them
+    where they are, so that another one may follow."""
     autocast: str = ""
     """In which dtype it computes under autocast: the words of ``autocast_policies.py``."""
     node_name: str = ""

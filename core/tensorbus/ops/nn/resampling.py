@@ -14,7 +14,7 @@ row("resampled", "x:T, dim, i:int64, w:T?, back_i:int64, back_w:T?, empty",
         "table of the derivative; *empty* says of each table whether it has weights of 0, where "
         "an element is the sum of nothing.",
     domain="ordered number",
-    in_float32=True,
+    in_float32=True, constants="i w back_i back_w",
     composite=lambda F, x, dim, i, w, back_i, back_w, empty: _resampled(F, x, dim, i, w, empty[0]),
     x=lambda F, g, dim, i, w, back_i, back_w, empty:
         F.resampled(g, dim, back_i, back_w, i, w, empty[::-1]))

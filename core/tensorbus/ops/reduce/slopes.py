@@ -48,8 +48,9 @@ def _steps(x: Tensor, dims: list[int], spacing: Any) -> list[Any]:
 
 def _slope(x: Tensor, step: Any, edge_order: int) -> Tensor:
     """The slope along the last dimension."""
-    n = x._s[-1]
-    gaps = step.diff() if isinstance(step, Tensor) else x.new_full((n - 1,), step)
+    if not isinstance(step, Tensor):
+        return _even_slope(x, step, edge_order)
+    gaps = step.diff()
     rises = (x[..., 1:] - x[..., :-1]) / gaps
     before, after = gaps[:-1], gaps[1:]
     # The slopes on both sides, each weighted with the gap on the other.
@@ -60,6 +61,17 @@ def _slope(x: Tensor, step: Any, edge_order: int) -> Tensor:
         first = first - bend[..., :1] * gaps[:1]
         last = last + bend[..., -1:] * gaps[-1:]
     return FUNCTIONS["cat"]((first, inner, last), -1)
+
+
+def _even_slope(x: Tensor, step: Any, edge_order: int) -> Tensor:
+    """The same where all neighbours are *step* apart."""
+    rises = x[..., 1:] - x[..., :-1]
+    first, last = rises[..., :1], rises[..., -1:]
+    if edge_order == 2:
+        bend = (rises[..., 1:] - rises[..., :-1]) / 2
+        first = first - bend[..., :1]
+        last = last + bend[..., -1:]
+    return FUNCTIONS["cat"]((first, (x[..., 2:] - x[..., :-2]) / 2, last), -1) / step
 
 
 @public(method=False)
