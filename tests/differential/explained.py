@@ -99,6 +99,29 @@ def _parts_of_sums(ours: Seen, theirs: Seen) -> bool:
     return bool(spread.any()) and not difference(a, b, (), frozenset())
 
 
+_REMAINDER = re.compile(r"\bremainder_?\(| %=? ")
+
+
+def _turns(ours: Seen, theirs: Seen) -> bool:
+    """Whether complex numbers differ only by whole turns of their imaginary parts."""
+    a, b = ours.values, theirs.values
+    if a is None or b is None or a.shape != b.shape or not np.iscomplexobj(b):
+        return False
+    turns = np.round(np.nan_to_num(a.imag - b.imag) / (2 * np.pi))
+    turned = replace(ours, values=(a - 2j * np.pi * turns).astype(b.dtype))
+    return bool(turns.any()) and not difference(turned, theirs, (), frozenset({"elements"}))
+
+
+def _signs_of_infinities(ours: Seen, theirs: Seen) -> bool:
+    """Whether real numbers differ only in which infinity they are."""
+    a, b = ours.values, theirs.values
+    if a is None or b is None or a.shape != b.shape or b.dtype.kind != "f":
+        return False
+    other = np.isinf(a) & np.isinf(b) & (a != b)
+    same = replace(ours, values=np.where(other, b, a))
+    return bool(other.any()) and not difference(same, theirs, (), frozenset())
+
+
 def explained(program: Program, n: int, found: str, ours: Seen, theirs: Seen) -> str:
     """Why they may differ, as docs/coverage.md says under Different; empty where nothing does."""
     a, b = ours.facts or {}, theirs.facts or {}
@@ -128,6 +151,10 @@ def explained(program: Program, n: int, found: str, ours: Seen, theirs: Seen) ->
         return "a view of a view whose base got a history after it was taken"
     if _SUM.search(line) and _parts_of_sums(ours, theirs):
         return "a complex sum with NaN, whose other part PyTorch makes NaN by alpha"
+    if "logcumsumexp(" in line and _turns(ours, theirs):
+        return "logarithms of complex numbers, which have many values"
+    if _REMAINDER.search(earlier) and _signs_of_infinities(ours, theirs):
+        return "a division by a zero of remainder, which has the divisor's sign"
     if b.get("is") == "torch.complex32" and a.get("is") == "torch.complex64":
         return "float16 with a complex number"
     if "slogdet" in line and found.startswith("part 0: requires_grad False"):

@@ -172,3 +172,28 @@ def test_solutions_of_least_squares_may_be_off_by_their_condition_number() -> No
         assert difference(near, x, (), without)
         assert not difference(near, x, (), without, room)
         assert difference(far, x, (), without, room)
+
+
+def _seen(*values: complex) -> Seen:
+    array = np.asarray(values)
+    facts = {"dtype": array.dtype.name, "shape": [len(values)], "stride": [1], "view": False}
+    return Seen("tensor", facts, array)
+
+
+def test_logarithms_may_be_whole_turns_apart() -> None:
+    made = Program("reductions", 0, ["y = torch.logcumsumexp(x, 0)", "y = torch.log(x)"])
+    theirs, turn = _seen(1 - 2.25j, 0.5j), 2j * np.pi
+    assert explained(made, 0, "", _seen(1 - 2.25j + turn, 0.5j), theirs)
+    assert explained(made, 0, "", _seen(1 - 2.25j, 0.5j - 2 * turn), theirs)
+    assert not explained(made, 1, "", _seen(1 - 2.25j + turn, 0.5j), theirs)
+    assert not explained(made, 0, "", _seen(1 - 2.25j + turn, 0.5j + 0.01), theirs)
+    assert not explained(made, 0, "", _seen(1 - 2.25j + turn / 2, 0.5j), theirs)
+
+
+def test_zeros_of_remainder_may_have_another_sign() -> None:
+    made = Program("promotion", 0, ["y = a % b", "z = x / y"])
+    inf = float("inf")
+    assert explained(made, 1, "", _seen(inf, 1.0), _seen(-inf, 1.0))
+    assert not explained(made, 0, "", _seen(inf, 1.0), _seen(-inf, 1.0))
+    assert not explained(made, 1, "", _seen(inf, 1.5), _seen(-inf, 1.0))
+    assert not explained(made, 1, "", _seen(inf, 1.0), _seen(float("nan"), 1.0))

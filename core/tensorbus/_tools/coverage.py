@@ -104,6 +104,9 @@ DIFFERENCES = {
     "complex sums with NaN or infinity in one part": "leave the other part as it is; PyTorch "
     "multiplies by `alpha`, which is 1, and makes both NaN",
     "signs of NaN": "are nobody's promise: those of `bfloat16` may differ in `signbit`",
+    "`remainder` and `%` of floats": "zeros have the divisor's sign, as the numbers do and "
+    "Python's; PyTorch's have the dividend's",
+    "`logcumsumexp` of complex numbers": "imaginary parts may be a whole number of turns apart",
     "powers of a complex 0 to negative exponents": "NaN, where PyTorch has inf in one part",
     "`fft.*` of some dimensions but the last": "the result is row-major, where PyTorch's strides "
     "hang on which dimensions were transformed",

@@ -16,7 +16,7 @@ from tensorbus.op_engine.arguments import check_tensors, floating, not_implement
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.dims import wrap_dim
+from tensorbus.op_engine.dims import wrap_dim, wrap_dims
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.pointwise.complex_numbers import complex as complex_of
@@ -157,6 +157,7 @@ def nansum(
 ) -> Tensor:
     """The sum with NaN counted as 0."""
     check_tensors("nansum", input=input)
+    wrap_dims(dim, len(input._s))
     if input._k.dtype.is_complex:
         device = input._k.device.type.upper()
         raise RuntimeError(f"nansum on {device} does not support complex inputs")
