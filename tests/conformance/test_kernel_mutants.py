@@ -15,7 +15,7 @@ import pytest
 from tensorbus import discovery
 from tensorbus.plugin import PRIMITIVES, VIEWS, Backend
 from tensorbus.rows.registry import ROWS
-from tensorbus_conformance import clones, run, select
+from tensorbus_conformance import clones, formats, run, select
 from tensorbus_conformance.profile import MAIN_DTYPES
 from tensorbus_conformance.runner import run_case
 from tensorbus_conformance.trial import Device
@@ -24,6 +24,8 @@ pytestmark = pytest.mark.long
 
 LEVELS = ("L2", "L3", "L4", "L5")
 CPU = discovery.backend("cpu")
+DTYPES = {*MAIN_DTYPES, *formats.COMPLEX}
+"""What the kernels compute in, and what transforms and eigenvalues give."""
 
 
 def own_kernels() -> list[str]:
@@ -45,7 +47,7 @@ def users() -> dict[str, list[str]]:
     with discovery.plugged(clone) as type:
         device = Device(clone, 0, type)
         for case in select(LEVELS):
-            if MAIN_DTYPES.issuperset(case.dtypes):
+            if DTYPES.issuperset(case.dtypes):
                 used.clear()
                 run_case(case, device)
                 for op in {kernel.partition("/")[0] for kernel in used}:

@@ -167,6 +167,11 @@ KERNELS: dict[str, tuple[str, Callable[[Kernel], Kernel], str]] = {
     "logcumsumexp-drops-the-least": (
         "logcumsumexp", after(lambda r, x, dim: np.nan_to_num(r, neginf=-1e30)), "L4/logcumsumexp",
     ),
+    "trunc-drops-the-sign": ("trunc", after(lambda r, x: r + r.dtype.type(0)), "L4/trunc"),
+    "ceil-drops-the-sign": ("ceil", after(lambda r, x: r + r.dtype.type(0)), "L4/ceil"),
+    "sums-of-one-tensor": (
+        "add", _large_where(lambda x, y: x is y and not np.asarray(x).flags.c_contiguous), "L2/add",
+    ),
     "reciprocal-of-large-is-zero": (
         "reciprocal", after(lambda r, x: np.where(np.abs(x) > 1e30, 0, r)), "L4/reciprocal",
     ),
