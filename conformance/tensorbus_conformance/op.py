@@ -53,7 +53,8 @@ class T:
     ``infinite`` (as spread, infinities here and there), ``zeros`` (as spread, zeros of both signs
     here and there), or a pair (low, high). *data* gives the
     values themselves. *dtype* fixes the dtype, such as int64 for indices. *grad* says whether the
-    op is differentiated with respect to it.
+    op is differentiated with respect to it. *marks* is ``holes``, ``infinite`` or ``zeros``: what
+    stands here and there in place of the values, however these are made.
     """
 
     def __init__(
@@ -63,29 +64,37 @@ class T:
         data: Any = None,
         dtype: Dtype | None = None,
         grad: bool = True,
+        marks: str = "",
     ):
         self.data = None if data is None else np.asarray(data)
         self.shape = shape if self.data is None else self.data.shape
         self.of = of
+        self.marks = marks or (of if of in _SPECIAL else "")
         self.dtype = dtype
         self.grad = grad and dtype is None
 
     def make(self, default: Dtype, *key: object) -> np.ndarray:
         """The values, each one a number of the dtype; the same for the same *key*."""
         dtype = self.dtype or default
+        made = _as_dtype(self._unmarked(dtype, *key), dtype)
+        if self.marks and (dtype in formats.FLOATS or dtype in formats.COMPLEX):
+            flat = made.flatten()
+            for first, step, value in _SPECIAL[self.marks]:
+                flat[first::step] = value
+            made = flat.reshape(self.shape)
+        return made
+
+    def _unmarked(self, dtype: Dtype, *key: object) -> np.ndarray:
         if self.data is not None:
-            return _as_dtype(self.data, dtype)
-        random = values.rng("operand", self.shape, *key)
+            return self.data
         if self.of == "wide":
             return _wide(dtype, self.shape, *key)
+        random = values.rng("operand", self.shape, *key)
         of = "spread" if self.of in _SPECIAL else self.of
         drawn = _draw(random, of, self.shape, dtype)
         if dtype in formats.COMPLEX:
             drawn = drawn + 1j * _draw(random, of, self.shape, dtype)
-        if self.of in _SPECIAL and (dtype in formats.FLOATS or dtype in formats.COMPLEX):
-            for first, step, value in _SPECIAL[self.of]:
-                drawn.reshape(-1)[first::step] = value
-        return _as_dtype(drawn, dtype)
+        return drawn
 
 
 def I(data: Any) -> T:  # noqa: E743 - a short name, for it stands in many samples

@@ -30,7 +30,8 @@ _OF_MAIN = frozenset(
 """And these, in the dtypes that programs compute in."""
 
 _COMPILED = frozenset(
-    "compiled compiled-grad1 compiled-grad2 compiled-special compiled-special-grad1".split()
+    "compiled compiled-one compiled-grad1 compiled-grad2 compiled-special "
+    "compiled-special-grad1".split()
 )
 """One sample of each composed op, in one layout, until it is compiled; ``full`` has all."""
 

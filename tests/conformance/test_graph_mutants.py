@@ -16,11 +16,14 @@ OPS = {
     "sizes-baked-in": "compiled",
     "numbers-baked-in": "compiled*",
     "nan-lost-in-amax": "compiled*",
+    "negative-zero-lost": "compiled-special",
+    "infinity-lost": "compiled-special",
+    "one-element": "compiled-one",
     "writes-to-its-input": "compiled",
 }
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", [name for name, (_, case) in GRAPHS.items() if case])
 def test_a_wrong_kernel_of_a_graph_is_caught(name: str) -> None:
     case = GRAPHS[name][1]
     backend = mutant(name)
@@ -37,18 +40,15 @@ def test_the_sound_compiler_passes_them() -> None:
     assert report.counts() == {"pass": len(report.results)} and len(report.results) > 30
 
 
-ROWS = ("logsumexp", "softmax", "nn.functional.softplus", "logaddexp", "std", "linalg.vector_norm")
+ROWS = ("logsumexp", "softmax", "nn.functional.softplus", "logaddexp", "std", "linalg.vector_norm",
+        "nn.functional.hardswish")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OPS)
 def test_a_wrong_kernel_is_caught_through_ops(name: str) -> None:
-    caught = []
     backend = mutant(name)
     with discovery.plugged(backend):
-        for op in ROWS:
-            report = run(backend, pattern=f"L4/{op}/float32/*/{OPS[name]}")
-            caught += [r.id for r in report.failures]
-    assert caught
+        assert any(run(backend, pattern=f"L4/{op}/float32/*/{OPS[name]}").failures for op in ROWS)
 
 
 @pytest.mark.parametrize("op", ROWS)

@@ -92,6 +92,14 @@ def _last_wrong(r: Any) -> Any:
     return r
 
 
+def _finite(r: Any) -> Any:
+    return np.clip(r, np.finfo(r.dtype).min, np.finfo(r.dtype).max) if r.dtype.kind == "f" else r
+
+
+def _one_element_wrong(r: Any) -> Any:
+    return _last_wrong(r) if r.size == 1 else r
+
+
 def _keyed_by_ops() -> Mutation:
     """One kernel for all graphs of the same ops, whatever their numbers and dimensions."""
     known: dict[Any, Kernel] = {}
@@ -203,7 +211,8 @@ def _unsteady(graph: Graph, kernel: Kernel) -> Kernel:
 
 
 GRAPHS: dict[str, tuple[Callable[[], Mutation], str]] = {
-    # name: the mutation, and the case whose subject it breaks
+    # name: the mutation, and the case whose subject it breaks; none of these has arrays of one
+    # element, which are graphs of their own
     "strides-are-not-used": (lambda: given(_in_its_own_order), "pointwise-layouts"),
     "broadcasts-the-wrong-way": (lambda: given(_down_the_columns), "pointwise"),
     "last-element": (lambda: made(_last_wrong), "pointwise"),
@@ -212,6 +221,8 @@ GRAPHS: dict[str, tuple[Callable[[], Mutation], str]] = {
     "numbers-baked-in": (lambda: _numbers_of_the_first_call, "numbers"),
     "nan-lost-in-amax": (lambda: _nan_lost_in_amax, "largest-special"),
     "negative-zero-lost": (lambda: made(lambda r: r + r.dtype.type(0)), "pointwise-special"),
+    "infinity-lost": (lambda: made(_finite), "pointwise-special"),
+    "one-element": (lambda: made(_one_element_wrong), ""),
     "wrong-dtype": (lambda: _of_wrong_dtype, "pointwise"),
     "wrong-shape": (lambda: _keeps_dimensions, "numbers"),
     "ignores-out": (lambda: _ignores_out, "pointwise-out"),

@@ -30,6 +30,8 @@ from tensorbus_conformance.trial import Device, Trial
 CALLS = 3
 """Calls that a pattern of sizes needs before it is compiled."""
 
+NOTHING = "the device compiles nothing of it"
+
 Run = Callable[[Sample, str, Trial], Any]
 
 
@@ -64,6 +66,9 @@ def _cases_of(op: Op, dtype: Dtype) -> Iterator[Case]:
         if special:
             check = functools.partial(_special, op, sample, dtype, 0)
             yield Case(f"L4/{stem}/compiled-special{more}", family, check, needed)
+        if n == 0 and dtype is first:
+            check = functools.partial(_small, op, sample, dtype)
+            yield Case(f"L4/{stem}/compiled-one", family, check, needed)
         if not (op.gradient and dtype in formats.FLOATS and op_gradients.differentiable(sample)):
             continue
         for order in (1, 2) if op.second and dtype is first else (1,):
@@ -109,7 +114,7 @@ def _compiled(
     require(device is not None, "the device compiles nothing, or fusion is off")
     assert device is not None
     trial = Trial(device)
-    for warm in (grown(op, sample, dtype), sample):
+    for warm in (resized(op, sample, dtype), sample):
         if warm is None:
             continue
         for _ in range(CALLS):
@@ -119,7 +124,7 @@ def _compiled(
         t.ulp, t.notes = trial.ulp, trial.notes
         if device.ran:
             return
-    require(False, "the device compiles nothing of it")
+    require(False, NOTHING)
 
 
 def _special(op: Op, sample: Sample, dtype: Dtype, order: int, t: Trial) -> None:
@@ -127,21 +132,43 @@ def _special(op: Op, sample: Sample, dtype: Dtype, order: int, t: Trial) -> None
     device = t.device.fused()
     require(device is not None, "the device compiles nothing, or fusion is off")
     assert device is not None
+    if op.family == "linalg":  # decompositions of given matrices take as many rounds as they may
+        require(all(t.data is None for t in sample.operands()), "its operands are given")
     device.ran.clear()
+    refused: Exception | None = None
     for of in ("holes", "infinite", "zeros"):
         marked = _with(sample, functools.partial(_marked, of))
-        require(marked is not None, "its operands are given")
-        assert marked is not None
         try:
             wanted = _results(op, marked, dtype, order, t.device.uncompiled())
-        except (RuntimeError, ValueError, IndexError) as refused:
-            require(False, f"it does not take these values: {refused}")
+        except (RuntimeError, ValueError, IndexError) as error:
+            refused = error
+            continue
         for _ in range(CALLS):
             found = _results(op, marked, dtype, order, device)
         for n, (got, want) in enumerate(zip(found, wanted, strict=True)):
             near = max(1e-4, 64 * formats.unit_roundoff(dtype))
             _like(got, want, near, f"{of}: {'gradient' if order else 'result'} {n}")
-    require(bool(device.ran), "the device compiles nothing of it")
+    require(bool(device.ran), f"it does not take these values: {refused}" if refused else NOTHING)
+
+
+def _small(op: Op, sample: Sample, dtype: Dtype, t: Trial) -> None:
+    """A kernel for sizes of 1 is another one, and there is none for 0: that call is composed."""
+    device = t.device.fused()
+    require(device is not None, "the device compiles nothing, or fusion is off")
+    assert device is not None
+    one, none = (resized(op, sample, dtype, size) for size in (1, 0))
+    require(one is not None, "it takes no operands of one element")
+    assert one is not None
+    device.ran.clear()
+    for _ in range(CALLS):
+        _results(op, one, dtype, 0, device)
+    require(bool(device.ran), NOTHING)
+    op_values.values(op, one, dtype, "contiguous", Trial(device))
+    if none is not None:
+        found = _results(op, none, dtype, 0, device)
+        wanted = _results(op, none, dtype, 0, t.device.uncompiled())
+        for got, want in zip(found, wanted, strict=True):
+            _like(got, want, 0.0, "without elements")
 
 
 def _results(op: Op, sample: Sample, dtype: Dtype, order: int, device: Device) -> list[np.ndarray]:
@@ -161,6 +188,8 @@ def _results(op: Op, sample: Sample, dtype: Dtype, order: int, device: Device) -
 
 
 def _like(got: np.ndarray, want: np.ndarray, near: float, what: str) -> None:
+    if got.shape != want.shape:
+        raise Mismatch(f"{what}: shape is {got.shape}, composed {want.shape}")
     for name, is_so in (
         ("NaN", np.isnan), ("inf", np.isposinf), ("-inf", np.isneginf),
     ):  # fmt: skip
@@ -168,6 +197,10 @@ def _like(got: np.ndarray, want: np.ndarray, near: float, what: str) -> None:
         if differ.any():
             at = tuple(int(i) for i in np.argwhere(differ)[0])
             raise Mismatch(f"{what}: at {at}: got {got[at]}, composed {want[at]}: one is {name}")
+    zeros = (got == 0) & (want == 0) & (np.signbit(got) != np.signbit(want))
+    if zeros.any():
+        at = tuple(int(i) for i in np.argwhere(zeros)[0])
+        raise Mismatch(f"{what}: at {at}: got {got[at]}, composed {want[at]}")
     finite = np.isfinite(want)
     scale = np.abs(want[finite]).max(initial=1.0)
     if np.abs(got[finite] - want[finite]).max(initial=0.0) > near * scale:
@@ -175,34 +208,32 @@ def _like(got: np.ndarray, want: np.ndarray, near: float, what: str) -> None:
 
 
 def _marked(of: str, t: T) -> T:
-    return T(*t.shape, of=of, dtype=t.dtype, grad=t.grad)
+    return T(*t.shape, of=t.of, data=t.data, dtype=t.dtype, grad=t.grad, marks=of)
 
 
-def _with(sample: Sample, change: Callable[[T], T]) -> Sample | None:
-    """The same call with other operands; None where their values are given."""
-    if any(t.data is not None and t.dtype is None for t in sample.operands()):
-        return None
-    args, kwargs = sample.replace(lambda t: t if t.data is not None else change(t))
+def _with(sample: Sample, change: Callable[[T], T]) -> Sample:
+    """The same call with other operands."""
+    args, kwargs = sample.replace(change)
     return dataclasses.replace(sample, args=tuple(args), kwargs=kwargs)
 
 
 @functools.lru_cache(maxsize=64)
-def grown(op: Op, sample: Sample, dtype: Dtype) -> Sample | None:
-    """The same call with operands of other sizes, equal where the sample's are equal; None where
-    that is no call that the op takes.
+def resized(op: Op, sample: Sample, dtype: Dtype, to: int | None = None) -> Sample | None:
+    """The same call with operands of other sizes, those of 1 aside: one more each, so equal where
+    the sample's are equal, or all *to*. None where that is no call that the op takes.
     """
     operands = sample.operands()
-    if any(t.data is not None for t in operands) or not any(
+    if (to is None and any(t.data is not None for t in operands)) or not any(
         n > 1 for t in operands for n in t.shape
     ):
         return None
 
-    def larger(t: T) -> T:
-        shape = (n if n < 2 else n + 1 for n in t.shape)
-        return T(*shape, of=t.of, dtype=t.dtype, grad=t.grad)
+    def other(t: T) -> T:
+        shape = [n if n < 2 else n + 1 if to is None else to for n in t.shape]
+        data = None if t.data is None else t.data[tuple(slice(n) for n in shape)]
+        return T(*shape, of=t.of, data=data, dtype=t.dtype, grad=t.grad)
 
-    made = _with(sample, larger)
-    assert made is not None
+    made = _with(sample, other)
     bench = Bench(Trial(Device(discovery.backend("cpu"))))
     try:
         args, kwargs, placed = bench.operands(made, dtype, "contiguous", op.name)
