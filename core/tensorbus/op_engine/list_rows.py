@@ -23,7 +23,7 @@ def take_step(row: Row, lists: tuple[Sequence[Tensor], ...], rest: tuple[Any, ..
     A list is empty where the row is not given that operand. Members of one kind go to the kernel
     in one call. A member is composed of public functions, which record and are seen by modes,
     where a mode is active or gradients are on, and where its operands are no plain tensors of one
-    kind and shape.
+    kind and shape, or lie in memory of one another: kernels write while they read.
     """
     names = [name for name, members in zip(row.tensors, lists, strict=True) if members]
     direct = not (RARE.on or GRAD.on or THREAD.on)
@@ -47,15 +47,19 @@ def take_step(row: Row, lists: tuple[Sequence[Tensor], ...], rest: tuple[Any, ..
 
 
 def _alike(member: Member, k: Kind) -> bool:
-    """Whether all are plain tensors of one kind and shape."""
+    """Whether all are plain tensors of one kind and shape, each with memory of its own."""
     shape = member[0]._s
+    own = set()
     for t in member:
         c = type(t)
         if (c is not Parameter and c is not Tensor) or t._k is not k:
             return False
         if t._s is not shape and t._s != shape:
             return False
-    return True
+        if t._b is None:
+            own.add(id(t._a))
+    # Views, and what lies in another order, have to be asked for their storage.
+    return len(own) == len(member) or len({k.layout(t._a)[0] for t in member}) == len(member)
 
 
 def _count(members: list[Member], targets: list[int]) -> None:
