@@ -75,6 +75,17 @@ def _bags(count: int, rows: int, width: int, mode: str = "sum", factors: bool = 
     return S("", I(indices), T(rows, width), I(bounds), **options)
 
 
+def _places(n: int, channels: int, side: int) -> Sample:
+    """Planes, sampled at as many places as they have elements."""
+    return S("", T(n, channels, side, side), T(n, side, side, 2), align_corners=False)
+
+
+def _spoken(steps: int, n: int, classes: int) -> Sample:
+    """Scores of steps, and two labels for each sample."""
+    labels = np.arange(2 * n).reshape(n, 2) % (classes - 1) + 1
+    return S("", T(steps, n, classes), I(labels), [steps] * n, [2] * n)
+
+
 def _forms() -> Iterator[tuple[str, Form]]:
     """By the name of the op, and where it has more than one, of the variant."""
     for name in ("softmax", "log_softmax"):
@@ -118,6 +129,10 @@ def _forms() -> Iterator[tuple[str, Form]]:
         yield _F + "embedding_bag" + variant, Form(plain, None, many, kernel=kernel)
     plain, many = _bags(70, 50, 17, factors=True), _bags(2_048, 2_048, 70, factors=True)
     yield _F + "embedding_bag-sparse", Form(plain, None, many, slopes=False, kernel="bag_rows")
+    plain, many = _places(2, 3, 29), _places(3, 31, 70)
+    yield _F + "grid_sample", Form(plain, None, many, kernel="sampled")
+    plain, single, many = (_spoken(*sizes) for sizes in ((5, 2, 3), (3, 1, 3), (37, 61, 31)))
+    yield _F + "ctc_loss", Form(plain, single, many, kernel="ctc_loss")
     name = _F + "gelu"
     for variant, options in {"": {}, "/tanh": {"approximate": "tanh"}}.items():
         plain, many, nine = (S("", T(*shape), **options) for shape in (_ROWS, _MANY, _NINE))

@@ -1,4 +1,4 @@
-"""The rules of bags against finite differences, order 1 and 2, in float64."""
+"""The rules of bags and of sampled planes against finite differences, order 1 and 2, in float64."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import tensorbus as tb
 from tensorbus.op_engine.cores import core
 
 PICKED = ints(0, 3, 1, 3)
+PLACES = ints([[0, 3], [1, 1]], [[2, 2], [3, 0]])
 SAMPLES: list[tuple[Any, ...]] = [
     ("bag_sum", Draw(4, 2), PICKED, ints(0, 1, 1, 4), None, -1),
     ("bag_sum", Draw(4, 2), PICKED, ints(0, 3), Draw(4), 3),
@@ -19,6 +20,10 @@ SAMPLES: list[tuple[Any, ...]] = [
     ("bag_spread", Draw(1, 2), PICKED, ints(0, 3), Draw(4), 3, 4),
     ("bag_products", Draw(2, 2), Draw(4, 2), PICKED, ints(0, 1, 3), 3),
     ("bag_max_backward", Draw(2, 2), ints([0, 2], [2, -1]), 4),
+    ("sampled", Draw(2, 2, 3), PLACES, Draw(2, 2, 2)),
+    ("sampled", Draw(2, 2, 3), PLACES, None),
+    ("sampled_spread", Draw(2, 2, 2), PLACES, Draw(2, 2, 2), 3),
+    ("sampled_products", Draw(2, 2, 2), Draw(2, 2, 3), PLACES),
 ]
 APART = {"ctc_loss", "ctc_loss_backward", "bag_max", *(name for name, *_ in SAMPLES)}
 """The first three have no plain derivative: tests/nn/test_sequence_losses.py compares them."""

@@ -171,6 +171,8 @@ BACKWARD = {
         ("bag_spread", "bag_products", "bag_max_backward"), "nn.functional.embedding_bag"
     ),
     "bag_rows": "nn.functional.embedding_bag-sparse",
+    "ctc_loss_backward": "nn.functional.ctc_loss",
+    **dict.fromkeys(("sampled_spread", "sampled_products"), "nn.functional.grid_sample"),
     "lstm_layer_backward": "lstm",
     "gru_layer_backward": "gru", "rnn_layer_backward": "rnn_tanh",
     **dict.fromkeys(("normalize_input", "normalize_weight"), NORMS),
@@ -188,12 +190,13 @@ CALLED = {
     **dict.fromkeys(("layer_norm", "rms_norm", "batch_norm", "batch_norm_inference"), NORMS),
     **dict.fromkeys(("gelu", "gelu_tanh"), "nn.functional.gelu"),
     **dict.fromkeys(("bag_sum", "bag_max"), "nn.functional.embedding_bag"),
+    "sampled": "nn.functional.grid_sample",
     "lstm_layer": "lstm", "gru_layer": "gru", "rnn_layer": "rnn_tanh",
     "argsort_down": "sort", "top_indices": "topk", "kth_index": "kthvalue", "uniform": "rand",
     **BACKWARD,
 }  # fmt: skip
 """Kernels that are called by ops of other names."""
-FUSED = (*POINTWISE, *ALONG, "conv2d", "max_pool2d", "avg_pool2d", *CALLED)
+FUSED = (*POINTWISE, *ALONG, "conv2d", "max_pool2d", "avg_pool2d", "ctc_loss", *CALLED)
 OF_INTEGERS = (
     "remainder gt ge neg sign square relu clamp clamp_min clamp_max logical_not any all "
     "max_pool2d max_pool2d_indices concatenate argsort_down top_indices kth_index"
@@ -209,7 +212,7 @@ FIXED = (
 
 
 FEW_RESULTS = ("mean", "any", "all", "max_pool2d_indices", "flatnonzero", "cross_entropy",
-               "sum_of_squares", "normalize_weight",
+               "ctc_loss", "sum_of_squares", "normalize_weight",
                *(op for op in BACKWARD if op not in OF_MANY))  # fmt: skip
 """Those whose results have few elements in every call of the suite, or are read at once."""
 
@@ -219,8 +222,10 @@ def harmless(kind: str, op: str) -> bool:
 
     Each backward pass has a gradient of its own to begin with; what ``flatnonzero`` gets is flat,
     and what it returns is not kept. What ``uniform`` gets are numbers, which alone say what it
-    draws. ``argsort_down`` takes no int64, which it returns. A bag gets views made for each call,
-    a recurrent layer such a product, and weights that lie apart, all but the simplest several.
+    draws. ``argsort_down`` takes no int64, which it returns. A bag and sampled planes get views
+    made for each call, a recurrent layer such a product, and weights that lie apart, all but the
+    simplest several. CTC gets a softmax of its own for each call; its backward pass gets the losses
+    too, which differ where its other operands do.
     """
     if op == "uniform":
         return kind not in ("third-call", "shared-scratch", "large-results-in-turn", "two-threads")
@@ -231,15 +236,16 @@ def harmless(kind: str, op: str) -> bool:
     if kind == "strided-integers":
         return op not in OF_INTEGERS
     if kind == "memo-by-identity":
-        return op in BACKWARD or op in ("flatnonzero", "bag_sum", *RECURRENT)
+        return op in BACKWARD or op in ("flatnonzero", "bag_sum", "sampled", "ctc_loss", *RECURRENT)
+    if kind == "memo-by-first-value":
+        return op == "ctc_loss_backward"
     if kind == "nine-dimensions":
         return op not in (*POINTWISE, *ALONG, *ORDERS, *OF_MANY, "concatenate")
     if kind == "one-element":  # the gradient of a mean has no dimensions
-        return (
-            op == "cross_entropy_backward" or op in OF_MANY or op.startswith(("lstm", "gru", "bag"))
-        )
+        few = "lstm", "gru", "bag", "sampled", "ctc"
+        return op == "cross_entropy_backward" or op in OF_MANY or op.startswith(few)
     if kind == "windows":
-        return op == "flatnonzero" or op.partition("_backward")[0] in RECURRENT
+        return op == "flatnonzero" or op.partition("_backward")[0] in ("ctc_loss", *RECURRENT)
     return kind == "shared-scratch" and op == "flatnonzero"
 
 

@@ -50,6 +50,27 @@ def test_ctc_losses_and_gradients(case: str, oracle: Any) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.parametrize("spread", [0.3, 8.0, 60.0, 400.0])
+def test_ctc_of_probabilities_of_all_ranges(spread: float, oracle: Any) -> None:
+    """Some of which float64 has only as their logarithms."""
+    rng = np.random.default_rng(4)
+    scores, labels = rng.standard_normal((70, 6, 5)) * spread, rng.integers(1, 5, (6, 9))
+    scores[:, 5, 1:] -= 95  # its labels are as improbable together as e to the power -855
+    steps, lengths = [70, 33, 50, 2, 0, 70], [9, 9, 0, 3, 0, 9]
+    ways = rng.standard_normal((70, 1, 1))
+
+    def program(torch: Any) -> Any:
+        x = torch.tensor(scores, requires_grad=True)
+        y = torch.nn.functional.ctc_loss(
+            x.log_softmax(2), torch.tensor(labels), steps, lengths, 0, "none"
+        )
+        y.sum().backward()
+        return y.detach().numpy(), (x.grad * torch.tensor(ways)).sum(0).numpy()
+
+    for ours, theirs in zip(program(tensorbus), oracle(program), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-9)
+
+
 def bags(torch: Any) -> dict[str, Any]:
     bag, t = torch.nn.functional.embedding_bag, torch.tensor
     i, rows = t([1, 0, 4, 1, 1, 3, 2, 0]), t([[1, 0, 4], [2, 2, 2]])

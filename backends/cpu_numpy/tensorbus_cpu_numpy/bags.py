@@ -30,7 +30,7 @@ _TOGETHER = 8
 
 
 # -- operands ----------------------------------------------------------------------------------
-class _Bags(NamedTuple):
+class Bags(NamedTuple):
     """Where bags begin and end in what their indices and factors are."""
 
     bounds: Array
@@ -38,7 +38,7 @@ class _Bags(NamedTuple):
     f: Array | None
 
 
-def _bags(i: Array, bounds: Array, f: Array | None, padding: int, n: int) -> _Bags | None:
+def _bags(i: Array, bounds: Array, f: Array | None, padding: int, n: int) -> Bags | None:
     """The bags without padding; None for bounds that do not ascend, and IndexFault for what is
     outside of *n* rows."""
     if bounds[0] or bounds[-1] > len(i) or (bounds[1:] < bounds[:-1]).any():
@@ -49,7 +49,7 @@ def _bags(i: Array, bounds: Array, f: Array | None, padding: int, n: int) -> _Ba
         counts = i != padding
         bounds = np.concatenate(([0], np.cumsum(counts)))[bounds]
         i, f = i[counts], f if f is None else f[counts]
-    return _Bags(np.ascontiguousarray(bounds), np.ascontiguousarray(i), f)
+    return Bags(np.ascontiguousarray(bounds), np.ascontiguousarray(i), f)
 
 
 def _few(x: Array, i: Array, bounds: Array) -> bool:
@@ -62,7 +62,7 @@ def _owners(bounds: Array) -> Array:
 
 
 # -- step by step ------------------------------------------------------------------------------
-def _steps(bags: _Bags, width: int) -> Iterator[tuple[Array, Iterator[Array]]] | None:
+def _steps(bags: Bags, width: int) -> Iterator[tuple[Array, Iterator[Array]]] | None:
     """Some bags at a time, of which none is empty: which they are, and where their first rows lie,
     then the second ones of those that have one, and so on; None where few bags have many rows."""
     counts = np.diff(bags.bounds)
@@ -71,7 +71,7 @@ def _steps(bags: _Bags, width: int) -> Iterator[tuple[Array, Iterator[Array]]] |
     return _some_at_once(bags, counts, max(_TOGETHER, _CACHED // max(1, width)))
 
 
-def _some_at_once(bags: _Bags, counts: Array, most: int) -> Iterator[tuple[Array, Iterator[Array]]]:
+def _some_at_once(bags: Bags, counts: Array, most: int) -> Iterator[tuple[Array, Iterator[Array]]]:
     order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
     for first in range(0, len(order), most):
         chosen = order[first : first + most]
@@ -85,7 +85,7 @@ def _places(starts: Array, counts: Array) -> Iterator[Array]:
         yield starts[:left] + step
 
 
-def _added(x: Array, bags: _Bags, made: Array) -> Any:
+def _added(x: Array, bags: Bags, made: Array) -> Any:
     """*made*, with the rows of *x* that each bag names added to its row."""
     steps = _steps(bags, x.shape[1])
     if steps is None:
@@ -103,18 +103,19 @@ def _added(x: Array, bags: _Bags, made: Array) -> Any:
     return made
 
 
-def _turned(bags: _Bags) -> tuple[Array, _Bags]:
+def _turned(bags: Bags) -> tuple[Array, Bags]:
     """The rows that bags name, and for each of these the bags that name it."""
     i = bags.i[: bags.bounds[-1]]
     order = counted_order(i, int(np.maximum.reduce(i)) + 1) if i.size else i
     found = i[order]
     starts = np.flatnonzero(np.concatenate(([True], found[1:] != found[:-1]))) if i.size else i
     f = None if bags.f is None else bags.f[order]
-    return found[starts], _Bags(np.append(starts, len(i)), _owners(bags.bounds)[order], f)
+    return found[starts], Bags(np.append(starts, len(i)), _owners(bags.bounds)[order], f)
 
 
 # -- sums --------------------------------------------------------------------------------------
-def _product(loop: str, x: Array, made: Array, bags: _Bags) -> None:
+def product(loop: str, x: Array, made: Array, bags: Bags) -> None:
+    """Add to *made* the product of *x* and the matrix that bags are, or of its transpose."""
     f = np.ones(len(bags.i), x.dtype) if bags.f is None else np.ascontiguousarray(bags.f)
     shape = len(made), len(x), x.shape[1]
     operands = (bags.bounds, bags.i, f, x.reshape(-1), made.reshape(-1))
@@ -132,7 +133,7 @@ def bag_sum(w: Array, i: Array, bounds: Array, f: Array | None, padding: int) ->
     made = np.zeros((len(bounds) - 1, w.shape[1]), w.dtype)
     if sparse.loops() is None:
         return _added(w, bags, made)
-    _product("csr_matvecs", w, made, bags)
+    product("csr_matvecs", w, made, bags)
     return made
 
 
@@ -146,7 +147,7 @@ def bag_spread(x: Array, i: Array, bounds: Array, f: Array | None, padding: int,
     x = np.ascontiguousarray(x)
     made = np.zeros((size, x.shape[1]), x.dtype)
     if sparse.loops() is not None:
-        _product("csc_matvecs", x, made, bags)
+        product("csc_matvecs", x, made, bags)
         return made
     named, turned = _turned(bags)
     sums = _added(x, turned, np.zeros((len(named), x.shape[1]), x.dtype))

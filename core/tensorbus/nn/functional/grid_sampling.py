@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,9 +17,10 @@ from tensorbus.nn.functional.domains import refuse_complex, refuse_integers
 from tensorbus.nn.functional.resampling_tables import cubic_weights
 from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import FUNCTIONS
 from tensorbus.ops.creation.ranges import linspace
-from tensorbus.ops.joining.joining import cat
+from tensorbus.ops.joining.joining import stack
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
@@ -123,22 +126,22 @@ def _sampled(x: Tensor, grid: Tensor, mode: str, padding: str, aligned: bool) ->
     outer = tuple(grid._s[1:-1])
     if 0 in (n, c, *outer):
         return x.new_zeros((n, c, *outer)) + x.sum() + grid.sum()
-    places = grid.reshape(n, -1, len(sizes)).flip(-1).unbind(-1)  # of the last dimension last
-    along = [
-        _taps(_unscaled(at, size, aligned), size, mode, padding, aligned)
-        for at, size in zip(places, sizes, strict=True)
-    ]
-    # One element more, which is zero, stands for all that lies outside.
+    places = grid.reshape(n, -1, len(sizes)).unbind(-1)[::-1]  # of the last dimension last
     whole = math.prod(sizes)
-    flat = cat([x.reshape(n, c, whole), x.new_zeros((n, c, 1))], 2)
-    total: Tensor | None = None
-    for taps in itertools.product(*along):
-        index, weight = _joined(taps, sizes)
-        value = flat.gather(2, index.unsqueeze(1).expand(n, c, index._s[1]))
-        if weight is not None:
-            value = value * weight.unsqueeze(1)
-        total = value if total is None else total + value
-    assert total is not None
+    along = []
+    for d, (at, size) in enumerate(zip(places, sizes, strict=True)):
+        at = _unscaled(at.contiguous(), size, aligned)
+        taps = _taps(at, size, mode, padding, aligned)
+        step = math.prod(sizes[d + 1 :])
+        along.append([(_offset(tap, size, step, whole), share) for tap, share in taps])
+    each = list(itertools.product(*along))
+    # One element more, which is zero, stands for all that lies outside.
+    offsets = [functools.reduce(operator.add, [i for i, _ in taps]) for taps in each]
+    index = stack([i.clamp(max=whole) for i in offsets])
+    factors = None
+    if mode != "nearest":
+        factors = stack([functools.reduce(operator.mul, [f for _, f in taps]) for taps in each])
+    total = core("sampled")(x.reshape(n, c, whole), index, factors)
     if mode == "nearest" and grid.requires_grad:  # its gradient is zeros, not None
         total = total + grid.masked_fill(grid.isnan() | True, 0).sum()
     return total.reshape(n, c, *outer)
@@ -149,21 +152,11 @@ def _unscaled(at: Tensor, size: int, aligned: bool) -> Tensor:
     return (at + 1) * ((size - 1) / 2) if aligned else ((at + 1) * size - 1) / 2
 
 
-def _joined(
-    taps: Sequence[tuple[Tensor, Tensor | None]], sizes: Sequence[int]
-) -> tuple[Tensor, Tensor | None]:
-    """The flat index of an element for each place, and the product of its weights."""
-    index: Any = 0
-    weight: Tensor | None = None
-    inside: Tensor | None = None
-    for (at, share), size in zip(taps, sizes, strict=True):
-        within = (at >= 0) & (at < size)
-        inside = within if inside is None else inside & within
-        index = index * size + at.masked_fill(~within, 0).long()
-        if share is not None:
-            weight = share if weight is None else weight * share
-    assert inside is not None
-    return index.masked_fill(~inside, math.prod(sizes)), weight
+def _offset(at: Tensor, size: int, step: int, whole: int) -> Tensor:
+    """How far places are from the first, in elements; at least *whole* for those outside."""
+    beyond = 2.0 ** whole.bit_length()  # which no format of floats rounds
+    within = (at >= 0) & (at < size)
+    return FUNCTIONS["where"](within, at, beyond).long() * step
 
 
 def _taps(at: Tensor, size: int, mode: str, padding: str, aligned: bool) -> Taps:
