@@ -198,6 +198,21 @@ TABLE.add("amax", (BOOL,), _any)
 TABLE.add("amin", (BOOL,), _all)
 
 
+@TABLE.row("extreme_sum", FLOAT)
+def _extreme_sum(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.name not in _BLAS:
+        return None
+    own = np.dtype(dtype.name)
+
+    def extreme_sum(x: Array, summed: int, ranked: int, largest: bool) -> Array:
+        a = np.abs(x)
+        sums = total(a, (summed,)) if a.size >= _SMALL else _reduce(a, summed)
+        extreme = np.maximum if largest else np.minimum
+        return extreme.reduce(sums, ranked).astype(own, copy=False)
+
+    return quiet(extreme_sum)
+
+
 @TABLE.row("logcumsumexp", FLOAT)
 def _logcumsumexp(xp: Any, dtype: dtype) -> Kernel:
     own = np.dtype(dtype.name)

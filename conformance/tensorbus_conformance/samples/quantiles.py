@@ -50,19 +50,19 @@ def _quantiles(name: str, numpy_name: str) -> Op:
             E(
                 "range",
                 RuntimeError,
-                rf"{name}\(\) q must be in the range \[0, 1\] but got 1\.5",
+                r"quantile\(\) q must be in the range \[0, 1\] but got 1\.5",
                 T(3),
                 1.5,
             ),
             E(
                 "integers",
                 RuntimeError,
-                rf"{name}\(\) input tensor must be either float or double dtype",
+                r"quantile\(\) input tensor must be either float or double dtype",
                 T(3),
                 0.5,
                 dtype=formats.INT64,
             ),
-            E("nothing", RuntimeError, rf"{name}\(\) input tensor must be non-empty", T(0), 0.5),
+            E("nothing", RuntimeError, r"quantile\(\) input tensor must be non-empty", T(0), 0.5),
         ],
     )
 

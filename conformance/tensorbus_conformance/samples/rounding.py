@@ -86,7 +86,9 @@ OPS = [
         "sign",
         _sign,
         dtypes=(*REAL, *BOOL),
-        errors=[E("complex", NotImplementedError, "\"sign\" not implemented for 'ComplexFloat'",
+        errors=[E("complex", NotImplementedError,
+                  r"Unlike NumPy, torch\.sign is not intended to support complex numbers\. "
+                  r"Please use torch\.sgn instead\.",
                   T(3), dtype=formats.COMPLEX64)],
     ),
     _unary("sgn", _sgn, dtypes=ANY, ulp=2),

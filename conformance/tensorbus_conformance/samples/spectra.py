@@ -77,22 +77,14 @@ _NONE = [S("no-rows", T(0, 0)), S("no-matrix", T(0, 3, 3)), S("batch-no-rows", T
 
 
 def _eig_errors(name: str) -> list[Any]:
-    from tensorbus.linalg import LinAlgError
-
-    text = rf"torch\.{name}: {{}}input tensor should not contain infs or NaNs\."
+    text = rf"torch\.{name}: input tensor should not contain infs or NaNs\."
     broken = np.stack([np.eye(3), np.full((3, 3), np.nan)])
     half = "\"linalg_eig_out_cpu\" not implemented for 'Half'"
     return [
         E("vector", RuntimeError, RANKS.format(f"{name}: ", "A"), T(3)),
         E("oblong", RuntimeError, NAMED.format(f"{name}: "), T(2, 3)),
-        E("nan", LinAlgError, text.format(""), T(data=broken[1]), dtype=COMPLEX64),
-        E(
-            "batch",
-            LinAlgError,
-            text.format(r"\(Batch element 1\): "),
-            T(data=broken),
-            dtype=COMPLEX64,
-        ),
+        E("nan", RuntimeError, text, T(data=broken[1]), dtype=COMPLEX64),
+        E("batch", RuntimeError, text, T(data=broken), dtype=COMPLEX64),
         E("half", NotImplementedError, half, T(2, 2), dtype=FLOAT16),
     ]
 

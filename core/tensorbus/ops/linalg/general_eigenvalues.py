@@ -77,7 +77,7 @@ def _decomposed(row: str, name: str, x: Tensor) -> tuple[Tensor, ...]:
 
 def _reason(name: str, where: str, x: Tensor) -> str:
     if not x.isfinite().all():
-        return f"torch.{name}: {where}input tensor should not contain infs or NaNs."
+        raise RuntimeError(f"torch.{name}: input tensor should not contain infs or NaNs.")
     return (
         f"{name}: {where}The algorithm failed to converge because the input matrix is "
         "ill-conditioned or has too many repeated eigenvalues."
@@ -90,8 +90,9 @@ def linalg_eig(input: Tensor) -> return_types.linalg_eig:
     """(eigenvalues, eigenvectors) of square matrices: complex, in no order, and columns.
 
     (..., n, n) -> (..., n) and (..., n, n), in the complex dtype of the input's width. The columns
-    have length 1 and any phase. LinAlgError for elements that are not finite; RuntimeError for
-    matrices that are not square. The gradient is finite where the eigenvalues differ.
+    have length 1 and any phase. RuntimeError for elements that are not finite and for matrices that
+    are not square; LinAlgError where nothing converges. The gradient is finite where the
+    eigenvalues differ.
     """
     check_tensors("linalg_eig", input=input)
     return _RESULTS(*_decomposed("linalg_eig", "linalg.eig", input))

@@ -172,12 +172,14 @@ def _lu_method(self: Tensor, pivot: bool = True, get_infos: bool = False) -> Any
 METHODS["lu"] = _lu_method
 
 
-def _check_pivots(pivots: Tensor, n: int, text: str) -> None:
+def _check_pivots(pivots: Tensor, n: int, small: str, large: str) -> None:
     if not pivots._k.has_values:
         return
     found = every_value(pivots)
-    if found.size and not (found.min() >= 1 and found.max() <= n):
-        raise RuntimeError(text)
+    if found.size and found.min() < 1:
+        raise RuntimeError(small)
+    if found.size and found.max() > n:
+        raise RuntimeError(large)
 
 
 @public(method=False, out=SAME)
@@ -203,7 +205,7 @@ def lu_unpack(
         expected = (*LU_data._s[:-2], min(LU_data._s[-2:]))
         if LU_pivots._s != expected:
             raise RuntimeError(wrong)
-        _check_pivots(LU_pivots, LU_data._s[-2], wrong)
+        _check_pivots(LU_pivots, LU_data._s[-2], wrong, wrong)
         p = core("exchange_matrix")(LU_data.detach(), _from_zero(LU_pivots))
     if unpack_data:
         lower, upper = _triangles(LU_data, "LuUnpackBackward0")
@@ -235,11 +237,13 @@ def linalg_lu_solve(
         raise RuntimeError(
             f"{name}: Number of pivots per batch should be same as the dimension of the matrix"
         )
+    given, passed = "Pivots given to lu_solve must all be", "Did you properly pass the result of"
     _check_pivots(
-        pivots, n,
-        "Pivots given to lu_solve must all be smaller or equal to LU.size(-2). Did you properly "
-        "pass the result of lu_factor?",
-    )  # fmt: skip
+        pivots,
+        n,
+        f"{given} greater or equal to 1. {passed} lu_factor?",
+        f"{given} smaller or equal to LU.size(-2). {passed} lu_factor?",
+    )
     batch = broadcast_shapes(tuple(LU._s[:-2]), tuple(B._s[:-2]))
     lu, b = LU.expand(*batch, n, n), B.expand(*batch, *B._s[-2:])
     p = _from_zero(pivots).expand(*batch, n)

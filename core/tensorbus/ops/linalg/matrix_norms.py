@@ -26,7 +26,7 @@ from tensorbus.rows.registry import row
 row("extreme_sum", "x:T, summed, ranked, largest",
     doc="Of the sums of absolute values over the dimension *summed* the largest along *ranked*, "
         "or the smallest; *ranked* is counted without *summed*.",
-    domain="ordered float", kernel=None,
+    domain="ordered float",
     composite=lambda F, x, summed, ranked, largest: (F.amax if largest else F.amin)(
         F.vector_norm(x, 1, (summed,)), (ranked,)))
 # fmt: on
@@ -123,13 +123,13 @@ def linalg_norm(
             )
         dim = tuple(range(len(input._s)))
     dims = dim if isinstance(dim, (tuple, list)) else (dim,)
-    if isinstance(ord, str) or (len(dims) == 2 and ord is not None):
-        return matrix_norm(input, ord, dims, keepdim, dtype=dtype)
     if len(dims) > 2 or (not dims and ord is not None):
         raise RuntimeError(
             "linalg.norm: If dim is specified, it must be of length 1 or 2. "
             f"Got [{', '.join(map(str, dims))}]"
         )
+    if isinstance(ord, str) or (len(dims) == 2 and ord is not None):
+        return matrix_norm(input, ord, dims, keepdim, dtype=dtype)
     return vector_norm(input, 2 if ord is None else ord, dims, keepdim, dtype=dtype)
 
 

@@ -12,6 +12,7 @@ from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
@@ -179,7 +180,6 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
     LinAlgError where there is no inverse.
     """
     check_tensors("linalg_tensorinv", input=input)
-    check_floating("tensorinv", input)
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     first, last = tuple(input._s[:ind]), tuple(input._s[ind:])
@@ -189,6 +189,7 @@ def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
             f"prod(self.shape[:ind]), but got {n} != {rows}"
         )
+    check_floating("linalg.inv", input)
     return _inverse(input.reshape(rows, n), "inv")[0].reshape(*last, *first)
 
 
@@ -202,10 +203,10 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None)
     check_tensors("linalg_tensorsolve", input=input, other=other)
     a = input
     if dims is not None:
-        moved = [d % len(a._s) for d in dims]
+        moved = [wrap_dim(d, len(a._s)) for d in dims]
         a = a.permute(*(d for d in range(len(a._s)) if d not in moved), *moved)
     last = tuple(a._s[len(other._s) :])
-    rows, n = math.prod(a._s[: len(other._s)]), math.prod(last)
+    rows, n = other._s.numel(), math.prod(last)
     if rows != n:
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "

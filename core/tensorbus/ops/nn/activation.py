@@ -16,7 +16,7 @@ from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.pointwise.compositions import sigmoid_in_rule
-from tensorbus.ops.pointwise.declaring import unary
+from tensorbus.ops.pointwise.declaring import refuse_complex, unary
 from tensorbus.ops.random.random import draw_uniform
 from tensorbus.rows.registry import row
 
@@ -46,6 +46,7 @@ row("log_softmax_backward", "g:T, out:T, dim",
 row("hardtanh", "x:T, low, high", "unary",
     doc="*x* limited to what lies from *low* to *high*, element by element.",
     domain="ordered number", piecewise_linear=True,
+    check=refuse_complex("clamp is not supported for complex types"),
     composite=lambda F, x, low, high: F.clamp(x, low, high),
     x=lambda F, g, x, low, high: F.where(
         F.bool.bitwise_or(F.le(x, low), F.ge(x, high)), F.number(0), g))

@@ -200,12 +200,12 @@ def binary(
             METHODS[f"__i{operator}__"] = Lazy(f"__i{operator}__", lambda: fast_binary(name))
 
 
-def refuse_complex(name: str) -> Callable[..., None]:
-    """A check that no operand of an op is complex."""
+def refuse_complex(text: str, error: type[Exception] = NotImplementedError) -> Callable[..., None]:
+    """A check that no operand of an op is complex; *text* is PyTorch's."""
 
     def check(*operands: Any) -> None:
         if any(x._k.dtype.is_complex for x in operands if isinstance(x, Tensor)):
-            raise RuntimeError(f"{name} not implemented for complex tensors.")
+            raise error(text)
 
     return check
 

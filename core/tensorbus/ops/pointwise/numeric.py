@@ -31,7 +31,8 @@ _INTEGERS = {2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
 
 # fmt: off
 unary("signbit", doc="Whether the sign is set: of -0.0 and of a negative NaN too", result="bool",
-      domain="ordered", composite=lambda F, x: _signbit(F, x))
+      domain="ordered", composite=lambda F, x: _signbit(F, x),
+      check=refuse_complex("signbit is not implemented for complex tensors."))
 binary("copysign", doc="The size of *input* with the sign of *other*",
        number_node_name="CopysignBackward1",
        numbers=OTHER, domain="ordered float",
@@ -46,15 +47,18 @@ binary("nextafter", doc="The next number after *input* towards *other*", numbers
        y=lambda F, g: F.zeros(tuple(g.shape)))
 binary("heaviside", doc="0 below 0, 1 above, *values* at 0",
        numbers=NONE, domain="ordered", inplace=True,
+       check=refuse_complex("heaviside is not yet implemented for complex tensors.", RuntimeError),
        composite=lambda F, x, y: F.where(F.eq(x, 0), y, F.cast(F.gt(x, 0), F.bool)),
        **no_derivative("heaviside"))
 binary("fmax", doc="The larger of both, the other one where either is NaN",
-       numbers=NONE, check=refuse_complex("fmax"), inplace=False,
+       numbers=NONE, inplace=False,
+       check=refuse_complex("fmax not implemented for complex tensors.", RuntimeError),
        domain="ordered", composite=lambda F, x, y: _one_if_nan(F, x, y, F.maximum),
        x=lambda F, g, x, y: F.mul(g, F.cast(_takes_first(F, F.ge(x, y), y), F.bool)),
        y=lambda F, g, x, y: F.where(_takes_first(F, F.ge(x, y), y), F.number(0), g))
 binary("fmin", doc="The smaller of both, the other one where either is NaN",
-       numbers=NONE, check=refuse_complex("fmin"), inplace=False,
+       numbers=NONE, inplace=False,
+       check=refuse_complex("fmin not implemented for complex tensors.", RuntimeError),
        domain="ordered", composite=lambda F, x, y: _one_if_nan(F, x, y, F.minimum),
        x=lambda F, g, x, y: F.mul(g, F.cast(_takes_first(F, F.le(x, y), y), F.bool)),
        y=lambda F, g, x, y: F.where(_takes_first(F, F.le(x, y), y), F.number(0), g))

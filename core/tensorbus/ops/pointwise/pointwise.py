@@ -28,7 +28,7 @@ def _refuse_negation() -> Any:
 def _refuse_relu(x: Tensor) -> Any:
     if x._k.dtype is dtypes.bool:
         raise RuntimeError("Boolean inputs not supported for relu")
-    raise not_implemented("relu", x)
+    raise NotImplementedError("clamp is not supported for complex types")
 
 
 def _refuse_frac(x: Tensor) -> None:
@@ -112,12 +112,14 @@ binary("atan2", doc="The angle of the point ``(other, input)``", numbers=NONE,
        autocast="device widest")
 binary("maximum", doc="The larger of both, NaN where either is",
        commutes=True,
-       numbers=NONE, check=refuse_complex("maximum"), inplace=False, domain="ordered",
+       numbers=NONE, inplace=False, domain="ordered",
+       check=refuse_complex("maximum not implemented for complex tensors.", RuntimeError),
        x=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y),
        y=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y))
 binary("minimum", doc="The smaller of both, NaN where either is",
        commutes=True,
-       numbers=NONE, check=refuse_complex("minimum"), inplace=False, domain="ordered",
+       numbers=NONE, inplace=False, domain="ordered",
+       check=refuse_complex("minimum not implemented for complex tensors.", RuntimeError),
        x=lambda F, g, x, y: of.share(F, g, F.gt(x, y), x, y),
        y=lambda F, g, x, y: of.share(F, g, F.lt(x, y), x, y))
 binary("hypot", doc="``sqrt(input**2 + other**2)`` without overflow",
@@ -176,16 +178,22 @@ unary("neg", doc="``-input``", aliases=("negative", "__neg__"), domain="number",
 unary("abs", doc="The absolute value", aliases=("absolute", "__abs__"), domain="ordered number",
       outside=lambda x: _complex("abs", x),
       x=lambda F, g, x: F.mul(g, F.sign(x)))
-unary("sign", doc="-1, 0 or 1", domain="ordered", composite=lambda F, x: of.sign(F, x),
+unary("sign", doc="-1, 0 or 1", domain="ordered",
+      check=refuse_complex("Unlike NumPy, torch.sign is not intended to support complex numbers. "
+                           "Please use torch.sgn instead."),
+      composite=lambda F, x: of.sign(F, x),
       x=lambda F, g: F.zeros(tuple(g.shape)))
 unary("floor", doc="The largest integer not above", domain="rounding",
+      check=refuse_complex("floor is not supported for complex inputs"),
       x=lambda F, g: F.zeros(tuple(g.shape)))
 unary("ceil", doc="The smallest integer not below", domain="rounding",
+      check=refuse_complex("ceil is not supported for complex inputs"),
       composite=lambda F, x: F.neg(F.floor(F.neg(x))),
       x=lambda F, g: F.zeros(tuple(g.shape)))
 unary("round", doc="The nearest integer, halves to even", domain="rounding",
       x=lambda F, g: F.zeros(tuple(g.shape)))
 unary("trunc", doc="The integer part", domain="rounding", aliases=("fix",),
+      check=refuse_complex("trunc is not supported for complex inputs"),
       composite=lambda F, x: F.where(F.lt(x, 0), F.ceil(x), F.floor(x)),
       x=lambda F, g: F.zeros(tuple(g.shape)))
 unary("frac", doc="The part behind the point", domain="ordered float", out=SAME,

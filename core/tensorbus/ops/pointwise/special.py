@@ -14,7 +14,7 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.operands import EITHER, NONE
 from tensorbus.op_engine.public import public
 from tensorbus.ops.pointwise.compositions import in_single, sigmoid_in_rule
-from tensorbus.ops.pointwise.declaring import binary, refuse_whole, unary
+from tensorbus.ops.pointwise.declaring import binary, refuse_complex, refuse_whole, unary
 from tensorbus.ops.pointwise.error_function import ROOT_PI, erf, erfc, erfinv, polynomial
 from tensorbus.rows.registry import row
 
@@ -45,9 +45,11 @@ unary("sinc", doc="``sin(pi * input) / (pi * input)``, 1 at 0", domain="float",
       holomorphic=True, composite=lambda F, x: in_single(F, _sinc, x),
       x=lambda F, g, x: F.mul(g, _sinc_slope(F, x)))
 unary("deg2rad", doc="Degrees in radians", domain="ordered float",
+      check=refuse_complex("deg2rad is not supported for complex tensors.", RuntimeError),
       composite=lambda F, x: F.mul(x, math.pi / 180.0),
       x=lambda F, g: F.mul(g, math.pi / 180.0))
 unary("rad2deg", doc="Radians in degrees", domain="ordered float",
+      check=refuse_complex("rad2deg is not supported for complex tensors.", RuntimeError),
       composite=lambda F, x: F.mul(x, 180.0 / math.pi),
       x=lambda F, g: F.mul(g, 180.0 / math.pi))
 row("logit", "x:T", "unary",

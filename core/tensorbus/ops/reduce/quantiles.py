@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor, from_array
-from tensorbus.op_engine.argument_values import every_value
+from tensorbus.op_engine.argument_values import as_float, every_value
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
@@ -23,17 +24,20 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 def _ranks(name: str, x: Tensor, q: Any) -> Tensor:
     """*q* as a tensor on the input's device, checked."""
     if not isinstance(q, Tensor):
-        if not 0 <= q <= 1:
-            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
-        return from_array(x._k.full((), float(q)), x._k)
+        found = as_float(q)
+        if found is None:
+            raise type_error(name, "q", 2, "float or Tensor", q)
+        if not 0 <= found <= 1:
+            raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {found:g}")
+        return from_array(x._k.full((), float(found)), x._k)
     if len(q._s) > 1:
-        raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if q._k.dtype is not x._k.dtype:
-        raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
+        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     if q._k.device != x._k.device:
-        raise RuntimeError(f"{name}() q tensor must be on the same device as the input tensor")
+        raise RuntimeError("quantile() q tensor must be on the same device as the input tensor")
     if q._s.numel() and q._k.has_values and not every_value((q >= 0) & (q <= 1)).all():
-        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
     return q
 
 
@@ -42,12 +46,12 @@ def _quantile(
 ) -> Tensor:
     check_tensors(name, input=input)
     if not input._s.numel():
-        raise RuntimeError(f"{name}() input tensor must be non-empty")
+        raise RuntimeError("quantile() input tensor must be non-empty")
     if input._k.dtype not in (dtypes.float32, dtypes.float64):
-        raise RuntimeError(f"{name}() input tensor must be either float or double dtype")
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if interpolation not in _INTERPOLATIONS:
         raise RuntimeError(
-            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {interpolation}"
         )
     ranks = _ranks(name, input, q)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_values import as_number
 from tensorbus.op_engine.arguments import check_tensors, floating
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.names import FUNCTIONS
@@ -20,7 +21,13 @@ def _steps(x: Tensor, dims: list[int], spacing: Any) -> list[Any]:
             "of coordinates into a list"
         )
     if not isinstance(spacing, (list, tuple)):
-        return [1 if spacing is None else spacing] * len(dims)
+        step = 1 if spacing is None else as_number(spacing)
+        if step is None:
+            raise TypeError(
+                "gradient(): argument 'spacing' must be a number or a list, not "
+                f"{type(spacing).__name__}"
+            )
+        return [step] * len(dims)
     if len(spacing) != len(dims):
         raise RuntimeError(
             "torch.gradient expected spacing to be unspecified, a scalar, or a list of length "

@@ -132,6 +132,15 @@ def _without_history(self: Tensor) -> Any:
     return _one_number(self)
 
 
+def _real_number(value: Any, type: str) -> Any:
+    """A number without its imaginary part; RuntimeError where that is not 0."""
+    if not isinstance(value, complex):
+        return value
+    if value.imag:
+        raise RuntimeError(f"value cannot be converted to type {type} without overflow")
+    return value.real
+
+
 def _index(self: Tensor) -> int:
     if self._k.dtype.category > dtypes.INTEGER or self._s.numel() != 1:
         raise TypeError("only integer tensors of a single element can be converted to an index")
@@ -174,8 +183,8 @@ def _format(self: Tensor, spec: str) -> str:
 METHODS.update(
     __bool__=_bool,
     __index__=_index,
-    __int__=lambda self: int(_one_number(self)),
-    __float__=lambda self: float(_without_history(self)),
+    __int__=lambda self: int(_real_number(_one_number(self), "int64_t")),
+    __float__=lambda self: float(_real_number(_without_history(self), "double")),
     __complex__=lambda self: complex(_without_history(self)),
     __len__=_len,
     __iter__=_iterate,

@@ -17,9 +17,11 @@ _OTHER = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 def _norm(scale: float, n: int) -> str:
     """The module's word for a forward transform that is scaled so, as far as it has one."""
-    if scale == 1.0 / n and n > 1:
+    if scale == 1.0:
+        return "backward"
+    if scale == 1.0 / n:
         return "forward"
-    return "ortho" if scale == 1.0 / math.sqrt(n) and n > 1 else "backward"
+    return "ortho" if scale == 1.0 / math.sqrt(n) else "backward"
 
 
 def _finished(xp: Any, made: Array, scale: float, norm: str) -> Array:
