@@ -13,7 +13,7 @@ from tensorbus._base.modes import this_thread
 from tensorbus._dispatch.batching import BatchedArray, BatchedKind, levels_of, writable
 from tensorbus._dispatch.kinds import Kind
 from tensorbus.plugin import shape_rules
-from tensorbus.plugin.backend import IndexFault
+from tensorbus.plugin.faults import IndexFault
 from tensorbus.plugin.groups import GROUP_RESULTS
 from tensorbus.rows.registry import Row
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus.plugin import shape_rules
-from tensorbus.plugin.backend import IndexFault
+from tensorbus.plugin.faults import IndexFault
 from tensorbus.rows.registry import Row
 
 Entry = Callable[..., Any]

@@ -19,7 +19,7 @@ from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.mixed_operands import common_kind
 from tensorbus.op_engine.older_broadcasting import FALLBACK, as_one_dimensional
-from tensorbus.plugin.backend import IndexFault
+from tensorbus.plugin.faults import IndexFault
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import Row
 

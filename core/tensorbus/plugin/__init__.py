@@ -31,10 +31,10 @@ from tensorbus.plugin.backend import (
     Backend,
     Capabilities,
     Imported,
-    IndexFault,
     Kernel,
     Traits,
 )
+from tensorbus.plugin.faults import IndexFault
 from tensorbus.plugin.groups import GROUP_RESULTS, KERNEL_GROUPS
 from tensorbus.plugin.primitives import (
     JOINS,

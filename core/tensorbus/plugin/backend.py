@@ -62,30 +62,6 @@ keeps for later arrays. The peaks are the most of each, since it began or since
 """
 
 
-class IndexFault(IndexError, RuntimeError):
-    """An index kernel met *value* where a dimension *dim* of size *n* was indexed.
-
-    Users meet it at once or at the next read, printed as an IndexError. It is a RuntimeError too,
-    which PyTorch raises for some of the functions.
-    """
-
-    def __init__(self, value: int, dim: int, n: int):
-        super().__init__(f"index {value} is out of bounds for dimension {dim} with size {n}")
-        self.value, self.dim, self.n = value, dim, n
-
-    def __reduce__(self) -> Any:
-        return _index_fault, (self.value, self.dim, self.n)
-
-
-# What tracebacks call it.
-IndexFault.__name__ = IndexFault.__qualname__ = "IndexError"
-IndexFault.__module__ = "builtins"
-
-
-def _index_fault(value: int, dim: int, n: int) -> IndexFault:
-    return IndexFault(value, dim, n)
-
-
 @dataclass(frozen=True, slots=True)
 class Traits:
     """What a backend's kernels can and cannot take; the frontend arranges the rest."""

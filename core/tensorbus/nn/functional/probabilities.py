@@ -21,6 +21,8 @@ from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.ops.indexing.masking import where
+from tensorbus.plugin.faults import index_with_text
 
 
 @composed(node="BinaryCrossEntropyBackward0", autocast="cpu float32, device refuse")
@@ -34,7 +36,8 @@ def binary_cross_entropy(
 ) -> Tensor:
     """Cross-entropy of probabilities; logarithms are cut at -100.
 
-    RuntimeError for a probability outside [0, 1] on devices that compute at once.
+    RuntimeError for a probability outside [0, 1]: devices that compute later raise it at the next
+    read.
     """
     reduction = chosen(reduction, size_average, reduce)
     if input.shape != target.shape:
@@ -66,14 +69,26 @@ def _scaled(loss: Tensor, weight: Tensor | None) -> Tensor:
     return to_kind(loss * weight, loss._k)
 
 
+_OUTSIDE = {
+    name: f"all elements of {name} should be between 0 and 1" for name in ("input", "target")
+}
+_FAULTS = {name: index_with_text(text) for name, text in _OUTSIDE.items()}
+
+
 def _check_probabilities(**operands: Tensor) -> None:
-    """Raise for a value outside [0, 1] or NaN, where the host sees values at once."""
-    for name, t in operands.items():
-        if not t._k.is_float or not t._k.backend.traits.host_sync or not t._s.numel():
-            continue
-        plain = t.detach()
-        if not (plain.amin().item() >= 0.0 and plain.amax().item() <= 1.0):
-            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+    """Raise for a value outside [0, 1] or NaN: at once, or when the device is waited for."""
+    kind = operands["input"]._k
+    if not kind.is_float or not kind.has_values or not operands["input"]._s.numel():
+        return
+    wrong = {name: core("outside_unit")(x.detach()).any() for name, x in operands.items()}
+    if kind.backend.traits.host_sync:
+        for name, found in wrong.items():
+            if found.item():
+                raise RuntimeError(_OUTSIDE[name])
+        return
+    fault = where(wrong["target"], _FAULTS["target"], 0)
+    fault = where(wrong["input"], _FAULTS["input"], fault)
+    fault.new_zeros(1).index_select(0, fault)
 
 
 @composed(

@@ -13,7 +13,7 @@ from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.int_arguments import int_tuple, ints
-from tensorbus.plugin.backend import IndexFault
+from tensorbus.plugin.faults import IndexFault
 
 Ints = tuple[int, ...]
 

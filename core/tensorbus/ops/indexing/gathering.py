@@ -21,7 +21,7 @@ from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import fitted, scalar_name_of
 from tensorbus.ops.indexing.index_tensors import Indexed, assign_at
 from tensorbus.ops.indexing.put_slices import put_into
-from tensorbus.plugin.backend import IndexFault
+from tensorbus.plugin.faults import IndexFault
 from tensorbus.rows.layouts import broadcast_shapes
 
 

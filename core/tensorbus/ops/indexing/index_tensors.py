@@ -20,7 +20,7 @@ from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import check_write, repeated_dims
 from tensorbus.op_engine.scalars import scalar_name_of
 from tensorbus.ops.indexing.put_slices import put_into
-from tensorbus.plugin.backend import IndexFault
+from tensorbus.plugin.faults import IndexFault
 from tensorbus.rows.layouts import broadcast_shapes, pointwise_strides, view_strides
 from tensorbus.rows.registry import row
 

@@ -69,6 +69,9 @@ row("bce", "x:T, y:T",
     composite=lambda F, x, y: in_single(F, _bce, x, y),
     x=lambda F, g, x, y: F.bce_backward(g, x, y),
     y=lambda F, g, x: F.mul(g, F.sub(F.log1p(F.neg(x)), F.log(x))))
+row("outside_unit", "x:T", result="bool", domain="ordered float", keeps_order=True,
+    doc="Whether *x* is below 0, above 1 or NaN.",
+    composite=lambda F, x: F.bool.logical_not(F.ge(F.mul(x, F.sub(F.number(1), x)), 0.0)))
 row("bce_backward", "d:T, x:T, y:T",
     doc="The derivative of ``bce`` for *x*, times the gradient *d*: ``d * (x - y) / (x * (1 - "
         "x))``.",

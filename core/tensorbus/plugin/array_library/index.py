@@ -10,7 +10,8 @@ from tensorbus._base.dtypes import dtype
 from tensorbus._base.float_warnings import quietly
 from tensorbus.plugin.array_library.table import ALL, Table
 from tensorbus.plugin.array_library.views import _WHOLE
-from tensorbus.plugin.backend import Array, IndexFault, Kernel
+from tensorbus.plugin.backend import Array, Kernel
+from tensorbus.plugin.faults import IndexFault
 
 TABLE = Table()
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorbus._base.dtypes import dtype
 from tensorbus._base.errors import OutOfMemoryError
-from tensorbus.plugin.backend import IndexFault
+from tensorbus.plugin.faults import IndexFault
 from tensorbus.plugin.kernel_language.array import Storage, StridedArray, row_major
 from tensorbus.plugin.kernel_language.types import definitions
 from tensorbus.plugin.kernel_language.vector_maths import vector_maths
