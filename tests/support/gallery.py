@@ -3,7 +3,7 @@
     python tests/support/gallery.py REPORT PROGRAM DEVICE [STEPS]
 
 REPORT is the file for a list of stacks in JSON: of each wait the lines of PROGRAM, innermost first,
-that led to it.
+that led to it, and 0 at the end where another thread than the program's waited.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import runpy
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ def lines_of(program: str) -> tuple[int, ...]:
         if frame.f_code.co_filename == program:
             lines.append(frame.f_lineno)
         frame = frame.f_back
+    if threading.current_thread() is not threading.main_thread():
+        lines.append(0)
     return tuple(lines)
 
 
