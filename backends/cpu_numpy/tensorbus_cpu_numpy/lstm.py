@@ -17,24 +17,11 @@ from tensorbus.plugin import Array, may_decline
 from tensorbus.plugin.array_library import Table
 from tensorbus.plugin.recurrent_weights import Weights, of_directions
 from tensorbus_cpu_numpy import lstm_loops
-from tensorbus_cpu_numpy.recurrent_steps import (
-    Sizes,
-    State,
-    before_each,
-    by_step,
-    from_input,
-    given,
-    groups,
-    joined,
-    offers,
-    own_gradient,
-    part_of,
-    parts,
-    row_of,
-)
+from tensorbus_cpu_numpy import recurrent_steps as common
+from tensorbus_cpu_numpy.recurrent_steps import Sizes
 
 TABLE = Table()
-_offer = offers(TABLE)
+_offer = common.offers(TABLE)
 
 
 @functools.lru_cache(16)
@@ -51,7 +38,7 @@ def _input(x: Array, w: Weights) -> Array:
     """What the input gives to the gates, of which those that are sigmoids get a half."""
     scale = _halves(w.u.shape[0] // 4, x.dtype)
     biases = [None if bias is None else bias * scale for bias in (w.b, w.d)]
-    return from_input(x, w.w * scale[:, None], *biases)
+    return common.from_input(x, w.w * scale[:, None], *biases)
 
 
 def _across(w: Weights) -> Array:
@@ -69,7 +56,7 @@ def lstm_layer(
         return lstm_loops.forward(x, h, c, ways, len(sizes))
     each = zip(h, c, ways, strict=True)
     found = [_forward(x, *way, sizes, k == 1) for k, way in enumerate(each)]
-    return joined(found, beside=True)
+    return common.joined(found, beside=True)
 
 
 def _few(c: Array, sizes: Sizes) -> bool:
@@ -85,11 +72,11 @@ def _forward(
     y, cells = (np.empty((count, n), x.dtype) for n in (h.shape[1], hidden))
     z_all, across = _input(x, w), _across(w)
     gates = np.empty(z_all.shape, x.dtype)
-    state, cell_state = State(h, sizes), State(c, sizes)
+    state, cell_state = common.State(h, sizes), common.State(c, sizes)
     first_z, first_rest = (np.empty((sizes[0], n), x.dtype) for n in (4 * hidden, hidden))
     z, rest, z_g = first_z, first_rest, first_z[:, 2 * hidden : 3 * hidden]
     half = np.full((), 0.5, x.dtype)  # an array: a Python number takes NumPy as long as a step
-    rows = by_step(sizes, back, z_all, y, cells, gates, *parts(gates, 4))
+    rows = common.by_step(sizes, back, z_all, y, cells, gates, *common.parts(gates, 4))
     for own, out, cell, a, i, f, g, o in rows:
         n = len(own)
         if n != len(z):
@@ -127,9 +114,16 @@ def lstm_layer_backward(
         return lstm_loops.backward(gy, gh, gc, gates, cells, c, ways, len(sizes), _slopes)
     found = []
     for k, w in enumerate(ways):
-        own = part_of(gy, k, len(c)), row_of(gh, k), row_of(gc, k), gates[k], cells[k], c[k]
+        own = (
+            common.part_of(gy, k, len(c)),
+            common.row_of(gh, k),
+            common.row_of(gc, k),
+            gates[k],
+            cells[k],
+            c[k],
+        )
         found.append(_backward(*own, w, sizes, k == 1))
-    return joined(found)
+    return common.joined(found)
 
 
 def _backward(
@@ -139,15 +133,15 @@ def _backward(
     count, hidden = cells.shape
     of_z = np.empty(gates.shape, gates.dtype)
     slopes = of_z.reshape(count, 4, hidden)
-    all_h = own_gradient(gh, (len(c), w.u.shape[1]), c.dtype)
-    all_c = own_gradient(gc, c.shape, c.dtype)
-    of_cells = before_each(cells, c, sizes, back)
+    all_h = common.own_gradient(gh, (len(c), w.u.shape[1]), c.dtype)
+    all_c = common.own_gradient(gc, c.shape, c.dtype)
+    of_cells = common.before_each(cells, c, sizes, back)
     rest_all, hidden_all = (np.empty(c.shape, c.dtype) for _ in range(2))
     of_h, of_c, wide_c, rest, of_y = all_h, all_c, all_c[:, None], rest_all, hidden_all
-    own = given(gy, (count, w.u.shape[1]), c.dtype)
+    own = common.given(gy, (count, w.u.shape[1]), c.dtype)
     f = gates[:, hidden : 2 * hidden]
-    rows = by_step(sizes, not back, own, f, of_cells, of_z, slopes[:, :3], slopes[:, 3])
-    for part, steps in groups(sizes, not back, gates.shape[1]):
+    rows = common.by_step(sizes, not back, own, f, of_cells, of_z, slopes[:, :3], slopes[:, 3])
+    for part, steps in common.groups(sizes, not back, gates.shape[1]):
         _slopes(gates[part].reshape(-1, 4, hidden), cells[part], of_cells[part], slopes[part])
         for of_own, f, of_cell, z, of_ifg, of_o in itertools.islice(rows, steps):
             n = len(of_own)

@@ -18,6 +18,7 @@ import numpy as np
 
 from tensorbus.plugin import Array
 from tensorbus.plugin.recurrent_weights import Weights
+from tensorbus_cpu_numpy.recurrent_steps import from_input
 
 ELEMENTS = 1 << 12
 """The most elements that the gates of a step may have."""
@@ -85,12 +86,17 @@ def _in_order(x: Array, backwards: bool = False) -> list[Array]:
     return [x[::-1, k] if (k == 1) != backwards else x[:, k] for k in range(x.shape[1])]
 
 
+def _by_batch(x: Array) -> Array:
+    """A view (steps, directions, batch, gates, hidden) of (steps, gates, directions, ...)."""
+    return x.transpose(0, 2, 3, 1, 4)
+
+
 # -- forward -----------------------------------------------------------------------------------
 class _Forward(_Loop):
     def __init__(self, sizes: _Sizes, steps: int):
         super().__init__(sizes, steps)
         count, batch, hidden, width, projects, dtype = sizes
-        self.half = np.full((4, 1, hidden), 0.5, dtype)
+        self.half = np.full((4, hidden), 0.5, dtype)
         self.half[2] = 1
         self.given, self.gates = (self.empty(steps, 4, count, batch, hidden) for _ in range(2))
         self.y = self.empty(steps + 1, count, batch, width)
@@ -130,13 +136,10 @@ def forward(x: Array, h: Array, c: Array, ways: list[Weights], steps: int) -> tu
     sizes = _sizes(c, ways)
     count, batch, hidden, width, *_ = sizes
     loop = _taken(_Forward, sizes, steps)
-    given = _in_order(loop.given[:steps].transpose(0, 2, 1, 3, 4))
+    given = _in_order(_by_batch(loop.given[:steps]))
     for k, (w, own) in enumerate(zip(ways, given, strict=True)):
-        z = np.dot(w.w, x.T)
-        if w.b is not None:
-            z += (w.b + w.d)[:, None]
-        z = z.reshape(4, hidden, steps, batch).transpose(2, 0, 3, 1)
-        np.multiply(z, loop.half, own)
+        z = from_input(x, w.w, w.b, w.d)
+        np.multiply(z.reshape(own.shape), loop.half, own)
         np.multiply(w.u, loop.half.reshape(-1, 1), loop.u[k])
         if w.p is not None:
             loop.p[k] = w.p.T
@@ -150,7 +153,7 @@ def forward(x: Array, h: Array, c: Array, ways: list[Weights], steps: int) -> tu
     y, gates, cells = (np.empty(shape, x.dtype) for shape in shapes)
     made = (
         loop.y[1 : steps + 1],
-        loop.gates[:steps].transpose(0, 2, 3, 1, 4),
+        _by_batch(loop.gates[:steps]),
         loop.cells[1 : steps + 1],
     )
     for k, (of_y, of_gates, of_cells) in enumerate(zip(*map(_in_order, made), strict=True)):
@@ -171,29 +174,32 @@ class _Backward(_Loop):
     def __init__(self, sizes: _Sizes, steps: int):
         super().__init__(sizes, steps)
         count, batch, hidden, width, projects, _ = sizes
-        self.gates, self.slopes = (self.empty(steps, count, batch, 4, hidden) for _ in range(2))
-        self.cells, self.before, self.f = (
-            self.empty(steps, count, batch, hidden) for _ in range(3)
-        )
+        self.gates, self.slopes = (self.empty(steps, 4, count, batch, hidden) for _ in range(2))
+        self.cells, self.before = (self.empty(steps, count, batch, hidden) for _ in range(2))
         self.own = self.empty(steps, count, batch, width)
-        self.of_h, self.of_c = self.empty(count, batch, width), self.empty(count, batch, hidden)
         self.u, self.p = self.empty(count, 4 * hidden, width), self.empty(count, width, hidden)
-        rest, wide_c = self.empty(count, batch, hidden), self.of_c[:, :, None]
-        of_y = self.empty(count, batch, hidden) if projects else self.of_h
+        back = self.u.reshape(count, 4, hidden, width).transpose(1, 0, 2, 3)
+        # What the gates are multiplied with lies as they do: three times the gradient of the cell.
+        wide, rest = self.empty(4, count, batch, hidden), self.empty(count, batch, hidden)
+        of_i, of_f, self.of_c, of_y = wide
+        self.of_h = self.empty(count, batch, width) if projects else of_y
+        each, pair = (self.empty(k, count, batch, width) for k in (4, 2))
         add, multiply, matmul = np.add, np.multiply, np.matmul
         for t in range(steps):
-            z = self.slopes[t].reshape(count, batch, 4 * hidden)
-            ifg, o = self.slopes[t, :, :, :3], self.slopes[t, :, :, 3]
+            z = self.slopes[t]
             calls: list[tuple[Any, ...]] = [(add, self.of_h, self.own[t], self.of_h)]
             if projects:
                 calls.append((matmul, self.of_h, self.p, of_y))
             calls += [
                 (multiply, of_y, self.before[t], rest),
+                (add, self.of_c, rest, of_i),
+                (add, self.of_c, rest, of_f),
                 (add, self.of_c, rest, self.of_c),
-                (multiply, ifg, wide_c, ifg),
-                (multiply, o, of_y, o),
-                (matmul, z, self.u, self.of_h),
-                (multiply, self.of_c, self.f[t], self.of_c),
+                (multiply, z, wide, z),
+                (matmul, z, back, each),
+                (add, each[:2], each[2:], pair),
+                (add, *pair, self.of_h),
+                (multiply, self.of_c, self.gates[t, 1], self.of_c),
             ]
             self.calls += [functools.partial(call[0], *call[1:]) for call in calls]
 
@@ -206,7 +212,7 @@ def backward(
     sizes = _sizes(c, ways)
     count, batch, hidden, width, *_ = sizes
     loop = _taken(_Backward, sizes, steps)
-    filled = loop.gates[:steps], loop.cells[:steps], loop.own[:steps]
+    filled = _by_batch(loop.gates[:steps]), loop.cells[:steps], loop.own[:steps]
     each = zip(*(_in_order(x, backwards=True) for x in filled), strict=True)
     for k, (of_gates, of_cells, own) in enumerate(each):
         of_gates[...] = gates[k].reshape(of_gates.shape)
@@ -216,14 +222,14 @@ def backward(
         if sizes.projects:
             loop.p[k] = ways[k].p
     loop.before[: steps - 1], loop.before[steps - 1] = loop.cells[1:steps], c
-    loop.f[:steps] = loop.gates[:steps, :, :, 1]
-    operands = loop.gates, loop.cells, loop.before, loop.slopes
-    slopes(*(x[:steps].reshape(-1, *x.shape[3:]) for x in operands))
+    gates, of_gates = (x[:steps].reshape(steps, 4, -1) for x in (loop.gates, loop.slopes))
+    slopes(gates, *(x[:steps].reshape(steps, -1) for x in (loop.cells, loop.before)), of_gates)
     loop.of_h[...], loop.of_c[...] = 0 if gh is None else gh, 0 if gc is None else gc
     loop.run(steps)
     of_z = np.empty((count, steps, batch, 4, hidden), c.dtype)
-    for own, made in zip(of_z, _in_order(loop.slopes[:steps], backwards=True), strict=True):
-        own[...] = made
+    made = _in_order(_by_batch(loop.slopes[:steps]), backwards=True)
+    for own, of_gates in zip(of_z, made, strict=True):
+        own[...] = of_gates
     last = loop.of_h.copy(), loop.of_c.copy()
     _given_back(loop)
-    return of_z.reshape(gates.shape), *last
+    return of_z.reshape(count, -1, 4 * hidden), *last

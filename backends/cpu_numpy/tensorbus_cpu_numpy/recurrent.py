@@ -16,24 +16,11 @@ import numpy as np
 from tensorbus.plugin import Array, may_decline
 from tensorbus.plugin.array_library import Table
 from tensorbus.plugin.recurrent_weights import Weights, of_directions
-from tensorbus_cpu_numpy.recurrent_steps import (
-    Sizes,
-    State,
-    before_each,
-    by_step,
-    from_input,
-    given,
-    groups,
-    joined,
-    offers,
-    own_gradient,
-    part_of,
-    parts,
-    row_of,
-)
+from tensorbus_cpu_numpy import recurrent_steps as common
+from tensorbus_cpu_numpy.recurrent_steps import Sizes
 
 TABLE = Table()
-_offer = offers(TABLE)
+_offer = common.offers(TABLE)
 
 
 def _sigmoid(z: Array, out: Array, one: Array) -> None:
@@ -49,20 +36,22 @@ def _sigmoid(z: Array, out: Array, one: Array) -> None:
 def gru_layer(x: Array, h: Array, weights: Sequence[Array], sizes: Sizes) -> tuple[Array, ...]:
     each = zip(h, of_directions(weights, len(h)), strict=True)
     found = [_gru_way(x, *way, sizes, k == 1) for k, way in enumerate(each)]
-    return joined(found, beside=True)
+    return common.joined(found, beside=True)
 
 
 def _gru_way(x: Array, h: Array, w: Weights, sizes: Sizes, back: bool) -> tuple[Array, ...]:
-    x, count, hidden = from_input(x, w.w, w.b), len(x), h.shape[1]
+    x, count, hidden = common.from_input(x, w.w, w.b), len(x), h.shape[1]
     two = 2 * hidden
     y, inner = (np.empty((count, hidden), x.dtype) for _ in range(2))
     gates = np.empty(x.shape, x.dtype)
-    state = State(h, sizes)
+    state = common.State(h, sizes)
     across, one = np.ascontiguousarray(w.u.T), np.ones((), x.dtype)
     shift = np.zeros((), x.dtype) if w.d is None else w.d
     u_all = np.empty((sizes[0], x.shape[1]), x.dtype)
     u, u_rz, u_n = u_all, u_all[:, :two], u_all[:, two:]
-    rows = by_step(sizes, back, x[:, :two], x[:, two:], y, inner, gates[:, :two], *parts(gates, 3))
+    rows = common.by_step(
+        sizes, back, x[:, :two], x[:, two:], y, inner, gates[:, :two], *common.parts(gates, 3)
+    )
     for x_rz, x_n, out, own, rz, r, z, n in rows:
         size = len(out)
         if size != len(u):
@@ -93,10 +82,10 @@ def gru_layer_backward(
         return NotImplemented
     found = []
     for k, w in enumerate(of_directions(weights, len(h))):
-        beside = part_of(gy, k, len(h)), part_of(y, k, len(h))
-        stacked = row_of(gh, k), gates[k], inner[k], h[k]
+        beside = common.part_of(gy, k, len(h)), common.part_of(y, k, len(h))
+        stacked = common.row_of(gh, k), gates[k], inner[k], h[k]
         found.append(_gru_back(*beside, *stacked, w.u, sizes, k == 1))
-    return joined(found)
+    return common.joined(found)
 
 
 def _gru_back(
@@ -106,14 +95,14 @@ def _gru_back(
     count, hidden = y.shape
     of_x, of_s = (np.empty(gates.shape, y.dtype) for _ in range(2))
     slopes, others = (a.reshape(count, 3, hidden) for a in (of_x, of_s))
-    all_h, before = own_gradient(gh, h.shape, h.dtype), before_each(y, h, sizes, back)
+    all_h, before = common.own_gradient(gh, h.shape, h.dtype), common.before_each(y, h, sizes, back)
     product_all = np.empty(h.shape, h.dtype)
     of_h, wide_h, product = all_h, all_h[:, None], product_all
     z = gates[:, hidden : 2 * hidden]
-    rows = by_step(
+    rows = common.by_step(
         sizes,
         not back,
-        given(gy, y.shape, y.dtype),
+        common.given(gy, y.shape, y.dtype),
         z,
         of_s,
         slopes,
@@ -121,7 +110,7 @@ def _gru_back(
         others[:, :2],
         others[:, 2],
     )
-    for part, steps in groups(sizes, not back, gates.shape[1]):
+    for part, steps in common.groups(sizes, not back, gates.shape[1]):
         _gru_slopes(gates[part], inner[part], before[part], slopes[part], others[part])
         for own, z, s, of_all, of_rz, s_rz, s_n in itertools.islice(rows, steps):
             n = len(own)
@@ -141,7 +130,7 @@ def _gru_slopes(gates: Array, inner: Array, before: Array, slopes: Array, others
     """What the gradient of a hidden state is multiplied with for the gates, and, in the last third
     of *others*, for what r is multiplied with."""
     a = gates.reshape(slopes.shape)
-    r, z, n = parts(gates, 3)
+    r, z, n = common.parts(gates, 3)
     np.subtract(1, a, slopes)
     slopes *= a
     of_r, of_z, of_n = slopes[:, 0], slopes[:, 1], slopes[:, 2]
@@ -161,16 +150,16 @@ def rnn_layer(
 ) -> tuple[Array, ...]:
     each = zip(h, of_directions(weights, len(h)), strict=True)
     found = [_rnn_way(x, *way, relu, sizes, k == 1) for k, way in enumerate(each)]
-    return joined(found, beside=True)
+    return common.joined(found, beside=True)
 
 
 def _rnn_way(
     x: Array, h: Array, w: Weights, relu: bool, sizes: Sizes, back: bool
 ) -> tuple[Array, Array]:
-    given = from_input(x, w.w, w.b, w.d)
-    y, state = np.empty(given.shape, x.dtype), State(h, sizes)
+    given = common.from_input(x, w.w, w.b, w.d)
+    y, state = np.empty(given.shape, x.dtype), common.State(h, sizes)
     across, zero = np.ascontiguousarray(w.u.T), np.zeros((), x.dtype)
-    for own, out in by_step(sizes, back, given, y):
+    for own, out in common.by_step(sizes, back, given, y):
         np.dot(state.first(len(out)), across, out)
         np.add(out, own, out)
         if relu:
@@ -188,21 +177,23 @@ def rnn_layer_backward(
 ) -> tuple[Array, ...]:  # fmt: skip
     found = []
     for k, w in enumerate(of_directions(weights, len(h))):
-        beside = part_of(gy, k, len(h)), part_of(y, k, len(h))
-        found.append(_rnn_back(*beside, row_of(gh, k), h[k], w.u, relu, sizes, k == 1))
-    return joined(found)
+        beside = common.part_of(gy, k, len(h)), common.part_of(y, k, len(h))
+        found.append(_rnn_back(*beside, common.row_of(gh, k), h[k], w.u, relu, sizes, k == 1))
+    return common.joined(found)
 
 
 def _rnn_back(
     gy: Array | None, y: Array, gh: Array | None, h: Array, u: Array, relu: bool, sizes: Sizes,
     back: bool,
 ) -> tuple[Array, ...]:  # fmt: skip
-    all_h = own_gradient(gh, h.shape, y.dtype)
+    all_h = common.own_gradient(gh, h.shape, y.dtype)
     of_z = np.empty(y.shape, y.dtype)
     if not relu:
         np.multiply(y, y, of_z)
         np.subtract(1, of_z, of_z)
-    for own, out, slope in by_step(sizes, not back, given(gy, y.shape, y.dtype), y, of_z):
+    for own, out, slope in common.by_step(
+        sizes, not back, common.given(gy, y.shape, y.dtype), y, of_z
+    ):
         of_h = all_h[: len(own)]
         np.add(of_h, own, of_h)
         if relu:
