@@ -137,3 +137,17 @@ def test_a_matrix_is_written_over_by_its_own_transpose():
     x = np.arange(256.0 * 256).reshape(256, 256)
     t = tensorbus.from_numpy(x.copy())
     assert np.array_equal(t.copy_(t.mT).numpy(), x.T)
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(3, 4), (70, 50), (2, 60, 40), (50_000, 3)])
+def test_extreme_sums_are_those_of_float64(name: str, shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).normal(size=shape).astype(name)
+    rank = len(shape)
+    for summed, ranked in ((rank - 2, rank - 2), (rank - 1, rank - 2)):
+        sums = np.abs(x.astype(np.longdouble)).sum(summed)
+        for largest, want in ((True, sums.max(ranked)), (False, sums.min(ranked))):
+            got = kernel("extreme_sum", name)(x, summed, ranked, largest)
+            assert got.dtype == name
+            # The rounding of each absolute value's place in the sum, in blocks of 32 and more.
+            np.testing.assert_allclose(got, want.astype(name), rtol=32 * np.finfo(name).eps)
