@@ -98,6 +98,11 @@ def _text(text: str) -> str:
     return re.sub(r"\[CPU(\w+)Type ", r"[torch.\1Tensor ", text)
 
 
+def strides(seen: Seen) -> list[int]:
+    """The strides of a tensor that lead anywhere; nothing of other values."""
+    return _strides(seen.facts) if seen.facts and "stride" in seen.facts else []
+
+
 def _strides(facts: dict[str, Any]) -> list[int]:
     """The strides that lead anywhere: those of a dimension of size 1 are as good as any other."""
     return [s for s, size in zip(facts["stride"], facts["shape"], strict=True) if size != 1]

@@ -122,6 +122,19 @@ def _signs_of_infinities(ours: Seen, theirs: Seen) -> bool:
     return bool(other.any()) and not difference(same, theirs, (), frozenset())
 
 
+_UNTRACKED = re.compile(r"with torch\.no_grad\(\): v\d+ = ")
+
+
+def _sides_of_pi(ours: Seen, theirs: Seen) -> bool:
+    """Whether angles differ only by being pi or -pi."""
+    a, b = ours.values, theirs.values
+    if a is None or b is None or a.shape != b.shape or b.dtype.kind != "f":
+        return False
+    other = (a == -b) & (np.abs(b) == np.asarray(np.pi, b.dtype))
+    same = replace(ours, values=np.where(other, b, a))
+    return bool(other.any()) and not difference(same, theirs, (), frozenset())
+
+
 def explained(program: Program, n: int, found: str, ours: Seen, theirs: Seen) -> str:
     """Why they may differ, as docs/coverage.md says under Different; empty where nothing does."""
     a, b = ours.facts or {}, theirs.facts or {}
@@ -155,6 +168,11 @@ def explained(program: Program, n: int, found: str, ours: Seen, theirs: Seen) ->
         return "logarithms of complex numbers, which have many values"
     if _REMAINDER.search(earlier) and _signs_of_infinities(ours, theirs):
         return "a division by a zero of remainder, which has the divisor's sign"
+    if "angle(" in line and _sides_of_pi(ours, theirs):
+        return "an angle on the negative axis, where PyTorch's neg of many loses the sign of 0"
+    stale = "modified by an inplace operation" in a.get("text", "") and theirs.kind == "parts"
+    if stale and _UNTRACKED.search(earlier):
+        return "a gradient that a view taken without history throws away, but reads for"
     if b.get("is") == "torch.complex32" and a.get("is") == "torch.complex64":
         return "float16 with a complex number"
     if "slogdet" in line and found.startswith("part 0: requires_grad False"):

@@ -190,6 +190,29 @@ def test_logarithms_may_be_whole_turns_apart() -> None:
     assert not explained(made, 0, "", _seen(1 - 2.25j + turn / 2, 0.5j), theirs)
 
 
+def test_angles_on_the_negative_axis_are_pi_or_less() -> None:
+    made = Program("autograd", 0, ["y = torch.neg(x)", "z = torch.angle(y)", "w = torch.sin(z)"])
+    theirs = _seen(np.pi, 0.5)
+    assert explained(made, 1, "", _seen(-np.pi, 0.5), theirs)
+    assert not explained(made, 2, "", _seen(-np.pi, 0.5), theirs)
+    assert not explained(made, 1, "", _seen(-np.pi, -0.5), theirs)
+    assert not explained(made, 1, "", _seen(np.pi, -0.5), theirs)
+
+
+def test_views_of_what_has_two_readings_of_an_order_have_them_too() -> None:
+    def seen(name: str, shape: list[int], stride: list[int], view: bool) -> Seen:
+        facts = {"dtype": "int64", "shape": shape, "stride": stride, "offset": 0, "view": view}
+        return Seen("tensor", facts, np.zeros(shape, np.int64), name=name)
+
+    made = Program("indexing", 0, ["x = a[i]", "y = x.t()", "z = b.t()"])
+    fresh = seen("x", [1, 2, 2], [4, 1, 2], False), seen("x", [1, 2, 2], [4, 2, 1], False)
+    views = seen("y", [2, 2], [2, 1], True), seen("y", [2, 2], [1, 2], True)
+    assert not compared(made, [fresh[0], views[0]], [fresh[1], views[1]])
+    assert "stride" in compared(made, [fresh[0], views[0]], [fresh[0], views[1]])
+    last = [seen("z", [2, 2], s, True) for s in ([2, 1], [1, 2])]
+    assert "stride" in compared(made, [fresh[0], views[0], last[0]], [fresh[1], views[0], last[1]])
+
+
 def test_zeros_of_remainder_may_have_another_sign() -> None:
     made = Program("promotion", 0, ["y = a % b", "z = x / y"])
     inf = float("inf")

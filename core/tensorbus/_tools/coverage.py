@@ -107,6 +107,10 @@ DIFFERENCES = {
     "`remainder` and `%` of floats": "zeros have the divisor's sign, as the numbers do and "
     "Python's; PyTorch's have the dividend's",
     "`logcumsumexp` of complex numbers": "imaginary parts may be a whole number of turns apart",
+    "`neg` of complex numbers": "zeros change their sign in every element; those of PyTorch's "
+    "vectorised loop are 0",
+    "views taken without a history, as in `no_grad`, of what has one": "gradients towards them are "
+    "computed and thrown away, so what these read may not be written to before",
     "powers of a complex 0 to negative exponents": "NaN, where PyTorch has inf in one part",
     "`fft.*` of some dimensions but the last": "the result is row-major, where PyTorch's strides "
     "hang on which dimensions were transformed",
