@@ -28,7 +28,7 @@ print(json.dumps([off, on]))
 """
 
 
-def test_launches_of_the_demo_with_fusion_are_less_than_two_thirds() -> None:
+def test_launches_of_the_demo_with_fusion_are_less_than_half() -> None:
     try:
         discovery.backend("opencl").capabilities(0)
     except Exception as error:
@@ -44,7 +44,7 @@ def test_launches_of_the_demo_with_fusion_are_less_than_two_thirds() -> None:
     # What no graph has is launched as often: products, windows, random bits.
     for name in ("k_matmul", "k_matmul_blocks", "k_unfold", "k_philox"):
         assert off[name] == on[name] > 0
-    assert on.total() < off.total() * 2 / 3
+    assert on.total() < off.total() / 2
     assert f"{on.total()} ({on.total() / off.total():.0%})" in said and "more" in said
 
 

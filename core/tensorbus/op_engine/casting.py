@@ -24,7 +24,15 @@ def move(array: Any, source: Kind, target: Kind, format: Any = None) -> Any:
         assert target.inner is not None
         return BatchedArray(move(array.array, source.inner, target.inner))
     shape = tuple(array.shape)
-    if format is None and 1 not in shape and source.is_contiguous(array):
+    as_it_lies = format is None and 1 not in shape and source.is_contiguous(array)
+    if (
+        as_it_lies
+        and source.dtype is target.dtype
+        and source.backend is not target.backend
+        and target.has_values
+    ):
+        return target.from_host(source.to_host(array))
+    if as_it_lies:
         out = target.empty(shape)
     else:
         strides = tuple(source.layout(array)[2])

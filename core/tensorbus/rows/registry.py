@@ -35,7 +35,7 @@ DOMAINS = {
 }
 """The first and the last category of dtypes that a row takes as they are."""
 
-_OPERANDS = {"T": "same", "bool": "bool", "int64": "int64"}
+_OPERANDS = {"T": "same", "bool": "bool", "int32": "int32", "int64": "int64"}
 NEIGHBOURS = {
     "bool": "bool", "int32": "i32", "int64": "i64", "real": "real", "complex": "complex"
 }  # fmt: skip
@@ -49,6 +49,7 @@ _DESCRIPTIONS = {
     "T*!": "sequence of tensors, which are written to",
     "number": "number",
     "bool": "tensor of truth values",
+    "int32": "tensor of int32 words",
     "int64": "tensor of int64 indices",
 }
 """What the argument is that has such a mark in a signature."""

@@ -188,12 +188,14 @@ class Indexed:
         for dim, own, item in self.index:
             size = view._s[dim]
             step //= max(size, 1)
-            flat = item.expand(self.shape).reshape(-1)
+            if 0 in self.shape:  # an index that is repeated no times may have left its dimension
+                item = item.expand(self.shape)
             # One kernel looks after the bounds and negative indices and multiplies by the step.
             table = k.arange(size, 0, step) if size else k.empty((0,))
-            part = _looked_up(k, table, flat._a, own, later)
+            part = k.view(_looked_up(k, table, item.reshape(-1)._a, own, later), tuple(item._s))
             total = part if total is None else k.add(total, part)
-        return from_array(k.as_array(total), k), False
+        total = k.contiguous(k.expand(k.as_array(total), self.shape))
+        return from_array(k.view(total, (math.prod(self.shape),)), k), False
 
     def fault(self, error: IndexError) -> IndexError:
         """The user's error for one index tensor that left its dimension."""

@@ -41,9 +41,9 @@ row("softmax_statistics", "x:T",
     composite=lambda F, x: _softmax_statistics(F, x))
 row("class_shares", "g:T, i:int64, w:T?, total:T, ignore, smoothing, reduction, n",
     results="own:same scale:same spread:same classes:int64", domain="ordered float",
-    doc="Of the gradient *g* of ``cross_entropy`` of *n* classes what each row takes from its "
-        "class and from every class, what it multiplies its exponentials with, and its class, 0 "
-        "for rows that do not count.",
+    doc="Of the gradient *g* of ``cross_entropy`` of *n* classes what each row adds to its class, "
+        "what it multiplies its exponentials with, what it takes from every class where there is "
+        "*smoothing*, and its class, 0 for rows that do not count.",
     composite=lambda F, g, i, w, total, ignore, smoothing, reduction, n:
         _class_shares(F, g, i, w, total, ignore, smoothing, reduction, n))
 row("scaled_exponentials", "x:T, top:T, scale:T",
@@ -191,9 +191,9 @@ def _cross_entropy_backward(
         each = F.unsqueeze(spread, 1)
         y = F.sub(y, each if w is None else F.mul(each, w))
     if F.records:
-        return F.add(y, F.nll_rows_backward(own, classes, F.i64.ge(classes, 0), tuple(x.shape)))
-    taken = F.unsqueeze(F.neg(own), 1)
-    return F.scatter(y, 1, F.i64.unsqueeze(classes, 1), taken, "add")
+        at = classes, F.i64.ge(classes, 0), tuple(x.shape)
+        return F.add(y, F.nll_rows_backward(F.neg(own), *at))
+    return F.scatter(y, 1, F.i64.unsqueeze(classes, 1), F.unsqueeze(own, 1), "add")
 
 
 def _class_shares(
@@ -214,11 +214,11 @@ def _class_shares(
     g = F.where(counted, g, F.number(0))
     own = g if w is None else F.mul(g, shares)
     if not smoothing:
-        return own, F.div(own, total), own, classes
+        return F.neg(own), F.div(own, total), own, classes
     own = F.mul(own, 1 - smoothing)
     spread = F.mul(F.div(g, float(n)), smoothing)
     every = F.mul(spread, float(n) if w is None else F.sum(w, (0,)))
-    return own, F.div(F.add(own, every), total), spread, classes
+    return F.neg(own), F.div(F.add(own, every), total), spread, classes
 
 
 def _bce(F: Any, x: Any, y: Any) -> Any:

@@ -34,6 +34,10 @@ row("random_bits", "key, offset, n",
 row("uniform", "key, offset, n",
     doc="*n* random numbers, uniform in [0, 1), from the stream under *key* at *offset*.",
     composite=lambda F, key, offset, n: _uniform(F, key, offset, n))
+row("unit_floats", "bits:int32", domain="float",
+    doc="Numbers in [0, 1) from the lowest 24 of 32 random *bits* each.",
+    composite=lambda F, bits: F.mul(
+        F.cast(F.i32.bitwise_and(bits, 2**24 - 1), F.i32), 2.0**-24))
 row("normal", "key, offset, n",
     doc="*n* random numbers of the standard normal distribution, from the stream under *key* at "
         "*offset*.",
@@ -59,18 +63,15 @@ def _uniform(F: Any, key: Any, offset: int, n: int) -> Any:
     if F.dtype is dtypes.float64:
         bits = I.bitwise_and(I.rshift(words, 11), 2**53 - 1)
         return F.mul(F.cast(bits, I), 2.0**-53)
-    wide = F if F.dtype is dtypes.float32 else F.of(dtypes.float32)
-    halves = wide.empty((len_of(words), 2))
-    low, high = wide.select(halves, 1, 0), wide.select(halves, 1, 1)
-    wide.copy_(low, wide.cast(I.bitwise_and(words, 2**24 - 1), I))
-    wide.copy_(high, wide.cast(I.bitwise_and(I.rshift(words, 32), 2**24 - 1), I))
-    flat = wide.slice(wide.view(halves, (2 * len_of(words),)), 0, 0, n, 1)
+    # The halves of a word, the lower one first, lie so in the memory of devices.
+    wide, count = F if F.dtype is dtypes.float32 else F.of(dtypes.float32), 2 * len_of(words)
+    halves = I.backend.as_strided(words, (count,), (1,), 0, dtypes.int64, dtypes.int32)
+    flat = wide.unit_floats(halves if n == count else F.i32.slice(halves, 0, 0, n, 1))
     if wide is F:
-        return F.mul(flat, 2.0**-24)
+        return flat
     # Half precision keeps 11 or 8 bits: cut, so that rounding never gives 1.
     steps = 2.0**11 if F.dtype is dtypes.float16 else 2.0**8
-    cut = wide.mul(wide.floor(wide.mul(flat, 2.0**-24 * steps)), 1.0 / steps)
-    return F.cast(cut, wide)
+    return F.cast(wide.mul(wide.floor(wide.mul(flat, steps)), 1.0 / steps), wide)
 
 
 def len_of(array: Any) -> int:

@@ -18,7 +18,8 @@ from tensorbus.plugin.nest import Apply
 
 def knows(op: str) -> bool:
     """Whether there is an expression for an op, so that it is not taken apart."""
-    return op in ("cast", "where") or expression(op, dtypes.float32) is not None
+    of = dtypes.float32, dtypes.int64
+    return op in ("cast", "where") or any(expression(op, d) is not None for d in of)
 
 
 class Expressions:
