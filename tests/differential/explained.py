@@ -122,6 +122,7 @@ def _signs_of_infinities(ours: Seen, theirs: Seen) -> bool:
     return bool(other.any()) and not difference(same, theirs, (), frozenset())
 
 
+_MADE_ANEW = ("AsStridedBackward0", "ViewAsRealBackward0", "ViewAsComplexBackward0")
 _UNTRACKED = re.compile(r"with torch\.no_grad\(\): v\d+ = ")
 
 
@@ -143,12 +144,15 @@ def explained(program: Program, n: int, found: str, ours: Seen, theirs: Seen) ->
         return "dtypes that an op of PyTorch lacks on the CPU"
     if theirs.kind == ours.kind == "error" and "not implemented for" in a["text"]:
         return "a call with two faults, of which the other one is told"
+    forbidden = b.get("text", "").startswith("A view was created in no_grad mode")
+    if forbidden and ours.kind == "error":
+        return "such a call, of a view whose use is refused besides"
     fails = theirs.kind == "error" and "INTERNAL ASSERT FAILED" in b["text"]
     if fails and ".index_reduce" in line and "'prod'" in line:
         return "index_reduce of halves, whose products PyTorch has no kernel for in some shapes"
     if theirs.kind == "error" and "has been detached in-place" in b["text"]:
         return "detach_ of a tensor that a rule reads"
-    late = a.get("grad_fn") == "AsStridedBackward0" or "more than one element" in a.get("text", "")
+    late = a.get("grad_fn") in _MADE_ANEW or "more than one element" in a.get("text", "")
     if late and "a leaf Variable that" in b.get("text", ""):
         return "a write to a view whose base got a history after it was taken"
     refused = a.get("text", "").startswith(("The size of tensor a", "output with shape"))

@@ -208,7 +208,7 @@ def _extreme_sum(xp: Any, dtype: dtype) -> Kernel | None:
         a = np.abs(x)
         sums = total(a, (summed,)) if a.size >= _SMALL else _reduce(a, summed)
         extreme = np.maximum if largest else np.minimum
-        return extreme.reduce(sums, ranked).astype(own, copy=False)
+        return np.asarray(extreme.reduce(sums, ranked), own)
 
     return quiet(extreme_sum)
 

@@ -34,6 +34,8 @@ row("extreme_sum", "x:T, summed, ranked, largest",
 
 def _order(name: str, order: Any) -> Any:
     """A name or a number; TypeError for anything else."""
+    if type(order) in (int, float, str):
+        return order
     found = order if isinstance(order, str) else as_number(order)
     if found is None:
         raise type_error(name, "ord", 2, "str or Number", order)
