@@ -54,6 +54,9 @@ def _convolutions(x, w, g, padding, dilation, stride, groups):
 GEOMETRIES = {
     "depthwise": (3, 6, 6, (40, 41), (3, 3), 6, (1, 1), (1, 1), (1, 1)),
     "depthwise, wide": (2, 4, 4, (60, 300), (2, 5), 4, (0, 2), (1, 2), (1, 1)),
+    "depthwise, same width": (2, 4, 4, (60, 80), (2, 5), 4, (0, 4), (1, 2), (1, 1)),
+    "depthwise, tall": (2, 4, 4, (60, 80), (7, 3), 4, (3, 1), (1, 1), (1, 1)),
+    "depthwise, wider than planes": (40, 150, 150, (9, 3), (3, 7), 150, (1, 3), (1, 1), (1, 1)),
     "depthwise, more padding than reach": (2, 5, 5, (60, 41), (3, 1), 5, (1, 3), (1, 1), (1, 1)),
     "depthwise, by two": (2, 6, 6, (60, 41), (3, 3), 6, (1, 1), (1, 1), (2, 2)),
     "depthwise, two filters each": (2, 6, 12, (60, 41), (3, 3), 6, (1, 1), (1, 1), (1, 1)),
@@ -95,6 +98,10 @@ def test_infinity_reaches_the_taps_that_meet_it_alone():
     setting = (1, 1), (1, 1), (1, 1), 4
     y = kernel("conv2d", "f4")(x, w, *setting)
     assert np.isinf(y).sum() == 4 and np.isinf(y[0, 1, :2, :2]).all()
+    x[0, 1, 9, 40] = np.nan  # the end of a row: the next one begins without it
+    y = kernel("conv2d", "f4")(x, w, *setting)
+    assert np.isnan(y).sum() == 6 and np.isnan(y[0, 1, 8:11, 39:]).all()
+    x[0, 1, 9, 40] = 1
     found = kernel("conv2d_weight", "f4")(np.ones_like(y), x, (3, 3), *setting)
     assert np.isinf(found[1, 0, :2, :2]).all() and np.isinf(found).sum() == 4
     assert np.isfinite(found[1, 0, 2]).all() and np.isfinite(found[1, 0, :, 2]).all()

@@ -42,10 +42,13 @@ def depthwise(x: Array, w: Array, at: Windows) -> Array:
     flat = y.reshape(n * c, 1, oh * ow)
 
     def block(a: int, b: int) -> None:
-        image = padded(planes[a:b], at)
         taps = buffer("rows", (b - a, kw, height, ow), x.dtype)
-        for j in range(kw):
-            taps[:, j] = image[:, :, j * dh : j * dh + ow]
+        if _keeps_width(at):
+            _shift(planes[a:b], at, taps)
+        else:
+            image = padded(planes[a:b], at)
+            for j in range(kw):
+                taps[:, j] = image[:, :, j * dh : j * dh + ow]
         rows, total = taps.reshape(b - a, kw, height * ow), flat[a:b]
         term = buffer("product", total.shape, x.dtype)
         for i, weights in enumerate(lines):
@@ -57,6 +60,32 @@ def depthwise(x: Array, w: Array, at: Windows) -> Array:
 
     spread(block, n * c, _planes(at), small=True)
     return y
+
+
+def _keeps_width(at: Windows) -> bool:
+    """Whether each horizontal tap is the plane moved by less than a row."""
+    left, right = at.padding[1], (at.kernel[1] - 1) * at.dilation[1] - at.padding[1]
+    return at.output[1] == at.image[1] > max(left, right)
+
+
+def _shift(planes: Array, at: Windows, taps: Array) -> None:
+    """The horizontal taps (N, kw, H, W) of padded planes, each copied as one line.
+
+    A line that is moved brings pixels from one end of a row to the other, where zeros belong.
+    """
+    (h, width), (top, left), dilation = at.image, at.padding, at.dilation[1]
+    height = min(h, taps.shape[2] - top)
+    lines = planes.reshape(len(planes), -1)
+    taps[:, :, :top] = 0
+    taps[:, :, top + height :] = 0
+    for j in range(taps.shape[1]):
+        move = j * dilation - left
+        within = taps[:, j, top : top + height]
+        before, after = max(0, -move), max(0, move)
+        line = within.reshape(len(planes), -1)
+        line[:, before : height * width - after] = lines[:, after : height * width - before]
+        within[..., :before] = 0
+        within[..., width - after :] = 0
 
 
 def depthwise_input(g: Array, w: Array, at: Windows) -> Array | None:
