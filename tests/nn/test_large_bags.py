@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import tensorbus
+import tensorbus_cpu_numpy.bags as kernels
 import tensorbus_cpu_numpy.sparse as scipy_loops
 from tensorbus.nn import functional as F
 
-ROWS, WIDTH = 60, 24
+ROWS, WIDTH = 150, 24
 RNG = np.random.default_rng(3)
 LENGTHS = RNG.permutation([0, 0, 1, 300, *RNG.integers(1, 40, 96)])
 BOUNDS = np.concatenate(([0], np.cumsum(LENGTHS)))
@@ -21,12 +22,14 @@ INDICES = RNG.integers(0, ROWS, BOUNDS[-1] + 5)
 PADDING = 7
 
 
-@pytest.fixture(params=["with SciPy", "without SciPy"])
+@pytest.fixture(params=["with SciPy", "tables beyond the cache", "without SciPy"])
 def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "without SciPy":
         monkeypatch.setattr(scipy_loops, "loops", lambda: None)
-    else:
-        pytest.importorskip("scipy")
+        return
+    pytest.importorskip("scipy")
+    if request.param == "tables beyond the cache":
+        monkeypatch.setattr(kernels, "_LARGE", 0)
 
 
 def drawn(*shape: int) -> Any:
@@ -105,3 +108,16 @@ def test_a_bad_index_among_many_is_named(loops: None) -> None:
             tensorbus.from_numpy(indices), drawn(ROWS, WIDTH), tensorbus.from_numpy(BOUNDS),
             include_last_offset=True,
         )  # fmt: skip
+
+
+def test_bags_of_equal_sizes_have_the_same_products(loops: None) -> None:
+    bags, each = 70, 30
+    indices = RNG.integers(0, ROWS, (bags, each))
+    table, g, factors = drawn(ROWS, WIDTH), drawn(bags, WIDTH).detach(), drawn(bags, each)
+    made = F.embedding_bag(
+        tensorbus.from_numpy(indices), table, mode="sum", per_sample_weights=factors
+    )
+    made.backward(g)
+    rows = table.detach().double().numpy()[indices]
+    want = np.einsum("bkd,bd->bk", rows, g.double().numpy())
+    np.testing.assert_allclose(factors.grad.numpy(), want, rtol=2e-5, atol=2e-5)

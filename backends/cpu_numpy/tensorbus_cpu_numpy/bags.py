@@ -2,8 +2,9 @@
 
 Sums are the product with one sparse matrix, which has a row for each bag, and in it what each index
 counts; its bounds, indices and factors are the operands as they come, and its transpose in another
-format has the same three. Without SciPy's loops, and for maxima, the first rows of all bags are
-picked at once, then the second ones, and so on.
+format has the same three. Of a table larger than the cache each row is fetched once, for all bags
+that name it. Without SciPy's loops, and for maxima, the first rows of all bags are picked at once,
+then the second ones, and so on.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _MANY = 1 << 12
 """Below so many elements the steps of the composition cost no more than these checks."""
 _CACHED = 1 << 15
 """What a few arrays of so many elements take fits into the cache."""
+_LARGE = 1 << 20
+"""A table of more bytes does not stay in a core's own cache."""
 _TOGETHER = 8
 """How many bags have to have a further row on average, so that these are picked at once."""
 
@@ -122,6 +125,24 @@ def product(loop: str, x: Array, made: Array, bags: Bags) -> None:
     getattr(sparse.loops(), loop)(*shape, *operands)
 
 
+def _by_rows(rows: int, x: Array, bags: Bags) -> bool:
+    """Whether what bags name is most of a large table of *rows* as wide as *x*, so that it is
+    better passed from its first row to its last."""
+    large = rows * x.itemsize * x.shape[1] > _LARGE
+    return large and len(bags.bounds) <= rows <= 2 * bags.bounds[-1]
+
+
+def _by_row(bags: Bags, n: int, dtype: Any) -> Bags:
+    """For each of *n* rows the bags that name it, and with which factors."""
+    f = np.ones(len(bags.i), dtype) if bags.f is None else np.ascontiguousarray(bags.f)
+    count = bags.bounds[-1]
+    bounds, owners = np.empty(n + 1, np.int64), np.empty(count, np.int64)
+    factors = np.empty(count, dtype)
+    operands = (bags.bounds, bags.i, f, bounds, owners, factors)
+    sparse.loops().csr_tocsc(len(bags.bounds) - 1, n, *operands)
+    return Bags(bounds, owners, factors)
+
+
 def bag_sum(w: Array, i: Array, bounds: Array, f: Array | None, padding: int) -> Any:
     """The sum of the rows of *w* in each bag."""
     if _few(w, i, bounds):
@@ -133,7 +154,10 @@ def bag_sum(w: Array, i: Array, bounds: Array, f: Array | None, padding: int) ->
     made = np.zeros((len(bounds) - 1, w.shape[1]), w.dtype)
     if sparse.loops() is None:
         return _added(w, bags, made)
-    product("csr_matvecs", w, made, bags)
+    if _by_rows(len(w), w, bags):
+        product("csc_matvecs", w, made, _by_row(bags, len(w), w.dtype))
+    else:
+        product("csr_matvecs", w, made, bags)
     return made
 
 
@@ -147,7 +171,10 @@ def bag_spread(x: Array, i: Array, bounds: Array, f: Array | None, padding: int,
     x = np.ascontiguousarray(x)
     made = np.zeros((size, x.shape[1]), x.dtype)
     if sparse.loops() is not None:
-        product("csc_matvecs", x, made, bags)
+        if _by_rows(size, x, bags):
+            product("csr_matvecs", x, made, _by_row(bags, size, x.dtype))
+        else:
+            product("csc_matvecs", x, made, bags)
         return made
     named, turned = _turned(bags)
     sums = _added(x, turned, np.zeros((len(named), x.shape[1]), x.dtype))
@@ -174,6 +201,30 @@ def bag_rows(x: Array, i: Array, bounds: Array, f: Array | None, padding: int) -
     return made
 
 
+def _products(x: Array, w: Array, i: Array, made: Array, owners: Array, size: int) -> None:
+    """Some rows at a time, beside those of their bags."""
+    of_x, of_w = (np.empty((min(size, len(i)), w.shape[1]), w.dtype) for _ in range(2))
+    for start in range(0, len(owners), size):
+        part = slice(start, start + size)
+        own = owners[part]
+        a, b = of_x[: len(own)], of_w[: len(own)]
+        x.take(own, 0, a, "clip")
+        w.take(i[: len(owners)][part], 0, b, "clip")
+        np.vecdot(a, b, out=made[part])
+
+
+def _even_products(x: Array, w: Array, i: Array, made: Array, size: int) -> None:
+    """Of bags with equally many rows: a matrix for each bag."""
+    each = made.shape[1]
+    count = size // each
+    of_w = np.empty((count * each, w.shape[1]), w.dtype)
+    for start in range(0, len(x), count):
+        own, found = x[start : start + count, :, None], made[start : start + count, :, None]
+        rows = of_w[: found.size]
+        w.take(i[start * each :][: found.size], 0, rows, "clip")
+        np.matmul(rows.reshape(-1, each, w.shape[1]), own, found)
+
+
 def bag_products(x: Array, w: Array, i: Array, bounds: Array, padding: int) -> Any:
     """For each index the inner product of its row of *w* and of its bag's row of *x*."""
     if _few(w, i, bounds):
@@ -181,18 +232,13 @@ def bag_products(x: Array, w: Array, i: Array, bounds: Array, padding: int) -> A
     bags = _bags(i, bounds, None, -1, len(w))
     if bags is None:
         return NotImplemented
-    owners, width = _owners(bounds), w.shape[1]
     x, w = np.ascontiguousarray(x), np.ascontiguousarray(w)
-    made = np.zeros(len(i), w.dtype)
-    size = max(1, _CACHED // width)
-    of_x, of_w = (np.empty((min(size, len(i)), width), w.dtype) for _ in range(2))
-    for start in range(0, len(owners), size):
-        own = owners[start : start + size]
-        stop = start + len(own)
-        a, b = of_x[: len(own)], of_w[: len(own)]
-        x.take(own, 0, a, "clip")
-        w.take(bags.i[start:stop], 0, b, "clip")
-        np.vecdot(a, b, out=made[start:stop])
+    made, size = np.zeros(len(i), w.dtype), max(1, _CACHED // w.shape[1])
+    found = made[: bounds[-1]]
+    if 1 < bounds[1] <= size and (bounds == np.arange(len(bounds)) * bounds[1]).all():
+        _even_products(x, w, bags.i, found.reshape(len(x), bounds[1]), size)
+    else:
+        _products(x, w, bags.i, found, _owners(bounds), size)
     if padding >= 0:
         made[i == padding] = 0
     return made

@@ -31,10 +31,13 @@ def loops() -> Any:
         _add_elements(found, elements, i, values[:3])
         sums, ends = np.zeros((2, 2)), np.array([0, 1, 3])
         found.csr_matvecs(2, 2, 2, ends, i, values[:3], rows.reshape(-1), sums.reshape(-1))
+        turned = np.zeros(3, np.int64), np.zeros(3, np.int64), np.zeros(3)
+        found.csr_tocsc(2, 2, ends, i, values[:3], *turned)
     except (ImportError, AttributeError, TypeError, ValueError):
         return None
     known = np.array_equal(rows, [[3, 4], [5, 7]]) and np.array_equal(elements, [2, 3])
     known = known and np.array_equal(sums, [[0, 0], [13, 18]])
+    known = known and [x.tolist() for x in turned] == [[0, 1, 3], [1, 0, 1], [1, 0, 2]]
     return found if known else None
 
 
