@@ -98,6 +98,11 @@ def _text(text: str) -> str:
     return re.sub(r"\[CPU(\w+)Type ", r"[torch.\1Tensor ", text)
 
 
+def zeros(seen: Seen) -> int:
+    """How many of its numbers are 0."""
+    return 0 if seen.values is None else int(np.count_nonzero(seen.values == 0))
+
+
 def strides(seen: Seen) -> list[int]:
     """The strides of a tensor that lead anywhere; nothing of other values."""
     return _strides(seen.facts) if seen.facts and "stride" in seen.facts else []

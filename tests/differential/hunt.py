@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tests.differential.comparison import difference, strides
+from tests.differential.comparison import difference, strides, zeros
 from tests.differential.conditioning import roundings, wobbled
 from tests.differential.drawing import Draw, drawn
 from tests.differential.explained import explained, mended, unpromised
@@ -26,6 +26,7 @@ def compared(program: Program, ours: list[Seen], theirs: list[Seen], torch: Any 
     """Where they differ first, if anywhere; *torch* is asked how well conditioned a number is."""
     runs: tuple[list[Seen], ...] | None = None
     reordered: set[str] = set()
+    vanished: set[str] = set()
     for n, (a, b) in enumerate(zip(ours, theirs, strict=False)):
         line = program.lines[n] if n < len(program.lines) else f"at the end, {b.name}"
         without = unpromised(program, n, b.name)
@@ -34,9 +35,10 @@ def compared(program: Program, ours: list[Seen], theirs: list[Seen], torch: Any 
             if strides(a) != strides(b):  # where an order has two readings
                 reordered.add(b.name)
             continue
-        views = n < len(program.lines) and reordered & read(line)
-        if found.startswith("stride") and views:
-            return ""  # a view of such a result
+        used = read(line) if n < len(program.lines) else frozenset()
+        values = found.endswith("differ)")
+        if (found.startswith("stride") and reordered & used) or (values and vanished & used):
+            return ""  # of such a result, or of what is 0 but for roundings
         if explained(program, n, found, a, b):
             return ""  # the two go different ways from here
         if torch is not None:
@@ -46,6 +48,8 @@ def compared(program: Program, ours: list[Seen], theirs: list[Seen], torch: Any 
             runs = runs if runs is not None else wobbled(program, torch)
             others = tuple(w[n] for w in runs if len(w) == len(theirs))
             found = difference(a, b, others, without, roundings(program, b.name, theirs))
+            if not found and zeros(a) != zeros(b):
+                vanished.add(b.name)
         if found:
             return f"{line}\n    {found}"
     if len(ours) != len(theirs):

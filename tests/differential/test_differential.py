@@ -213,6 +213,15 @@ def test_views_of_what_has_two_readings_of_an_order_have_them_too() -> None:
     assert "stride" in compared(made, [fresh[0], views[0], last[0]], [fresh[1], views[0], last[1]])
 
 
+def test_condition_numbers_of_singular_matrices_are_those_of_roundings() -> None:
+    made = Program("linalg", 0, ["y = torch.linalg.cond(x)", "z = torch.linalg.det(x)"])
+    theirs = _seen(2.0, 1e17)
+    assert explained(made, 0, "", _seen(2.0, 1e15), theirs)
+    assert not explained(made, 0, "", _seen(2.0, 1e12), theirs)
+    assert not explained(made, 0, "", _seen(2.5, 1e15), theirs)
+    assert not explained(made, 1, "", _seen(2.0, 1e15), theirs)
+
+
 def test_zeros_of_remainder_may_have_another_sign() -> None:
     made = Program("promotion", 0, ["y = a % b", "z = x / y"])
     inf = float("inf")

@@ -76,11 +76,12 @@ def _refuse_complex(*operands: Tensor) -> None:
 
 
 def _between(input: Tensor, min: Tensor, max: Tensor) -> Tensor:
-    _refuse_complex(input, min, max)
+    _refuse_complex(input)
+    shape = broadcast_shapes(input._s, min._s, max._s)
+    _refuse_complex(min, max)
     kind = common_kind(ROWS["clamp"], input, min, max)
     if kind.dtype is dtypes.bool:
         raise not_implemented("clamp_cpu", input)
-    shape = broadcast_shapes(input._s, min._s, max._s)
     return core("clamp_tensors")(*(to_kind(t, kind).expand(shape) for t in (input, min, max)))
 
 
@@ -105,6 +106,7 @@ def clamp(
         if isinstance(min, Tensor) and isinstance(max, Tensor):
             return _between(input, min, max)
         if isinstance(min, Tensor) or isinstance(max, Tensor):
+            _refuse_complex(input)
             if min is not None and max is not None:
                 low, high = as_number(min), as_number(max)
                 if low is None or high is None:
@@ -140,6 +142,7 @@ def _bounded(name: str, input: Tensor, bound: Any) -> Tensor:
     """Values within a bound keep their whole gradient, also where they are equal to it."""
     check_tensors(name, input=input)
     if isinstance(bound, Tensor):
+        broadcast_shapes(input._s, bound._s)  # an error of the shapes comes first
         _refuse_complex(input, bound)
         return core(f"{name}_tensor")(input, bound)
     if isinstance(bound, complex):
