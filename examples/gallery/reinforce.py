@@ -20,7 +20,7 @@ for episode in range(int(sys.argv[2]) if sys.argv[2:] else 200):
     state, over, losses = game.reset(seed=episode)[0], [False], []
     while not any(over):
         logits = policy(torch.tensor(state))
-        action = torch.multinomial(logits.softmax(0), 1)  # host: it is needed there
+        action = torch.multinomial(logits.softmax(0), 1)
         losses.append(nn.functional.cross_entropy(logits.unsqueeze(0), action))
         state, _, *over, _ = game.step(action.item())  # host: the game runs in Python
     returns = 1 - 0.99 ** torch.arange(len(losses), 0, -1)  # one for each step left, discounted

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 _TEXTS: dict[int, str] = {}
 
 
+@cache
 def index_with_text(text: str) -> int:
     """An index outside of every tensor, whose ``IndexFault`` says *text*.
 

@@ -21,8 +21,7 @@ from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
-from tensorbus.ops.indexing.masking import where
-from tensorbus.plugin.faults import index_with_text
+from tensorbus.ops.reduce.value_checks import refuse_values
 
 
 @composed(node="BinaryCrossEntropyBackward0", autocast="cpu float32, device refuse")
@@ -69,26 +68,14 @@ def _scaled(loss: Tensor, weight: Tensor | None) -> Tensor:
     return to_kind(loss * weight, loss._k)
 
 
-_OUTSIDE = {
-    name: f"all elements of {name} should be between 0 and 1" for name in ("input", "target")
-}
-_FAULTS = {name: index_with_text(text) for name, text in _OUTSIDE.items()}
-
-
 def _check_probabilities(**operands: Tensor) -> None:
-    """Raise for a value outside [0, 1] or NaN: at once, or when the device is waited for."""
-    kind = operands["input"]._k
-    if not kind.is_float or not kind.has_values or not operands["input"]._s.numel():
-        return
-    wrong = {name: core("outside_unit")(x.detach()).any() for name, x in operands.items()}
-    if kind.backend.traits.host_sync:
-        for name, found in wrong.items():
-            if found.item():
-                raise RuntimeError(_OUTSIDE[name])
-        return
-    fault = where(wrong["target"], _FAULTS["target"], 0)
-    fault = where(wrong["input"], _FAULTS["input"], fault)
-    fault.new_zeros(1).index_select(0, fault)
+    """Refuse values outside [0, 1] and NaN."""
+    if operands["input"]._k.is_float:
+        wrong = {name: core("outside_unit")(x.detach()) for name, x in operands.items()}
+        refuse_values(
+            (wrong["input"], "all elements of input should be between 0 and 1"),
+            (wrong["target"], "all elements of target should be between 0 and 1"),
+        )
 
 
 @composed(

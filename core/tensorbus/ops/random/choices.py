@@ -11,7 +11,6 @@ from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.op_engine.argument_checks import Given
-from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.batches import drawn_for
 from tensorbus.op_engine.casting import to_kind
@@ -21,6 +20,7 @@ from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.random.pieces import Pieces, joined
 from tensorbus.ops.random.random import draw_uniform, uniform_pieces
+from tensorbus.ops.reduce.value_checks import refuse_values
 from tensorbus.random import Generator
 
 
@@ -58,8 +58,8 @@ def bernoulli_pieces(kind: Kind, shape: tuple[int, ...], p: Any, generator: Any)
     """1 with probability *p*, a number or a tensor that broadcasts, else 0."""
     if isinstance(p, Tensor):
         p = p.detach().expand(shape)
-        if p._s.numel() and p._k.has_values and not every_value((p >= 0) & (p <= 1)).all():
-            raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+        wrong = ~((p >= 0) & (p <= 1))
+        refuse_values((wrong, "Expected p_in >= 0 && p_in <= 1 to be true, but got false."))
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     draws = kind if kind.is_float else kind.of(dtypes.float32)
@@ -75,10 +75,16 @@ def _hits(kind: Kind, draws: Kind, p: Any, drawn: Pieces) -> Pieces:
 
 def _check_weights(weights: Tensor) -> None:
     """RuntimeError where a row of weights is no distribution."""
-    if every_value((~(weights >= 0)) | (weights == math.inf)).any():
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if every_value(weights.sum(1) <= 0).any():
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    refuse_values(
+        (
+            (~(weights >= 0)) | (weights == math.inf),
+            "probability tensor contains either `inf`, `nan` or element < 0",
+        ),
+        (
+            weights.sum(1) <= 0,
+            "invalid multinomial distribution (sum of probabilities <= 0)",
+        ),
+    )
 
 
 @public(out=SAME)
@@ -104,8 +110,7 @@ def multinomial(
     weights = input if len(input._s) == 2 else input.unsqueeze(0)
     n = weights._s[1]
     with no_grad():
-        if weights._k.has_values:
-            _check_weights(weights)
+        _check_weights(weights)
         if not replacement and num_samples > n:
             raise RuntimeError(
                 "cannot sample n_sample > prob_dist.size(-1) samples without replacement"

@@ -27,6 +27,7 @@ from tensorbus.ops.creation.factories import zeros_like
 from tensorbus.ops.indexing.masking import nonzero
 from tensorbus.ops.random.choices import without_slope
 from tensorbus.ops.random.rejection import Draw, drawn, until_taken
+from tensorbus.ops.reduce.value_checks import refuse_values
 from tensorbus.random import Generator
 
 _FEW = 10.0
@@ -48,8 +49,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     if not input._k.is_float:
         raise not_implemented("poisson_cpu", input)
     with no_grad():
-        if input._k.has_values and not every_value(input >= 0).all():
-            raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+        refuse_values((~(input >= 0), "invalid Poisson rate, expected rate to be non-negative"))
         counts = drawn([input], generator, _events)
     return without_slope(counts, input, "PoissonBackward0")
 

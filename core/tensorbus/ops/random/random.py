@@ -12,13 +12,14 @@ from tensorbus._dispatch.kinds import Kind
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.op_engine.argument_checks import Given, takes
-from tensorbus.op_engine.argument_values import every_value, is_number
+from tensorbus.op_engine.argument_values import is_number
 from tensorbus.op_engine.arguments import check_tensors, whole_number
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.options import Options, factory
 from tensorbus.ops.creation.factories import factory_shape
 from tensorbus.ops.random import pieces
 from tensorbus.ops.random.pieces import Pieces
+from tensorbus.ops.reduce.value_checks import refuse_values
 from tensorbus.random import Generator, taken
 from tensorbus.rows.layouts import broadcast_shapes, contiguous_strides
 from tensorbus.rows.registry import row
@@ -375,8 +376,7 @@ def normal(
     if isinstance(std, Tensor):
         if std._k.dtype.is_complex:
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std._s.numel() and std._k.has_values and every_value(std < 0).any():
-            raise RuntimeError("normal expects all elements of std >= 0.0")
+        refuse_values((std < 0, "normal expects all elements of std >= 0.0"))
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if given:
