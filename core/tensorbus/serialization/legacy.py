@@ -17,6 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from tensorbus.serialization.absent_kinds import refuse_absent
 from tensorbus.serialization.errors import CheckpointError, bad, shown
 from tensorbus.serialization.rebuild import StorageType
 from tensorbus.serialization.restricted import RestrictedUnpickler
@@ -75,6 +76,7 @@ class LegacyFile:
         with staying(file):
             survey = Survey(file)
             survey.load()
+            refuse_absent(sorted(survey.globals))
             widths = _widths(survey.references)
             self._spans = dict(_spans(file, widths))
         self.end = max((start + size for start, size in self._spans.values()), default=file.tell())

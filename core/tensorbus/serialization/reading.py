@@ -12,6 +12,7 @@ import numpy as np
 
 import tensorbus
 from tensorbus.serialization import modules, names, options
+from tensorbus.serialization.absent_kinds import refuse_absent
 from tensorbus.serialization.budget import limited
 from tensorbus.serialization.containers import names_in, opened
 from tensorbus.serialization.errors import CheckpointError, bad, escaped, reason
@@ -181,6 +182,7 @@ def _our_class(module: str, name: str) -> Any:
         if found is not None:
             return found
     full = escaped(f"{module}.{name}")
+    refuse_absent([full])
     raise CheckpointError(
         f"The checkpoint holds an object of {full}, which tensorbus does not have."
     )

@@ -17,6 +17,7 @@ from typing import IO, Any, NoReturn
 
 import tensorbus
 from tensorbus.serialization import modules, names, rebuild
+from tensorbus.serialization.absent_kinds import refuse_absent
 from tensorbus.serialization.budget import as_key, spend_on
 from tensorbus.serialization.errors import (
     CheckpointError,
@@ -301,6 +302,7 @@ class RestrictedUnpickler:
             )
         if full in user_globals:
             return user_globals[full]
+        refuse_absent([full])
         ours = modules.find(full)
         if ours is None or not (self._modules or is_allowed(ours)):
             _refuse(full)
