@@ -162,3 +162,14 @@ def test_graphs_are_made_by_hand() -> None:
         fx.GraphModule({"inner": inner}, graph)
     with pytest.raises(RuntimeError, match="but one was not passed in"):
         fx.Interpreter(made).run()
+
+
+def test_proxies_add_to_a_graph_that_is_made_by_hand() -> None:
+    graph = fx.Graph()
+    tracer = fx.proxy.GraphAppendingTracer(graph)
+    x, y = (fx.Proxy(graph.placeholder(name), tracer=tracer) for name in "xy")
+    assert isinstance(tracer, fx.proxy.TracerBase) and isinstance(fx.Tracer(), fx.proxy.TracerBase)
+    graph.output((torch.einsum("i,i->", x, y) + fx.Proxy(x.node).abs().sum()).node)
+    assert [n.name for n in graph.nodes] == ["x", "y", "einsum", "abs_1", "sum_1", "add", "output"]
+    made = fx.GraphModule(nn.Module(), graph)
+    assert made(torch.tensor([-1.0, 2.0]), torch.tensor([3.0, 4.0])).item() == 8.0

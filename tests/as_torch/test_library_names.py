@@ -87,3 +87,17 @@ def test_the_types_of_all_layers_attributes_can_be_read() -> None:
             typing.get_type_hints(layer)
     assert typing.get_type_hints(torch.nn.Module)["training"] is bool
     assert torch._dynamo.eval_frame.OptimizedModule is torch._dynamo.OptimizedModule
+
+
+def test_what_a_call_of_to_asks_for_is_read_as_in_pytorch() -> None:
+    from tensorbus._C._nn import _parse_to
+
+    assert torch._C._nn._parse_to is _parse_to
+    assert _parse_to("cpu", torch.float64) == (torch.device("cpu"), torch.float64, False, None)
+    given = _parse_to(torch.ones(1, dtype=torch.int8), non_blocking=True)
+    assert given == (torch.device("cpu"), torch.int8, True, None)
+    wanted = _parse_to(memory_format=torch.channels_last)
+    assert wanted == (None, None, False, torch.channels_last)
+    with pytest.raises(TypeError, match="invalid combination of arguments"):
+        _parse_to("cpu", "cpu", 3, 4, 5)
+    assert torch._C._nn.gelu is torch.nn.functional.gelu

@@ -6,6 +6,7 @@ needs no line.
 """
 
 PATHS: dict[str, str] = {
+    "_C._nn": "ops.tensor.parsed_to nn.functional",
     "_custom_ops": "library",
     "_dynamo.config": "",
     "_dynamo.eval_frame": "_dynamo",

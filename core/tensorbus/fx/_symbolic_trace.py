@@ -14,8 +14,8 @@ from typing import Any
 from tensorbus import Tensor
 from tensorbus.fx.graph import Graph
 from tensorbus.fx.graph_module import GraphModule
-from tensorbus.fx.node import Argument, Node, Target, map_aggregate
-from tensorbus.fx.proxy import Proxy, TraceError, proxies_in
+from tensorbus.fx.node import Argument, Node
+from tensorbus.fx.proxy import Proxy, TracerBase, proxies_in
 from tensorbus.nn import Module, Parameter, Sequential
 
 __all__ = ["Tracer", "symbolic_trace", "wrap"]
@@ -48,7 +48,7 @@ def wrap(fn_or_name: Any) -> Any:
     return fn_or_name
 
 
-class Tracer:
+class Tracer(TracerBase):
     """Makes graphs of modules and functions; subclasses say what is one step of a graph.
 
     *autowrap_modules* are modules of Python whose functions take proxies as one step, and
@@ -85,21 +85,6 @@ class Tracer:
             return self.create_proxy("call_module", path, args, kwargs)
         return forward(*args, **kwargs)
 
-    def iter(self, obj: Proxy) -> Iterator[Any]:
-        """What ``for`` goes through: it raises TraceError."""
-        raise TraceError(
-            "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a "
-            "loop or as a *args or **kwargs function argument."
-        )
-
-    def to_bool(self, obj: Proxy) -> bool:
-        """What ``if`` asks: it raises TraceError."""
-        raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
-
-    def keys(self, obj: Proxy) -> Any:
-        """The keys of a traced dict, as a step."""
-        return self.create_proxy("call_method", "keys", (obj,), {})
-
     def path_of_module(self, mod: Module) -> str:
         """The name of a submodule; NameError where the root has it not."""
         try:
@@ -108,36 +93,8 @@ class Tracer:
             raise NameError("module is not installed as a submodule") from None
 
     def create_arg(self, a: Any) -> Argument:
-        """A value of the program as an argument of a node."""
-        if isinstance(a, Proxy):
-            return a.node
-        if isinstance(a, Tensor):
-            return self._constant(a)
-        if isinstance(a, tuple | list | dict | slice):
-            return map_aggregate(a, self.create_arg)
-        return a
-
-    def create_node(
-        self, kind: str, target: Target, args: Any, kwargs: Any, name: str | None = None,
-        type_expr: Any = None,
-    ) -> Node:  # fmt: skip
-        """A node of the graph."""
-        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
-
-    def proxy(self, node: Node) -> Proxy:
-        """The proxy of a node."""
-        return Proxy(node, self)
-
-    def create_proxy(
-        self, kind: str, target: Target, args: Any, kwargs: Any, name: str | None = None,
-        type_expr: Any = None, proxy_factory_fn: Callable[[Node], Proxy] | None = None,
-    ) -> Proxy:  # fmt: skip
-        """A node with these values as arguments, and its proxy."""
-        if name is None and kind in ("call_module", "get_attr"):
-            name = str(target).replace(".", "_")
-        args, kwargs = self.create_arg(args), self.create_arg(kwargs)
-        node = self.create_node(kind, target, args, kwargs, name, type_expr)
-        return (proxy_factory_fn or self.proxy)(node)
+        """A value of the program as an argument of a node: tensors are read from the root."""
+        return self._constant(a) if isinstance(a, Tensor) else super().create_arg(a)
 
     # -- tracing -------------------------------------------------------------------------------
     def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:

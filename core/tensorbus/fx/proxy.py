@@ -6,14 +6,12 @@ import dis
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tensorbus.fx.node import Node, map_aggregate
+from tensorbus.fx.graph import Graph
+from tensorbus.fx.node import Argument, Node, Target, map_aggregate
 
-if TYPE_CHECKING:
-    from tensorbus.fx._symbolic_trace import Tracer
-
-__all__ = ["Attribute", "Proxy", "TraceError"]
+__all__ = ["Attribute", "GraphAppendingTracer", "Proxy", "TraceError", "TracerBase"]
 
 
 class TraceError(ValueError):
@@ -32,19 +30,72 @@ def proxies_in(values: Any) -> list[Proxy]:
     return found
 
 
+class TracerBase:
+    """What notes steps in a graph, for the proxies that it makes."""
+
+    graph: Graph
+
+    def iter(self, obj: Proxy) -> Iterator[Any]:
+        """What ``for`` goes through: it raises TraceError."""
+        raise TraceError(
+            "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a "
+            "loop or as a *args or **kwargs function argument."
+        )
+
+    def to_bool(self, obj: Proxy) -> bool:
+        """What ``if`` asks: it raises TraceError."""
+        raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
+
+    def keys(self, obj: Proxy) -> Any:
+        """The keys of a traced dict, as a step."""
+        return self.create_proxy("call_method", "keys", (obj,), {})
+
+    def create_arg(self, a: Any) -> Argument:
+        """A value of the program as an argument of a node."""
+        if isinstance(a, Proxy):
+            return a.node
+        if isinstance(a, tuple | list | dict | slice):
+            return map_aggregate(a, self.create_arg)
+        return a
+
+    def create_node(
+        self, kind: str, target: Target, args: Any, kwargs: Any, name: str | None = None,
+        type_expr: Any = None,
+    ) -> Node:  # fmt: skip
+        """A node of the graph."""
+        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+
+    def proxy(self, node: Node) -> Proxy:
+        """The proxy of a node."""
+        return Proxy(node, self)
+
+    def create_proxy(
+        self, kind: str, target: Target, args: Any, kwargs: Any, name: str | None = None,
+        type_expr: Any = None, proxy_factory_fn: Callable[[Node], Proxy] | None = None,
+    ) -> Proxy:  # fmt: skip
+        """A node with these values as arguments, and its proxy."""
+        if name is None and kind in ("call_module", "get_attr"):
+            name = str(target).replace(".", "_")
+        args, kwargs = self.create_arg(args), self.create_arg(kwargs)
+        node = self.create_node(kind, target, args, kwargs, name, type_expr)
+        return (proxy_factory_fn or self.proxy)(node)
+
+
+class GraphAppendingTracer(TracerBase):
+    """Notes what is done to the proxies of a graph that a program makes node by node."""
+
+    def __init__(self, graph: Graph):
+        self.graph = graph
+
+
 class Proxy:
     """The result of a node, while the graph is made: each use of it makes another node.
 
     What depends on its value (``if``, ``for``, ``len``) raises ``TraceError``, a ValueError.
     """
 
-    def __init__(self, node: Node, tracer: Tracer | None = None):
-        if tracer is None:
-            from tensorbus.fx._symbolic_trace import Tracer as _Tracer
-
-            tracer = _Tracer()
-            tracer.graph = node.graph
-        self.node, self.tracer = node, tracer
+    def __init__(self, node: Node, tracer: TracerBase | None = None):
+        self.node, self.tracer = node, tracer or GraphAppendingTracer(node.graph)
 
     def __repr__(self) -> str:
         return f"Proxy({self.node.name})"

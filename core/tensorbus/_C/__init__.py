@@ -78,6 +78,8 @@ def _log_api_usage_once(event: str) -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_nn":
+        return importlib.import_module(f"{__name__}.{name}")
     if (stand_in := refused("_C", name)) is not None:
         return stand_in
     if name not in _ELSEWHERE:
