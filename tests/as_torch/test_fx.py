@@ -164,12 +164,25 @@ def test_graphs_are_made_by_hand() -> None:
         fx.Interpreter(made).run()
 
 
+def test_checks_are_steps_of_a_graph() -> None:
+    def program(x: Any) -> Any:
+        torch._assert(x.shape[0] == 2, "two, please")
+        return x + 1
+
+    traced = fx.symbolic_trace(program)
+    assert [n.target for n in traced.graph.find_nodes(op="call_function")][-2] is torch._assert
+    assert traced(torch.zeros(2)).tolist() == [1, 1]
+    with pytest.raises(AssertionError, match="two, please"):
+        traced(torch.zeros(3))
+
+
 def test_proxies_add_to_a_graph_that_is_made_by_hand() -> None:
     graph = fx.Graph()
     tracer = fx.proxy.GraphAppendingTracer(graph)
     x, y = (fx.Proxy(graph.placeholder(name), tracer=tracer) for name in "xy")
     assert isinstance(tracer, fx.proxy.TracerBase) and isinstance(fx.Tracer(), fx.proxy.TracerBase)
-    graph.output((torch.einsum("i,i->", x, y) + fx.Proxy(x.node).abs().sum()).node)
+    graph.output((torch.einsum("i,i->", (x, y)) + fx.Proxy(x.node).abs().sum()).node)
     assert [n.name for n in graph.nodes] == ["x", "y", "einsum", "abs_1", "sum_1", "add", "output"]
+    assert next(n for n in graph.nodes if n.name == "einsum").args == ("i,i->", x.node, y.node)
     made = fx.GraphModule(nn.Module(), graph)
     assert made(torch.tensor([-1.0, 2.0]), torch.tensor([3.0, 4.0])).item() == 8.0

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tensorbus._base import registered
 
-def _assert(condition: Any, message: str) -> None:
-    """Raise AssertionError with *message* unless the condition holds."""
+
+def _assert(condition: Any, message: str) -> Any:
+    """Raise AssertionError with *message* unless the condition holds; proxies note the check."""
+    if hasattr(type(condition), "__torch_function__"):
+        answer = registered.duck_answer(_assert, condition, (condition, message))
+        if answer is not NotImplemented:
+            return answer
     if not condition:
         raise AssertionError(message)
+    return None
 
 
 def _check_with(error: type[Exception], cond: Any, message: Callable[[], Any] | None) -> None:

@@ -90,6 +90,10 @@ ones_like = Upcall("tensorbus.autograd.torch_dispatch")
 default_torch_function = Upcall("tensorbus.op_engine.override")
 """(class, func, types, args, kwargs): what ``Tensor.__torch_function__`` does."""
 
+duck_answer = Upcall("tensorbus.op_engine.override")
+"""(func, value, args): what a value that is no tensor says of the call by ``__torch_function__``;
+NotImplemented of other values."""
+
 tensor_namespace = Upcall("tensorbus.op_engine.tensor_namespace")
 """(kind): the namespace over tensors of a kind, which records."""
 

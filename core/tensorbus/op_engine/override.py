@@ -176,16 +176,24 @@ def dispatch(func: Any, asked: list[Any], args: Any, kwargs: Any) -> Any:
     return result
 
 
-def overridable(f: Callable[..., Any], late: Late) -> Callable[..., Any]:
+@registered.duck_answer.provide
+def duck_answer(func: Any, value: Any, args: Any) -> Any:
+    """What a value says of a call that it can answer; NotImplemented of any other value."""
+    return dispatch(func, [value], args, {}) if is_duck(value) else NotImplemented
+
+
+def overridable(
+    f: Callable[..., Any], late: Late, seen: Callable[[Any], Any] | None = None
+) -> Callable[..., Any]:
     """The function as users see it: overriding classes among its arguments are asked first.
 
-    *late* is the function with a check of its arguments.
+    *late* is the function with a check of its arguments, *seen* gives what classes see of them.
     """
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
         if OVERRIDES.on and (asked := overriding(args, kwargs)):
-            return dispatch(call, asked, args, kwargs)
+            return dispatch(call, asked, seen(args) if seen else args, kwargs)
         try:
             return late.call(*args, **kwargs)
         except DuckError:

@@ -36,19 +36,21 @@ def public(
     out: bool | str = False,
     aliases: tuple[str, ...] = (),
     forms: tuple[str, ...] = (),
+    seen: Callable[[Any], Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Publish a function under its own name: as function, method, ``NAME_`` and with ``out=``.
 
     *out* is the rule for the dtype of such a tensor, ``CAST`` where it is just True. The function
     itself is returned, so calls inside the library pay for nothing. The *forms* are the sets of
-    arguments that go together where PyTorch has overloads (``argument_forms.py``).
+    arguments that go together where PyTorch has overloads (``argument_forms.py``). *seen* gives the
+    arguments of the function that overriding classes see.
     """
 
     def publish(f: Callable[..., Any]) -> Callable[..., Any]:
         own = name or f.__name__
         for n in (own, *aliases):
             if function:
-                FUNCTIONS[n] = _function(f, n, out, forms)
+                FUNCTIONS[n] = _function(f, n, out, forms, seen)
             if method:
                 METHODS[n] = _method(f, n, forms)
             if inplace:
@@ -59,12 +61,12 @@ def public(
 
 
 def _function(
-    f: Callable[..., Any], name: str, out: bool | str, forms: tuple[str, ...]
+    f: Callable[..., Any], name: str, out: bool | str, forms: tuple[str, ...], seen: Any
 ) -> Callable[..., Any]:
     if out:
         return with_out(f, name, CAST if out is True else str(out), forms)
     late = checked(f, name, forms=forms) if takes_tensors(f) or asks(f, False) else None
-    return f if late is None else overridable(f, late)
+    return f if late is None else overridable(f, late, seen)
 
 
 def _method(f: Callable[..., Any], name: str, forms: tuple[str, ...]) -> Any:

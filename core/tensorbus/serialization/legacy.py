@@ -17,9 +17,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from tensorbus.serialization.absent_kinds import refuse_absent
 from tensorbus.serialization.errors import CheckpointError, bad, shown
 from tensorbus.serialization.rebuild import StorageType
+from tensorbus.serialization.refused import refuse_absent
 from tensorbus.serialization.restricted import RestrictedUnpickler
 from tensorbus.serialization.survey import Survey
 

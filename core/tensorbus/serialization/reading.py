@@ -12,11 +12,11 @@ import numpy as np
 
 import tensorbus
 from tensorbus.serialization import modules, names, options
-from tensorbus.serialization.absent_kinds import refuse_absent
 from tensorbus.serialization.budget import limited
 from tensorbus.serialization.containers import names_in, opened
 from tensorbus.serialization.errors import CheckpointError, bad, escaped, reason
 from tensorbus.serialization.files import seekable
+from tensorbus.serialization.refused import refuse_absent
 from tensorbus.serialization.restricted import RestrictedUnpickler
 from tensorbus.serialization.storages import MapLocation
 from tensorbus.serialization.trusted import user_globals

@@ -13,11 +13,10 @@ from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from functools import partial
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 import tensorbus
 from tensorbus.serialization import modules, names, rebuild
-from tensorbus.serialization.absent_kinds import refuse_absent
 from tensorbus.serialization.budget import as_key, spend_on
 from tensorbus.serialization.errors import (
     CheckpointError,
@@ -26,6 +25,7 @@ from tensorbus.serialization.errors import (
     escaped,
     reason,
 )
+from tensorbus.serialization.refused import refuse, refuse_absent
 from tensorbus.serialization.trusted import is_allowed, is_users, restore, user_globals
 
 _MARK = object()
@@ -305,7 +305,7 @@ class RestrictedUnpickler:
         refuse_absent([full])
         ours = modules.find(full)
         if ours is None or not (self._modules or is_allowed(ours)):
-            _refuse(full)
+            refuse(full)
         return ours
 
     def _reduce(self) -> None:
@@ -390,13 +390,3 @@ def _decoded(text: bytes) -> str:
         return text.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         raise bad("its pickle has text that is none") from None
-
-
-def _refuse(full: str) -> NoReturn:
-    name = escaped(full)
-    raise UnsafeCheckpointError(
-        f"The checkpoint uses {name}, which is not in the list of names that are safe to load. "
-        "If you trust it with any argument, allow it with "
-        f"tensorbus.serialization.add_safe_globals([{name}]); if you trust the whole file, load "
-        "it with weights_only=False, which may run any code that the file contains."
-    )

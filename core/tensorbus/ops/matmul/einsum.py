@@ -16,7 +16,14 @@ _DOTS = -1
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-@public(method=False)
+def _spread(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments with operands that were given as one list as arguments of their own."""
+    if len(args) == 2 and isinstance(args[0], str) and isinstance(args[1], (list, tuple)):
+        return (args[0], *args[1])
+    return args
+
+
+@public(method=False, seen=_spread)
 def einsum(*args: Any) -> Tensor:
     """Products of tensors summed over the letters that the result does not name.
 
@@ -44,11 +51,7 @@ def _parsed(args: tuple[Any, ...]) -> tuple[list[list[int]], list[int] | None, l
     if not isinstance(args[0], (str, Tensor)):
         raise type_error("einsum", "equation", 1, "str", args[0])
     if isinstance(args[0], str):
-        operands = (
-            list(args[1])
-            if len(args) == 2 and isinstance(args[1], (list, tuple))
-            else list(args[1:])
-        )
+        operands = list(_spread(args)[1:])
         left, arrow, right = args[0].partition("->")
         inputs = []
         parts, at = left.split(","), 0

@@ -1,11 +1,12 @@
-"""Files of PyTorch with tensors of kinds that are not here: what they hold, and what to do."""
+"""Names in files that are refused: of tensors that are not here, and what nobody has allowed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NoReturn
 
-from tensorbus.serialization.errors import CheckpointError, escaped
+from tensorbus.serialization.errors import CheckpointError, UnsafeCheckpointError, escaped
 
 _ADVICE = (
     (
@@ -31,3 +32,14 @@ def refuse_absent(names: Iterable[str]) -> None:
                     f"The checkpoint holds {kind} (it names {escaped(name)}), which tensorbus does "
                     f"not have: load it with PyTorch, and save there {instead}."
                 )
+
+
+def refuse(full: str) -> NoReturn:
+    """UnsafeCheckpointError for a name that a file uses, and how to allow it."""
+    name = escaped(full)
+    raise UnsafeCheckpointError(
+        f"The checkpoint uses {name}, which is not in the list of names that are safe to load. "
+        "If you trust it with any argument, allow it with "
+        f"tensorbus.serialization.add_safe_globals([{name}]); if you trust the whole file, load "
+        "it with weights_only=False, which may run any code that the file contains."
+    )
