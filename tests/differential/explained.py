@@ -145,8 +145,8 @@ def _both_singular(ours: Seen, theirs: Seen) -> bool:
     if a is None or b is None or a.shape != b.shape or b.dtype.kind != "f":
         return False
     singular = np.minimum(a, b) >= 1 / (ULPS_OF_MATRICES * np.finfo(b.dtype).eps)
-    same = replace(ours, values=np.where(singular, b, a))
-    return bool(singular.any()) and not difference(same, theirs, (), frozenset({"elements"}))
+    ours, theirs = (replace(s, values=np.where(singular, 0, s.values)) for s in (ours, theirs))
+    return bool(singular.any()) and not difference(ours, theirs, (), frozenset({"elements"}))
 
 
 def explained(program: Program, n: int, found: str, ours: Seen, theirs: Seen) -> str:
