@@ -125,9 +125,11 @@ def _forms() -> Iterator[tuple[str, Form]]:
         ("/max", "max", False, "bag_max"),
         ("/factors", "sum", True, "bag_products"),
     ):
-        plain, many = (_bags(*sizes, mode, factors) for sizes in ((70, 50, 17), (2_048, 2_048, 70)))
+        plain, many = (
+            _bags(*sizes, mode, factors) for sizes in ((300, 50, 17), (2_048, 2_048, 70))
+        )
         yield _F + "embedding_bag" + variant, Form(plain, None, many, kernel=kernel)
-    plain, many = _bags(70, 50, 17, factors=True), _bags(2_048, 2_048, 70, factors=True)
+    plain, many = _bags(300, 50, 17, factors=True), _bags(2_048, 2_048, 70, factors=True)
     yield _F + "embedding_bag-sparse", Form(plain, None, many, slopes=False, kernel="bag_rows")
     plain, many = _places(2, 3, 29), _places(3, 31, 70)
     yield _F + "grid_sample", Form(plain, None, many, kernel="sampled")

@@ -236,7 +236,14 @@ def harmless(kind: str, op: str) -> bool:
     if kind == "strided-integers":
         return op not in OF_INTEGERS
     if kind == "memo-by-identity":
-        return op in BACKWARD or op in ("flatnonzero", "bag_sum", "sampled", "ctc_loss", *RECURRENT)
+        return op in BACKWARD or op in (
+            "flatnonzero",
+            "bag_sum",
+            "bag_max",
+            "sampled",
+            "ctc_loss",
+            *RECURRENT,
+        )
     if kind == "memo-by-first-value":
         return op == "ctc_loss_backward"
     if kind == "nine-dimensions":
@@ -245,7 +252,8 @@ def harmless(kind: str, op: str) -> bool:
         few = "lstm", "gru", "bag", "sampled", "ctc"
         return op == "cross_entropy_backward" or op in OF_MANY or op.startswith(few)
     if kind == "windows":
-        return op == "flatnonzero" or op.partition("_backward")[0] in ("ctc_loss", *RECURRENT)
+        few = "flatnonzero", "bag_rows", "ctc_loss", *RECURRENT
+        return op.partition("_backward")[0] in few
     return kind == "shared-scratch" and op == "flatnonzero"
 
 
