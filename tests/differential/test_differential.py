@@ -222,6 +222,21 @@ def test_condition_numbers_of_singular_matrices_are_those_of_roundings() -> None
     assert not explained(made, 1, "", _seen(2.0, 1e15), theirs)
 
 
+@pytest.mark.slow
+def test_quotients_by_what_is_0_but_for_roundings_are_not_compared(live_torch: Any) -> None:
+    lines = [
+        "x = torch.tensor([-1.0], dtype=torch.bfloat16)",
+        "y = torch.logaddexp2(x, x)",
+        "z = torch.zeros(1) / y",
+    ]
+    made = Program("promotion", 0, lines)
+    ours, theirs = run(made, tensorbus), run(made, live_torch)
+    assert compared(made, ours, theirs)
+    assert not compared(made, ours, theirs, live_torch)
+    ours[2] = replace(ours[2], facts={**(ours[2].facts or {}), "dtype": "float64"})
+    assert "dtype" in compared(made, ours, theirs, live_torch)
+
+
 def test_zeros_of_remainder_may_have_another_sign() -> None:
     made = Program("promotion", 0, ["y = a % b", "z = x / y"])
     inf = float("inf")
