@@ -93,6 +93,9 @@ def _forms() -> Iterator[tuple[str, Form]]:
     # Rows of one element each have the variance 0, which they may hold themselves.
     same = S("", _zeros(40_000, 1), 1, correction=0)
     yield "var", Form(S("", T(*_ROWS), 1), None, S("", T(*_MANY), 1), S("", T(*_NINE), 8), same)
+    # Where a derivative is wanted, the kernel is not asked.
+    plain, single, many = (S("", T(*shape), 1) for shape in (_ROWS, (1, 1), _MANY))
+    yield "linalg.matrix_norm", Form(plain, single, many, slopes=False, kernel="extreme_sum")
     # Zeros stay zeros.
     same = S("", _zeros(*_ROWS), (_ROWS[1],))
     yield _F + "layer_norm", Form(
