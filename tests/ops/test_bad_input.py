@@ -56,6 +56,8 @@ def outcomes(library: Any, programs: list[str], device: str = "cpu") -> list[tup
     for program in programs:
         try:
             eval(program, given)
+            if device != "cpu":  # faults of values are told when the device is waited for
+                library.accelerator.synchronize(device)
         except Exception as error:
             classes = [kind.__name__.lstrip("_") for kind in type(error).__mro__]
             # A hint is ours; which kernel has no such dtype is the build's.
