@@ -18,6 +18,7 @@ def test_nodes_of_trees_are_those_that_libraries_flatten_with() -> None:
         node = _pytree.SUPPORTED_NODES[_pytree._get_node_type(tree)]
         children, context = node.flatten_fn(tree)
         assert node.unflatten_fn(list(children), context) == tree
+    assert _pytree.tree_structure([1, (2, {"a": 3})]).num_nodes == 6
     assert _pytree._get_node_type(3) not in _pytree.SUPPORTED_NODES
     assert _pytree.tree_structure(3) == _pytree.LeafSpec() == _pytree.tree_structure("x")
     pairs, keys = _pytree._dict_flatten_with_keys({"a": 1})
@@ -101,3 +102,17 @@ def test_what_a_call_of_to_asks_for_is_read_as_in_pytorch() -> None:
     with pytest.raises(TypeError, match="invalid combination of arguments"):
         _parse_to("cpu", "cpu", 3, 4, 5)
     assert torch._C._nn.gelu is torch.nn.functional.gelu
+
+
+def test_factors_of_precisions_have_pytorchs_names() -> None:
+    from tensorbus.distributions.multivariate_normal import (
+        _batch_mahalanobis,
+        _batch_mv,
+        _precision_to_scale_tril,
+    )
+
+    precision = torch.tensor([[2.0, 1.0], [1.0, 3.0]], dtype=torch.float64)
+    factor, x = _precision_to_scale_tril(precision), torch.tensor([1.0, -2.0]).double()
+    assert torch.allclose(factor @ factor.mT, precision.inverse())
+    assert torch.allclose(_batch_mahalanobis(factor, x), x @ precision @ x)
+    assert torch.allclose(_batch_mv(precision, x), precision @ x)

@@ -20,7 +20,8 @@ _PIPELINES = "send activations between ranks with torch.distributed.send and rec
 
 REFUSED: dict[str, tuple[str, str]] = {
     "_C": (
-        "DeviceObjType Graph Node PyTorchFileReader PyTorchFileWriter ScriptModule Value",
+        "DeviceObjType Graph Node PyTorchFileReader PyTorchFileWriter ScriptModule TensorType "
+        "Value",
         "it belongs to PyTorch's compiled library. torch.save and torch.load write and read files, "
         "torch.fx.symbolic_trace gives a graph",
     ),

@@ -15,10 +15,15 @@ from tensorbus.distributions.gaussian_algebra import (
     batch_mv,
     half_log_det,
     mahalanobis,
+    precision_to_scale_tril,
 )
 from tensorbus.distributions.utils import standard_normal
 
 __all__ = ["MultivariateNormal"]
+
+# What PyTorch calls these, which libraries import from here.
+_batch_mv, _batch_mahalanobis = batch_mv, mahalanobis
+_precision_to_scale_tril = precision_to_scale_tril
 
 
 class MultivariateNormal(WithCovariance, Distribution):

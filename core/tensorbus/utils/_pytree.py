@@ -54,6 +54,11 @@ class TreeSpec:
         return list(self._children)
 
     @property
+    def num_nodes(self) -> int:
+        """How many containers and leaves there are."""
+        return 1 + sum(child.num_nodes for child in self._children)
+
+    @property
     def num_children(self) -> int:
         """How many children the outermost container has."""
         return len(self._children)
