@@ -31,6 +31,7 @@ typedef float16 VECTOR;
 #define VLOAD(p) vload16(0, p)
 #define VSTORE(p, v) vstore16(v, 0, p)
 #define SPLAT(x) ((float16)(x))
+#define SELECT32(c, x, y) select((f32)(y), (f32)(x), (i32)(c))
 """
 
 DOUBLE = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\ntypedef double f64;\n"

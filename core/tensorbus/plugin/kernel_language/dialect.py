@@ -23,6 +23,8 @@ class Dialect:
       swap, giving what was there;
     - ``VECTOR`` (``vector`` floats), ``VLOAD(p)`` and ``VSTORE(p, v)`` at any ``f32`` address,
       ``SPLAT(x)``, ``MULADD(a, b, c)`` (a * b + c, rounded once where that is the faster way);
+    - ``SELECT32(c, x, y)``, ``c ? x : y`` of two ``f32``, only where the compiler makes a branch of
+      that and so leaves vectors;
     - C's math functions under their C names, generic in the float type, and ``NAN``,
       ``INFINITY``.
 

@@ -15,6 +15,12 @@ from tensorbus.plugin.kernel_language.scalars import TO_BOOL, expression
 from tensorbus.plugin.kernel_language.types import cast, compute_type
 from tensorbus.plugin.nest import Apply
 
+_SELECT32 = """
+#ifndef SELECT32
+#define SELECT32(c, x, y) ((c) ? (x) : (y))
+#endif
+"""
+
 
 def knows(op: str) -> bool:
     """Whether there is an expression for an op, so that it is not taken apart."""
@@ -54,7 +60,10 @@ class Expressions:
         if op == "where":
             c = name(args[0], dtypes.bool)
             x, y = (name(v, applied.dtype) for v in args[1:])
-            return f"{c} ? {x} : {y}"
+            if compute_type(applied.dtype) != "f32":
+                return f"{c} ? {x} : {y}"
+            self._helpers[_SELECT32] = None
+            return f"SELECT32({c}, {x}, {y})"
         found = expression(op, d)
         if found is None or len(args) > 2:
             raise Declined

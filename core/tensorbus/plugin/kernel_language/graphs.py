@@ -15,12 +15,13 @@ from tensorbus.plugin.kernel_language.loops import PLANS_KEPT
 from tensorbus.plugin.kernel_language.lowering import CallStep, NestStep, Step, lower
 from tensorbus.plugin.kernel_language.move import VIEW_KERNELS, contiguous, copy, reshape
 from tensorbus.plugin.kernel_language.nests import CompiledNest, size_of
+from tensorbus.plugin.kernel_language.vector_maths import POLYNOMIALS
 from tensorbus.plugin.primitives import PRIMITIVE_TABLE
 
 
 def compile_graph(device: Device, graph: Graph) -> Kernel | None:
     """The kernel of a graph; None where it would launch no fewer kernels than its ops do."""
-    if len(graph.nodes) < 2 or any(map(_of_numbers, graph.nodes)):
+    if len(graph.nodes) < 2 or any(map(_of_numbers, graph.nodes)) or _slows(device, graph):
         return None
     if graph.writes:
         return in_place(device, graph)
@@ -36,6 +37,14 @@ def compile_graph(device: Device, graph: Graph) -> Kernel | None:
         return second(*inputs, out=out) if r is NotImplemented else r
 
     return kernel
+
+
+def _slows(device: Device, graph: Graph) -> bool:
+    """Whether a function of float64 that the compiler has for vectors would share a loop with one
+    for which it leaves them. Apart, the first is many times faster."""
+    scalar = device.dialect.polynomials
+    ops = {node.op for node in graph.nodes if node.outputs[0].type.dtype is dtypes.float64}
+    return bool(ops & scalar) and not ops.isdisjoint(POLYNOMIALS - scalar)
 
 
 def _of_numbers(node: Node) -> bool:
