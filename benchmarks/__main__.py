@@ -15,6 +15,7 @@ from benchmarks.harness import Row, show, write_json
 
 ALONE = (
     "distributed",
+    "fused_rows",
     "import_time",
     "kernels",
     "launches",
