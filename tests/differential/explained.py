@@ -136,6 +136,16 @@ def _sides_of_pi(ours: Seen, theirs: Seen) -> bool:
     return bool(other.any()) and not difference(same, theirs, (), frozenset())
 
 
+def _infinite_for_nan(ours: Seen, theirs: Seen) -> bool:
+    """Whether real numbers differ only where one is infinite that is NaN in PyTorch."""
+    a, b = ours.values, theirs.values
+    if a is None or b is None or a.shape != b.shape or b.dtype.kind != "f":
+        return False
+    other = np.isposinf(a) & np.isnan(b)
+    same = replace(ours, values=np.where(other, b, a))
+    return bool(other.any()) and not difference(same, theirs, (), frozenset())
+
+
 def _both_singular(ours: Seen, theirs: Seen) -> bool:
     """Whether two condition numbers are those of matrices that are singular but for roundings.
 
@@ -185,6 +195,8 @@ def explained(program: Program, n: int, found: str, ours: Seen, theirs: Seen) ->
         return "logarithms of complex numbers, which have many values"
     if _REMAINDER.search(earlier) and _signs_of_infinities(ours, theirs):
         return "a division by a zero of remainder, which has the divisor's sign"
+    if "torch.i0(" in line and _infinite_for_nan(ours, theirs):
+        return "i0 of infinite numbers"
     if "linalg.cond(" in line and _both_singular(ours, theirs):
         return "condition numbers of singular matrices, which are those of roundings"
     if "angle(" in line and _sides_of_pi(ours, theirs):

@@ -213,6 +213,15 @@ def test_views_of_what_has_two_readings_of_an_order_have_them_too() -> None:
     assert "stride" in compared(made, [fresh[0], views[0], last[0]], [fresh[1], views[0], last[1]])
 
 
+def test_i0_of_infinite_numbers_is_infinite() -> None:
+    made = Program("promotion", 0, ["y = torch.i0(x)", "z = torch.exp(x)"])
+    inf, nan = float("inf"), float("nan")
+    assert explained(made, 0, "", _seen(inf, 1.5), _seen(nan, 1.5))
+    assert not explained(made, 1, "", _seen(inf, 1.5), _seen(nan, 1.5))
+    assert not explained(made, 0, "", _seen(nan, 1.5), _seen(inf, 1.5))
+    assert not explained(made, 0, "", _seen(inf, 1.5), _seen(nan, 1.0))
+
+
 def test_condition_numbers_of_singular_matrices_are_those_of_roundings() -> None:
     made = Program("linalg", 0, ["y = torch.linalg.cond(x)", "z = torch.linalg.det(x)"])
     theirs = _seen(2.0, 1e17)
