@@ -268,7 +268,13 @@ def test_a_rank_knows_the_reason_though_the_store_ends_before_it_answers(joins, 
 
 def test_ranks_that_are_given_out_are_none_that_somebody_named():
     store = dist.HashStore()
-    named = in_threads(*[partial(agreement.agree, store, r, 4, 60.0) for r in (0, 2, -1, -1)])
+
+    def given():
+        store.wait(["taken/0", "taken/2"], 60.0)
+        return agreement.agree(store, -1, 4, 60.0)
+
+    first = [partial(agreement.agree, store, r, 4, 60.0) for r in (0, 2)]
+    named = in_threads(*first, given, given)
     assert named[:2] == [0, 2] and sorted(named[2:]) == [1, 3]
 
 

@@ -194,6 +194,7 @@ def test_hooks_of_registration_see_and_replace_members():
 
 def test_older_global_backward_hook():
     seen = []
+    EVERYWHERE.hooks.backward_is_full = None  # one that is full, though removed, would count
     handle = registering.register_module_backward_hook(lambda m, gi, go: seen.append(type(m)))
     try:
         with pytest.warns(FutureWarning, match="multiple autograd Nodes"):
