@@ -55,14 +55,15 @@ def mended(program: Program, theirs: Seen) -> Program | None:
     """A program of the same values without a fault of PyTorch that it meets; None if it meets none.
 
     - Second gradients of logcumsumexp are NaN where the first one was 0, and it takes gradients
-      that are NaN for 0, so that what comes out may be any numbers. Those of sgn of complex numbers
-      are NaN at 0.
+      that are NaN for 0, so that what comes out may be any numbers. Those of sgn and angle of
+      complex numbers are NaN at 0.
     - sgn of real numbers gives a gradient that PyTorch's own rules fail to write to.
     """
     lines = program.lines
     if theirs.name.startswith("h"):
         lines = [_LOGCUMSUMEXP.sub(_BY_PARTS, line) for line in lines]
         lines = [_SGN.sub(_BY_LENGTH, line) for line in lines]
+        lines = [_ANGLE.sub(_OFF_0, line) for line in lines]
     if theirs.kind == "error" and "ZeroTensors are immutable" in (theirs.facts or {})["text"]:
         lines = [line.replace("torch.sgn(", "torch.sign(") for line in lines]
     return None if lines == program.lines else Program(program.family, program.seed, lines)
@@ -74,7 +75,9 @@ _BY_PARTS = (
     r"if \1.dim() else \1.sum(\2))"
 )
 _SGN = re.compile(r"torch\.sgn\((\w+)\)")
+_ANGLE = re.compile(r"torch\.angle\((\w+)\)")
 _NOT_0 = r"torch.where(\1 == 0, 1, \1)"
+_OFF_0 = rf"torch.where(\1 == 0, \1.detach().angle(), {_NOT_0}.angle())"
 _BY_LENGTH = (
     rf"(torch.where(\1 == 0, 0, {_NOT_0} / {_NOT_0}.abs()) if \1.is_complex() else torch.sign(\1))"
 )
@@ -85,6 +88,7 @@ _PARTS_OF_RESHAPED = re.compile(
 )
 
 
+_RUNNING = re.compile(r"\bcumm(?:ax|in)\(")
 _SUM = re.compile(r"\b(?:add|sub|subtract|rsub)_?\(| [-+]=? ")
 
 
@@ -185,6 +189,10 @@ def explained(program: Program, n: int, found: str, ours: Seen, theirs: Seen) ->
     filled = "more than one element" in b.get("text", "") and line.startswith("g")
     if filled and (".fill_(" in earlier or ".zero_(" in earlier):
         return "a number written to an expanded tensor, which PyTorch has no backward pass for"
+    zeros = theirs.parts and all(p.values is None or not p.values.any() for p in theirs.parts)
+    constant = "element 0 of tensors does not require grad" in a.get("text", "")
+    if constant and zeros and _RUNNING.search(earlier):
+        return "a gradient of cummax of no elements, which PyTorch's rule takes its input for"
     if line.startswith("g") and _PARTS_OF_RESHAPED.search(earlier):
         return "a view of the parts of complex numbers, whose base got another shape in place"
     if found.startswith("grad_fn 'AsStridedBackward0'") and a["view"]:

@@ -100,6 +100,8 @@ def test_programs_around_faults_of_pytorch_have_the_same_values() -> None:
         "h = torch.autograd.grad((g[0] * g[0]).sum(), [a])",
     ])  # fmt: skip
     parts = Program("autograd", 0, ["a = torch.tensor([0j, 3 - 4j])", "b = torch.sgn(a)"])
+    numbers = "a = torch.tensor([0j, complex(-0.0, 0.0), 3 - 4j])"
+    angles = Program("autograd", 0, [numbers, "b = torch.angle(a)"])
     seen = run(made, tensorbus)
     assert [s.kind for s in seen[:7]] == ["tensor"] * 5 + ["parts"] * 2
     fails = Seen("error", {"type": ["RuntimeError"], "text": "ZeroTensors are immutable."})
@@ -107,6 +109,7 @@ def test_programs_around_faults_of_pytorch_have_the_same_values() -> None:
         (made, seen[6], "cumsum"),
         (made, fails, "sgn"),
         (parts, seen[6], "sgn"),
+        (angles, seen[6], "torch.angle"),
     ):
         other = mended(one, met)
         assert other is not None and gone not in "".join(other.lines)
@@ -139,6 +142,22 @@ def test_complex_sums_may_differ_where_alpha_spreads_nan_alone() -> None:
     assert not explained(made, 1, "", ours, theirs)
     assert not explained(made, 0, "", ours, seen(complex(nan, nan), 2j))
     assert not explained(made, 0, "", seen(1 + 2.25j, 1j), theirs)
+
+
+def test_a_gradient_of_no_elements_may_be_a_constant() -> None:
+    text = "element 0 of tensors does not require grad and does not have a grad_fn"
+    ours = Seen("error", {"type": ["RuntimeError"], "text": text})
+    lines = ["y = x.cummax(0)[0]", "g = torch.autograd.grad(y.sum(), [x], create_graph=True)"]
+    made = Program("autograd", 0, [*lines, "h = torch.autograd.grad(g[0].sum(), [x])"])
+
+    def parts(*values: float) -> Seen:
+        return Seen("parts", parts=(Seen("tensor", {}, np.asarray(values)),))
+
+    assert explained(made, 2, "", ours, parts(0.0, 0.0))
+    assert explained(made, 2, "", ours, parts())
+    assert not explained(made, 2, "", ours, parts(0.0, 1.0))
+    other = Program("autograd", 0, [line.replace("cummax", "cumsum") for line in made.lines])
+    assert not explained(other, 2, "", ours, parts(0.0, 0.0))
 
 
 def test_only_infinities_are_as_good_as_nan() -> None:
