@@ -134,7 +134,6 @@ REFUSED: dict[str, tuple[str, str]] = {
         "fuse_modules get_default_qconfig prepare prepare_qat quantize_dynamic",
         _QUANTIZED,
     ),
-    "utils.flop_counter": ("FlopCounterMode", "torch.profiler measures the time of ops"),
     "utils.cpp_extension": (
         "BuildExtension CUDAExtension CppExtension load load_inline",
         "a hardware is a plugin: docs/devices.md says how one is written",

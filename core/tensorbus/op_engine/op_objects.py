@@ -219,7 +219,8 @@ _SPELLED_OUT: dict[str, Callable[..., Any]] = {
     "index": _index,
     **{
         op: _refusing(op)
-        for op in ("_segment_reduce", "_sparse_addmm", "_sparse_mm_reduce_impl", "_unsafe_view")
+        for op in "_segment_reduce _sparse_addmm _sparse_mm_reduce_impl _unsafe_view "
+        "convolution_backward".split()
     },
 }
 """Ops that are written otherwise as public functions, or can only be named."""
