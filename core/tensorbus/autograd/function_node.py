@@ -24,7 +24,7 @@ from tensorbus._tensor.tensor import (
 from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.autograd.node import Node, follow, next_sequence, stale
 from tensorbus.autograd.packing import Packed, pack_result
-from tensorbus.autograd.several_results import GATHERING, Gradients, result_edge
+from tensorbus.autograd.several_results import GATHERING, Gradients, ResultEdge, result_edge
 from tensorbus.op_engine.batches import kind_in_batch
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
@@ -81,6 +81,24 @@ def _keep_output(t: Tensor, node: Any) -> Callable[[], Tensor]:
         return made
 
     return read
+
+
+def _edge_again(node: Node, edge: ResultEdge) -> Callable[[], ResultEdge | None]:
+    """What finds the edge of one of several outputs, and makes another where that one is gone.
+
+    It goes with the tensor, which the program may have dropped; there is one at a time.
+    """
+    position, kind, owner, known = edge.position, edge.k, weakref.ref(node), weakref.ref(edge)
+
+    def find() -> ResultEdge | None:
+        nonlocal known
+        found, of = known(), owner()
+        if found is None and of is not None:
+            found = result_edge(of, position, kind)
+            known = weakref.ref(found)
+        return found
+
+    return find
 
 
 # -- the node --------------------------------------------------------------------------------
@@ -303,14 +321,17 @@ def _record(
     dirty = {id(t) for t in ctx.dirty_tensors}
     given = {id(t) for t in args}
     outputs: dict[int, tuple[Tensor, Any]] = {}
+    saved: dict[int, Any] = {}
     for i, (t, before, differentiable) in enumerate(zip(results, made, chosen, strict=True)):
         if differentiable:
             edge: Any = node
+            saved[id(before)] = weakref.ref(node)
             if several:
                 edge = result_edge(node, i, t._k)
+                saved[id(before)] = _edge_again(node, edge)
             outputs[id(before)] = t, edge
     ctx._saved = [
-        _keep_output(outputs[id(t)][0], weakref.ref(outputs[id(t)][1]))
+        _keep_output(outputs[id(t)][0], saved[id(t)])
         if id(t) in outputs and id(t) not in given
         else _keep_input(t)
         for t in ctx.to_save

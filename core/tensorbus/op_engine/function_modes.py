@@ -18,6 +18,7 @@ from tensorbus._base.modes import OVERRIDES
 from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine import override
+from tensorbus.op_engine.asked_again import asked_again
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.public import Lazy
 
@@ -126,6 +127,9 @@ class _StandIn:
         if x is None:
             if type(self.plain) is Lazy:
                 self.plain = self.plain.__get__(None, owner)
+            local = override._local
+            if local.in_mode and local.modes:
+                return asked_again(self.name, self.plain, override._method)
             return self.plain
         return MethodType(self.asking, x)
 

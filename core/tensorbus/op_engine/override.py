@@ -22,6 +22,7 @@ from tensorbus._base.size import Size
 from tensorbus._device.device import device as Device
 from tensorbus._tensor.tensor import PERMUTED, Tensor, attributes_of, dispatches, new
 from tensorbus.op_engine.argument_checks import Late, checked
+from tensorbus.op_engine.asked_again import given
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.names import METHODS
@@ -34,6 +35,8 @@ class _Local(threading.local):
     """Whether the next function to ask does not."""
     modes: tuple[Any, ...] = ()
     """The modes that functions ask, the innermost last (``function_modes.py``)."""
+    in_mode = False
+    """Whether a mode runs that was asked."""
 
 
 _local = _Local()
@@ -153,12 +156,12 @@ def ask(func: Any, asked: list[Any], args: Any, kwargs: Any) -> Any:
 @block
 def mode_taken_off() -> Generator[Any, None, None]:
     """A block in which this thread's innermost mode is not asked; it gives that mode."""
-    before = _local.modes
+    before, in_mode = _local.modes, _local.in_mode
     try:
-        _local.modes = before[:-1]
+        _local.modes, _local.in_mode = before[:-1], True
         yield before[-1]
     finally:
-        _local.modes = before
+        _local.modes, _local.in_mode = before, in_mode
 
 
 def dispatch(func: Any, asked: list[Any], args: Any, kwargs: Any) -> Any:
@@ -359,11 +362,12 @@ def _method(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         asked = overriding((self, *args), kwargs)
         if not asked:
-            return getattr(Tensor, name)(self, *args, **kwargs)
+            return given(name)(self, *args, **kwargs)
+        inner = _method if len(_local.modes) > 1 else None
         if reflected and isinstance(args[0], Tensor):
-            func, operands = getattr(Tensor, _CALLED.get(reflected, reflected)), (args[0], self)
+            func, operands = given(_CALLED.get(reflected, reflected), inner), (args[0], self)
         else:
-            func, operands = getattr(Tensor, called), (self, *args)
+            func, operands = given(called, inner), (self, *args)
         return (ask if operator else dispatch)(func, asked, operands, kwargs)
 
     method.__name__ = method.__qualname__ = name

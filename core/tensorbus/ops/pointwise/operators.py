@@ -64,6 +64,7 @@ def _power_operator() -> Any:
                 return _power_of_truths(self, exponent)
         return power(self, exponent)
 
+    operator.__name__ = operator.__qualname__ = "pow"
     return operator
 
 
@@ -79,6 +80,7 @@ def _power_in_place(numbers: str = "") -> Any:
             return in_place(self, _power_of_truths, (exponent,))
         return power(self, exponent)
 
+    form.__name__ = form.__qualname__ = "pow_"
     return form
 
 
@@ -92,6 +94,7 @@ def _comparison_operator(name: str) -> Any:
             return compare(self, tensor(other))
         return made
 
+    operator.__name__ = operator.__qualname__ = f"__{name}__"
     return operator
 
 
