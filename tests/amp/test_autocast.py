@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 import warnings
 from collections.abc import Callable
@@ -44,7 +45,7 @@ x @ y; x @ v; v @ v; b @ y; torch.mm(x, y); torch.bmm(b, c); torch.mv(x, v);
 torch.addmm(x, x, y); torch.addmv(v, x, v); torch.addr(x, v, v); torch.baddbmm(b, b, c);
 torch.addbmm(x, b, c); torch.einsum('ij,jk->ik', x, y); torch.chain_matmul(x, y, x);
 torch.linalg.multi_dot([x, y, x]); F.linear(x, w, p); F.linear(x, w); F.conv2d(i, k, o);
-F.conv1d(s, q); F.prelu(x, v)
+F.conv1d(s, q); F.prelu(x, v); F.scaled_dot_product_attention(x, y, x)
 """)
 FLOAT32 = split("""
 x ** 2; x.pow(3); 2 ** x; x.exp(); x.log(); x.log1p(); x.expm1(); x.rsqrt();
@@ -238,6 +239,7 @@ def test_switches() -> None:
     x = tb.ones(2, 2)
     assert (x @ x).dtype is tb.float16
     tb.set_autocast_enabled("cpu", False)
+    tb.set_autocast_enabled(enabled=False)
     tb.set_autocast_dtype("cpu", tb.bfloat16)
     assert (x @ x).dtype is tb.float32
     tb.set_autocast_cache_enabled(False)
@@ -278,7 +280,14 @@ def test_what_is_told_and_refused() -> None:
         tb.autocast(tb.device("cpu"))  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="foo"):
         tb.autocast("foo")
-    assert tb.amp.is_autocast_available("cpu")
+    for here in ("cpu", "meta", "cuda", "mps"):  # be there one or not, as PyTorch says
+        assert tb.amp.is_autocast_available(here)
+    assert not tb.amp.is_autocast_available("vulkan")
+    with pytest.raises(RuntimeError, match="foo"):
+        tb.amp.is_autocast_available("foo")
+    assert tb.get_autocast_dtype("xla") is tb.bfloat16 and tb.get_autocast_dtype("mps") is tb.half
+    with pytest.warns(UserWarning, match="MPS is not available. Disabling autocast"):
+        tb.autocast("mps")
     with pytest.raises(ValueError, match="no policy"):
         policy_on("wider", True)
 
@@ -308,3 +317,39 @@ def test_the_older_names_warn() -> None:
         "`torch.cuda.amp.custom_fwd(args...)` is deprecated. Please use "
         "`torch.amp.custom_fwd(args..., device_type='cuda')` instead.",
     ]
+
+
+@pytest.mark.parametrize("room", [cpu_amp, cuda_amp])
+def test_the_modules_of_older_names(room: Any) -> None:
+    assert room.autocast_mode.autocast is room.autocast
+    assert room.grad_scaler.GradScaler is room.GradScaler
+    found = importlib.import_module(f"{room.__name__}.grad_scaler")
+    assert found is room.grad_scaler
+
+
+def test_states_of_optimizers_lie_where_pytorch_has_them() -> None:
+    found = importlib.import_module("tensorbus.cuda.amp.grad_scaler")
+    assert found.OptState is importlib.import_module("tensorbus.amp.grad_scaler").OptState
+
+
+def test_attention_rounds_its_operands_once() -> None:
+    rng = np.random.default_rng(1)
+    q, k, v = (tb.tensor(rng.standard_normal((2, 5, 4)), dtype=tb.float32) for _ in range(3))
+    with tb.autocast("cpu", dtype=tb.bfloat16):
+        found = F.scaled_dot_product_attention(q, k, v)
+    a, b, c = (t.bfloat16().double().numpy() for t in (q, k, v))
+    scores = a @ b.transpose(0, 2, 1) / 2
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    exact = weights / weights.sum(-1, keepdims=True) @ c
+    assert found.dtype is tb.bfloat16
+    # One rounding to 8 bits at the end: scores that were rounded, too, would be farther off.
+    np.testing.assert_allclose(found.double().numpy(), exact, rtol=2**-8, atol=1e-6)
+
+
+def test_full_contractions_have_pytorchs_node_and_gradients() -> None:
+    x = tb.arange(6.0).reshape(2, 3).requires_grad_()
+    y = tb.tensordot(x, x, 2)
+    assert y.grad_fn is not None and y.grad_fn.name() == "ViewBackward0"
+    y.backward()
+    assert y.item() == 55.0
+    assert x.grad is not None and x.grad.tolist() == [[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]

@@ -57,6 +57,21 @@ def test_each_device_looks_for_infinities(device: str) -> None:
         assert scaler.get_scale() == scale
 
 
+def test_sparse_gradients(device: str) -> None:
+    table = tb.nn.Embedding(4, 2, sparse=True, device=device)
+    tb.nn.init.ones_(table.weight)
+    optimizer = tb.optim.SGD(table.parameters(), lr=0.5)
+    scaler = tb.amp.GradScaler(device, init_scale=8.0)
+    at = tb.tensor([1, 1, 2], device=device)
+    for factor, scale in ((1.0, 8.0), (float("inf"), 4.0)):
+        optimizer.zero_grad()
+        scaler.scale((table(at) * factor).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        assert table.weight.tolist() == [[1.0, 1.0], [0.0, 0.0], [0.5, 0.5], [1.0, 1.0]]
+        assert scaler.get_scale() == scale
+
+
 def small() -> tuple[Any, Any, Any]:
     w = tb.ones(2, requires_grad=True)
     return w, tb.optim.SGD([w], lr=0.5), tb.amp.GradScaler("cpu", init_scale=4.0)

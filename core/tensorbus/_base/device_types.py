@@ -5,3 +5,9 @@ that type.
 """
 
 OF_PYTORCH = ("hpu", "ipu", "maia", "mps", "mtia", "vulkan", "xla", "xpu")
+
+WITHOUT_AUTOCAST = ("vulkan",)
+"""Those of them for which PyTorch has no automatic mixed precision."""
+
+BFLOAT16_FIRST = ("cpu", "hpu", "maia", "xla")
+"""Where automatic mixed precision means bfloat16 unless told otherwise; elsewhere float16."""

@@ -53,8 +53,9 @@ DIFFERENCES = {
     "what results hold, for nothing tells when it is freed",
     "`emit_nvtx`, `emit_itt`, `load_nvprof`": "always an error: no such profiler listens here",
     "`autocast`": "PyTorch's list for the CPU there, its list for CUDA on all other devices, where "
-    "`2 / x` stays as it is; `linalg.pinv` and `det` compute in float32; a parameter that is "
-    "written to is converted again",
+    "`2 / x` stays as it is; `linalg.pinv`, `det` and `max_pool3d` with indices compute in "
+    "float32, recurrent layers and cells in the dtype of 16 bits, also on the CPU; sparse matrices "
+    "stay; a parameter that is written to is converted again",
     "`GradScaler`": "fused optimisers do not unscale themselves: none is here",
     "`set_flush_denormal`": "returns False: no device is asked to treat denormal numbers as zeros",
     "`poisson`, `binomial`": "an infinite rate or count gives infinity; `binomial` has no graph",

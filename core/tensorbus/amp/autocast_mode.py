@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from tensorbus import accelerator, discovery
 from tensorbus._base import dtypes
+from tensorbus._base.device_types import OF_PYTORCH, WITHOUT_AUTOCAST
 from tensorbus._base.leaving import Leaving
 from tensorbus._base.warning import warn_user
 from tensorbus._device.device import device as Device
@@ -18,20 +19,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def checked_type(device_type: Any) -> str:
-    """The name of a type of device; ValueError for what is no str, RuntimeError for no device."""
+    """The name of a type of device that is here or in PyTorch.
+
+    ValueError for what is no str, RuntimeError for an unknown type.
+    """
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-    return Device(device_type).type
+    return device_type if device_type in OF_PYTORCH else Device(device_type).type
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether ``autocast`` has an effect on a type of device: on each that is here.
+    """Whether there is automatic mixed precision for a type of device, be one here or not.
+
+    There is for those that plugins bring and for all that PyTorch has it for; RuntimeError for an
+    unknown type.
 
     >>> import tensorbus as torch
     >>> torch.amp.is_autocast_available("cpu")
     True
     """
-    return accelerator.is_available(checked_type(device_type))
+    return checked_type(device_type) not in WITHOUT_AUTOCAST
 
 
 class autocast(Leaving):
@@ -65,8 +72,8 @@ class autocast(Leaving):
     ):
         self.device = checked_type(device_type)
         self.fast_dtype = dtype_of(self.device) if dtype is None else dtype
-        self.cache_enabled = settings.caching if cache_enabled is None else bool(cache_enabled)
-        self.enabled = bool(enabled) and self._possible()
+        self._cache_enabled = settings.caching if cache_enabled is None else bool(cache_enabled)
+        self._enabled = bool(enabled) and self._possible()
 
     def _possible(self) -> bool:
         name = self.device.upper()
@@ -94,9 +101,9 @@ class autocast(Leaving):
         )  # fmt: skip
         try:
             settings.nesting = before[3] + 1
-            settings.caching = self.cache_enabled
+            settings.caching = self._cache_enabled
             settings.dtypes[device] = self.fast_dtype
-            switch_autocast(device, self.enabled)
+            switch_autocast(device, self._enabled)
             yield self
         finally:
             self.close = outer

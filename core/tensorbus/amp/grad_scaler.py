@@ -141,7 +141,8 @@ class GradScaler:
                     if device not in found:
                         found[device] = tensorbus.zeros((), device=device)
                         factors[device] = inverse.to(device)
-                    bad = tensorbus.isfinite(g).all().logical_not().float()
+                    values = g._values() if g.is_sparse else g
+                    bad = tensorbus.isfinite(values).all().logical_not().float()
                     found[device] = tensorbus.maximum(found[device], bad)
                     g.mul_(factors[device])
         return found

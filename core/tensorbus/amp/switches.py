@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tensorbus._base import dtypes
-from tensorbus._base.device_types import OF_PYTORCH
 from tensorbus._base.public_place import show_in
 from tensorbus._base.warning import warn_user
 from tensorbus.amp.autocast_mode import checked_type
@@ -19,12 +18,10 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
     """
     if device_type is None:
         device_type = "cuda"
-    elif device_type not in OF_PYTORCH:
-        device_type = checked_type(device_type)
-    return settings.enabled.get(device_type, False)
+    return settings.enabled.get(checked_type(device_type), False)
 
 
-def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -> None:
+def set_autocast_enabled(device_type: str | bool = "cuda", enabled: bool | None = None) -> None:
     """Switch autocast for a type of device, without a block; one value alone is for ``cuda``.
 
     >>> import tensorbus as torch

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.public_place import show_in
 from tensorbus.amp import autocast_mode as _autocast_mode
 from tensorbus.amp import older
@@ -45,3 +46,6 @@ def custom_bwd(bwd: Callable[..., Any]) -> Any:
 
 
 show_in(__name__, [(n, globals()[n]) for n in __all__])
+
+if not TYPE_CHECKING:
+    __getattr__ = _attributes(__name__)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base import dtypes
+from tensorbus._base.device_types import BFLOAT16_FIRST
 from tensorbus._base.modes import RARE, switch, this_thread
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import is_grad_enabled
@@ -41,7 +42,8 @@ settings = _Settings()
 
 def dtype_of(type: str) -> dtypes.dtype:
     """The dtype in which ops on a type of device compute for speed."""
-    return settings.dtypes.get(type, dtypes.bfloat16 if type == "cpu" else dtypes.float16)
+    usual = dtypes.bfloat16 if type in BFLOAT16_FIRST else dtypes.float16
+    return settings.dtypes.get(type, usual)
 
 
 def switch_autocast(type: str, on: bool) -> None:
@@ -80,7 +82,7 @@ def _converted(policy: str, name: str, args: Any, kwargs: Any = ()) -> tuple[Any
             "or torch.nn.BCEWithLogitsLoss. binary_cross_entropy_with_logits and BCEWithLogits are "
             "safe to autocast."
         )
-    if not wanted:
+    if wanted in ("", "given"):
         return args, kwargs
     target = dtypes.float32 if wanted == "float32" else dtype_of(place)
     if wanted == "widest" and any(
@@ -163,7 +165,7 @@ def _on_device(values: Any) -> bool:
 
 def as_one_op(policy: str, f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Call a function that is one op for autocast: its operands are converted, no others."""
-    if not _present():
+    if not RARE.on or not _present():
         return f(*args, **kwargs)
     if policy:
         args, kwargs = _converted(policy, f.__name__, args, kwargs)

@@ -1,7 +1,8 @@
 """In which dtype an op computes under autocast: the words of a row's field ``autocast``.
 
 ``lower`` is the chosen dtype of 16 bits, ``float32`` says itself, ``widest`` is the widest dtype
-among the operands, and ``refuse`` an error. One word counts on all devices; PyTorch has one list
+among the operands, ``given`` the dtype that they have, also in what the op is made of, and
+``refuse`` an error. One word counts on all devices; PyTorch has one list
 for the CPU and one for accelerators, so ``cpu float32`` counts on the CPU alone and
 ``device float32`` elsewhere, and several are joined by commas. Without a word an op takes its
 operands as they are.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import functools
 
-_WORDS = ("", "lower", "float32", "widest", "refuse")
+_WORDS = ("", "lower", "float32", "widest", "given", "refuse")
 _PLACES = ("cpu", "device")
 
 

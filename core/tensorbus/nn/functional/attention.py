@@ -10,6 +10,7 @@ from tensorbus._base.attention_ways import WAYS
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import is_grad_enabled
 from tensorbus.nn.functional.dropout import dropout
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.names import FUNCTIONS
 from tensorbus.rows.layouts import broadcast_shapes
 
@@ -17,6 +18,7 @@ _SCORES = 1 << 22
 """How many scores are held at a time: more are computed in blocks of queries."""
 
 
+@autocasts("lower")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

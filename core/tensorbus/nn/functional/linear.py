@@ -76,7 +76,7 @@ def _refuse_mixed(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {names}")
 
 
-@autocasts("device widest")
+@autocasts("cpu given, device widest")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``x1 A x2 + b`` for each output: weight is (out, in1, in2)."""
     _check_bilinear(input1, input2, weight, bias)

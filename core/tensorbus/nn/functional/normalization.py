@@ -16,6 +16,7 @@ from tensorbus.nn.functional.domains import (
     refuse_integers,
 )
 from tensorbus.nn.functional.windows import avg_pool2d, pad
+from tensorbus.op_engine.autocasting import as_one_op
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -285,5 +286,7 @@ def local_response_norm(
         return input
     n, c = input._s[:2]
     squares = pad((input * input).reshape(n, 1, c, -1), (0, 0, size // 2, (size - 1) // 2))
-    mean = avg_pool2d(squares, (size, 1), stride=1).reshape(input._s)
+    # PyTorch pools volumes where there are several dimensions, which autocast does in float32.
+    policy = "cpu float32" if input.dim() > 3 else "given"
+    mean = as_one_op(policy, avg_pool2d, (squares, (size, 1)), {"stride": 1}).reshape(input._s)
     return input / mean.mul(alpha).add(k).pow(beta)

@@ -6,6 +6,7 @@ from tensorbus._base import dtypes, registered
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.arguments import not_implemented
+from tensorbus.op_engine.autocasting import as_one_op
 from tensorbus.op_engine.composed import has_channels_last, lay_out
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.scalars import fitted
@@ -28,7 +29,9 @@ def padded(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None) 
     """``pad`` with its arguments in order."""
     if mode not in ("constant", "reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    made = _bordered(input, pad, mode, value)
+    precise = mode == "replicate" or (mode == "reflect" and len(pad) <= 4)
+    policy = "cpu float32" if precise else "given"
+    made = as_one_op(policy, _bordered, (input, pad, mode, value), {})
     if mode != "circular" and has_channels_last(input):
         lay_out(made, channels_last_strides(tuple(made._s)))
     if made._e is not None:

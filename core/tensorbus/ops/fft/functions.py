@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.ops.fft.arguments import (
@@ -81,6 +82,7 @@ def _single(x: Tensor, n: int | None, dim: int) -> tuple[list[int], list[int]]:
 
 
 # -- along one dimension ---------------------------------------------------------------------
+@autocasts("cpu float32")
 def fft_fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The discrete Fourier transform along *dim*: sums of ``x[j] exp(-2 pi i j k / n)``.
 
@@ -93,6 +95,7 @@ def fft_fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None
     return _whole(x, *_single(x, n, dim), norm, True)
 
 
+@autocasts("cpu float32")
 def fft_ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of ``fft``: by default divided by n.
 
@@ -107,6 +110,7 @@ def fft_ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
     return made
 
 
+@autocasts("cpu float32")
 def fft_rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The first n // 2 + 1 elements of ``fft`` of real numbers; the others mirror them.
 
@@ -118,6 +122,7 @@ def fft_rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
     return _of_real(x, *_single(x, n, dim), norm, True)
 
 
+@autocasts("cpu float32")
 def fft_irfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None
 ) -> Tensor:
@@ -130,6 +135,7 @@ def fft_irfft(
     return _to_real(x, [one_dim(x, dim)], [_given(n)], norm, False)
 
 
+@autocasts("cpu float32")
 def fft_hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """``fft`` of a signal that equals its conjugated mirror image, of which *input* is one half.
 
@@ -141,6 +147,7 @@ def fft_hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
     return _to_real(x, [one_dim(x, dim)], [_given(n)], norm, True)
 
 
+@autocasts("cpu float32")
 def fft_ihfft(
     input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None
 ) -> Tensor:
@@ -158,6 +165,7 @@ def _given(n: int | None) -> int:
 
 
 # -- along several ---------------------------------------------------------------------------
+@autocasts("cpu float32")
 def fft_fftn(
     input: Tensor,
     s: int | Sequence[int] | None = None,
@@ -173,6 +181,7 @@ def fft_fftn(
     return _several(input, s, dim, norm, True)
 
 
+@autocasts("cpu float32")
 def fft_ifftn(
     input: Tensor,
     s: int | Sequence[int] | None = None,
@@ -184,6 +193,7 @@ def fft_ifftn(
     return _several(input, s, dim, norm, False)
 
 
+@autocasts("cpu float32")
 def fft_rfftn(
     input: Tensor,
     s: int | Sequence[int] | None = None,
@@ -198,6 +208,7 @@ def fft_rfftn(
     return _several_of_real("rfftn", input, s, dim, norm, True)
 
 
+@autocasts("cpu float32")
 def fft_irfftn(
     input: Tensor,
     s: int | Sequence[int] | None = None,
@@ -271,6 +282,7 @@ def _several_to_real(
 
 
 # -- along two -------------------------------------------------------------------------------
+@autocasts("cpu float32")
 def fft_fft2(
     input: Tensor,
     s: int | Sequence[int] | None = None,
@@ -282,6 +294,7 @@ def fft_fft2(
     return fft_fftn(input, s, dim, norm)
 
 
+@autocasts("cpu float32")
 def fft_ifft2(
     input: Tensor,
     s: int | Sequence[int] | None = None,
@@ -293,6 +306,7 @@ def fft_ifft2(
     return fft_ifftn(input, s, dim, norm)
 
 
+@autocasts("cpu float32")
 def fft_rfft2(
     input: Tensor,
     s: int | Sequence[int] | None = None,
@@ -304,6 +318,7 @@ def fft_rfft2(
     return fft_rfftn(input, s, dim, norm)
 
 
+@autocasts("cpu float32")
 def fft_irfft2(
     input: Tensor,
     s: int | Sequence[int] | None = None,

@@ -10,6 +10,7 @@ from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_device, check_tensors
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
@@ -57,6 +58,7 @@ def _times(x: Tensor, window: Tensor) -> Tensor:
 
 
 @public()
+@autocasts("cpu float32")
 def stft(
     input: Tensor,
     n_fft: int,

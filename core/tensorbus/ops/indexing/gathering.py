@@ -332,7 +332,7 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 
 @public(out=SAME)
-@composed(node="IndexCopyBackward0")
+@composed(node="IndexCopyBackward0", autocast="cpu widest")
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """``index_copy_`` on a copy."""
     return index_copy_(core("clone")(input), dim, index, source)

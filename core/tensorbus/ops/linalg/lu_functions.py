@@ -148,6 +148,7 @@ def _from_zero(pivots: Tensor) -> Tensor:
     return to_kind(pivots.detach(), index) - 1
 
 
+@autocasts("cpu float32")
 def _lu_function(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """``linalg.lu_factor_ex`` under its older name; without *get_infos* no info is returned.
 

@@ -11,6 +11,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name, scalar_name
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.node import name_node
 from tensorbus.op_engine.argument_values import ints_of
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.autocasting import autocasts
@@ -166,6 +167,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     shape = [a._s[d] for d in rows] + [b._s[d] for d in columns]
     first = a.permute([*rows, *left]).reshape(math.prod(a._s[d] for d in rows), n)
     second = b.permute([*right, *columns]).reshape(n, math.prod(b._s[d] for d in columns))
+    if not shape:  # PyTorch's is no product of matrices, which matters to autocast on the CPU
+        made = dot(first.reshape(n), second.reshape(n))
+        if made._e is not None:
+            name_node(made, "ViewBackward0")
+        return made
     return matmul(first, second).reshape(shape)
 
 

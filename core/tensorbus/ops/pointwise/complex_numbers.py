@@ -116,7 +116,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 
 
 @public(method=False, out=SAME)
-@composed(node="PolarBackward0", layout="order", operands=2)
+@composed(node="PolarBackward0", layout="order", operands=2, autocast="cpu float32")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Complex numbers of the given absolute values and angles, which broadcast."""
     check_tensors("polar", abs=abs, angle=angle)

@@ -7,6 +7,7 @@ from typing import Any
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.size import size_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, new
+from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.public import public
 
@@ -51,6 +52,7 @@ def _other_dtype(x: Tensor, array: Any, k: Any) -> Tensor:
 
 
 @public(method=False)
+@autocasts("cpu float32")
 def view_as_complex(input: Tensor) -> Tensor:
     """Pairs in the last dimension as complex numbers, sharing memory."""
     k = input._k
