@@ -135,7 +135,9 @@ def test_in_place_changes_the_object_itself() -> None:
     x[0] = 7
     assert type(x) is Plain and x.tolist() == [7.0, 6.0, 8.0]
     p = torch.zeros(3)
-    assert p.copy_(x) is p and type(p) is torch.Tensor and p.tolist() == x.tolist()
+    written = p.copy_(x)  # the other operand is asked, which makes its own of the result
+    assert type(written) is Plain and written.data_ptr() == p.data_ptr()
+    assert type(p) is torch.Tensor and p.tolist() == x.tolist()
     out = torch.empty(3)
     assert torch.exp(x, out=out) is out or type(out) is torch.Tensor
 
@@ -359,3 +361,25 @@ def test_against_torch(oracle: Callable[..., Any]) -> None:
         return found
 
     assert names(torch) == oracle(names)
+
+
+IN_PLACE: dict[str, tuple[str, dict[str, Any]]] = {
+    "add": ("add_", {}), "add alpha": ("add_", {"alpha": 2.0}), "sub alpha": ("sub_", {"alpha": 3}),
+    "mul": ("mul_", {}), "div": ("div_", {}), "rounded": ("div_", {"rounding_mode": "floor"}),
+    "pow": ("pow_", {}), "eq": ("eq_", {}), "copy": ("copy_", {}), "atan2": ("atan2_", {}),
+    "clamp": ("clamp_", {}), "index_add": ("index_add_", {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_a_method_in_place_asks_its_other_operand(name: str) -> None:
+    method, options = IN_PLACE[name]
+    other = make(Logged, 3)
+    x, y = torch.ones(3), torch.ones(3)
+    first = (0, torch.arange(3)) if method == "index_add_" else ()
+    result, calls = seen(lambda: getattr(x, method)(*first, other, **options))
+    func, _, args, kwargs = calls[0]
+    assert func.__name__ == method and args[0] is x and args[-1] is other and kwargs == options
+    assert type(result) is Logged
+    getattr(y, method)(*first, other.as_subclass(torch.Tensor), **options)
+    assert torch.equal(x, y)

@@ -15,6 +15,7 @@ from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.operands import NONE, check_operands, is_foreign
+from tensorbus.op_engine.override import asked_in_place
 from tensorbus.op_engine.parameter import Parameter
 
 
@@ -28,6 +29,8 @@ def fast_binary(name: str, numbers: str = "") -> Callable[..., Any]:
     takes_numbers = numbers != NONE
 
     def slowly(self: Tensor, other: Any) -> Any:
+        if (answer := asked_in_place(name + "_", (self, other))) is not NotImplemented:
+            return answer
         if numbers:
             check_operands(name + "_", name, self, other, method=True)
         elif not isinstance(other, Tensor) and is_foreign(other):

@@ -18,6 +18,7 @@ from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.out import CAST, COMPUTED, SAME, write_out
 from tensorbus.op_engine.override import (
+    asked_in_place,
     dispatch,
     of_several_batches,
     overridable,
@@ -119,8 +120,12 @@ def inplace_form(f: Callable[..., Any], name: str) -> Callable[..., Any]:
                 f"{name}(): the result of dtype {d} can't be written into a tensor of "
                 f"{self._k.dtype}: in place, dtype must be the tensor's own"
             )
-        if OVERRIDES.on and (asked := of_several_batches((self, *args), kwargs)):
-            return dispatch(call, asked, (self, *args), kwargs)
+        if OVERRIDES.on:
+            operands = (self, *args)
+            if (answer := asked_in_place(name, operands, kwargs)) is not NotImplemented:
+                return answer
+            if asked := of_several_batches(operands, kwargs):
+                return dispatch(call, asked, operands, kwargs)
         try:
             return in_place(self, late.call, args, kwargs)
         except AttributeError:

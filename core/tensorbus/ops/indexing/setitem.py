@@ -24,6 +24,7 @@ from tensorbus.op_engine.in_place import (
     stopped,
 )
 from tensorbus.op_engine.names import METHODS
+from tensorbus.op_engine.override import asked_in_place
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.row_handlers import WRITE, handled, seen
 from tensorbus.op_engine.scalars import converted, fitted
@@ -100,6 +101,9 @@ def overwrite(x: Tensor, value: Any) -> None:
 @also_named(src="other")
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write another tensor's values, of any dtype and device, which broadcast."""
+    operands = (self, src, non_blocking) if non_blocking else (self, src)
+    if (answer := asked_in_place("copy_", operands)) is not NotImplemented:
+        return answer
     src = tensor_or_number("copy_", "other", 1, src)
     if isinstance(src, Tensor) and src._s != self._s:
         check_history(self, src)  # what is told first of a leaf

@@ -21,6 +21,7 @@ from tensorbus.op_engine.mixed_operands import binary, common_kind, operand
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.older_forms import older_form
 from tensorbus.op_engine.operands import check_operands
+from tensorbus.op_engine.override import asked_in_place
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import Lazy, public
 from tensorbus.op_engine.scalars import fitted, widened
@@ -117,6 +118,9 @@ def _div_in_place(self: Tensor, other: Any, *, rounding_mode: str | None = None)
         raise type_error("div_", "rounding_mode", None, "str", rounding_mode)
     if rounding_mode is None:
         return _make_plain_div_()(self, other)
+    mode = {"rounding_mode": rounding_mode}
+    if (answer := asked_in_place("div_", (self, other), mode)) is not NotImplemented:
+        return answer
     return in_place(self, _rounded, (other, rounding_mode))
 
 

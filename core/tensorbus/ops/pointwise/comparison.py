@@ -16,6 +16,7 @@ from tensorbus.op_engine.in_place import assign, check_write, record_as
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.operands import check_operands
 from tensorbus.op_engine.out import SAME
+from tensorbus.op_engine.override import asked_in_place
 from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.factories import ones_like
 from tensorbus.ops.views.reinterpretation import view_as_real
@@ -144,6 +145,8 @@ def _comparison_in_place(name: str, row: str) -> Any:
         given = operands if other is _NONE else (*operands, other)
         if not isinstance(self, Tensor):
             raise no_tensor(name + "_", self)
+        if (answer := asked_in_place(name + "_", (self, *given))) is not NotImplemented:
+            return answer
         for value in given:
             check_operands(name + "_", row, self, value, method=True)
         check_write(self, *given)

@@ -21,7 +21,7 @@ from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.older_forms import without_factors
 from tensorbus.op_engine.operands import BOTH, NUMBERS, check_operands
 from tensorbus.op_engine.out import CAST, SAME, write_out
-from tensorbus.op_engine.override import dispatch, overriding
+from tensorbus.op_engine.override import asked_in_place, dispatch, overriding
 from tensorbus.op_engine.pointwise_in_place import fast_binary
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import Lazy
@@ -327,7 +327,10 @@ def _scaled_in_place(name: str) -> Callable[..., Any]:
             product = from_array(k.mul(other._a, k.const(alpha)), k)
             if product._s:
                 return plain(self, product)
-        return plain(*_with_factor(name + "_", name, (self, other, *more), alpha, method=True))
+        operands, factor = (self, other, *more), {"alpha": alpha}
+        if (answer := asked_in_place(name + "_", operands, factor)) is not NotImplemented:
+            return answer
+        return plain(*_with_factor(name + "_", name, operands, alpha, method=True))
 
     form.__wrapped__ = _method  # type: ignore[attr-defined]
 
