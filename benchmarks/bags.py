@@ -21,18 +21,21 @@ BAGS, WORDS = 512, 64
 class Trainer:
     """A table and one batch of bags, of which the gradient is known.
 
-    *mode* is a mode of ``EmbeddingBag``, ``weighted`` for a sum with factors, or ``sparse`` for one
-    with sparse gradients; *apart* is a table of embeddings whose rows are joined by another op.
+    *mode* is a mode of ``EmbeddingBag``, ``weighted`` for a sum with factors, ``sparse`` for one
+    with sparse gradients, or ``sparse, SGD`` for that and a step of the optimiser; *apart* is a
+    table of embeddings whose rows are joined by another op.
     """
 
     def __init__(self, mode: str, apart: bool = False) -> None:
         torch.manual_seed(0)
-        self.apart, sparse = apart, mode == "sparse"
+        self.apart, sparse = apart, mode.startswith("sparse")
         self.mode = mode if mode in ("mean", "max") else "sum"
         if apart:
             self.table: nn.Module = nn.Embedding(VOCABULARY, WIDTH, sparse=sparse)
         else:
             self.table = nn.EmbeddingBag(VOCABULARY, WIDTH, mode=self.mode, sparse=sparse)
+        trained = self.table.parameters() if mode == "sparse, SGD" else None
+        self.optimizer = None if trained is None else torch.optim.SGD(trained, lr=1e-3)
         self.words = torch.randint(VOCABULARY, (BAGS * WORDS,))
         self.offsets = torch.arange(0, BAGS * WORDS, WORDS)
         weighted = mode == "weighted"
@@ -49,12 +52,14 @@ class Trainer:
         return each.amax(1) if self.mode == "max" else getattr(each, self.mode)(1)
 
     def step(self) -> torch.Tensor:
-        """Forward and backward."""
+        """Forward and backward, and the optimiser's step where there is one."""
         self.table.weight.grad = None
         if self.factors is not None:
             self.factors.grad = None
         joined = self.joined()
         joined.backward(self.gradient)
+        if self.optimizer is not None:
+            self.optimizer.step()
         return joined
 
 

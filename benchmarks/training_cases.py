@@ -17,7 +17,7 @@ RECURRENT = ROOT / "benchmarks" / "recurrent.py"
 BAGS = ROOT / "benchmarks" / "bags.py"
 RESNET = ROOT / "benchmarks" / "resnet.py"
 LIMIT = 2.5
-BAG_MODES = ("sum", "mean", "max", "weighted", "sparse")
+BAG_MODES = ("sum", "mean", "max", "weighted", "sparse", "sparse, SGD")
 ONE_THREAD = {
     "demo step: forward, backward, SGD": 1.1,
     "small GPT: forward, backward, AdamW": 1.2,

@@ -9,9 +9,14 @@ class SparseArray:
     """The dense tensors that a sparse tensor is made of: its values, and indices as it has them."""
 
     __slots__ = ()
-    values: Any
+    given: Any
     shape: Any
     layout: Any
+
+    @property
+    def values(self) -> Any:
+        """The tensor of the values."""
+        return self.given
 
     def with_values(self, values: Any) -> Any:
         """The same places of other values."""

@@ -88,6 +88,10 @@ class SGD(Optimizer):
             )  # fmt: skip
 
     def _take_sparse(self, group: dict[str, Any], param: Tensor, grad: Tensor) -> None:
+        lr = float(group["lr"])
+        if not group["momentum"] and not group["weight_decay"]:
+            param.add_(grad, alpha=lr if group["maximize"] else -lr)
+            return
         direction = -grad if group["maximize"] else grad
         if group["weight_decay"]:
             direction = direction + param * group["weight_decay"]  # refused, as in PyTorch
@@ -102,7 +106,7 @@ class SGD(Optimizer):
             state["momentum_buffer"] = velocity = velocity.coalesce()
             more = direction + velocity * group["momentum"]
             direction = more if group["nesterov"] else velocity
-        param.add_(direction, alpha=-float(group["lr"]))
+        param.add_(direction, alpha=-lr)
 
     def _members(self, group: dict[str, Any]) -> Iterator[Any]:
         for param, grad in self._gradients(group):

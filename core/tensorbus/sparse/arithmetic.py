@@ -87,13 +87,34 @@ def sub(input: Any, other: Any, alpha: Any = 1, *, out: Any = None) -> Any:
 @sparse_op("add_")
 def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Add in place."""
+    if _takes_rows(self, other):
+        _add_to_memory(self, coo_array(other), alpha)
+        return self
     return written(self, add(self, other, alpha))
+
+
+def _add_to_memory(x: Tensor, a: Coo, alpha: Any) -> None:
+    if math.prod(coordinates.sparse_sizes(a)) <= a.indices._s[1]:
+        x.add_(coordinates.to_strided(a), alpha=alpha)
+        return
+    sizes = coordinates.sparse_sizes(a)
+    flat = coordinates.flat_indices(a.indices, sizes)
+    rows = x if len(sizes) == 1 else x.detach().view(-1, *coordinates.dense_sizes(a))
+    rows.index_add_(0, flat, a.values, alpha=alpha)
+
+
+def _takes_rows(x: Any, other: Any) -> bool:
+    """Whether a sparse tensor is added to the memory of a dense one, and nothing is recorded."""
+    if isinstance(x, SparseTensor) or not isinstance(other, SparseTensor) or x._s != other._s:
+        return False
+    recorded = tensorbus.is_grad_enabled() and (x.requires_grad or other.requires_grad)
+    return x.dtype is other.dtype and x.is_contiguous() and not recorded
 
 
 @sparse_op("sub_")
 def sub_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Subtract in place."""
-    return written(self, add(self, other, -alpha))
+    return add_(self, other, alpha=-alpha)
 
 
 def written(x: Any, made: Any) -> Any:

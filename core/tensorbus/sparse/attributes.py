@@ -79,7 +79,7 @@ def sparse_dim(self: Any) -> int:
 def dense_dim(self: Any) -> int:
     """How many dimensions are dense."""
     if type(self._a) is Coo:
-        return len(self._a.values._s) - 1
+        return len(self._a.given._s) - 1
     return len(self._s) - 2 - (len(self._a.compressed._s) - 1)
 
 

@@ -123,13 +123,11 @@ def _blocked(a: Coo, layout: formats.layout, blocksize: Any) -> Any:
     by_columns = layout in BY_COLUMNS
     if by_columns:
         lines, grid = lines[::-1], grid[::-1]
-    flat, order, groups = coordinates.grouped(
-        coordinates.flat_indices(tensorbus.stack(lines), grid)
+    flat, groups = coordinates.grouped(
+        coordinates.flat_indices(tensorbus.stack(lines), grid), math.prod(grid)
     )
     block = height * width
-    values = coordinates.added_up(
-        a.values.index_select(0, order), groups * block + inside[order], flat._s[0] * block
-    )
+    values = coordinates.added_up(a.values, groups * block + inside, flat._s[0] * block)
     values = values.reshape(flat._s[0], height, width, *tuple(a.values._s)[1:])
     at = coordinates.unflattened(flat, grid)
     starts = coordinates.starts_of(at[0], grid[0])

@@ -9,7 +9,11 @@ import tensorbus
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.rows.layouts import contiguous_strides
+from tensorbus.sparse.deferred import BagRows
 from tensorbus.sparse.tensor import Coo
+
+_FEW_PLACES = 8
+"""A mark for each place costs less than sorting, where there are so many for each number."""
 
 
 def flat_indices(indices: Tensor, sizes: tuple[int, ...]) -> Tensor:
@@ -56,6 +60,13 @@ def added_up(values: Tensor, groups: Tensor, count: int) -> Tensor:
     return start.index_add(0, groups, values)
 
 
+def sums_of(a: Coo, groups: Tensor, count: int) -> Tensor:
+    """The sums of the values that belong to each of *count* groups."""
+    if type(a.given) is BagRows:
+        return a.given.added_up(groups, count)
+    return added_up(a.values, groups, count)
+
+
 def _sorted(flat: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The numbers in order, that order, and whether each is the first of its equals."""
     ordered, order = tensorbus.sort(flat, stable=True)
@@ -68,10 +79,14 @@ def _groups(first: Tensor) -> Tensor:
     return first.to(dtypes.int64).cumsum(0) - 1
 
 
-def grouped(flat: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The different numbers in order, the order of all, and the group of each in that order."""
-    ordered, order, first = _sorted(flat)
-    return ordered[first], order, _groups(first)
+def grouped(flat: Tensor, places: int) -> tuple[Tensor, Tensor]:
+    """The different numbers in order, all below *places*, and which of these each is."""
+    if places > _FEW_PLACES * flat._s[0]:
+        ordered, order, first = _sorted(flat)
+        return ordered[first], tensorbus.empty_like(order).index_copy_(0, order, _groups(first))
+    there = tensorbus.zeros(places, dtype=dtypes.bool, device=flat.device)
+    there.index_fill_(0, flat, True)
+    return there.nonzero()[:, 0], _groups(there).index_select(0, flat)
 
 
 def groups_of(flat: Tensor, places: int) -> tuple[Tensor, int]:
@@ -90,10 +105,13 @@ def coalesced(a: Coo) -> Coo:
     if a.coalesced:
         return a
     sizes = sparse_sizes(a)
-    flat, order, groups = grouped(flat_indices(a.indices, sizes))
-    values = a.values.index_select(0, order)
+    flat, groups = grouped(flat_indices(a.indices, sizes), math.prod(sizes))
     if flat._s[0] < groups._s[0]:
-        values = added_up(values, groups, flat._s[0])
+        values = sums_of(a, groups, flat._s[0])
+    else:
+        numbers = tensorbus.arange(groups._s[0], device=groups.device)
+        order = tensorbus.empty_like(groups).index_copy_(0, groups, numbers)
+        values = a.values.index_select(0, order)
     return Coo(unflattened(flat, sizes), values, a.shape, True)
 
 
@@ -129,7 +147,8 @@ def to_strided(a: Coo) -> Tensor:
     """The dense tensor."""
     sizes = sparse_sizes(a)
     flat = flat_indices(a.indices, sizes)
-    return added_up(a.values, flat, math.prod(sizes)).reshape(tuple(a.shape))
+    made = sums_of(a, flat, math.prod(sizes))
+    return made if len(sizes) == 1 else made.reshape(tuple(a.shape))
 
 
 def values_at(x: Tensor, indices: Tensor) -> Tensor:

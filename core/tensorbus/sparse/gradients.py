@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorbus import cat
 from tensorbus._base import registered
 from tensorbus._tensor.sparse_array import SparseArray
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.function import Function
+from tensorbus.autograd.grad_mode import is_grad_enabled
 from tensorbus.autograd.node import AccumulateGrad, hooks_of
+from tensorbus.op_engine.batches import depth_of
 from tensorbus.op_engine.cores import core
+from tensorbus.sparse.deferred import BagRows, are_worth_it
 from tensorbus.sparse.tensor import make_coo, sparse_tensor
 
 
@@ -108,12 +112,25 @@ class _SparseBags(Function):
         (g,) = grads
         of_table = of_factors = None
         if ctx.needs_input_grad[0]:
-            rows = core("bag_rows")(g, indices, bounds, factors, ctx.padding)
-            padding = None if ctx.padding < 0 else ctx.padding
-            of_table = _of_table(indices, rows, padding, tuple(table.shape))
+            of_table = _of_bags(g, indices, bounds, factors, ctx.padding, tuple(table.shape))
         if ctx.needs_input_grad[1]:
             of_factors = core("bag_products")(g, table, indices, bounds, ctx.padding)
         return of_table, of_factors, None, None, None
+
+
+def _of_bags(
+    g: Tensor, i: Tensor, bounds: Tensor, f: Tensor | None, padding: int, shape: tuple[int, ...]
+) -> Tensor:
+    """The sparse gradient with the row of *g* of each bag at the indices, but those of padding."""
+    recorded = is_grad_enabled() and (g.requires_grad or (f is not None and f.requires_grad))
+    if recorded or depth_of(g) or not are_worth_it(g, i._s[0]):
+        rows = core("bag_rows")(g, i, bounds, f, padding)
+        return _of_table(i, rows, None if padding < 0 else padding, shape)
+    if padding >= 0:
+        kept = i != padding
+        before = cat([bounds.new_zeros(1), kept.cumsum(0)])
+        i, f, bounds = i[kept], None if f is None else f[kept], before.index_select(0, bounds)
+    return make_coo(i[None], BagRows(g, i._s[0], bounds, f), shape)
 
 
 def _of_table(indices: Tensor, rows: Tensor, padding: int | None, shape: tuple[int, ...]) -> Tensor:

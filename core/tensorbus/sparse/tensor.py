@@ -19,19 +19,32 @@ from tensorbus._tensor.sparse_array import SparseArray
 from tensorbus._tensor.tensor import Tensor, new
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.override import DisableTorchFunctionSubclass
+from tensorbus.sparse.deferred import BagRows
 
 
 class Coo(SparseArray):
-    """Coordinates: column *i* of ``indices`` says where element *i* of ``values`` stands."""
+    """Coordinates: column *i* of ``indices`` says where element *i* of ``values`` stands.
 
-    __slots__ = ("coalesced", "indices", "shape", "values")
+    ``given`` is the tensor of the values, or what makes it when ``values`` is read.
+    """
+
+    __slots__ = ("coalesced", "given", "indices", "shape")
     layout = formats.sparse_coo
 
-    def __init__(self, indices: Tensor, values: Tensor, shape: Any, coalesced: bool = False):
+    def __init__(
+        self, indices: Tensor, values: Tensor | BagRows, shape: Any, coalesced: bool = False
+    ):
         self.indices = indices
-        self.values = values
+        self.given = values
         self.shape: Size = size_of(tuple(shape))
         self.coalesced = coalesced or indices._s[1] < 2
+
+    @property
+    def values(self) -> Any:
+        """The tensor of the values."""
+        if type(self.given) is BagRows:
+            self.given = self.given.made(self.indices[0])
+        return self.given
 
     def with_values(self, values: Tensor) -> Coo:
         """The same coordinates of other values."""
@@ -49,7 +62,7 @@ class Compressed(SparseArray):
     row (or column) where its elements begin.
     """
 
-    __slots__ = ("compressed", "layout", "plain", "shape", "values")
+    __slots__ = ("compressed", "given", "layout", "plain", "shape")
     layout: formats.layout
 
     def __init__(
@@ -58,7 +71,7 @@ class Compressed(SparseArray):
         self.layout = layout
         self.compressed = compressed
         self.plain = plain
-        self.values = values
+        self.given = values
         self.shape: Size = size_of(tuple(shape))
 
     def with_values(self, values: Tensor) -> Compressed:
@@ -154,11 +167,11 @@ class SparseTensor(Tensor):
 
     @property
     def _e(self) -> Any:
-        return self._a.values._e
+        return self._a.given._e
 
     @property
     def _g(self) -> Any:
-        g = getattr(self._a.values, "_g", None)
+        g = getattr(self._a.given, "_g", None)
         return None if g is None else sparse_tensor(self._a.with_values(g))
 
     @_g.setter
@@ -218,14 +231,14 @@ def sparse_tensor(array: Any) -> Any:
     """The tensor of a sparse array."""
     t: Any = new(SparseTensor)
     t._a = array
-    t._k = sparse_kind(array.values._k)
+    t._k = sparse_kind(array.given._k)
     t._s = array.shape
     t._c = None
     t._b = None
     return t
 
 
-def make_coo(indices: Tensor, values: Tensor, shape: Any, coalesced: bool = False) -> Any:
+def make_coo(indices: Tensor, values: Tensor | BagRows, shape: Any, coalesced: bool = False) -> Any:
     """A sparse tensor by coordinates that are known to be right."""
     return sparse_tensor(Coo(indices, values, shape, coalesced))
 
