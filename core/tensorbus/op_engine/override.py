@@ -116,14 +116,6 @@ def overriding(args: Any, kwargs: Any = None) -> list[Any]:
     return found or _lifting(devices)
 
 
-def asked_in_place(name: str, args: Any, kwargs: Any = None) -> Any:
-    """What overriding operands of a method in place say; NotImplemented where there are none."""
-    if not OVERRIDES.on or not any(overrides(type(t)) for t in _tensors([*args])):
-        return NotImplemented
-    asked = overriding(args, kwargs)
-    return dispatch(getattr(Tensor, name), asked, args, kwargs or {}) if asked else NotImplemented
-
-
 def _lifting(devices: set[Any]) -> list[Any]:
     """What brings tensors of a batch and others together, where there are both."""
     if len(devices) < 2 or all(type(d) is Device for d in devices):

@@ -12,10 +12,10 @@ from tensorbus._base.errors import no_tensor
 from tensorbus._base.modes import RARE
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.op_engine.asking_in_place import asked_in_place
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.operands import NONE, check_operands, is_foreign
-from tensorbus.op_engine.override import asked_in_place
 from tensorbus.op_engine.parameter import Parameter
 
 

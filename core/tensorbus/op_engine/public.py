@@ -14,11 +14,11 @@ from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import asks, checked
 from tensorbus.op_engine.argument_forms import form_names
+from tensorbus.op_engine.asking_in_place import asked_in_place
 from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.out import CAST, COMPUTED, SAME, write_out
 from tensorbus.op_engine.override import (
-    asked_in_place,
     dispatch,
     of_several_batches,
     overridable,

@@ -12,6 +12,7 @@ from tensorbus._tensor.tensor import Tensor, bump, from_array
 from tensorbus.op_engine.argument_checks import also_named
 from tensorbus.op_engine.argument_values import number_of, tensor_or_number
 from tensorbus.op_engine.arguments import check_tensors
+from tensorbus.op_engine.asking_in_place import asked_in_place
 from tensorbus.op_engine.casting import to_kind_warned
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import (
@@ -24,7 +25,6 @@ from tensorbus.op_engine.in_place import (
     stopped,
 )
 from tensorbus.op_engine.names import METHODS
-from tensorbus.op_engine.override import asked_in_place
 from tensorbus.op_engine.public import public
 from tensorbus.op_engine.row_handlers import WRITE, handled, seen
 from tensorbus.op_engine.scalars import converted, fitted

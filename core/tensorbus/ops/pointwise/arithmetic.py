@@ -13,6 +13,7 @@ from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import as_number
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
+from tensorbus.op_engine.asking_in_place import asked_in_place
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -21,7 +22,6 @@ from tensorbus.op_engine.mixed_operands import binary, common_kind, operand
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.older_forms import older_form
 from tensorbus.op_engine.operands import check_operands
-from tensorbus.op_engine.override import asked_in_place
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import Lazy, public
 from tensorbus.op_engine.scalars import fitted, widened

@@ -11,12 +11,12 @@ from tensorbus._base.errors import device_error, no_tensor
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import read_number
 from tensorbus.op_engine.arguments import check_tensors, floating
+from tensorbus.op_engine.asking_in_place import asked_in_place
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import assign, check_write, record_as
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.operands import check_operands
 from tensorbus.op_engine.out import SAME
-from tensorbus.op_engine.override import asked_in_place
 from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.factories import ones_like
 from tensorbus.ops.views.reinterpretation import view_as_real

@@ -13,6 +13,7 @@ from tensorbus._dispatch.wrapping import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.op_engine.argument_values import as_number
 from tensorbus.op_engine.arguments import not_implemented
+from tensorbus.op_engine.asking_in_place import asked_in_place
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place
@@ -21,7 +22,7 @@ from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.older_forms import without_factors
 from tensorbus.op_engine.operands import BOTH, NUMBERS, check_operands
 from tensorbus.op_engine.out import CAST, SAME, write_out
-from tensorbus.op_engine.override import asked_in_place, dispatch, overriding
+from tensorbus.op_engine.override import dispatch, overriding
 from tensorbus.op_engine.pointwise_in_place import fast_binary
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import Lazy
