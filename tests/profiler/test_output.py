@@ -224,6 +224,16 @@ def test_what_other_profilers_would_need_is_refused() -> None:
             pass
     with pytest.raises(RuntimeError, match="nvprof"):
         older.load_nvprof("x")
+    with pytest.raises(RuntimeError, match="nvprof"):
+        older.parse_nvprof_trace("x")
+
+
+def test_older_names_of_times_warn() -> None:
+    event = older.FunctionEvent(1, "x", 3, 0.0, 2.0)
+    for name in ("cuda_time", "cuda_time_total", "self_cuda_time_total"):
+        with pytest.warns(FutureWarning, match=name.replace("cuda", "device")):
+            assert getattr(event, name) == 0
+    assert (event.device_resource_id, event.is_async, event.node_id) == (3, False, -1)
 
 
 def test_small_helpers() -> None:

@@ -84,6 +84,58 @@ def test_recorded_compositions_hold_their_parts_too() -> None:
     assert tree(p.events()) == [("aten::reshape", ["aten::view"])]
 
 
+def test_floating_point_operations_of_convolutions(oracle: Any) -> None:
+    def counted(lib: Any) -> list[int]:
+        x, w, b = lib.ones(2, 4, 9, 8), lib.ones(6, 2, 3, 2), lib.ones(6)
+        with lib.profiler.profile(with_flops=True) as p:
+            lib.conv2d(x, w, b, (2, 1), (1, 0), (1, 2), 2)
+            lib.conv2d(x, lib.ones(1, 4, 1, 1))
+        return [e.flops for e in p.events() if e.name == "aten::conv2d"]
+
+    assert counted(tb) == oracle(counted) == [8640, 1152]
+
+
+def test_recording_is_left_off_and_on() -> None:
+    x = tb.ones(2)
+    p = profile()
+    p.toggle_collection_dynamic(False, [ProfilerActivity.CPU])  # nothing is recorded yet
+    with p:
+        x + x
+        with record_function("block"):
+            p.toggle_collection_dynamic(False, [ProfilerActivity.CPU])
+            x * x
+            with record_function("left out"):
+                p.toggle_collection_dynamic(True, [ProfilerActivity.CUDA])
+                x * x
+            p.toggle_collection_dynamic(True, [ProfilerActivity.CPU])
+            x - x
+    assert names(p) == ["aten::add", "block", "aten::sub"]
+    with profile() as p:
+        x + x
+        p.toggle_collection_dynamic(False, [ProfilerActivity.CPU])
+    assert names(p) == ["aten::add"]
+
+
+def test_another_profile_where_one_is_left_off() -> None:
+    x = tb.ones(2)
+    with profile() as p:
+        p.toggle_collection_dynamic(False, [ProfilerActivity.CPU])
+        with profile() as inner:
+            x + x
+            with pytest.raises(RuntimeError, match="already enabled on this thread"):
+                p.toggle_collection_dynamic(True, [ProfilerActivity.CPU])
+        p.toggle_collection_dynamic(True, [ProfilerActivity.CPU])
+        x * x
+    assert (names(inner), names(p)) == (["aten::add"], ["aten::mul"])
+
+
+def test_joining_has_pytorchs_name() -> None:
+    x = tb.ones(2)
+    with profile() as p:
+        tb.cat([x, x])
+    assert names(p) == ["aten::cat"]
+
+
 def test_views_are_no_launches_and_hold_no_memory() -> None:
     x = tb.ones(2, 3)
     with profile(profile_memory=True) as p:
@@ -111,6 +163,7 @@ def test_backward_nodes_and_their_ops() -> None:
     assert [t[0] for t in found] == [
         "autograd::engine::evaluate_function: SumBackward0",
         "autograd::engine::evaluate_function: MulBackward0",
+        "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
     ]
     ((name, inside),) = found[1][1]
     assert name == "MulBackward0"
@@ -137,6 +190,22 @@ def test_sequence_numbers_tie_nodes_to_the_ops_that_made_them() -> None:
         y + 1
     first, second = p.events()
     assert 0 < first.sequence_nr < second.sequence_nr
+    with profile() as q:
+        y.sum().backward()
+    made = {e.name: e.sequence_nr for e in q.events()}
+    assert made["MulBackward0"] == first.sequence_nr
+    assert made["autograd::engine::evaluate_function: MulBackward0"] == first.sequence_nr
+    assert made["SumBackward0"] == made["aten::sum"] > second.sequence_nr
+    assert made["torch::autograd::AccumulateGrad"] == -1
+
+
+def test_nodes_of_several_results_have_the_number_of_their_op() -> None:
+    x = tb.tensor([[2.0, 1.0], [1.0, 3.0]], requires_grad=True)
+    with profile() as p:
+        values, vectors = tb.linalg.eigh(x)
+        (values.sum() + vectors.sum()).backward()
+    made = {e.name: e.sequence_nr for e in p.events()}
+    assert made["LinalgEighBackward0"] == made["aten::linalg_eigh"] > 0
 
 
 def test_labels_hold_what_runs_inside() -> None:

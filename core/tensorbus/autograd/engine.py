@@ -236,7 +236,7 @@ def _running() -> Callable[[Node, Any, bool], Any]:
     if around is None:
         return run
     return lambda node, g, create_graph: around(
-        node.name(), lambda: run(node, g, create_graph), True
+        node.name(), -node.operation().q, lambda: run(node, g, create_graph)
     )
 
 
@@ -295,7 +295,7 @@ def store(gradients: dict[Any, Any], create_graph: bool) -> None:
                 _accumulate(edge, leaf, g, create_graph, alone)
             else:
                 accumulate = partial(_accumulate, edge, leaf, g, create_graph, alone)
-                around(edge.name(), accumulate, False)
+                around(edge.name(), -1, accumulate)
 
 
 def _count_alone() -> int:

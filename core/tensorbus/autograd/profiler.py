@@ -23,6 +23,7 @@ __all__ = [
     "emit_itt",
     "emit_nvtx",
     "load_nvprof",
+    "parse_nvprof_trace",
     "profile",
     "record_function",
 ]
@@ -59,6 +60,8 @@ class profile(Leaving):
         experimental_config: Any = None,
         acc_events: bool = False,
         custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+        activity_filters: Any = None,
     ):
         self.enabled = enabled
         self.entered = False
@@ -208,6 +211,11 @@ def load_nvprof(path: str) -> NoReturn:
         f"load_nvprof({path!r}): databases of nvprof are not read here; tensorbus.profiler writes "
         "and shows its own profiles"
     )
+
+
+def parse_nvprof_trace(path: str) -> NoReturn:
+    """Refuse, as ``load_nvprof`` does."""
+    load_nvprof(path)
 
 
 class EnforceUnique:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-Around = Callable[[str, Callable[[], Any], bool], Any]
-"""(name of the node, what runs it, whether it is one of the walk) -> what it gives."""
+Around = Callable[[str, int, Callable[[], Any]], Any]
+"""(name of the node, its sequence number or -1, what runs it) -> what it gives."""
 
 
 class _WatchedNodes:

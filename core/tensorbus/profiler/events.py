@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorbus._base.warning import warn_user
 from tensorbus.profiler.activities import DeviceType
 from tensorbus.profiler.units import time_text
 
@@ -18,6 +19,12 @@ class Interval:
     def elapsed_us(self) -> float:
         """How long it lasts, in microseconds."""
         return self.end - self.start
+
+
+def _older(name: str, please: str) -> None:
+    now = name.replace("cuda", "device")
+    end = "." if please == "Use" else ","
+    warn_user(f"`{name}` is deprecated{end} {please} `{now}` instead.", FutureWarning)
 
 
 class Times:
@@ -44,6 +51,12 @@ class Times:
     def device_time(self) -> float:
         """The mean time of a call on a device: 0, for it is not measured."""
         return 0.0
+
+    @property
+    def cuda_time(self) -> float:
+        """The older name of ``device_time``, which warns so."""
+        _older("cuda_time", "please use")
+        return self.device_time
 
     @property
     def cpu_time_str(self) -> str:
@@ -108,12 +121,6 @@ class FunctionEvent(Times):
     """
 
     count = 1
-    is_async = False
-    is_remote = False
-    is_legacy = False
-    node_id = -1
-    device_type = DeviceType.CPU
-    device_index = 0
 
     def __init__(
         self,
@@ -130,7 +137,14 @@ class FunctionEvent(Times):
         use_device: str | None = None,
         cpu_memory_usage: int = 0,
         device_memory_usage: int = 0,
+        is_async: bool = False,
+        is_remote: bool = False,
         sequence_nr: int = -1,
+        node_id: int = -1,
+        device_type: DeviceType = DeviceType.CPU,
+        device_index: int = 0,
+        device_resource_id: int | None = None,
+        is_legacy: bool = False,
         flops: int | None = None,
         trace_name: str | None = None,
         is_user_annotation: bool = False,
@@ -148,7 +162,14 @@ class FunctionEvent(Times):
         self.use_device = use_device
         self.cpu_memory_usage = cpu_memory_usage
         self.device_memory_usage = device_memory_usage
+        self.is_async = is_async
+        self.is_remote = is_remote
         self.sequence_nr = sequence_nr
+        self.node_id = node_id
+        self.device_type = device_type
+        self.device_index = device_index
+        self.device_resource_id = thread if device_resource_id is None else device_resource_id
+        self.is_legacy = is_legacy
         self.flops = flops
         self.is_user_annotation = is_user_annotation
         self.kernels: list[Any] = []
@@ -179,6 +200,18 @@ class FunctionEvent(Times):
     def self_cpu_time_total(self) -> float:  # type: ignore[override]
         """The same without the events inside."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
+
+    @property
+    def cuda_time_total(self) -> float:
+        """The older name of ``device_time_total``, which warns so."""
+        _older("cuda_time_total", "Use")
+        return self.device_time_total
+
+    @property
+    def self_cuda_time_total(self) -> float:
+        """The older name of ``self_device_time_total``, which warns so."""
+        _older("self_cuda_time_total", "Use")
+        return self.self_device_time_total
 
     @property
     def self_cpu_memory_usage(self) -> int:

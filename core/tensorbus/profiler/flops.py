@@ -26,9 +26,20 @@ def _pointwise(x: Any, *_: Any) -> int:
     return math.prod(x.shape)
 
 
+def _convolution(x: Any, w: Any, *rest: Any) -> int:
+    stride, padding, dilation, _ = rest[-4:]  # a convolution with a bias has that before them
+    places = math.prod(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(x.shape[2:], w.shape[2:], stride, padding, dilation, strict=True)
+    )
+    return 2 * int(x.shape[0]) * places * math.prod(w.shape)
+
+
 FLOPS: dict[str, Callable[..., int]] = {
     "matmul": _matmul,
     "linear": _linear,
+    "conv2d": _convolution,
+    "convolution": _convolution,
     "add": _pointwise,
     "mul": _pointwise,
 }

@@ -34,7 +34,7 @@ class profile(Leaving):
     *with_flops* the floating point operations of matrix products, sums and products, with
     *with_modules* the calls of modules. With *acc_events* the events of all cycles are kept, else
     those of the last. AssertionError for no or other *activities*; RuntimeError where this thread
-    is profiled already. The *experimental_config* has no effect.
+    is profiled already. *experimental_config* and *post_processing_timeout_s* have no effect.
 
     >>> import tensorbus as torch
     >>> from tensorbus.profiler import profile
@@ -63,6 +63,7 @@ class profile(Leaving):
         acc_events: bool = False,
         use_cuda: bool | None = None,
         custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
     ):
         given = supported_activities() if activities is None else set(activities)
         if not given or not all(isinstance(a, ProfilerActivity) for a in given):
@@ -199,6 +200,16 @@ class profile(Leaving):
             raise AssertionError(f"Profiler must be initialized before {doing}")
         return self._session
 
+    def toggle_collection_dynamic(
+        self, enable: bool, activities: Iterable[ProfilerActivity]
+    ) -> None:
+        """Leave out what this thread does from now on, or record it again, inside the block.
+
+        It has an effect where the host is among the *activities*, and while something is recorded.
+        """
+        if self._session is not None and ProfilerActivity.CPU in activities:
+            self._session.let(enable)
+
     # -- what was recorded -------------------------------------------------------------------
     def events(self) -> EventList:
         """The events, in the order in which they began; AssertionError before there are any."""
@@ -217,8 +228,11 @@ class profile(Leaving):
             .key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
         )
 
-    def export_chrome_trace(self, path: str) -> None:
-        """Write the events as JSON for Perfetto and Chrome; compressed for a *path* in ``.gz``."""
+    def export_chrome_trace(self, path: str, use_python_export: bool = False) -> None:
+        """Write the events as JSON for Perfetto and Chrome; compressed for a *path* in ``.gz``.
+
+        *use_python_export* has no effect: traces are always written in Python.
+        """
         session = self._known("exporting chrome trace")
         session.write_trace(path, {"trace_id": self.get_trace_id(), **self._notes})
 
@@ -256,11 +270,15 @@ def _always(_: int) -> ProfilerAction:
 
 
 def tensorboard_trace_handler(
-    dir_name: str, worker_name: str | None = None, use_gzip: bool = False
+    dir_name: str,
+    worker_name: str | None = None,
+    use_gzip: bool = False,
+    use_python_export: bool = False,
 ) -> Callable[[profile], None]:
     """What writes a trace into a folder that TensorBoard reads, for ``on_trace_ready``.
 
     The file's name begins with *worker_name*, of the machine and the process where it is None.
+    *use_python_export* has no effect, as in ``profile.export_chrome_trace``.
     RuntimeError where the folder can't be made.
 
     >>> import os, tempfile

@@ -120,7 +120,7 @@ class Recorder:
         """Call an op on tensors."""
         depth = self.depth
         try:
-            record = self.begin(row.name if "::" in row.name else f"aten::{row.name}")
+            record = self.begin(row.name if "::" in row.name else _aten(row.name))
             record.row = "write" if row.name == "copy_" else row.name
             if self.options.shapes:
                 record.shapes = [_shape(x) for x in arguments]
@@ -201,13 +201,12 @@ class Recorder:
         if alone and self.options.flops and name in FLOPS:
             record.flops = FLOPS[name](*args)
 
-    def node(self, name: str, run: Callable[[], Any], inner: bool = True) -> Any:
-        """Run a node of a backward pass."""
+    def node(self, name: str, sequence: int, run: Callable[[], Any]) -> Any:
+        """Run a node of a backward pass; *sequence* is the number of the op that made it."""
         depth = self.depth
         try:
-            if inner:
-                self.begin(f"autograd::engine::evaluate_function: {name}")
-            self.begin(name)
+            for shown in (f"autograd::engine::evaluate_function: {name}", name):
+                self.begin(shown).sequence = sequence
             return run()
         finally:
             try:
@@ -223,7 +222,12 @@ def _shown_name(kind: Kind, name: str) -> str:
         if name == "to_host":
             return "Memcpy DtoH" if other else "aten::copy_"
         return "Memcpy HtoD" if other and name == "from_host" else "aten::copy_"
-    return f"aten::{name.removeprefix('fast_')}"
+    return _aten(name.removeprefix("fast_"))
+
+
+def _aten(row: str) -> str:
+    """The name of a row as PyTorch's profiles have it."""
+    return "aten::cat" if row == "concatenate" else f"aten::{row}"
 
 
 def _shape(x: Any) -> Any:
@@ -287,6 +291,22 @@ def start(recorder: Recorder) -> None:
     _here.recorder = recorder
 
 
+def pause(recorder: Recorder) -> None:
+    """Leave out what happens in this thread until ``resume``."""
+    if _here.recorder is recorder:
+        remove(_handler)
+        _here.recorder = None
+
+
+def resume(recorder: Recorder) -> None:
+    """Go on after ``pause``; RuntimeError if another records this thread now."""
+    if _here.recorder not in (recorder, None):
+        raise RuntimeError("Profiler is already enabled on this thread.")
+    if _here.recorder is None:
+        add(_handler)
+        _here.recorder = recorder
+
+
 def stop(recorder: Recorder) -> None:
     """End what ``start`` began, in the same thread, however far that came."""
     recorder.finish()
@@ -320,6 +340,6 @@ def _handler(row: Row, arguments: tuple[Any, ...], proceed: Proceed) -> Any:
 _handler.sees_operators = "stays on"  # type: ignore[attr-defined]
 
 
-def _watched_node(name: str, run: Callable[[], Any], inner: bool) -> Any:
+def _watched_node(name: str, sequence: int, run: Callable[[], Any]) -> Any:
     recorder = _here.recorder
-    return run() if recorder is None else recorder.node(name, run, inner)
+    return run() if recorder is None else recorder.node(name, sequence, run)

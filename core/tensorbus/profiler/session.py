@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorbus.profiler.event_list import EventList, events_of
 from tensorbus.profiler.modules import watch_modules
-from tensorbus.profiler.recording import Options, Recorder, start, stop
+from tensorbus.profiler.recording import Options, Recorder, pause, resume, start, stop
 from tensorbus.profiler.traces import write_trace
 from tensorbus.utils.hooks import RemovableHandle
 
@@ -64,6 +64,11 @@ class Session:
                 hook.remove()
             stop(self._recorder)
             self._hooks, self._recorder = [], None
+
+    def let(self, recorded: bool) -> None:
+        """Whether what happens from now on is recorded, while it is running."""
+        if self._recorder is not None:
+            (resume if recorded else pause)(self._recorder)
 
     @property
     def running(self) -> bool:
