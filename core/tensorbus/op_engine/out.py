@@ -29,14 +29,21 @@ TRUTH = "truth"
 """The rule of an op whose truth values also go into bytes, as 0 and 1."""
 
 
-def write_out(y: Any, out: Any, name: str, rule: str = CAST, warns: bool = True) -> Any:
+def write_out(
+    y: Any, out: Any, name: str, rule: str = CAST, warns: bool = True, operands: Any = ()
+) -> Any:
     """Put results into the tensors given as ``out=`` to the function called *name*.
 
     A UserWarning where one with elements gets another shape, but for factories, as PyTorch has it.
+    RuntimeError where it is one of the *operands* that a pointwise op broadcasts.
     Several results come back as they would without ``out=``, with names where they have names.
     """
     if not isinstance(y, tuple):
         _check(y, out, name, rule)
+        if out._s != y._s and any(x is out for x in operands):
+            raise RuntimeError(
+                f"output with shape {list(out._s)} doesn't match the broadcast shape {list(y._s)}"
+            )
         return _written(y, out, warns)
     if not isinstance(out, (tuple, list)):
         raise TypeError(

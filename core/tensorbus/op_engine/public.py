@@ -86,6 +86,7 @@ def with_out(
     """The function with a keyword ``out`` that receives the result."""
     late = checked(f, name, forms=forms)
     out_has_form = "out" in form_names(forms)
+    broadcasts = f.__module__.startswith("tensorbus.ops.pointwise.")
 
     @functools.wraps(f)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -101,9 +102,10 @@ def with_out(
         if rule == COMPUTED and kwargs.get("dtype") is None and isinstance(out, Tensor):
             kwargs["dtype"] = out._k.dtype
         wanted = SAME if kwargs.get("dtype") is not None else rule
+        operands = (*args, *kwargs.values()) if broadcasts else ()
         if out_has_form:
             kwargs["out"] = out
-        return write_out(late.call(*args, **kwargs), out, name, wanted)
+        return write_out(late.call(*args, **kwargs), out, name, wanted, operands=operands)
 
     show_signature(call, signature_with_out)
     return call

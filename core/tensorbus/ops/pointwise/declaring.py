@@ -161,7 +161,9 @@ def binary(
         result = (
             core(name)(input, other) if isinstance(input, Tensor) else _left(name, input, other)
         )
-        return result if out is None else write_out(result, out, shown_name)
+        if out is None:
+            return result
+        return write_out(result, out, shown_name, operands=(input, other))
 
     def method(self: Tensor, other: Any) -> Tensor:
         if OVERRIDES.on and (asked := overriding((self, other))):
@@ -285,6 +287,8 @@ def _scaled(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
             if OVERRIDES.on and (asked := overriding((*operands, out))):
                 return dispatch(function, asked, operands, _given(out, alpha=alpha))
             input, other = _with_factor(name, name, operands, alpha)
+            if out is not None:
+                return write_out(plain(input, other), out, name, operands=operands)
         return plain(input, other, out=out)
 
     function.__wrapped__ = _function  # type: ignore[attr-defined]
