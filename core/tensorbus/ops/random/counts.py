@@ -19,6 +19,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import no_grad
+from tensorbus.autograd.underived import UNKNOWN, not_written, underived
 from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.cores import core
@@ -80,7 +81,9 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     if count._k is not prob._k:
         core("add")(count, prob)  # says that the devices differ
     with no_grad():
-        return drawn([count, prob], generator, _successes)
+        made = [drawn([count, prob], generator, _successes)]
+    underived(made, (count, prob), not_written("binomial"), UNKNOWN)
+    return made[0]
 
 
 # -- what is counted -------------------------------------------------------------------------

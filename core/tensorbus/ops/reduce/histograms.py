@@ -11,6 +11,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name
 from tensorbus._base.size import check_storage
 from tensorbus._tensor.tensor import Tensor, from_array
+from tensorbus.autograd.underived import UNKNOWN, not_written, underived
 from tensorbus.op_engine.argument_forms import mixed_error
 from tensorbus.op_engine.arguments import check_device, check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind
@@ -143,10 +144,13 @@ def _histogram(
     if x._k.dtype not in (dtypes.float32, dtypes.float64):
         raise not_implemented("histogramdd", x)
     n = math.prod(x._s[:-1])
+    operands = (x, weight, *(bins if given else ()))
     x = x.detach().reshape(n, x._s[-1])
     edges = [e.detach().clone() for e in bins] if given else _equal_edges(x, bins, bounds)
     weight = None if weight is None else weight.detach()
-    return _counted(x, edges, weight, density), edges
+    made = [_counted(x, edges, weight, density), *edges]
+    underived(made, operands, not_written("histogram"), UNKNOWN)
+    return made[0], made[1:]
 
 
 _RESULTS = result_type_of("histogram", "hist bin_edges")
