@@ -16,6 +16,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 class _Thread(threading.local):
     on = True
+    entered: Any = None
+    """The mode entered last, which holds those around it: one that is entered and not left stays on
+    though nobody holds it."""
 
 
 class _Everywhere:
@@ -60,13 +63,15 @@ class _Mode(Decorator):
         return self if function is None else self(function)
 
     def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
-        before = THREAD.on
+        before, around = THREAD.on, THREAD.entered
         try:
+            THREAD.entered = self
             switch_grad(self.mode)
             yield
         finally:
             self.close = outer
             try:
+                THREAD.entered = around
                 switch_grad(before)
             except BaseException:
                 switch_grad(before)
@@ -113,12 +118,15 @@ class set_grad_enabled(_Mode):
         return self
 
     def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
+        around = THREAD.entered
         try:
+            THREAD.entered = self
             switch_grad(self.mode)
             yield
         finally:
             self.close = outer
             try:
+                THREAD.entered = around
                 switch_grad(self._before)
             except BaseException:
                 switch_grad(self._before)
