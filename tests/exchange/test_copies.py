@@ -152,3 +152,20 @@ def test_bfloat16_is_copied_pickled_and_shared() -> None:
     for made in (copy.copy(x), copy.deepcopy(x), pickled(x), x.clone().share_memory_()):
         assert made.dtype is torch.bfloat16
         assert made.view(torch.int16).tolist() == [0x3FC0, -0x8000, 0x7F80]
+
+
+@pytest.mark.parametrize("protocol", range(2, 6))
+def test_pickles_of_repeated_elements_hold_them_once(protocol: int) -> None:
+    row = torch.arange(3.0)
+    for t in (
+        row.expand(100_000, 3),
+        torch.tensor(2).expand(4, 5),
+        torch.ones(2, 1, 3, dtype=torch.bfloat16).expand(2, 4, 3).transpose(0, 1),
+        torch.ones(1, requires_grad=True).expand(3),
+        torch.arange(6.0).view(3, 2).t()[:, :1].expand(2, 5),
+    ):
+        pickled = pickle.dumps(t, protocol)
+        back = pickle.loads(pickled)
+        assert len(pickled) < 1000 and back.dtype is t.dtype and torch.equal(back, t)
+        assert [s for s, n in zip(back.stride(), t.shape, strict=True) if n > 1 and not s]
+        assert back.is_leaf and back.requires_grad == t.requires_grad and not back._is_view()

@@ -158,6 +158,7 @@ def test_arrays_on_unknown_devices() -> None:
         ("(x.requires_grad_() * 2).__dlpack__()", BufferError, "require gradient"),
         ("x.__dlpack__(stream=1)", AssertionError, "stream should be None on cpu"),
         ("x.__dlpack__(stream='a')", TypeError, "stream must be"),
+        ("x.__dlpack__(dl_device='cpu')", TypeError, "'dl_device' must be tuple of ints, not str"),
         ("x.__dlpack__(dl_device=(2, 0), copy=False)", BufferError, "can't be handed out"),
         ("torch.to_dlpack(3)", TypeError, "must be Tensor, not int"),
     ],

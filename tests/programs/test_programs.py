@@ -2,7 +2,7 @@
 
 The tables are text files beside this one. A program runs with ``torch`` bound to tensorbus and
 tells by ``out(...)``; lines after ``#>`` are what it must tell. One that ends with ``...`` is the
-beginning of an error's text. The last test runs all of them with PyTorch itself, where it is, but
+beginning of an error's text. The last test runs them with PyTorch itself, where it is, but
 for the folder ``older``: there stands what older versions answered, or what ours adds. A program
 that begins with ``#! warnings`` tells the warnings, too, with the line that they point at.
 """
@@ -95,6 +95,7 @@ def test_program_of_older_times(name: str) -> None:
     assert not wrong, wrong
 
 
-def test_pytorch_tells_what_the_tables_say(live_torch: Any) -> None:
-    wrong = [differences(*entry, live_torch) for entry in PROGRAMS.values()]
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.stem)
+def test_pytorch_tells_what_the_table_says(table: Path, live_torch: Any) -> None:
+    wrong = [differences(*entry, live_torch) for entry in read(table)]
     assert not any(wrong), "".join(wrong)

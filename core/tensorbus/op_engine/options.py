@@ -179,11 +179,14 @@ class Options:
         t = wrap_like(array, self._kind, None)
         if self.out is not None:
             t = write_out(t, self.out, self.name, warns=False)
-        elif self.requires_grad and not self._kind.differentiable:
-            raise RuntimeError(
-                "Only Tensors of floating point and complex dtype can require gradients"
-            )
-        return t.requires_grad_() if self.requires_grad else t
+        return as_leaf(t, self.requires_grad)
+
+
+def as_leaf(t: Tensor, requires_grad: bool) -> Tensor:
+    """A new tensor, as one that records where that is asked for."""
+    if requires_grad and not t._k.differentiable:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return t.requires_grad_() if requires_grad else t
 
 
 def _signature(make: Callable[..., Any], taken: tuple[str, ...]) -> inspect.Signature:

@@ -95,9 +95,10 @@ def dtype_of_host(array: np.ndarray) -> Dtype:
     try:
         return dtype_by_name(array.dtype.name)
     except KeyError:
+        known = [d.name for d in (*dtypes.ALL, *dtypes.STORED) if d.widened() is d]
         raise TypeError(
-            f"can't convert np.ndarray of type numpy.{array.dtype.name}. The only supported types "
-            f"are: {', '.join(d.name for d in (*dtypes.ALL, *dtypes.STORED) if d.widened() is d)}."
+            f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. The only "
+            f"supported types are: {', '.join(known)}."
         ) from None
 
 
@@ -229,7 +230,8 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     A read-only array gives one UserWarning in a program: a write to such a tensor is an error.
     """
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+        own = "numpy." if isinstance(ndarray, np.generic) else ""
+        raise TypeError(f"expected np.ndarray (got {own}{type(ndarray).__name__})")
     if not ndarray.flags.writeable:
         warn_of_read_only("NumPy array")
     return over_numpy(ndarray)

@@ -10,7 +10,7 @@ from tensorbus._base.size import Size
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import as_int
-from tensorbus.op_engine.options import Options, checked_device
+from tensorbus.op_engine.options import Options, as_leaf, checked_device
 from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.factories import empty
 from tensorbus.ops.creation.from_data import tensor
@@ -39,7 +39,7 @@ def construct(kind: Kind, args: tuple[Any, ...], named: dict[str, Any], name: st
             )
         args = (Size(value),) if key == "size" else (value,)
     made = _construct(kind, args, name)
-    return made.requires_grad_() if wants else made
+    return as_leaf(made, wants)
 
 
 def _construct(kind: Kind, args: tuple[Any, ...], name: str) -> Tensor:

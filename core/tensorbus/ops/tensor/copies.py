@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from builtins import type as class_of
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -174,6 +175,12 @@ METHODS["__copy__"] = _copy
 def _reduce(self: Tensor, protocol: Any) -> Any:
     wanted, own = self.requires_grad, attributes_of(self) or None
     shape, strides = tuple(self._s), tuple(self._k.layout(self._a)[2])
+    repeated = [d for d, (n, s) in enumerate(zip(shape, strides, strict=True)) if n > 1 and not s]
+    if repeated:
+        once = detach(self)
+        for d in repeated:
+            once = once.narrow(d, 0, 1)
+        return _unpickle_repeated, (*_reduce(once, protocol)[:2], wanted, shape), own
     if self._b is None or not is_dense(shape, strides):
         strides = contiguous_strides(shape)
     if not self._k.has_values:
@@ -197,6 +204,14 @@ def _unpickle(
     t = from_array(k.from_host(host), k)
     if strides is not None:
         lay_out(t, strides)
+    return requires_grad_(t) if requires_grad else t
+
+
+def _unpickle_repeated(
+    make: Callable[..., Tensor], args: Any, requires_grad: bool, shape: tuple[int, ...]
+) -> Tensor:
+    """A tensor whose elements stand in memory once and in *shape* more often."""
+    t = detach(make(*args).expand(shape))
     return requires_grad_(t) if requires_grad else t
 
 

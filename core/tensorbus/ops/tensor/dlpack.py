@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorbus import discovery
 from tensorbus._base import dlpack as capsules
+from tensorbus._base.errors import type_error
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
 from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
@@ -57,6 +58,8 @@ def _dlpack(
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if stream is not None and type(stream) is not int:
         raise TypeError("stream must be ``int`` or ``none``")
+    if dl_device is not None and not isinstance(dl_device, tuple):
+        raise type_error("__dlpack__", "dl_device", None, "tuple of ints", dl_device)
     x = self
     if dl_device is not None and tuple(dl_device) != _pair_of(x._k):
         kind, number = dl_device

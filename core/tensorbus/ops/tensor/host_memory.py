@@ -13,7 +13,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import METHODS
-from tensorbus.op_engine.options import Options, check_flag, checked_dtype
+from tensorbus.op_engine.options import Options, as_leaf, check_flag, checked_dtype
 from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.from_data import (
     from_numpy,
@@ -43,9 +43,7 @@ def frombuffer(
     if d is None:
         raise TypeError("frombuffer(): argument 'dtype' must be torch.dtype, not None")
     made = _over_buffer(buffer, d, count, offset)
-    return (
-        made.requires_grad_() if check_flag("frombuffer", "requires_grad", requires_grad) else made
-    )
+    return as_leaf(made, check_flag("frombuffer", "requires_grad", requires_grad))
 
 
 def _over_buffer(buffer: Any, d: Dtype, count: int, offset: int) -> Tensor:
@@ -131,7 +129,7 @@ def asarray(
         made = _fitted(shared, options, copy)
         if made.requires_grad and requires_grad is False:
             made = made.requires_grad_(False) if made.is_leaf else made.detach()
-    return made.requires_grad_() if requires_grad and not made.requires_grad else made
+    return as_leaf(made, bool(requires_grad) and not made.requires_grad)
 
 
 def _shared(obj: Any, d: Dtype | None, copy: bool | None) -> Tensor | None:
