@@ -1,0 +1,1 @@
+"""Models of which each rank trains its own copy, and which are averaged now and then."""
