@@ -107,8 +107,15 @@ def graph(x: float32[s0, s0]):
     return into(x, v1)
 """
 
+PICKED = """
+def graph(x: float32[s0], i: int64[s0]):
+    v0: float32[s0] = take(x, 0, i, True)
+    v1: float32[s0] = mul(v0, 2.0)
+    return into(x, v1)
+"""
 
-@pytest.mark.parametrize("text", [BROADCAST, FOLDED, TURNED])
+
+@pytest.mark.parametrize("text", [BROADCAST, FOLDED, TURNED, PICKED])
 def test_what_reads_elements_beside_those_it_writes_is_declined(generated, text):
     verify(read(text))
     assert generated.backend.compile(read(text), 0) is None

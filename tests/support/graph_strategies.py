@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tensorbus import plugin
 from tensorbus.plugin import Block, Graph, Node, TensorType, Value
 
-F32, BOOL = plugin.float32, plugin.bool
+F32, BOOL, I64 = plugin.float32, plugin.bool, plugin.int64
 MATRIX, ROW, ONE = (TensorType(F32, shape) for shape in ((2, 3), (3,), (2, 1)))
 NUMBERS = [0.0, -0.0, 1.0, -1.0, 1, 0.1, 3.0, float("inf"), float("nan")]
 BINARY = ["add", "sub", "mul", "div", "maximum", "minimum", "lt", "eq"]
@@ -54,6 +54,9 @@ class Building:
         ]
         if deep:
             kinds += ["body", "if"]
+        indices = {len(v.type.shape): v for v in values if v.type.dtype is I64}
+        if indices:
+            kinds += ["take", "gather"]
         kind = self.draw(st.sampled_from(kinds))
         x = self.value(values, F32)
         if kind == "unary":
@@ -67,7 +70,7 @@ class Building:
             c, other = self.value(values, BOOL), self.operand(values)
             return self.made("where", (c, x, other), TensorType(F32, broadcast((c, x, other))))
         if kind == "cast":
-            c = self.draw(st.sampled_from(values))
+            c = self.draw(st.sampled_from([v for v in values if v.type.dtype is not I64]))
             d = self.draw(st.sampled_from([F32, BOOL]))
             return self.made("cast", (c, d), TensorType(d, c.type.shape))
         if kind == "expand":
@@ -79,6 +82,16 @@ class Building:
         if kind == "columns":
             whole = self.made("expand", (x, (2, 3)), MATRIX)
             return self.made("sum", (whole, (0,), F32), ROW)
+        if kind == "take":
+            wrap = self.draw(st.booleans())
+            last = len(x.type.shape) - 1
+            if x.type.shape[last] == 1:
+                x, last = self.made("expand", (x, (2, 3)), MATRIX), 1
+            return self.made("take", (x, last, indices[1], wrap), x.type)
+        if kind == "gather":
+            if x.type.shape != (2, 3):
+                x = self.made("expand", (x, (2, 3)), MATRIX)
+            return self.made("gather", (x, 1, indices[2]), MATRIX)
         if kind == "numbers":
             op = self.draw(st.sampled_from(["add", "mul", "div", "maximum"]))
             number = self.made(
@@ -118,14 +131,21 @@ class Building:
 
 @st.composite
 def graphs(
-    draw: Any, unary: list[str] = UNARY, numbers: list[Any] = NUMBERS, deep: bool = True
+    draw: Any,
+    unary: list[str] = UNARY,
+    numbers: list[Any] = NUMBERS,
+    deep: bool = True,
+    gathers: bool = False,
 ) -> Graph:
     """Graphs over arrays of the shapes (2, 3), (3,), (2, 1) and, of bool, (3,).
 
-    Of ops of one operand they have *unary* alone; *deep* ones have bodies and branches.
+    Of ops of one operand they have *unary* alone; *deep* ones have bodies and branches; with
+    *gathers* there are indices below 3 of the shapes (2, 3) and (3,), and ops that pick by these.
     """
     building = Building(draw, unary, numbers)
     inputs = [Value(MATRIX), Value(ROW), Value(ONE), Value(TensorType(BOOL, (3,)))]
+    if gathers:
+        inputs += [Value(TensorType(I64, (2, 3))), Value(TensorType(I64, (3,)))]
     values = list(inputs)
     for _ in range(draw(st.integers(1, 10))):
         values.append(building.step(values, deep))

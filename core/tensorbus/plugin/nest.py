@@ -22,11 +22,25 @@ class Affine:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Gathered:
+    """The index of one dimension: the value of an expression of int64 at each point.
+
+    A read outside of the array touches no memory: it gives 0 and is an ``IndexFault``.
+    """
+
+    value: Expression
+    dim: int
+    """The dimension that a fault names."""
+    wrap: bool = False
+    """Whether -1 is the last element."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Read:
     """An element of an array: for each of its dimensions an index."""
 
     array: int
-    index: tuple[Affine, ...]
+    index: tuple[Affine | Gathered, ...]
     dtype: dtype
 
 

@@ -11,6 +11,7 @@ Axes = tuple[int | None, ...]
 """For each dimension of a value its axis; None where its size is 1."""
 
 FOLDS = ("sum", "prod", "amax", "amin")
+GATHERS = ("take", "gather")
 
 
 class Declined(Exception):
@@ -146,6 +147,22 @@ class AxisMap:
         assert isinstance(x, Value) and isinstance(dims, tuple)
         return tuple(a for d, a in enumerate(self._of[x]) if d not in dims)
 
+    def _taken(self, node: Node) -> Axes | None:
+        x, dim, i, *_ = node.args
+        assert isinstance(x, Value) and isinstance(dim, int) and isinstance(i, Value)
+        return self._picked((*self._of[x][:dim], *self._of[i], *self._of[x][dim + 1 :]))
+
+    def _gathered(self, node: Node) -> Axes | None:
+        x, dim, i = node.args
+        assert isinstance(x, Value) and isinstance(i, Value)
+        pairs = enumerate(zip(self._of[x], self._of[i], strict=False))
+        return self._picked(tuple(b if d == dim else self._join(a, b) for d, (a, b) in pairs))
+
+    def _picked(self, axes: Axes) -> Axes | None:
+        """None where two dimensions would lie along each other, and of arrays of no dimension."""
+        found = [self._find(a) for a in axes if a is not None]
+        return axes if axes and len({*found}) == len(found) else None
+
 
 _RULES: dict[str, Any] = {
     "expand": AxisMap._expanded,
@@ -153,6 +170,8 @@ _RULES: dict[str, Any] = {
     "view": AxisMap._viewed,
     "permute": AxisMap._permuted,
     "select": AxisMap._selected,
+    "take": AxisMap._taken,
+    "gather": AxisMap._gathered,
     **dict.fromkeys(FOLDS, AxisMap._folded),
 }
 MOVES = frozenset(["expand", "unsqueeze", "view", "permute", "select", "same"])

@@ -29,6 +29,16 @@ FUNCTION void fault_at(GLOBAL i64 *fault, i64 value, i64 dim, i64 n) {
 """
 """Keeps the first fault in the device's four words: (1 if any, value, dim, n)."""
 
+INDEX_AT = """
+FUNCTION i64 index_at(GLOBAL i64 *fault, i64 given, i64 wrap, i64 dim, i64 n) {
+    i64 index = wrap && given < 0 ? given + n : given;
+    if (index >= 0 && index < n) return index;
+    fault_at(fault, given, dim, n);
+    return -1;
+}
+"""
+"""The index that was given, or -1 after keeping the fault that it is outside."""
+
 
 class DeadInChild:
     """Takes the place of a backend's lock in a forked child, where its devices do not work."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorbus.plugin.backend import Kernel
 from tensorbus.plugin.graph import Graph, TensorType
-from tensorbus.plugin.kernel_language.axes import FOLDS, MOVES, Declined
+from tensorbus.plugin.kernel_language.axes import FOLDS, GATHERS, MOVES, Declined
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.lowering import NestStep, lower
 from tensorbus.plugin.kernel_language.nests import CompiledNest
@@ -20,7 +20,7 @@ def in_place(device: Device, graph: Graph) -> Kernel | None:
     """
     targets = dict(graph.writes)
     shapes = {v.type.shape for v in graph.inputs if isinstance(v.type, TensorType)}
-    if any(node.op in (*FOLDS, *MOVES) for node in graph.nodes):
+    if any(node.op in (*FOLDS, *GATHERS, *MOVES) for node in graph.nodes):
         return None
     if len(shapes) != 1 or len(targets) != len(graph.outputs):
         return None

@@ -11,10 +11,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tensorbus.plugin.graph import Graph, Node, NumberType, TensorType, Value, values_among
-from tensorbus.plugin.kernel_language.axes import FOLDS, MOVES, AxisMap, Declined
+from tensorbus.plugin.kernel_language.axes import FOLDS, GATHERS, MOVES, AxisMap, Declined
 from tensorbus.plugin.kernel_language.expressions import knows
 from tensorbus.plugin.kernel_language.move import VIEW_KERNELS
-from tensorbus.plugin.nest import Affine, Apply, Expression, Fold, Nest, Number, Read, Store
+from tensorbus.plugin.nest import (
+    Affine,
+    Apply,
+    Expression,
+    Fold,
+    Gathered,
+    Nest,
+    Number,
+    Read,
+    Store,
+)
 
 _Group = tuple[frozenset[int], frozenset[int]]
 """What reductions have in common that share a nest: the axes that they fold, and keep."""
@@ -60,6 +70,11 @@ class _Lowering:
             if not whole:
                 raise Declined
             self._calls |= whole
+        self._gathers: dict[Node, tuple[Value, int]] = {}
+        """The array that a node picks elements of, and in which of its dimensions."""
+        for node in self._map.nodes:
+            if node.op in GATHERS and node not in self._calls:
+                self._see_gather(node)
         self._at: dict[Value, int] = dict.fromkeys(graph.inputs, 0)
         """From which round on a value can be computed; kernels between nests end a round."""
         self._within: dict[Value, _Group | None] = {}
@@ -89,6 +104,18 @@ class _Lowering:
                         found.setdefault(axis, n)
         return found
 
+    def _see_gather(self, node: Node) -> None:
+        """Note what a node picks elements of; it is a call where that has other dimensions."""
+        x, dim = node.args[:2]
+        assert isinstance(x, Value) and isinstance(dim, int)
+        base, axis = self._base(x), self._map.of(x)[dim]
+        if self._map.of(base) == self._map.of(x):
+            self._gathers[node] = base, dim
+        elif axis is not None and axis in self._map.of(base):
+            self._gathers[node] = base, self._map.of(base).index(axis)
+        else:
+            self._calls.add(node)
+
     def _place(self, node: Node) -> None:
         (made,) = node.outputs
         operands = [x for x in values_among(node.args) if isinstance(x.type, TensorType)]
@@ -96,7 +123,11 @@ class _Lowering:
             self._at[made] = max((self._ready(x) for x in operands), default=0) + 1
             self._within[made] = None
             return
-        last = max((self._at[x] for x in operands), default=0)
+        last = 0
+        if node in self._gathers:  # what it picks of is an array before its nest begins
+            base = self._gathers[node][0]
+            last = self._ready(base) + (not self._is_given(base))
+        last = max([last, *(self._at[x] for x in operands)])
         groups = {
             group
             for x in operands
@@ -147,7 +178,21 @@ class _Lowering:
         elif value in self._makers:
             self._wanted_calls.setdefault(self._at[value] - 1, {})[self._makers[value]] = None
 
+    def _unused_gathers(self) -> list[Value]:
+        """What is picked by indices that may be wrong, though nothing uses it."""
+        used: set[Value] = set()
+        waiting = list(self._graph.outputs)
+        while waiting:
+            value = waiting.pop()
+            if value in self._makers and value not in used:
+                waiting += values_among(self._makers[value].args)
+            used.add(value)
+        made = [node.outputs[0] for node in self._map.nodes if node.op in GATHERS]
+        return [value for value in made if value not in used]
+
     def steps(self) -> list[Step]:
+        for value in self._unused_gathers():
+            self._want(value)
         for value in self._graph.outputs:
             if self._is_shared(value):  # a result is an array of its own
                 self._wanted.setdefault((self._at[value], self._axes(value)), {})[value] = None
@@ -200,8 +245,8 @@ class _Lowering:
         return found[::-1]
 
     def _nest(self, at: int, stored: list[Value]) -> NestStep:
-        needed, reads = self._needed(at, stored)
-        used = {*stored, *reads, *needed}
+        needed, reads, direct = self._needed(at, stored)
+        used = {*stored, *direct, *needed}
         order = sorted({a for v in used for a in self._axes(v)})
         number_of = {axis: i for i, axis in enumerate(order)}
 
@@ -210,35 +255,52 @@ class _Lowering:
 
         numbers = [v for v in self._graph.inputs if isinstance(v.type, NumberType)]
         made: dict[Value, Expression] = {v: Number(i, v.type.dtype) for i, v in enumerate(numbers)}
-        for i, v in enumerate(reads):
-            index = tuple(Affine() if a is None else Affine(((a, 1),)) for a in local(v))
-            made[v] = Read(i, index, v.type.dtype)
+        arrays = {v: i for i, v in enumerate(reads)}
+        for v in direct:
+            index = tuple(_along(a, number_of) for a in self._map.of(v))
+            made[v] = Read(arrays[v], index, v.type.dtype)
         for node in self._map.nodes:
-            if node.outputs[0] in needed:
-                made[node.outputs[0]] = self._expression(node, made, number_of)
+            value = node.outputs[0]
+            if value in needed and node in self._gathers:
+                made[value] = self._picked(node, made, arrays, number_of)
+            elif value in needed:
+                made[value] = self._expression(node, made, number_of)
         stores = tuple(Store(local(v), made[v], v.type.dtype) for v in stored)
-        arrays = tuple(v.type.dtype for v in reads)
         nest = Nest(
-            tuple(self._box[a] for a in order), arrays, tuple(v.type.dtype for v in numbers), stores
+            tuple(self._box[a] for a in order),
+            tuple(v.type.dtype for v in reads),
+            tuple(v.type.dtype for v in numbers),
+            stores,
         )
         return NestStep(nest, tuple(reads), tuple(numbers), tuple(stored))
 
-    def _needed(self, at: int, stored: list[Value]) -> tuple[set[Value], dict[Value, None]]:
-        """What a nest computes, and the arrays that it reads."""
+    def _needed(
+        self, at: int, stored: list[Value]
+    ) -> tuple[set[Value], dict[Value, None], set[Value]]:
+        """What a nest computes, the arrays that it reads, and those that it reads at its points."""
         needed: set[Value] = set()
         reads: dict[Value, None] = {}
+        direct: set[Value] = set()
         waiting = list(stored)
         while waiting:
             value = waiting.pop()
-            if value in needed or value in reads or isinstance(value.type, NumberType):
+            if value in needed or value in direct or isinstance(value.type, NumberType):
                 continue
             if self._is_given(value) or (value not in stored and self._is_kept(value, at)):
                 reads[value] = None
+                direct.add(value)
                 self._want(value)
                 continue
             needed.add(value)
-            waiting += values_among(self._makers[value].args)
-        return needed, reads
+            node = self._makers[value]
+            operands = values_among(node.args)
+            if node in self._gathers:
+                base = self._gathers[node][0]
+                reads[base] = None
+                self._want(base)
+                operands = operands[1:]
+            waiting += operands
+        return needed, reads, direct
 
     def _is_kept(self, value: Value, at: int) -> bool:
         """Whether a nest reads a value that another one stores, in place of computing it."""
@@ -248,6 +310,23 @@ class _Lowering:
         within = self._within.get(value)
         small = within is not None and self._axes(value) == within[1]
         return small or value in self._wanted.get(key, ())
+
+    def _picked(
+        self,
+        node: Node,
+        made: dict[Value, Expression],
+        arrays: dict[Value, int],
+        number_of: dict[int, int],
+    ) -> Read:
+        """An element at an index that another value is."""
+        _, dim, i, *wrap = node.args
+        assert isinstance(i, Value) and isinstance(dim, int)
+        base, at = self._gathers[node]
+        gathered = Gathered(made[i], dim, bool(wrap and wrap[0]))
+        index = [
+            gathered if d == at else _along(a, number_of) for d, a in enumerate(self._map.of(base))
+        ]
+        return Read(arrays[base], tuple(index), base.type.dtype)
 
     def _expression(
         self, node: Node, made: dict[Value, Expression], number_of: dict[int, int]
@@ -264,3 +343,8 @@ class _Lowering:
         args = node.args[:1] if node.op == "cast" else node.args
         given: list[Any] = [made[x] if isinstance(x, Value) else x for x in args]
         return Apply(node.op, tuple(given), value.type.dtype)
+
+
+def _along(axis: int | None, number_of: dict[int, int]) -> Affine:
+    """The index of a dimension along an axis of the graph."""
+    return Affine() if axis is None else Affine(((number_of[axis], 1),))

@@ -14,10 +14,10 @@ from tensorbus.plugin.kernel_language.array import StridedArray, row_major
 from tensorbus.plugin.kernel_language.axes import Declined
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.loops import PLANS_KEPT, LoopNest, Operand, Plan
-from tensorbus.plugin.kernel_language.nest_text import NestText
+from tensorbus.plugin.kernel_language.nest_text import NestText, terms_of
 from tensorbus.plugin.kernel_language.reduce import LANES, PIECE
 from tensorbus.plugin.kernel_language.types import compute_type
-from tensorbus.plugin.nest import Nest
+from tensorbus.plugin.nest import Affine, Gathered, Nest
 
 
 class _Launch(NamedTuple):
@@ -40,6 +40,7 @@ class CompiledNest:
         text = NestText(nest)
         self._plain = self._loops(text, text.body())
         self._reads, self._folded, self._kept = text.reads, text.folded, text.kept
+        self._gathered = list(text.gathered)
         self._launches: dict[Any, _Launch | None] = {}
 
     def _loops(self, text: NestText, body: str) -> LoopNest:
@@ -47,7 +48,10 @@ class CompiledNest:
         stores = self._nest.stores
         operands = [Operand(f"out{i}", s.dtype, written=True) for i, s in enumerate(stores)]
         operands += [Operand(f"p{i}", r.dtype) for i, r in enumerate(text.reads)]
-        extras = [("i64", f"n{r}") for r in range(len(text.folded))]
+        extras = [("GLOBAL i64 *", "fault")] if text.gathered else []
+        for array, d in text.gathered:
+            extras += [("i64", f"size{array}_{d}"), ("i64", f"step{array}_{d}")]
+        extras += [("i64", f"n{r}") for r in range(len(text.folded))]
         for operand, axes in zip(operands, text.axes_of_operands(), strict=True):
             if {*axes} & {*text.folded}:
                 extras += [("i64", f"{operand.name}_k{r}") for r in range(len(text.folded))]
@@ -101,7 +105,8 @@ class CompiledNest:
             where += (x.buffer, x.offset + offset)
         if tiled:
             where += (results[0].buffer, 0)
-        plan.launch(plan.size, *where, *plan.layout, *rest, *numbers)
+        fault = [self._device.fault_words().buffer] if self._gathered else []
+        plan.launch(plan.size, *where, *plan.layout, *fault, *rest, *numbers)
         return results
 
     def _launch(
@@ -121,9 +126,13 @@ class CompiledNest:
             steps.append(_steps([((a, 1),) if a is not None else () for a in each.axes], strides))
         for read in self._reads:
             strides = arrays[read.array].strides
-            steps.append(_steps([i.terms for i in read.index], strides))
-            offsets.append(sum(i.offset * s for i, s in zip(read.index, strides, strict=True)))
-        rest = [*folded]
+            steps.append(_steps(terms_of(read), strides))
+            known = [i.offset if isinstance(i, Affine) else 0 for i in read.index]
+            offsets.append(sum(n * s for n, s in zip(known, strides, strict=True)))
+        rest = []
+        for array, d in self._gathered:
+            rest += [arrays[array].shape[d], arrays[array].strides[d]]
+        rest += folded
         for found in steps:
             if found.keys() & {*self._folded}:
                 rest += [found.get(a, 0) for a in self._folded]
@@ -142,11 +151,17 @@ class CompiledNest:
         return _Launch(plan, shapes, offsets, tuple(rest), False)
 
     def _is_tiled(self, kept: list[int], steps: list[dict[int, int]]) -> bool:
-        """Whether results lie side by side, what is folded does not, and there are enough."""
+        """Whether results lie side by side, what is folded does not, and there are enough.
+
+        Without reductions: whether indices are checked.
+        """
         dialect = self._device.dialect
-        if not dialect.tiles or not self._folded or not kept or kept[-1] < LANES:
+        if not dialect.tiles or not kept or kept[-1] < LANES:
             return False
-        side, along = self._kept[-1], self._folded[-1]
+        side = self._kept[-1]
+        if not self._folded:  # an index that each item of its own checks keeps it from vectors
+            return bool(self._gathered)
+        along = self._folded[-1]
         across = [s for s in steps[len(self._nest.stores) :] if along in s and side in s]
         many = prod(kept) // LANES >= dialect.units
         return many and bool(across) and all(s[side] == 1 and abs(s[along]) > 1 for s in across)
@@ -156,6 +171,8 @@ class CompiledNest:
         found: dict[int, int] = {}
         for read in self._reads:
             for d, index in enumerate(read.index):
+                if isinstance(index, Gathered):
+                    continue
                 if index.offset == 0 and len(index.terms) == 1 and index.terms[0][1] == 1:
                     found.setdefault(index.terms[0][0], arrays[read.array].shape[d])
         return [found[a] if a in found else size_of(n, sizes) for a, n in enumerate(self._nest.box)]
