@@ -24,6 +24,7 @@ from graph_strategies import graphs
 from hypothesis import HealthCheck, given, settings
 from nest_interpreter import NestInterpreter
 
+import tensorbus as torch
 from tensorbus import discovery, plugin
 from tensorbus.graph.reading import read
 from tensorbus.plugin.kernel_language.graphs import compile_graph
@@ -129,6 +130,21 @@ def test_an_index_outside_is_the_fault_of_the_primitive(generated, compiled, cas
     x, i = put(generated, [x.T if case == "in a view" else x, i])
     made = generated.kernel(op, "float32")(x, 1 if case == "in a view" else dim, i, *wrap)
     assert found == fault_of(generated, made)
+
+
+def test_a_compiled_loss_says_of_a_wrong_class_what_the_composed_one_says(generated):
+    x, i = torch.from_numpy(normal(9, 5)), torch.from_numpy(indices(5, 9))
+    w, wrong = torch.from_numpy(np.abs(normal(5))), i.clone()
+    wrong[4] = 5
+    with discovery.plugged(generated.backend) as name:
+        x, w, i, wrong = (a.to(name) for a in (x, w, i, wrong))
+        values, errors = set(), set()
+        for _ in range(4):  # composed, and compiled from the third call on
+            values.add(round(torch.nn.functional.cross_entropy(x, i, w).item(), 5))
+            with pytest.raises(IndexError) as found:
+                torch.nn.functional.cross_entropy(x, wrong, w).item()
+            errors.add(str(found.value))
+        assert len(values) == len(errors) == 1
 
 
 def test_what_is_outside_is_not_read_and_gives_0(generated, compiled):
@@ -269,6 +285,16 @@ def test_a_tile_computes_with_reductions_that_have_none_of_its_axes(generated):
     np.testing.assert_allclose(generated.get(out), wanted, rtol=1e-4, atol=1e-4)
 
 
+PRODUCTS = """
+def graph(x: float32[s0, s1], y: float32[s0, s2], i: int64[s0, s3]):
+    v0: float32[s0, s3] = gather(x, 1, i)
+    v1: float32[s0, s3] = gather(y, 1, i)
+    v2: float32[s0, s3] = mul(v0, v1)
+    v3: float32[s0] = sum(v2, (1,), float32)
+    return v3
+"""
+
+
 def texts(device):
     return {key[2] for key in device.made if key[0] == "nest"}
 
@@ -296,6 +322,11 @@ def test_reads_at_indices_leave_vectors_to_what_is_computed(generated, compiled)
     # Each of the three loops looks up in lanes of their own, once for many and once for one.
     (text,) = texts(device) - before
     assert text.count("index_at") == 6 and text.count("_of[u] = ") == 6
+    before = texts(device)
+    compiled(PRODUCTS)(*put(generated, [w, normal(64, 48), i]))
+    # An index of two arrays is read once, and checked for each.
+    (text,) = texts(device) - before
+    assert text.count("i64 inner") == 2 * 3
     before = texts(device)
     compiled(plain)(*put(generated, [w, normal(64, 1)]))
     assert not any("first + u" in text for text in texts(device) - before)

@@ -80,9 +80,10 @@ class GraphKernel:
                 self._steps.append((CompiledNest(device, step.nest), step))
             else:
                 self._steps.append((_kernel_of(device, step.node), step))
+        self._folds = [run for run, _ in self._steps if isinstance(run, CompiledNest)]
         self._only = len(steps) == 1 and steps[0][-1] == graph.outputs
-        self._declined: set[Any] = set()
-        """Shapes of inputs for which a nest left the call to kernels of single ops."""
+        self._left: dict[Any, bool] = {}
+        """By the inputs' sizes: whether a nest leaves the call to kernels of single ops."""
         self._symbols = [
             (n, i, d)
             for i, value in enumerate(graph.inputs)
@@ -97,13 +98,13 @@ class GraphKernel:
         ]
 
     def __call__(self, *inputs: Any, out: Any = None) -> Any:
-        if self._declined and _shapes(inputs) in self._declined:
-            return NotImplemented
-        given = [None] * len(self._outputs) if out is None else list(out)
-        env = dict(zip(self._graph.inputs, inputs, strict=True))
         sizes = {n: inputs[i].shape[d] for n, i, d in self._symbols}
         for n, i in self._given_sizes:
             sizes.setdefault(n, inputs[i])
+        if self._folds and self._is_left(sizes):
+            return NotImplemented
+        given = [None] * len(self._outputs) if out is None else list(out)
+        env = dict(zip(self._graph.inputs, inputs, strict=True))
         for kernel, step in self._steps:
             if isinstance(step, CallStep):
                 node = step.node
@@ -115,14 +116,18 @@ class GraphKernel:
                 given if self._only else [None] * len(step.results),
                 sizes,
             )
-            if results is None:
-                if len(self._declined) > PLANS_KEPT:
-                    self._declined.clear()
-                self._declined.add(_shapes(inputs))
-                return NotImplemented
             env |= zip(step.results, results, strict=True)
         results = self._results(env, given)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _is_left(self, sizes: dict[str, int]) -> bool:
+        """Whether a nest leaves the call to others: known before anything is computed."""
+        key = tuple(sizes.values())
+        if key not in self._left:
+            if len(self._left) > PLANS_KEPT:
+                self._left.clear()
+            self._left[key] = any(nest.is_left(sizes) for nest in self._folds)
+        return self._left[key]
 
     def _results(
         self, env: dict[Value, Any], given: list[StridedArray | None]
@@ -138,10 +143,6 @@ class GraphKernel:
                 x = out
             found.append(x)
         return found
-
-
-def _shapes(inputs: tuple[Any, ...]) -> Any:
-    return tuple(x.shape for x in inputs if isinstance(x, StridedArray))
 
 
 def _argument(x: Any, env: dict[Value, Any], sizes: dict[str, int], nested: bool = False) -> Any:

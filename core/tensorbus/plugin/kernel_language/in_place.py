@@ -44,8 +44,6 @@ def in_place(device: Device, graph: Graph) -> Kernel | None:
             return NotImplemented
         given = [inputs[i] for i in written]
         results = nest([inputs[i] for i in arrays], [inputs[i] for i in numbers], given, {})
-        if results is None:
-            return NotImplemented
         return results[0] if len(results) == 1 else tuple(results)
 
     return kernel

@@ -88,6 +88,8 @@ class _Lowering:
         self._wanted_calls: dict[int, dict[Node, None]] = {}
         self._wanted: dict[tuple[int, Any], dict[Value, None]] = {}
         """By round and nest: the values that it has to store."""
+        self._read: set[Value] = set()
+        """The results of nests that later ones read."""
 
     def _axes(self, value: Value) -> frozenset[int]:
         return frozenset(a for a in self._map.of(value) if a is not None)
@@ -219,7 +221,11 @@ class _Lowering:
         found: list[Value] = []
         for (earlier, other), values in self._wanted.items():
             if earlier < at and other == key:
-                found += [v for v in values if v in self._graph.outputs and self._is_plain(v)]
+                found += [
+                    v
+                    for v in values
+                    if v in self._graph.outputs and v not in self._read and self._is_plain(v)
+                ]
                 for v in found:
                     values.pop(v, None)
         return found
@@ -289,6 +295,7 @@ class _Lowering:
             if self._is_given(value) or (value not in stored and self._is_kept(value, at)):
                 reads[value] = None
                 direct.add(value)
+                self._read.add(value)
                 self._want(value)
                 continue
             needed.add(value)
@@ -297,6 +304,7 @@ class _Lowering:
             if node in self._gathers:
                 base = self._gathers[node][0]
                 reads[base] = None
+                self._read.add(base)
                 self._want(base)
                 operands = operands[1:]
             waiting += operands

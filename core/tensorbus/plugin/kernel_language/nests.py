@@ -41,7 +41,7 @@ class CompiledNest:
         self._plain = self._loops(text, text.body())
         self._reads, self._folded, self._kept = text.reads, text.folded, text.kept
         self._gathered = list(text.gathered)
-        self._launches: dict[Any, _Launch | None] = {}
+        self._launches: dict[Any, _Launch] = {}
 
     def _loops(self, text: NestText, body: str) -> LoopNest:
         """The loops, shared by all nests of one text."""
@@ -68,14 +68,27 @@ class CompiledNest:
         found: LoopNest = self._device.made[key]
         return found
 
+    def is_left(self, sizes: dict[str, int]) -> bool:
+        """Whether kernels of single ops, which cut long lines into pieces, are faster here.
+
+        *sizes* has the numbers that the names of sizes stand for.
+        """
+        if not self._folded:
+            return False
+        items, each = (
+            prod(size_of(self._nest.box[a], sizes) for a in axes)
+            for axes in (self._kept, self._folded)
+        )
+        return items < 2 * self._device.dialect.units and each > PIECE
+
     def __call__(
         self,
         arrays: list[StridedArray],
         numbers: list[Any],
         given: list[StridedArray | None],
         sizes: dict[str, int],
-    ) -> list[StridedArray] | None:
-        """The results; None where kernels of single ops are faster for arrays of these sizes.
+    ) -> list[StridedArray]:
+        """The results.
 
         *given* has for each result an array to write to or None, *sizes* the numbers that the names
         of sizes stand for.
@@ -89,10 +102,7 @@ class CompiledNest:
             if len(self._launches) > PLANS_KEPT:
                 self._launches.clear()
             self._launches[key] = self._launch(arrays, given, sizes)
-        found = self._launches[key]
-        if found is None:
-            return None
-        plan, shapes, offsets, rest, tiled = found
+        plan, shapes, offsets, rest, tiled = self._launches[key]
         results = [
             self._device.new(shape, s.dtype) if x is None else x
             for x, shape, s in zip(given, shapes, self._nest.stores, strict=True)
@@ -114,11 +124,9 @@ class CompiledNest:
         arrays: list[StridedArray],
         given: list[StridedArray | None],
         sizes: dict[str, int],
-    ) -> _Launch | None:
+    ) -> _Launch:
         box = self._sizes(arrays, sizes)
         kept, folded = [box[a] for a in self._kept], [box[a] for a in self._folded]
-        if folded and prod(kept) < 2 * self._device.dialect.units and prod(folded) > PIECE:
-            return None  # too few work items: reductions of their own cut long lines into pieces
         shapes, steps, offsets = [], [], []
         for each, x in zip(self._nest.stores, given, strict=True):
             shapes.append(tuple(1 if a is None else box[a] for a in each.axes))
