@@ -42,10 +42,13 @@ def wobbled(program: Program, torch: Any) -> tuple[list[Seen], ...]:
                 return value
             dtype = str(value.dtype).removeprefix("torch.")
             wide = value.to(torch.complex128 if value.is_complex() else torch.float64)
-            parts = torch.view_as_real(wide) if value.is_complex() else wide  # each is rounded
+            # Products of complex numbers are rounded on the scale of their absolute values (Higham,
+            # Accuracy and Stability, 3.6), in either part; parts that are 0 are of real numbers.
+            parts = torch.view_as_real(wide.resolve_conj()) if value.is_complex() else wide
+            size = wide.abs().unsqueeze(-1) * (parts != 0) if value.is_complex() else wide
             noise = torch.rand(parts.shape, generator=self.random, dtype=torch.float64) + 1
             noise = noise * (torch.randint(3, parts.shape, generator=self.random) - 1)
-            parts = parts * (1 + noise * EPSILON.get(dtype, EPSILON_FLOAT64))
+            parts = parts + noise * EPSILON.get(dtype, EPSILON_FLOAT64) * size
             return (torch.view_as_complex(parts) if value.is_complex() else parts).to(value.dtype)
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None):
