@@ -10,7 +10,7 @@ import pytest
 import tensorbus as torch
 from tensorbus._base import dtypes
 from tensorbus.nn import functional as F
-from tensorbus_cpu_numpy import sums
+from tensorbus_cpu_numpy import loops, sums
 from tensorbus_cpu_numpy.backend import CpuBackend
 
 # A warning of NumPy is in the name of the kernel; the tests take back the filter for its package.
@@ -30,6 +30,12 @@ LAYOUTS = [
     ((20, 30, 9, 10), (2, 3), (2, 3)),
     ((70, 1000), (1,), None),
 ]
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """So that what these shapes have is more than one block."""
+    monkeypatch.setattr(loops, "_OF_ROWS", 1 << 16)
 
 
 def kernel(op, dtype):

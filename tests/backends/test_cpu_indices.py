@@ -9,6 +9,7 @@ import pytest
 
 import tensorbus as torch
 from tensorbus.nn import functional as F
+from tensorbus_cpu_numpy import loops as blocks
 from tensorbus_cpu_numpy import sparse
 
 RANDOM = np.random.default_rng(0)
@@ -21,6 +22,12 @@ def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     else:
         monkeypatch.setattr(sparse, "loops", lambda: None)
     yield request.param
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what these shapes have is more than one block."""
+    monkeypatch.setattr(blocks, "_OF_ROWS", 1 << 16)
 
 
 def normal(*shape: int, dtype: str = "f4") -> np.ndarray:
