@@ -25,6 +25,8 @@ _UNUSUAL = (
     "_dynamo",
     "_jit_internal",
     "_ops",
+    "_python_dispatch",
+    "_pytree",
     "_tensor",
     "_utils",
     "_VF",

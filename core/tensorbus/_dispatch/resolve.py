@@ -202,7 +202,8 @@ def _forget_composed() -> None:
         lives = isinstance(kind.backend, Backend)  # not so after a fork
         if names and lives:
             for name in names:
-                kind.add_row(ROWS[name])
+                if name in ROWS:  # a library of the program's own may have gone
+                    kind.add_row(ROWS[name])
             _composed[kind] = ()
 
 

@@ -28,8 +28,22 @@ class _InstanceOfBuffer(type(Tensor)):  # type: ignore[misc]
         return super().__instancecheck__(instance)
 
 
-class Parameter(Tensor):
+class _InstanceOfParameter(type(Tensor)):  # type: ignore[misc]
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if super().__instancecheck__(instance):
+            return True
+        return (
+            cls is Parameter
+            and isinstance(instance, Tensor)
+            and getattr(instance, "_is_param", False) is True
+        )
+
+
+class Parameter(Tensor, metaclass=_InstanceOfParameter):
     """A tensor that its module's ``parameters()`` lists, and that wants gradients by default.
+
+    Of a tensor of a class of the program's own it is another one of that class, which
+    ``isinstance`` takes for a Parameter. RuntimeError where its ``detach()`` is of another class.
 
     >>> import tensorbus
     >>> tensorbus.nn.Parameter(tensorbus.zeros(2))
@@ -61,6 +75,8 @@ class Parameter(Tensor):
             )
         if requires_grad:
             refuse_inference(data)
+        if type(data) is not Tensor and not issubclass(type(data), Parameter):
+            return _of_own_class(data, requires_grad)
         t = new(cls)
         for slot in _SLOTS:
             setattr(t, slot, getattr(data, slot))
@@ -85,6 +101,19 @@ class Parameter(Tensor):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _rebuild, (self.data, self.requires_grad), attributes_of(self) or None
+
+
+def _of_own_class(data: Tensor, requires_grad: bool) -> Any:
+    t: Any = data.detach().requires_grad_(requires_grad)
+    if type(t) is not type(data):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(data).__name__} requires that "
+            f"detach() returns an instance of the same type, but return type {type(t).__name__} "
+            "was found instead. To use the type as a Parameter, please correct the detach() "
+            "semantics defined by its __torch_dispatch__() implementation."
+        )
+    t._is_param = True
+    return t
 
 
 def _rebuild(data: Tensor, requires_grad: bool) -> Parameter:

@@ -272,7 +272,11 @@ def tensor_str(t: Any) -> str:
         elif t.requires_grad:
             suffixes.append("requires_grad=True")
     text = with_suffixes(prefix + shown, suffixes, len(prefix))
-    return f"Parameter containing:\n{text}" if isinstance(t, Parameter) else text
+    if not isinstance(t, Parameter):
+        return text
+    return (
+        f"Parameter containing:\n{text}" if issubclass(type(t), Parameter) else f"Parameter({text})"
+    )
 
 
 def _batch_str(t: Any) -> str:
