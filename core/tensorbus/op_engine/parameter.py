@@ -34,6 +34,7 @@ class _InstanceOfParameter(type(Tensor)):  # type: ignore[misc]
             return True
         return (
             cls is Parameter
+            and type(instance) is not Tensor
             and isinstance(instance, Tensor)
             and getattr(instance, "_is_param", False) is True
         )

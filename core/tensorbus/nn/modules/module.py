@@ -206,7 +206,8 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
-        if isinstance(value, Parameter):
+        tensor = isinstance(value, Tensor)  # asked first: the others ask their metaclasses
+        if tensor and isinstance(value, Parameter):
             if "_parameters" not in own:
                 raise AttributeError("cannot assign parameters before Module.__init__() call")
             self._forget(name, "_buffers", "_modules")
@@ -232,7 +233,7 @@ class Module(ModuleTree, ModuleState, ModuleConversion):
                     "(torch.nn.Module or None expected)"
                 )
             self._modules[name] = None
-        elif isinstance(value, Buffer) or name in own.get("_buffers", ()):
+        elif (tensor and isinstance(value, Buffer)) or name in own.get("_buffers", ()):
             self._set_buffer(name, value)
         else:
             object.__setattr__(self, name, value)
