@@ -25,10 +25,17 @@ __all__ = [
     "is_exporting",
     "list_backends",
     "reset",
+    "set_default_backend",
+    "set_stance",
 ]
 
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+_STANCES = (
+    "default", "eager_then_compile", "aot_eager_then_compile", "force_eager", "eager_on_recompile",
+    "fail_on_recompile",
+)  # fmt: skip
 
+_default: str | Callable[..., Any] = "eager"
 _noted = False
 
 
@@ -140,9 +147,47 @@ def list_backends(exclude_tags: tuple[str, ...] = ("debug", "experimental")) -> 
     return []
 
 
-def get_default_backend() -> str:
-    """What ``compile`` uses where no *backend* is given: "eager", the ops as they stand."""
-    return "eager"
+def get_default_backend() -> str | Callable[..., Any]:
+    """What ``compile`` uses where no *backend* is given: what was set, or "eager"."""
+    return _default
+
+
+def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
+    """Keep what ``get_default_backend`` gives, or forget it with None; nothing is compiled."""
+    global _default
+    _default = "eager" if backend is None else backend
+
+
+class set_stance:
+    """Whether functions are compiled, as a call, a block or a decorator: they are not, in any.
+
+    RuntimeError for an unknown *stance*.
+
+    >>> import tensorbus
+    >>> with tensorbus.compiler.set_stance("force_eager"):
+    ...     tensorbus.compiler.is_compiling()
+    False
+    """
+
+    def __init__(
+        self,
+        stance: str = "default",
+        *,
+        skip_guard_eval_unsafe: bool = False,
+        force_backend: str | Callable[..., Any] | None = None,
+    ):
+        if stance not in _STANCES:
+            raise RuntimeError(f"invalid stance: {stance!r}; choose one of {', '.join(_STANCES)}")
+        self.stance = stance
+
+    def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        return fn
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *args: object) -> None:
+        pass
 
 
 if not TYPE_CHECKING:

@@ -16,6 +16,7 @@ import numpy as np
 
 from tensorbus._base import dtypes
 from tensorbus._base.absent import attributes as _attributes
+from tensorbus._base.device_types import OF_PYTORCH
 from tensorbus._base.leaving import block
 from tensorbus._base.modes import this_thread
 from tensorbus._base.page import show_pages
@@ -52,10 +53,11 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of a seed, an int in [-2**63, 2**64)."""
-        if not isinstance(seed, int) or isinstance(seed, bool):
+        if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        seed = int(seed)  # Python's: NumPy's has no more bits than the mask
         if not -(2**63) <= seed < 2**64:
-            raise RuntimeError(f"Overflow when unpacking long: seed {seed} is out of range")
+            raise ValueError(f"Overflow when unpacking long long: seed {seed} is out of range")
         with self._lock:
             self._seed, self._offset = seed & _MASK, 0
         return self
@@ -137,7 +139,9 @@ def taken(kind: Kind, generator: Generator | None, words: int) -> tuple[tuple[in
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed every device; returns the generator.
+    """Seed every device with ``int(seed)``; returns the generator.
+
+    ValueError for what lies outside of [-2**63, 2**64).
 
     >>> import tensorbus
     >>> _ = tensorbus.manual_seed(0)
@@ -146,7 +150,7 @@ def manual_seed(seed: int) -> Generator:
     >>> bool((a == tensorbus.rand(2)).all())
     True
     """
-    return default_generator.manual_seed(seed)
+    return default_generator.manual_seed(int(seed))
 
 
 def seed() -> int:
@@ -189,7 +193,7 @@ def fork_rng(
     All devices share one stream, so it is kept whatever *devices* and *device_type* name; a device
     that does not exist raises RuntimeError. With *enabled* False nothing is kept.
     """
-    if device_type is not None:
+    if device_type is not None and device_type not in OF_PYTORCH:
         Device(device_type)
     for named in devices or ():
         if isinstance(named, str):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 import tensorbus as torch
@@ -151,6 +152,74 @@ def test_attention_flags_are_kept():
         assert enabled() is True
 
 
+def test_precisions_of_float32_products_are_kept():
+    b = torch.backends
+    owners = (b, b.mkldnn, b.mkldnn.matmul, b.mkldnn.conv, b.mkldnn.rnn)
+    others = (b.cudnn, b.cudnn.conv, b.cudnn.rnn, b.cuda.matmul)
+    before = [owner.fp32_precision for owner in owners + others]
+    assert before == ["none"] * 6 + ["tf32"] * 2 + ["none"]
+    for owner in owners + others:
+        now = [o.fp32_precision for o in owners + others]
+        owner.fp32_precision = "ieee"
+        changed = [o.fp32_precision for o in owners + others]
+        assert [x is y for x, y in zip(now, changed, strict=True)].count(False) == 1
+        with pytest.raises(RuntimeError, match="Unknown precision: exact"):
+            owner.fp32_precision = "exact"
+        with pytest.raises(TypeError, match="fp32_precision expects a str, but got int"):
+            owner.fp32_precision = 3
+    for owner in owners:
+        owner.fp32_precision = "bf16"
+    for owner in others:
+        with pytest.raises(RuntimeError, match="choose one of none, ieee, tf32"):
+            owner.fp32_precision = "bf16"
+    for owner, value in zip(owners + others, before, strict=True):
+        owner.fp32_precision = value
+    for part in (b.mkldnn.conv, b.cuda.matmul):
+        with pytest.raises(AttributeError):
+            part.fp32 = "tf32"
+
+
+def test_flags_of_mkldnn_in_a_block():
+    mkldnn = torch.backends.mkldnn
+    with pytest.raises(KeyError), mkldnn.flags(deterministic=True, fp32_precision="tf32"):
+        assert (mkldnn.enabled, mkldnn.deterministic, mkldnn.fp32_precision) == (
+            False, True, "tf32",
+        )  # fmt: skip
+        raise KeyError
+    assert mkldnn.set_flags() == (True, False, None, "none")
+    with pytest.raises(RuntimeError, match="deterministic expects a bool"):
+        mkldnn.set_flags(False, "yes")
+    assert mkldnn.set_flags() == (True, False, None, "none")
+    for told in (torch.backends.mkl, mkldnn):
+        with told.verbose(told.VERBOSE_ON) as block:
+            assert block.level == 1
+
+
+def test_what_computes_on_cuda_is_asked_and_kept():
+    cuda = torch.backends.cuda
+    libraries = (
+        cuda.preferred_linalg_library, cuda.preferred_blas_library, cuda.preferred_rocm_fa_library,
+    )  # fmt: skip
+    for prefer in libraries:
+        assert prefer() == "default"
+        assert (prefer("other"), prefer()) == ("other", "other")
+        with pytest.raises(RuntimeError, match="expects a str, but got int"):
+            prefer(3)
+        prefer("default")
+    x = torch.ones(1, 1, 2, 4)
+    params = cuda.SDPAParams(x, x, x, None, 0.0, False, False)
+    for can in "flash efficient cudnn".split():
+        assert getattr(cuda, f"can_use_{can}_attention")(params, debug=True) is False
+    assert not cuda.fp16_bf16_reduction_math_sdp_allowed()
+    cuda.allow_fp16_bf16_reduction_math_sdp(True)
+    assert cuda.fp16_bf16_reduction_math_sdp_allowed()
+    cuda.allow_fp16_bf16_reduction_math_sdp(False)
+    with pytest.raises(RuntimeError, match="expects a bool"):
+        cuda.allow_fp16_bf16_reduction_math_sdp(1)
+    sparse = torch.backends.cusparselt
+    assert (sparse.is_available(), sparse.version(), sparse.get_max_alg_id()) == (False, None, None)
+
+
 def test_interop_threads_are_kept():
     torch.set_num_interop_threads(3)
     assert torch.get_num_interop_threads() == 3
@@ -183,6 +252,31 @@ def test_fork_rng_leaves_the_stream_where_it_was():
     again = torch.rand(3), torch.rand(3)
     assert torch.equal(first, again[0]) and torch.equal(last, again[1])
     assert torch.equal(first, expected[:3])
+
+
+def test_seeds_are_what_int_makes_of_them():
+    for seed, expected in (
+        (np.int64(5), 5),
+        (3.7, 3),
+        (torch.tensor(4), 4),
+        ("7", 7),
+        (-1, 2**64 - 1),
+    ):
+        assert torch.manual_seed(seed).initial_seed() == expected
+        assert torch.initial_seed() == expected
+    assert torch.Generator().manual_seed(np.uint64(2**64 - 1)).initial_seed() == 2**64 - 1
+    for seed in (2**64, -(2**63) - 1):
+        with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+            torch.manual_seed(seed)
+    with pytest.raises(ValueError, match="invalid literal"):
+        torch.manual_seed("a")
+    with pytest.raises(RuntimeError, match="expected a long, but got float"):
+        torch.Generator().manual_seed(3.7)
+
+
+def test_fork_rng_takes_the_types_of_devices_that_pytorch_knows():
+    with torch.random.fork_rng(device_type="mps"):
+        pass
 
 
 def test_fork_rng_decorates_and_may_be_switched_off():

@@ -94,3 +94,21 @@ def test_what_stands_around_it_tells_the_truth():
     assert compiler.allow_in_graph(len) is len and compiler.assume_constant_result(len) is len
     assert compiler.reset() is None and compiler.cudagraph_mark_step_begin() is None
     assert compiler.list_backends() == [] and compiler.get_default_backend() == "eager"
+
+
+def test_stances_and_default_backends_are_taken():
+    with torch.compiler.set_stance("fail_on_recompile"):
+        assert not torch.compiler.is_compiling()
+
+    @torch.compiler.set_stance("force_eager", force_backend="eager")
+    def f(x):
+        return x + 1
+
+    torch.compiler.set_stance()
+    assert f(1) == 2
+    with pytest.raises(RuntimeError, match=r"invalid stance: 'fast'; choose one of default"):
+        torch.compiler.set_stance("fast")
+    torch.compiler.set_default_backend("inductor")
+    assert torch.compiler.get_default_backend() == "inductor"
+    torch.compiler.set_default_backend(None)
+    assert torch.compiler.get_default_backend() == "eager"

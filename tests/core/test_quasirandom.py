@@ -64,3 +64,26 @@ def test_wrong_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match="require n to be a power of 2. 3 points have been"):
         engine.draw_base2(2)
     assert engine.num_generated == 3
+
+
+def test_scrambling_without_a_seed_follows_manual_seed() -> None:
+    def points() -> list[Any]:
+        tensorbus.manual_seed(5)
+        return [SobolEngine(2, scramble=True).draw(4).tolist() for _ in range(2)]
+
+    first, second = points()
+    assert points() == [first, second] and first != second
+    tensorbus.manual_seed(5)
+    before = tensorbus.get_rng_state()
+    SobolEngine(2, scramble=True, seed=1)
+    assert tensorbus.equal(before, tensorbus.get_rng_state())
+
+
+def test_numbers_of_points_are_integers_that_are_not_negative() -> None:
+    engine = SobolEngine(2)
+    with pytest.raises(RuntimeError, match="not negative"):
+        engine.draw(-1)
+    with pytest.raises(TypeError):
+        engine.draw(1.5)  # type: ignore[arg-type]
+    assert engine.num_generated == 0
+    assert engine.draw(np.int64(2)).shape == (2, 2)  # type: ignore[arg-type]

@@ -30,6 +30,43 @@ class Flag:
         self.value = value
 
 
+class Precision(Flag):
+    """How exact float32 products may be: "none" for no choice, or one of *names*."""
+
+    def __init__(self, *names: str, first: str = "none"):
+        super().__init__(first, str)
+        self.names = ("none", *names)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        if not isinstance(value, str):
+            raise TypeError(f"{self.name} expects a str, but got {type(value).__name__}")
+        if value not in self.names:
+            raise RuntimeError(f"Unknown precision: {value}; choose one of {', '.join(self.names)}")
+        self.value = value
+
+
+class Setting:
+    """A group of flags: only those that its class has can be set."""
+
+    __slots__ = ()
+
+
+class Verbose:
+    """A block in which a library would tell what it does: here none is used, so nothing is told.
+
+    *level* is ``VERBOSE_OFF`` or another of the module's constants.
+    """
+
+    def __init__(self, level: int):
+        self.level = level
+
+    def __enter__(self) -> Verbose:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        pass
+
+
 def install(module: str, cls: type[ModuleType]) -> None:
     """Make a module one of *cls*, whose flags its attributes then are."""
     sys.modules[module].__class__ = cls

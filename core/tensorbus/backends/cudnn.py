@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.leaving import block as _block
 from tensorbus._base.page import show_pages as _show_pages
-from tensorbus.backends._flags import Flag, install
+from tensorbus.backends._flags import Flag, Precision, Setting, install
 
 __path__: list[str] = []  # paths of PyTorch lie below it: pytorch_paths.py
 
@@ -32,6 +32,7 @@ deterministic: bool
 benchmark: bool
 benchmark_limit: int | None
 allow_tf32: bool
+fp32_precision: str
 
 
 class _Cudnn(ModuleType):
@@ -40,7 +41,22 @@ class _Cudnn(ModuleType):
     benchmark = Flag(False)
     benchmark_limit = Flag(None, int, type(None))
     allow_tf32 = Flag(True)
+    fp32_precision = Precision("ieee", "tf32")
 
+
+class _Part(Setting):
+    """``torch.backends.cudnn.conv``, and ``rnn``."""
+
+    __slots__ = ()
+    fp32_precision = Precision("ieee", "tf32", first="tf32")
+
+
+class _OtherPart(Setting):
+    __slots__ = ()
+    fp32_precision = Precision("ieee", "tf32", first="tf32")
+
+
+conv, rnn = _Part(), _OtherPart()
 
 install(__name__, _Cudnn)
 _ORDER = ("enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from itertools import pairwise
 from typing import Any
 
@@ -20,8 +21,9 @@ class SobolEngine:
     """A Sobol sequence of points in the unit cube, drawn one after the other.
 
     *dimension* is from 1 to 21,201: ValueError for others. With *scramble* random triangular
-    matrices mix the digits of the points and a shift is added, which keeps them as even; *seed*
-    makes these the same each time. Points are tensors on the CPU.
+    matrices mix the digits of the points and a shift is added, which keeps them as even; they are
+    drawn by *seed*, without it by the stream that ``manual_seed`` seeds. Points are tensors on the
+    CPU.
 
     >>> import tensorbus as torch
     >>> engine = torch.quasirandom.SobolEngine(dimension=2)
@@ -59,6 +61,9 @@ class SobolEngine:
         >>> torch.quasirandom.SobolEngine(1).draw(4).T
         tensor([[0.0000, 0.5000, 0.7500, 0.2500]])
         """
+        n = operator.index(n)
+        if n < 0:
+            raise RuntimeError(f"draw() takes a number of points that is not negative, not {n}")
         points = self._next(n)
         result = _tensor(points / 2.0**self.MAXBIT).to(dtype or get_default_dtype())
         if out is None:
@@ -135,11 +140,9 @@ class SobolEngine:
 
     def _scrambled(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The directions times random matrices modulo 2, and a random shift."""
-        generator = Generator()
-        if self.seed is None:
-            generator.seed()
-        else:
-            generator.manual_seed(self.seed)
+        generator = None  # the one that manual_seed seeds
+        if self.seed is not None:
+            generator = Generator().manual_seed(self.seed)
         n = self.MAXBIT
 
         def bits(*shape: int) -> np.ndarray:

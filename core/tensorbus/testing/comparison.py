@@ -251,10 +251,11 @@ def _compare_tensors(actual: Any, expected: Any, how: _How, where: str) -> None:
         for v in (actual, expected)
     )
     checked = [("shape", True), ("device", how.check_device), ("dtype", how.check_dtype)]
-    checked += [("layout", how.check_layout), ("stride()", how.check_stride)]
-    for name, wanted in checked:
+    strided = a.layout == e.layout == tensorbus.strided
+    checked += [("layout", how.check_layout), ("stride()", how.check_stride and strided)]
+    for name in (name for name, wanted in checked if wanted):
         mine, theirs = (t.stride() if name == "stride()" else getattr(t, name) for t in (a, e))
-        if wanted and mine != theirs:
+        if mine != theirs:
             raise _different(
                 f"The values for attribute {name!r} do not match: {mine} != {theirs}.", where
             )
@@ -265,31 +266,76 @@ def _compare_tensors(actual: Any, expected: Any, how: _How, where: str) -> None:
     if a.device != e.device:
         a, e = a.cpu(), e.cpu()
     a, e = a.to(common), e.to(common)
+    if a.layout != e.layout:
+        a, e = (t if t.layout == tensorbus.strided else t.to_dense() for t in (a, e))
+    for mine, theirs, name in _parts(a, e, where):
+        limits = (0.0, 0.0) if name.endswith("indices") else (rtol, atol)
+        _compare_values(mine, theirs, how, limits, where, name)
+
+
+_ACCESSORS = {
+    "sparse_csr": ("crow_indices", "col_indices"),
+    "sparse_csc": ("ccol_indices", "row_indices"),
+    "sparse_bsr": ("crow_indices", "col_indices"),
+    "sparse_bsc": ("ccol_indices", "row_indices"),
+}
+"""The two kinds of indices of each compressed layout."""
+
+
+def _parts(a: Any, e: Any, where: str) -> Iterator[tuple[Any, Any, str]]:
+    """The dense tensors to compare, and what they are called."""
+    if a.layout == tensorbus.strided:
+        yield a, e, "Tensor-likes"
+        return
+    kind = "COO" if a.is_sparse else str(a.layout)[-3:].upper()
+    counts = [("specified values", "_nnz")]
+    counts[:0] = [("sparse dimensions", "sparse_dim")] if a.is_sparse else []
+    for what, method in counts:
+        mine, theirs = (getattr(t, method)() for t in (a, e))
+        if mine != theirs:
+            raise _different(
+                f"The number of {what} in sparse {kind} tensors does not match: {mine} != {theirs}",
+                where,
+            )
+    if a.is_sparse:
+        yield a._indices(), e._indices(), "Sparse COO indices"
+        yield a._values(), e._values(), "Sparse COO values"
+        return
+    for method in _ACCESSORS[str(a.layout).removeprefix("torch.")]:
+        mine, theirs = (getattr(t, method)().to(tensorbus.int64) for t in (a, e))
+        yield mine, theirs, f"Sparse {kind} {method}"
+    yield a.values(), e.values(), f"Sparse {kind} values"
+
+
+def _compare_values(
+    a: Any, e: Any, how: _How, limits: tuple[float, float], where: str, name: str
+) -> None:
+    rtol, atol = limits
     matches = tensorbus.isclose(a, e, rtol=rtol, atol=atol, equal_nan=how.equal_nan)
     if matches.all():
         return
     if not a.dim():
         _check_numbers(a.item(), e.item(), how, rtol, atol, where)
-    raise _different(_summary(a, e, matches, rtol, atol), where)
+    raise _different(_summary(a, e, matches, rtol, atol, name), where)
 
 
-def _summary(a: Any, e: Any, matches: Any, rtol: float, atol: float) -> str:
+def _summary(a: Any, e: Any, matches: Any, rtol: float, atol: float, name: str) -> str:
     """How many elements differ, and the greatest differences with their indices."""
     if not a.dtype.is_floating_point and not a.dtype.is_complex:
         a, e = a.to(tensorbus.int64), e.to(tensorbus.int64)
     off = (a - e).abs().masked_fill(matches, 0)
     share = (off / e.abs()).masked_fill(matches, 0)
     lines = []
-    for name, values, limit in (("absolute", off, atol), ("relative", share, rtol)):
+    for kind, values, limit in (("absolute", off, atol), ("relative", share, rtol)):
         at = int(values.flatten().argmax())
         index = tuple(int(i) for i in np.unravel_index(at, values.shape))
         lines.append(
-            f"Greatest {name} difference: {values[index].item()} at index {index}"
+            f"Greatest {kind} difference: {values[index].item()} at index {index}"
             f"{_allowed(rtol, atol, limit)}"
         )
     wrong, total = int((~matches).sum()), matches.numel()
     return (
-        f"{_headline('Tensor-likes', rtol, atol)}Mismatched elements: {wrong} / {total} "
+        f"{_headline(name, rtol, atol)}Mismatched elements: {wrong} / {total} "
         f"({wrong / total:.1%})\n" + "\n".join(lines)
     )
 

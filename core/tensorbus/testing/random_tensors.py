@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import tensorbus
+from tensorbus._base.warning import warn_user
 
 _BOUNDS = {tensorbus.bool: (0, 2), tensorbus.uint8: (0, 10)}
 _OTHERS = (-9, 10)
@@ -51,13 +52,18 @@ def make_tensor(
             "The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
             f"noncontiguous={noncontiguous} and memory_format={memory_format}"
         )
+    if inexact and low is not None and low == high:
+        warn_user(
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is "
+            "deprecated since 2.1 and will be removed in 2.3. Use `torch.full(...)` instead.",
+            FutureWarning,
+        )
     first, last = _bounds(dtype, low, high)
     apart = noncontiguous and math.prod(sizes) > 1
     if apart:
         sizes = [*sizes[:-1], 2 * sizes[-1]]
     if inexact:
-        parts = tensorbus.float32 if dtype == tensorbus.complex64 else tensorbus.float64
-        real = parts if dtype.is_complex else dtype
+        real = dtype.to_real()
         count = 2 if dtype.is_complex else 1
         values = [_uniform(sizes, real, device, first, last) for _ in range(count)]
         made = tensorbus.complex(*values) if dtype.is_complex else values[0]
