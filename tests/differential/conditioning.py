@@ -48,7 +48,8 @@ def wobbled(program: Program, torch: Any) -> tuple[list[Seen], ...]:
             size = wide.abs().unsqueeze(-1) * (parts != 0) if value.is_complex() else wide
             noise = torch.rand(parts.shape, generator=self.random, dtype=torch.float64) + 1
             noise = noise * (torch.randint(3, parts.shape, generator=self.random) - 1)
-            parts = parts + noise * EPSILON.get(dtype, EPSILON_FLOAT64) * size
+            moved = parts + noise * EPSILON.get(dtype, EPSILON_FLOAT64) * size
+            parts = torch.where(torch.isfinite(size), moved, parts)  # 0 of infinity is NaN
             return (torch.view_as_complex(parts) if value.is_complex() else parts).to(value.dtype)
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None):

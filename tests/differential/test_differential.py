@@ -130,6 +130,18 @@ def test_what_moves_in_place_is_not_rounded(live_torch: Any) -> None:
         assert [s.facts for s in other] == [s.facts for s in seen]
 
 
+def test_infinite_numbers_are_not_rounded(live_torch: Any) -> None:
+    made = Program("autograd", 0, [
+        "x = torch.tensor([2.5, float('-inf'), 0.5]).exp()",
+        "y = torch.tensor([complex(1.0, float('inf')), 2 - 1j]) * 1",
+        "z = x.log()",
+    ])  # fmt: skip
+    seen = run(made, live_torch)
+    for other in wobbled(made, live_torch):
+        for a, b in zip(other, seen, strict=True):
+            np.testing.assert_allclose(a.values, b.values, rtol=1e-5)
+
+
 def test_complex_sums_may_differ_where_alpha_spreads_nan_alone() -> None:
     def seen(*values: complex) -> Seen:
         facts = {"dtype": "complex64", "shape": [len(values)], "stride": [1], "view": False}
