@@ -12,6 +12,7 @@ import numpy as np
 
 from tensorbus._base import dtypes
 from tensorbus._base.leaving import block
+from tensorbus._base.modes import RARE
 from tensorbus._dispatch.batching import levels_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.parameter import Parameter
@@ -235,7 +236,7 @@ def tensor_str(t: Any) -> str:
 
     Values, or ``...`` where the device has none; then the device when it is not ``cpu``, the size
     of an empty tensor that is not 1-d, or of one without values, the dtype when the values do not
-    say it, and ``grad_fn`` or ``requires_grad``.
+    say it, ``grad_fn`` or ``requires_grad``, and a tangent.
     """
     if t._k.inner is not None:
         return _batch_str(t)
@@ -271,12 +272,20 @@ def tensor_str(t: Any) -> str:
             suffixes.append(f"grad_fn=<{type(made).__name__}>")
         elif t.requires_grad:
             suffixes.append("requires_grad=True")
+    if RARE.on and (tangent := _tangent(t)) is not None:
+        suffixes.append(f"tangent={tangent}")
     text = with_suffixes(prefix + shown, suffixes, len(prefix))
     if not isinstance(t, Parameter):
         return text
     return (
         f"Parameter containing:\n{text}" if issubclass(type(t), Parameter) else f"Parameter({text})"
     )
+
+
+def _tangent(t: Tensor) -> Tensor | None:
+    from tensorbus.autograd import forward_ad  # here: most programs have no tangents
+
+    return forward_ad.unpack_dual(t).tangent
 
 
 def _batch_str(t: Any) -> str:
