@@ -352,11 +352,12 @@ def _first(k: Any, leaf: Tensor, g: Any, alone: bool) -> Tensor:
     """A new ``.grad``: the array itself where nobody else can hold it, else a copy."""
     if not g.shape:
         g = k.as_array(g)
-    if alone and leaf._b is None and k.backend.owns_storage(g) and k.is_contiguous(g):
-        return from_array(g, k)
+    own = alone and k.backend.owns_storage(g) and k.is_contiguous(g)
     if leaf._b is None:
-        return from_array(k.clone(g), k)
+        return from_array(g if own else k.clone(g), k)
     strides = tuple(k.layout(leaf._a)[2])
+    if own and strides == tuple(k.layout(g)[2]):  # a leaf over a NumPy array, or a part of a tensor
+        return from_array(g, k)
     if not is_dense(tuple(leaf._s), strides):
         return from_array(k.clone(g), k)
     out = empty_in_layout(k, tuple(leaf._s), strides)
