@@ -23,6 +23,7 @@ RANDOM = np.random.default_rng(0)
 # normalised, and those that have weights.
 LAYOUTS = [
     ((300, 257), (1,), (1,)),
+    ((700, 100), (1,), (1,)),
     ((3, 70_001), (1,), (1,)),
     ((400, 257), (0,), (1,)),
     ((40, 11, 100), (0, 2), (1,)),
@@ -168,6 +169,18 @@ def test_softmax_of_what_is_not_finite():
     assert y[5, 4:].sum() == 0 and y[5].sum() == pytest.approx(1)
 
 
+@pytest.mark.parametrize("level", [-200.0, -3.0, 200.0])
+@pytest.mark.parametrize("few", [True, False])
+def test_softmax_where_some_rows_have_to_be_centred(few, level):
+    """A few rows, as those of causal attention with few terms, or most of them."""
+    x = RANDOM.standard_normal((1500, 100))
+    unusual = np.arange(0, 1500, 40 if few else 2)
+    x[unusual] += level
+    x[unusual, 1:] = np.where(level < -100, x[unusual, 1:], -np.inf)
+    x = x.astype("f4")
+    close(kernel("softmax", "f4")(x, 1), _softmax(x.astype("f8")), "f4")
+
+
 @pytest.mark.parametrize("ignored", [False, True])
 def test_cross_entropy_in_blocks(ignored):
     x, i = RANDOM.standard_normal((700, 130)) * 3, RANDOM.integers(0, 130, 700)
@@ -196,6 +209,13 @@ def test_sums_of_rows_lose_no_digits(shape):
         np.testing.assert_allclose(sums.total(x, (1,)), wide.sum(1).astype("f8"), rtol=2 * eps)
         found = sums.dots(x, x[:, ::-1].copy())
         np.testing.assert_allclose(found, (wide * wide[:, ::-1]).sum(1).astype("f8"), rtol=3 * eps)
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 64])
+def test_sums_of_few_rows(n):
+    x = (np.random.default_rng(0).random((n, 5000)) + 0.5).astype("f4")
+    np.testing.assert_allclose(sums.total(x, (0,)), x.sum(0, dtype="f8"), rtol=1e-6)
+    assert np.isnan(sums.total(np.where(x > 1, np.nan, x), (0,))).any()
 
 
 def test_numpy_keeps_its_buffers():

@@ -43,6 +43,24 @@ def test_where_beside_a_zero_keeps_every_bit(name, n):
     assert not kernel("where", name)(np.stack([m, m]).T, zeros[0], turned)[m].any()
 
 
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_the_slope_of_relu_keeps_every_bit_of_a_gradient_or_none(name):
+    special = [0.0, -0.0, math.nan, math.inf, -math.inf, 1e-40, -1.0, 2.0]
+    y, g = (a.astype(name) for a in np.meshgrid(special, special))
+    run = BACKEND.kernel("relu_backward", dtypes.dtype_by_name(name), 0)
+    found = run(g, y)
+    assert found.dtype == name
+    assert found.tobytes() == np.where(y <= 0, np.zeros((), name), g).tobytes()
+    np.testing.assert_array_equal(run(g.T, y[::-1]), np.where(y[::-1] <= 0, 0, g.T))
+    assert run(g[:1], y) is NotImplemented
+    x = tensorbus.tensor([-1.0, 0.0, math.nan, 3.0], requires_grad=True)
+    x.relu().backward(tensorbus.tensor([1.0, 2.0, 3.0, math.nan]))
+    assert str(x.grad.tolist()) == "[0.0, 0.0, 3.0, nan]"
+    one = tensorbus.tensor(2.0, requires_grad=True)
+    one.relu().backward()
+    assert one.grad.item() == 1
+
+
 def test_logcumsumexp_of_many_keeps_the_digits():
     """The sum of n equal terms is n times as large: its logarithm to the last digit, at any n."""
     x = np.full((2, 100_000), 3.0, np.float32)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorbus.plugin import Array
-from tensorbus_cpu_numpy.loops import by_rows
+from tensorbus_cpu_numpy.loops import in_short_buffers
 from tensorbus_cpu_numpy.sums import dots
 from tensorbus_cpu_numpy.threads import buffer, spread
 from tensorbus_cpu_numpy.windows import Pair, Windows, padded, windows
@@ -145,4 +145,4 @@ def _spread(block: Any, at: Windows, planes: int, length: int) -> None:
     if length < _LINE:
         spread(block, planes, _planes(at), small=True)
     else:
-        by_rows(spread, block, planes, _planes(at), True)
+        in_short_buffers(spread, block, planes, _planes(at), True)

@@ -19,7 +19,8 @@ from tensorbus.plugin.array_library import Table, quiet
 from tensorbus.plugin.array_library.table import FLOAT
 
 _ROW = 256
-"""Shorter rows are still copied together."""
+"""The length of short buffers. Rows of up to so many elements are quicker in the usual ones, many
+together: alone each is too little work for a loop."""
 
 
 _FEW = 1 << 15
@@ -51,7 +52,14 @@ def offer_of_many(table: Table, op: str, kernel: Kernel) -> None:
     table.add(op, (FLOAT,), maker)
 
 
-def by_rows(function: Callable[..., Any], *args: Any) -> Any:
+def by_rows(function: Callable[..., Any], rows: Array, *args: Any) -> Any:
+    """The result of *function* of a matrix and *args*, in short buffers where its rows are long."""
+    if rows.shape[1] <= _ROW:
+        return function(rows, *args)
+    return in_short_buffers(function, rows, *args)
+
+
+def in_short_buffers(function: Callable[..., Any], *args: Any) -> Any:
     """The result of *function*, in which NumPy's buffers are short.
 
     Their length is a part of the context, as the caller's treatment of floating point errors is,

@@ -27,6 +27,8 @@ def _count(n: int) -> Array:
 def _rows(i: Array, ignore: int, classes: int) -> tuple[Array, Any]:
     """The class numbers that count, and their rows: all of them as a slice, else their indices."""
     rows: Any = _ALL
+    if ignore < 0 and _greatest(i.view(_UNSIGNED)) < classes:  # as most are: none is below 0
+        return i, rows
     least = np.minimum.reduce(i)
     if least >= 0 and (ignore < 0 or not (i == ignore).any()):
         counted = i
@@ -41,6 +43,7 @@ def _rows(i: Array, ignore: int, classes: int) -> tuple[Array, Any]:
 
 
 _ALL = slice(None)
+_UNSIGNED = np.dtype(np.uint64)
 _greatest: Any = np.maximum.reduce  # positional arguments, which are the quickest, have no types
 
 

@@ -76,23 +76,44 @@ def exponentials(x: Array, out: Array) -> Array | None:
     """
     np.exp(x, out=out, dtype=out.dtype)
     sums = total(out, (1,)).astype(out.dtype, copy=False)
-    usual = np.minimum.reduce(sums) >= 0.5 and np.maximum.reduce(sums) < np.inf
-    return sums if usual else None
+    return sums if _are_usual(sums) else None
+
+
+def _are_usual(sums: Array) -> bool:
+    return bool(np.minimum.reduce(sums) >= _LEAST and np.maximum.reduce(sums) < np.inf)
+
+
+_LEAST = 0.5
+"""From which sum of exponentials on rows are not centred."""
+_FEW = 0.25
+"""So much of the rows may be computed twice."""
 
 
 def _softmax_of_rows(rows: Array) -> Array:
     made = np.empty_like(rows)
     direct = True
     for part in blocks(rows):
-        y = made[part]
-        sums = exponentials(rows[part], y) if direct else None
-        if sums is None:
-            direct = False
-            np.subtract(rows[part], np.maximum.reduce(rows[part], 1, keepdims=True), out=y)
-            np.exp(y, out=y)
+        x, y = rows[part], made[part]
+        if direct:
+            np.exp(x, out=y)
             sums = total(y, (1,)).astype(y.dtype, copy=False)
+            if not _are_usual(sums):
+                # In causal attention these are the first few rows, which have few terms.
+                unusual = np.flatnonzero(~((sums >= _LEAST) & (sums < np.inf)))
+                direct = len(unusual) <= _FEW * len(sums)
+                if direct:
+                    y[unusual], sums[unusual] = _centred_exponentials(x[unusual])
+        if not direct:
+            _, sums = _centred_exponentials(x, y)
         y /= sums[:, None]
     return made
+
+
+def _centred_exponentials(x: Array, out: Array | None = None) -> tuple[Array, Array]:
+    """``exp(x - max(x))`` of each row, and the sums."""
+    made = np.subtract(x, np.maximum.reduce(x, 1, keepdims=True), out=out)
+    np.exp(made, out=made)
+    return made, total(made, (1,)).astype(made.dtype, copy=False)
 
 
 def _log_softmax_of_rows(rows: Array) -> Array:

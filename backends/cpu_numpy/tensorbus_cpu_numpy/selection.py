@@ -1,4 +1,4 @@
-"""``where`` without branches, and the clamps."""
+"""``where`` and the slope of ``relu`` without branches, and the clamps."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus.plugin import Array, Kernel, dtype
+from tensorbus.plugin import Array, Kernel, dtype, may_decline
 from tensorbus.plugin.array_library import Table, into
-from tensorbus.plugin.array_library.table import ALL, REAL
+from tensorbus.plugin.array_library.table import ALL, FLOAT, REAL
 
 TABLE = Table()
 
@@ -84,6 +84,25 @@ def _relu(xp: Any, dtype: dtype) -> Kernel:
         return into(out, made)
 
     return relu
+
+
+@TABLE.row("relu_backward", FLOAT)
+def _relu_backward(xp: Any, dtype: dtype) -> Kernel | None:
+    if dtype.name not in ("float32", "float64"):
+        return None
+    own, integer = np.dtype(dtype.name), np.dtype(f"i{dtype.itemsize}")
+    zero, one = np.array(0, own), np.array(1, np.int8)
+
+    @may_decline
+    def relu_backward(g: Array, y: Array) -> Any:
+        if not y.ndim or g.shape != y.shape:
+            return NotImplemented
+        # As in ``where``: all bits of a gradient, or none.
+        dropped = np.less_equal(y, zero).view(np.int8)
+        mask = np.subtract(dropped, one, dropped).astype(integer)
+        return np.bitwise_and(mask, g.view(integer), mask).view(own)
+
+    return relu_backward
 
 
 TABLE.add("clamp_min", REAL, lambda xp, dtype: np.maximum)
