@@ -284,13 +284,13 @@ def own(kind: Any, g: Any) -> Tensor:
 # -- leaves ----------------------------------------------------------------------------------
 def store(gradients: dict[Any, Any], create_graph: bool) -> None:
     """Add the gradients of leaves to their ``.grad``."""
+    around = WATCHED_NODES.around
     while gradients:
         edge, g = gradients.popitem()
         # Another edge, a node or a view that holds the array too counts.
         alone = getrefcount(g) <= _ALONE
         leaf = edge.leaf()
         if leaf is not None and g is not None:
-            around = WATCHED_NODES.around
             if around is None:
                 _accumulate(edge, leaf, g, create_graph, alone)
             else:

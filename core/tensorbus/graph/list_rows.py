@@ -34,25 +34,25 @@ some megabytes, which caches hold. With fewer, calls cost more than a nearer cac
 class ListRow:
     """The entry of a row of form ``list`` on a kind."""
 
-    __slots__ = ("_asked", "_kind", "_numbers", "_parameters", "_row", "_steps")
+    __slots__ = ("_asked", "_count", "_kind", "_numbers", "_parameters", "_row", "_steps")
 
     def __init__(self, kind: Kind, row: Row, asked: list[Compile]):
         self._kind, self._row, self._asked = kind, row, asked
-        count = len(row.tensors)
+        self._count = count = len(row.tensors)
         self._numbers = [i for i, name in enumerate(row.arguments) if name in row.numbers]
         self._parameters = [i for i in range(count, len(row.arguments)) if i not in self._numbers]
         self._steps: dict[Any, _Step] = {}
 
     def __call__(self, *args: Any) -> None:
-        lists = args[: len(self._row.tensors)]
-        given = [bool(each) for each in lists]
-        key = (*given, *[args[i] for i in self._parameters])
+        lists = args[: self._count]
+        key = (*map(bool, lists), *[args[i] for i in self._parameters])
         step = self._steps.get(key)
         if step is None:
+            given = [bool(each) for each in lists]
             parameters = {self._row.arguments[i]: args[i] for i in self._parameters}
             step = self._steps[key] = _Step(self._kind, self._row, given, parameters, self._asked)
         numbers = [args[i] for i in self._numbers]
-        step.run(zip(*[each for each in lists if each], strict=True), numbers)
+        step.run(zip(*filter(None, lists), strict=True), numbers)
 
 
 class _Step:
@@ -79,12 +79,13 @@ class _Step:
     def run(self, members: Any, numbers: list[float]) -> None:
         """The step of each member."""
         kind = self._kind
-        constants = [kind.const(number) for number in numbers]
+        constants = list(map(kind.const, numbers))
         self._runs += 1
         compiles = self._asked and self._runs > COMPOSED_CALLS
+        ways = self._ways
         for arrays in members:
             shape = arrays[0].shape
-            way = self._ways.get(shape)
+            way = ways.get(shape)
             if way is None:
                 way = self._way_of(tuple(shape))
             if compiles:

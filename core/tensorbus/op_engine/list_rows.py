@@ -25,41 +25,45 @@ def take_step(row: Row, lists: tuple[Sequence[Tensor], ...], rest: tuple[Any, ..
     where a mode is active or gradients are on, and where its operands are no plain tensors of one
     kind and shape, or lie in memory of one another: kernels write while they read.
     """
-    names = [name for name, members in zip(row.tensors, lists, strict=True) if members]
+    given = [i for i, members in enumerate(lists) if members]
     direct = not (RARE.on or GRAD.on or THREAD.on)
     by_kind: dict[Kind, list[Member]] = {}
-    for member in zip(*[members for members in lists if members], strict=True):
+    for member in zip(*[lists[i] for i in given], strict=True):
         k = member[0]._k
-        if direct and _alike(member, k) and k.rule_for is None and k.has_values:
+        if direct and k.rule_for is None and k.has_values and _alike(member, k):
             found = by_kind.get(k)
             if found is None:
                 found = by_kind[k] = []
             found.append(member)
         else:
-            _compose(row, dict(zip(names, member, strict=True)), rest)
+            operands = zip([row.tensors[i] for i in given], member, strict=True)
+            _compose(row, dict(operands), rest)
     for k, members in by_kind.items():
-        _count(members, [i for i, name in enumerate(names) if name in row.written])
+        _count(members, [at for at, i in enumerate(given) if row.tensors[i] in row.written])
         filled = [member for member in members if 0 not in member[0]._s]
         if filled:
-            columns = zip(names, zip(*filled, strict=True), strict=True)
-            arrays = {name: [t._a for t in column] for name, column in columns}
-            getattr(k, row.name)(*[arrays.get(name, []) for name in row.tensors], *rest)
+            arrays: list[list[Any]] = [[] for _ in lists]
+            for i, column in zip(given, zip(*filled, strict=True), strict=True):
+                arrays[i] = [t._a for t in column]
+            getattr(k, row.name)(*arrays, *rest)
 
 
 def _alike(member: Member, k: Kind) -> bool:
     """Whether all are plain tensors of one kind and shape, each with memory of its own."""
     shape = member[0]._s
-    own = set()
+    views = False
     for t in member:
         c = type(t)
         if (c is not Parameter and c is not Tensor) or t._k is not k:
             return False
         if t._s is not shape and t._s != shape:
             return False
-        if t._b is None:
-            own.add(id(t._a))
+        if t._b is not None:
+            views = True
     # Views, and what lies in another order, have to be asked for their storage.
-    return len(own) == len(member) or len({k.layout(t._a)[0] for t in member}) == len(member)
+    if not views and len({id(t._a) for t in member}) == len(member):
+        return True
+    return len({k.layout(t._a)[0] for t in member}) == len(member)
 
 
 def _count(members: list[Member], targets: list[int]) -> None:
@@ -67,14 +71,12 @@ def _count(members: list[Member], targets: list[int]) -> None:
 
     Nothing is counted where one may not be written to.
     """
-    for i in targets:
-        for member in members:
-            t = member[i]
-            if t._b is not None or type(t._c) is not list:
-                check_write(t)
-    for i in targets:
-        for member in members:
-            bump(member[i])
+    written = [member[i] for i in targets for member in members]
+    for t in written:
+        if t._b is not None or type(t._c) is not list:
+            check_write(t)
+    for t in written:
+        bump(t)
 
 
 class _Public:
