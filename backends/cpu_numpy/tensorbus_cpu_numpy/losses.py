@@ -72,10 +72,11 @@ def cross_entropy(
     n, classes = x.shape
     counted, rows = _rows(i, ignore, classes)
     shares = None if w is None else w[counted]
+    many = are_many(x)
     found = []
     for part in _parts(x, len(counted)):
         scores = x[part] if rows is _ALL else x[rows[part]]
-        loss, centred, logarithms, *statistics = _losses(scores, counted[part], are_many(x))
+        loss, centred, logarithms, *statistics = _losses(scores, counted[part], many)
         if shares is not None:
             loss *= shares[part]
         if smoothing:
@@ -93,7 +94,7 @@ def cross_entropy(
         return each if rows is _ALL else _spread(each, rows, n, 0), top, total
     loss = np.add.reduce(each)
     if reduction == "mean":
-        loss = np.true_divide(loss, len(counted) if shares is None else np.add.reduce(shares))
+        loss = loss / (len(counted) if shares is None else np.add.reduce(shares))
     return np.asarray(loss, x.dtype), top, total
 
 
@@ -107,11 +108,11 @@ def _losses(x: Array, counted: Array, many: bool) -> tuple[Array, Array, Array, 
             # In float64 the difference loses no digits where one class is nearly sure.
             logarithms = np.log(sums, dtype=np.float64)
             return logarithms - x[at, counted], x, logarithms, np.zeros_like(sums), sums
-    top = _greatest(x, 1)
-    d = np.subtract(x, top[:, None])
+    top = _greatest(x, 1, None, None, True)
+    d = np.subtract(x, top)
     sums = np.add.reduce(np.exp(d), 1)
     logarithms = np.log(sums)
-    return logarithms - d[at, counted], d, logarithms, top, sums
+    return logarithms - d[at, counted], d, logarithms, top[:, 0], sums
 
 
 def _below(x: Array, level: Array, w: Array | None) -> Array:

@@ -62,6 +62,11 @@ def _rows_of_classes(
     name: str, input: Tensor, target: Tensor, weight: Tensor | None
 ) -> tuple[Tensor, Tensor, tuple[int, ...]]:
     """As ``_class_rows``, after all checks, with classes of int64."""
+    k, at = input._k, target._s
+    if weight is None and k.is_float and target._k is k.i64 and len(input._s) == 2 and len(at) == 1:
+        (rows_of_input, _), (rows_of_target,) = input._s, at
+        if rows_of_input == rows_of_target:  # nothing to check is left
+            return input, target, at
     refuse_gradient("nll_loss_forward", weight=weight)
     refuse_complex("nll_loss_out_frame", input)
     refuse_integers("nll_loss_out_frame", input)
@@ -175,7 +180,7 @@ def _of_classes(
     loss: Tensor = _checked(classes, "cross_entropy", rows, classes, weight, *options)[0]
     if reduction == "none":
         loss = loss.reshape(shape)
-    return loss.to(input.dtype)
+    return loss if loss._k is input._k else loss.to(input.dtype)
 
 
 def _soft_cross_entropy(

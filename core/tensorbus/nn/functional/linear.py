@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tensorbus._base import dtypes, registered
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.formats import contiguous_format
@@ -27,7 +29,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if weight._k is not k or (bias is not None and bias._k is not k):
         _refuse_mixed(input, weight, bias)
     a, w = input._s, weight._s
-    if len(w) != 2 or not a or a[-1] != w[1]:
+    if len(w) != 2 or not a or _at(a, -1) != _at(w, 1):
         if not a or not w:
             raise RuntimeError(
                 "both arguments to linear need to be at least 1D, but they are "
@@ -42,7 +44,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a[-1] if a else 1} and "
             f"{w[1]}x{w[0]})"
         )
-    if bias is not None and bias._s != w[:1]:
+    if bias is not None and bias._s != (_at(w, 0),):
         r = core("linear")(input, weight, None)
         if broadcast_shapes(tuple(r._s), tuple(bias._s)) != tuple(r._s):
             raise RuntimeError(
@@ -56,6 +58,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return r
 
 
+_at: Any = tuple.__getitem__  # that of a shape, which makes shapes of slices, takes longer
 _NODES = {
     (True, True): "AddmmBackward0",
     (True, False): "ViewBackward0",

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorbus
-from tensorbus._tensor.tensor import Tensor
+from tensorbus._base.modes import OVERRIDES, RARE
+from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.nn import init
 from tensorbus.nn import recurrent_functions as networks
 from tensorbus.nn.modules.module import Module
@@ -118,7 +119,12 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self) -> list[Tensor]:
-        return [getattr(self, name) for name in self._flat_weights_names]
+        own = self._parameters  # asked first, as attributes are found last there
+        return [
+            own[name] if name in own else getattr(self, name)
+            for names in self._all_weights
+            for name in names
+        ]
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
@@ -202,7 +208,7 @@ class RNNBase(Module):
         if hx is None:
             self.check_input(x, sizes)
             sizes_of = [n for _, n in shapes]  # states of one size may be the same zeros
-            made = {n: tensorbus.zeros(n, dtype=x.dtype, device=x.device) for n in set(sizes_of)}
+            made = {n: _zeros(x, n) for n in set(sizes_of)}
             states = [made[n] for n in sizes_of]
         else:
             states = self._given(hx, batched, sizes is not None)
@@ -255,6 +261,13 @@ class RNNBase(Module):
             if value != default:
                 told += f", {name}={value}"
         return told
+
+
+def _zeros(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A state of zeros for an input; the public function where somebody may see its call."""
+    if RARE.on or OVERRIDES.on:
+        return tensorbus.zeros(shape, dtype=x.dtype, device=x.device)
+    return from_array(x._k.zeros(shape), x._k)
 
 
 class Network(RNNBase):

@@ -122,6 +122,11 @@ def reshape(input: Tensor, *args: Any, shape: Any = None) -> Tensor:
         )
     except AttributeError:
         raise no_tensor("reshape", input) from None
+    return _reshaped(input, wanted)
+
+
+def _reshaped(input: Tensor, wanted: Shape) -> Tensor:
+    """``reshape`` to a shape of as many elements."""
     if input._b is None or input._k.is_contiguous(input._a):
         return core("view")(input, wanted)
     if view_strides(tuple(input._s), tuple(input._k.layout(input._a)[2]), wanted) is not None:
@@ -238,7 +243,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     if start == end:
         return input
     shape = tuple(input._s)
-    return reshape(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
+    return _reshaped(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
 @public()
