@@ -27,43 +27,46 @@ def take_step(row: Row, lists: tuple[Sequence[Tensor], ...], rest: tuple[Any, ..
     """
     given = [i for i, members in enumerate(lists) if members]
     direct = not (RARE.on or GRAD.on or THREAD.on)
-    by_kind: dict[Kind, list[Member]] = {}
+    by_kind: dict[Kind, tuple[list[Member], list[list[Any]]]] = {}
     for member in zip(*[lists[i] for i in given], strict=True):
         k = member[0]._k
-        if direct and k.rule_for is None and k.has_values and _alike(member, k):
+        arrays = _alike(member, k) if direct and k.rule_for is None and k.has_values else None
+        if arrays is not None:
             found = by_kind.get(k)
             if found is None:
-                found = by_kind[k] = []
-            found.append(member)
+                found = by_kind[k] = [], []
+            found[0].append(member)
+            if 0 not in member[0]._s:
+                found[1].append(arrays)
         else:
             operands = zip([row.tensors[i] for i in given], member, strict=True)
             _compose(row, dict(operands), rest)
-    for k, members in by_kind.items():
+    for k, (members, filled) in by_kind.items():
         _count(members, [at for at, i in enumerate(given) if row.tensors[i] in row.written])
-        filled = [member for member in members if 0 not in member[0]._s]
         if filled:
-            arrays: list[list[Any]] = [[] for _ in lists]
+            columns: list[list[Any]] = [[] for _ in lists]
             for i, column in zip(given, zip(*filled, strict=True), strict=True):
-                arrays[i] = [t._a for t in column]
-            getattr(k, row.name)(*arrays, *rest)
+                columns[i] = list(column)
+            getattr(k, row.name)(*columns, *rest)
 
 
-def _alike(member: Member, k: Kind) -> bool:
-    """Whether all are plain tensors of one kind and shape, each with memory of its own."""
+def _alike(member: Member, k: Kind) -> list[Any] | None:
+    """The arrays of plain tensors of one kind and shape, each with memory of its own; or None."""
     shape = member[0]._s
     views = False
     for t in member:
         c = type(t)
         if (c is not Parameter and c is not Tensor) or t._k is not k:
-            return False
+            return None
         if t._s is not shape and t._s != shape:
-            return False
+            return None
         if t._b is not None:
             views = True
+    arrays = [t._a for t in member]
+    if not views and len(set(map(id, arrays))) == len(arrays):
+        return arrays
     # Views, and what lies in another order, have to be asked for their storage.
-    if not views and len({id(t._a) for t in member}) == len(member):
-        return True
-    return len({k.layout(t._a)[0] for t in member}) == len(member)
+    return arrays if len({k.layout(a)[0] for a in arrays}) == len(arrays) else None
 
 
 def _count(members: list[Member], targets: list[int]) -> None:
