@@ -119,7 +119,7 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self) -> list[Tensor]:
-        own = self._parameters  # asked first, as attributes are found last there
+        own: dict[str, Any] = self._parameters  # asked first, as attributes are found last there
         return [
             own[name] if name in own else getattr(self, name)
             for names in self._all_weights
