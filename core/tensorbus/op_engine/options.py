@@ -179,7 +179,7 @@ class Options:
         t = wrap_like(array, self._kind, None)
         if self.out is not None:
             t = write_out(t, self.out, self.name, warns=False)
-        return as_leaf(t, self.requires_grad)
+        return as_leaf(t, bool(self.requires_grad))
 
 
 def as_leaf(t: Tensor, requires_grad: bool) -> Tensor:

@@ -105,7 +105,7 @@ class Parameter(Tensor, metaclass=_InstanceOfParameter):
 
 
 def _of_own_class(data: Tensor, requires_grad: bool) -> Any:
-    t: Any = data.detach().requires_grad_(requires_grad)
+    t = data.detach().requires_grad_(requires_grad)
     if type(t) is not type(data):
         raise RuntimeError(
             f"Creating a Parameter from an instance of type {type(data).__name__} requires that "
@@ -113,8 +113,9 @@ def _of_own_class(data: Tensor, requires_grad: bool) -> Any:
             "was found instead. To use the type as a Parameter, please correct the detach() "
             "semantics defined by its __torch_dispatch__() implementation."
         )
-    t._is_param = True
-    return t
+    made: Any = t
+    made._is_param = True
+    return made
 
 
 def _rebuild(data: Tensor, requires_grad: bool) -> Parameter:
