@@ -1119,7 +1119,7 @@ class Tensor:
         """Deprecated: ``cholesky_solve``, of an upper factor unless told otherwise."""
     def pow(self, exponent: _Operand) -> Tensor:
         """``input ** exponent``; the operands broadcast, and one of them may be a number."""
-    def pow_(self, exponent: Any) -> Self:
+    def pow_(self, exponent: _Operand) -> Self:
         """In-place version of ``pow``."""
     def prelu(self, weight: Tensor) -> Tensor:
         """``leaky_relu`` with a slope that is learnt, one for all or one for each channel."""
