@@ -106,3 +106,9 @@ def test_sparse_samples_are_refused():
     x = tensorbus.eye(2).to_sparse()
     with pytest.raises(RuntimeError, match="Batches of sparse tensors are not currently"):
         default_collate([x, x])
+
+
+@pytest.mark.parametrize("cls", [np.str_, np.bytes_])
+def test_numpys_texts_stay_a_list(cls):
+    batch = [cls("a"), cls("b")] if cls is np.str_ else [cls(b"a"), cls(b"b")]
+    assert default_collate(batch) is batch

@@ -254,3 +254,13 @@ def test_the_module_is_found_without_an_import_of_its_own():
     assert (done.stdout, done.stderr) == ("DataLoader\n", "")
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = tensorbus.utils.nothing
+
+
+def test_more_workers_than_processors_warn(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1}, raising=False)
+    with pytest.warns(UserWarning, match=r"will create 3 worker .* current system is 2, which"):
+        DataLoader(Stream(3), num_workers=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DataLoader(Stream(3), num_workers=2)
+        DataLoader(Stream(3))

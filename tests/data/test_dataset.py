@@ -115,3 +115,8 @@ def test_abstract_classes_say_what_to_write():
         Dataset()[0]
     with pytest.raises(TypeError, match="abstract class IterableDataset"):
         iter(IterableDataset())
+
+
+def test_the_older_name_of_the_sums_of_sizes_warns():
+    with pytest.warns(FutureWarning, match="`cummulative_sizes` attribute is renamed"):
+        assert ConcatDataset([[1], [2, 3]]).cummulative_sizes == [1, 3]

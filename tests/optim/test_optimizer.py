@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -188,8 +189,48 @@ def test_step_hooks():
 def test_a_pre_hook_may_replace_the_arguments():
     param = with_grad([1.0], [1.0])
     optimizer = optim.SGD([param], lr=0.1)
-    optimizer.register_step_pre_hook(lambda opt, args, kwargs: ((lambda: "loss",), {}))
+    optimizer.register_step_pre_hook(lambda opt, args, kwargs: ((opt, lambda: "loss"), {}))
     assert optimizer.step() == "loss"
+
+
+def test_hooks_of_steps_get_pytorchs_arguments(oracle):
+    def program(lib):
+        seen = []
+        optimizer = lib.optim.SGD([lib.nn.Parameter(lib.ones(1))])
+
+        def note(opt, args, kwargs):
+            seen.append([opt is optimizer, len(args), args[0] is optimizer, sorted(kwargs)])
+
+        optimizer.register_step_pre_hook(note)
+        optimizer.register_step_post_hook(note)
+        optimizer.step()
+        optimizer.step(lambda: 1.0)
+        optimizer.step(closure=lambda: 1.0)
+        return seen
+
+    assert program(tensorbus) == oracle(program)
+
+
+def test_a_closures_loss_is_read_without_a_warning():
+    """LBFGS reads it where nothing records, as PyTorch does."""
+    param = parameter(1.0)
+    optimizer = optim.LBFGS([param])
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (param * param).sum()
+        loss.backward()
+        return loss
+
+    tensorbus.set_warn_always(True)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            optimizer.step(closure)
+        with pytest.warns(UserWarning, match="requires_grad=True to a scalar"):
+            float(param)
+    finally:
+        tensorbus.set_warn_always(False)
 
 
 def test_state_dict_hooks():

@@ -42,6 +42,8 @@ class HalfCauchy(Half):
         return self.base_dist.variance
 
     def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
         return super().log_prob(
             tensorbus.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
         )

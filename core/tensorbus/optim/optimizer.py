@@ -55,17 +55,17 @@ def _with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         if hooks is None and not (_global_optimizer_pre_hooks or _global_optimizer_post_hooks):
             return step(self, *args, **kwargs)
         for hook in (*_global_optimizer_pre_hooks.values(), *self._hooks_of("step_pre")):
-            changed = hook(self, args, kwargs)
+            changed = hook(self, (self, *args), kwargs)
             if changed is not None:
                 if not isinstance(changed, tuple) or len(changed) != 2:
                     raise RuntimeError(
                         f"{step} must return None or a tuple of (new_args, new_kwargs), but got "
                         f"{changed}."
                     )
-                args, kwargs = changed
+                (_, *args), kwargs = changed
         result = step(self, *args, **kwargs)
         for hook in (*self._hooks_of("step_post"), *_global_optimizer_post_hooks.values()):
-            hook(self, args, kwargs)
+            hook(self, (self, *args), kwargs)
         return result
 
     return run
@@ -325,7 +325,10 @@ class Optimizer:
     _optimizer_load_state_dict_post_hooks = property(lambda self: self._table("load_post"))
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Register ``hook(optimizer, args, kwargs)``, run before ``step``; it may return both."""
+        """Register ``hook(optimizer, args, kwargs)``, run before ``step``; it may return both.
+
+        The first of *args* is the optimizer.
+        """
         return self._add_hook("step_pre", hook, False)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

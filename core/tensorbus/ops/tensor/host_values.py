@@ -123,7 +123,7 @@ def _one_number(self: Tensor) -> Any:
 
 def _without_history(self: Tensor) -> Any:
     """The one number, with a program's first UserWarning where a history is lost."""
-    if self.requires_grad:
+    if self.requires_grad and is_grad_enabled():
         warn_once(
             "a scalar of what requires grad",
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected "

@@ -129,6 +129,8 @@ FunctionMap = dict[Any, Callable[..., Any]]
 default_collate_fn_map: FunctionMap = {
     tensorbus.Tensor: collate_tensor_fn,
     np.ndarray: collate_numpy_array_fn,
+    np.str_: collate_str_fn,
+    np.bytes_: collate_str_fn,
     np.generic: collate_numpy_scalar_fn,
     float: collate_float_fn,
     int: collate_int_fn,

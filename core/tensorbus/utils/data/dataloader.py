@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
@@ -134,6 +135,22 @@ class DataLoader(Generic[T_co]):
         self.collate_fn = collate_fn
         self._persistent: MultiprocessIterator | None = None
         self._initialized = True
+        self.check_worker_number_rationality()
+
+    def check_worker_number_rationality(self) -> None:
+        """Warn of more workers than there are processors for this process."""
+        counted = hasattr(os, "sched_getaffinity")
+        most = len(os.sched_getaffinity(0)) if counted else os.cpu_count() or 1
+        if self.num_workers > most:
+            unsure = "" if counted else " (`cpuset` is not taken into account)"
+            warnings.warn(
+                f"This DataLoader will create {self.num_workers} worker processes in total. Our "
+                f"suggested max number of worker in current system is {most}{unsure}, which is "
+                "smaller than what this DataLoader is going to create. Please be aware that "
+                "excessive worker creation might get DataLoader running slow or even freeze, lower "
+                "the worker number to avoid potential slowness/freeze if necessary.",
+                stacklevel=3,
+            )
 
     @staticmethod
     def _check_workers(

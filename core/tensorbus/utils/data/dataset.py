@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -171,6 +172,16 @@ class ConcatDataset(Dataset[Any]):
             raise IndexError(f"index {index} is out of range for a dataset of length {len(self)}")
         before = self.cumulative_sizes[which - 1] if which else 0
         return self.datasets[which][index - before]
+
+    @property
+    def cummulative_sizes(self) -> list[int]:
+        """``cumulative_sizes`` by its older name, with a warning."""
+        warnings.warn(
+            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return self.cumulative_sizes
 
 
 class ChainDataset(IterableDataset[Any]):
