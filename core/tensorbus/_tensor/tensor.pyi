@@ -1030,6 +1030,8 @@ class Tensor:
         """The sum with NaN counted as 0."""
     def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
         """*length* indices of one dimension from *start* on, without a copy."""
+    def narrow_copy(self, dim: _int, start: _int, length: _int) -> Tensor:
+        """``narrow``, with a memory of its own."""
     @property
     def nbytes(self) -> _int:
         """Bytes of all elements."""
