@@ -10,7 +10,7 @@ import tensorbus
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.sparse import coordinates
 from tensorbus.sparse.conversion import coalesced_array, coo_array
-from tensorbus.sparse.tensor import Coo, SparseTensor, sparse_op, sparse_tensor
+from tensorbus.sparse.tensor import Coo, SparseTensor, sparse_op, sparse_tensor, unsupported
 
 _ONLY_DENSE_FIRST = "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
 
@@ -190,9 +190,14 @@ def div_(self: Any, other: Any, *, rounding_mode: Any = None) -> Any:
 
 @sparse_op("pow", "__pow__")
 def pow_(input: Any, exponent: Any, *, out: Any = None) -> Any:
-    """The power by a positive number."""
-    if not isinstance(exponent, (int, float)) or exponent <= 0:
-        raise RuntimeError("pow(): sparse tensors have powers by positive numbers alone")
+    """The power by a number that is not zero, of the elements that are there."""
+    if not isinstance(exponent, (int, float)):
+        raise unsupported("pow.Tensor_Tensor", "Sparse" + input._k.device.type.upper())
+    if not exponent:
+        raise RuntimeError(
+            "pow: cannot raise to zeroth power on sparse tensor; it would make the result tensor "
+            "dense"
+        )
     return _pointwise(input, lambda values: values**exponent)
 
 

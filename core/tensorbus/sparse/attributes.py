@@ -149,6 +149,12 @@ def item(self: Any) -> Any:
     return self.to_dense().item()
 
 
+@sparse_op("__setitem__")
+def no_assignment(self: Any, key: Any, value: Any) -> Any:
+    """TypeError, as in PyTorch."""
+    raise TypeError("Cannot assign to a sparse tensor")
+
+
 @sparse_op("__contains__", "__iter__", "__format__")
 def python_protocol(self: Any, *args: Any) -> Any:
     """A text for formats; NotImplementedError else."""
@@ -290,6 +296,8 @@ def backward(
     """A backward pass from a gradient for each element."""
     if not isinstance(self, SparseTensor):
         raise TypeError("backward(): the gradient of a dense tensor must be dense: use .to_dense()")
+    if not self.requires_grad:
+        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
     if gradient is None:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     self._a.values.backward(

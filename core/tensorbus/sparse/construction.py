@@ -77,7 +77,15 @@ def sparse_coo_tensor(
     if values is None:
         if indices is None and size is None:
             raise TypeError("sparse_coo_tensor() needs indices and values, or a size")
-        return _no_elements(size if size is not None else indices, dtype, device, requires_grad)
+        size = indices if size is None else size
+        size = (size,) if isinstance(size, int) else size
+        wrong = next(((i, n) for i, n in enumerate(size) if type(n) in (list, tuple, float)), None)
+        if wrong is not None:
+            raise TypeError(
+                "sparse_coo_tensor(): argument 'size' (position 1) must be tuple of ints, but "
+                f"found element of type {type(wrong[1]).__name__} at pos {wrong[0]}"
+            )
+        return _no_elements(size, dtype, device, requires_grad)
     given = _as_values(values, dtype, device)
     at = _as_indices(indices, given.device)
     if not given._s:
@@ -181,9 +189,10 @@ def sparse_compressed_tensor(
     Source: https://pytorch.org/docs/stable/generated/torch.sparse_compressed_tensor.html
     """
     if layout not in _COMPRESSED:
+        known = {None: "none", formats.strided: "Strided", formats.sparse_coo: "Sparse"}
         raise RuntimeError(
-            "expected sparse compressed tensor layout but got "
-            f"{'None' if layout is None else layout}"
+            "sparse_compressed_tensor expected sparse compressed tensor layout but got "
+            f"{known.get(layout, layout)}"
         )
     given = _as_values(values, dtype, device)
     first, second = [

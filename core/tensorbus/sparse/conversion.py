@@ -109,12 +109,19 @@ def _blocked(a: Coo, layout: formats.layout, blocksize: Any) -> Any:
         raise RuntimeError(
             f"conversion to {_spelled(layout)} requires blocksize: give (rows, columns) of a block"
         )
+    name = f"dense_to_{str(layout).removeprefix('torch.')}"
+    if len(blocksize) != 2:
+        raise RuntimeError(
+            f"{name}: blocksize needs to be a tuple of size 2, but got {len(blocksize)}"
+        )
     height, width = blocksize
     rows, columns = tuple(a.shape)[:2]
-    if height <= 0 or width <= 0 or rows % height or columns % width:
+    if height <= 0 or width <= 0:
+        raise RuntimeError(f"{name}: blocksize needs to be positive, but got {list(blocksize)}")
+    if rows % height or columns % width:
         raise RuntimeError(
-            f"tensor sparse size ({rows}, {columns}) must be divisible by given blocksize "
-            f"({height}, {width})"
+            f"{name}: tensor sparse size ({rows},{columns}) must be divisible by given blocksize "
+            f"({height},{width})"
         )
     grid = (rows // height, columns // width)
     row, column = a.indices.unbind(0)
@@ -171,11 +178,31 @@ def of_dense(name: str, x: Tensor, **given: Any) -> Any:
     dense = given.get("dense_dim") or 0
     if dims is None:
         dims = len(x._s) - dense
-    if not 0 < dims <= len(x._s) and x._s:
+    if not 0 <= dims <= len(x._s):
         raise RuntimeError(
-            f"to_sparse: expected sparse_dim to be in range [1, {len(x._s)}], but got {dims}"
+            f"dense_to_sparse: sparse_dim argument must be in [0,{len(x._s)}] range, but {dims} is "
+            "given"
         )
-    return _in_layout(from_dense(x, dims), layout, given.get("blocksize"))
+    if x._s and not dims:
+        raise RuntimeError("dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
+    blocksize = given.get("blocksize")
+    if dims > 2 and layout not in (None, formats.sparse_coo):
+        return _batched(x, dims - 2, layout, blocksize)
+    return _in_layout(from_dense(x, dims), layout, blocksize)
+
+
+def _batched(x: Tensor, dims: int, layout: Any, blocksize: Any) -> Any:
+    """A tensor of compressed lines for each matrix of a batch of *dims* dimensions."""
+    batch, matrix = tuple(x.shape)[:dims], tuple(x.shape)[dims:]
+    each = [compressed(from_dense(m, 2), layout, blocksize)._a for m in x.reshape(-1, *matrix)]
+    if len({a.plain._s[0] for a in each}) > 1:
+        raise RuntimeError("Expect the same number of specified elements per batch.")
+    parts = []
+    for part in zip(*(a.parts() for a in each), strict=True):
+        joined = tensorbus.stack(part)
+        parts.append(joined.reshape(*batch, *tuple(joined.shape)[1:]))
+    starts, places, values = parts
+    return sparse_tensor(Compressed(layout, starts, places, values, x.shape))
 
 
 # -- the methods of sparse tensors -------------------------------------------------------------

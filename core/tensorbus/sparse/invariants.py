@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from tensorbus._base import dtypes, formats
+from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.leaving import Leaving
 from tensorbus._tensor.tensor import Tensor
 
@@ -122,6 +123,9 @@ def check_coo_parts(indices: Tensor, values: Tensor) -> None:
         )
 
 
+BLOCKED = formats.sparse_bsr, formats.sparse_bsc
+
+
 def names_of(layout: Any) -> tuple[str, str, str]:
     """What PyTorch calls the compressed and the plain indices, and what the first count."""
     if layout in (formats.sparse_csr, formats.sparse_bsr):
@@ -129,35 +133,82 @@ def names_of(layout: Any) -> tuple[str, str, str]:
     return "ccol_indices", "row_indices", "cols"
 
 
-def check_compressed(
+def _check_sizes(
     layout: Any, compressed: Tensor, plain: Tensor, values: Tensor, shape: tuple[int, ...]
-) -> None:
-    """RuntimeError where the parts of a compressed tensor do not go together."""
-    many, one, counted = names_of(layout)
-    batch = len(compressed._s) - 1
-    blocked = layout in (formats.sparse_bsr, formats.sparse_bsc)
+) -> list[int]:
+    """How many lines, or lines of blocks, there are along and across."""
+    many, one, _ = names_of(layout)
+    batch, blocked = len(compressed._s) - 1, 2 * (layout in BLOCKED)
+    if batch < 0:
+        raise RuntimeError(f"{many} must have dimensionality >= 1 but got 0")
+    if len(plain._s) != batch + 1:
+        raise RuntimeError(
+            f"{many} and {one} dimensionalities must be equal but got {batch + 1} and "
+            f"{len(plain._s)}, respectively"
+        )
+    dense = len(values._s) - batch - blocked - 1
+    if dense < 0:
+        raise RuntimeError(
+            "values must have dimensionality > sum of batch and block dimensionalities "
+            f"(={batch} + {blocked}) but got {len(values._s)}"
+        )
+    if len(shape) != batch + 2 + dense:
+        raise RuntimeError(
+            "tensor dimensionality must be sum of batch, base, and dense dimensionalities "
+            f"(={batch} + 2 + {dense}) but got {len(shape)}"
+        )
     block = tuple(values._s)[batch + 1 : batch + 3] if blocked else (1, 1)
-    for name, t in ((many, compressed), (one, plain)):
-        if t.dtype not in (dtypes.int64, dtypes.int32):
+    for at, (n, b) in enumerate(zip(shape[batch : batch + 2], block, strict=True)):
+        if b < 1:
+            raise RuntimeError(f"blocksize must be positive, but got {list(block)}")
+        if n % b:
             raise RuntimeError(
-                f"{many} and {one} must be an int32 or int64 type, but got {t.dtype}"
+                f"tensor shape[{batch + at}] (={n}) must be divisible with blocksize[{at}] (={b}) "
+                "as defined by values shape"
             )
-        if not t._s:
-            raise RuntimeError(f"{name} must have dimensionality >= 1 but got 0")
     grid = [n // b for n, b in zip(shape[batch : batch + 2], block, strict=True)]
     by_rows = many == "crow_indices"
-    lines, across = grid if by_rows else grid[::-1]
-    which = "rows" if by_rows else "columns"
-    if compressed._s[-1] != lines + 1:
+    grid = grid if by_rows else grid[::-1]
+    which = (
+        ("row blocks" if by_rows else "column blocks")
+        if blocked
+        else ("rows" if by_rows else "columns")
+    )
+    if compressed._s[-1] != grid[0] + 1:
         raise RuntimeError(
-            f"{many}.shape[-1] must be equal to the number of {which} + 1 (={lines + 1}), but "
+            f"{many}.shape[-1] must be equal to the number of {which} + 1 (={grid[0] + 1}), but "
             f"got {compressed._s[-1]}"
         )
     nnz = plain._s[-1]
     if values._s[batch] != nnz:
         raise RuntimeError(
-            f"number of {one} (={nnz}) must match the number of values (={values._s[batch]})"
+            f"{one}.shape[-1] must be equal to nnz (={values._s[batch]}) as defined by "
+            f"values.shape[{batch}], but got {nnz}"
         )
+    batches = [list(t._s)[:batch] for t in (compressed, plain, values)]
+    if any(sizes != list(shape[:batch]) for sizes in batches):
+        raise RuntimeError(
+            f"all batch dimensions of {many} (={batches[0]}), {one} (={batches[1]}), and values "
+            f"(={batches[2]}) must be equal to tensor batch dimensions (={list(shape[:batch])})"
+        )
+    return grid
+
+
+def check_compressed(
+    layout: Any, compressed: Tensor, plain: Tensor, values: Tensor, shape: tuple[int, ...]
+) -> None:
+    """RuntimeError where the parts of a compressed tensor do not go together."""
+    many, one, counted = names_of(layout)
+    by_rows = many == "crow_indices"
+    lines, across = _check_sizes(layout, compressed, plain, values, shape)
+    nnz = plain._s[-1]
+    first, second = scalar_name(compressed.dtype), scalar_name(plain.dtype)
+    if first != second:
+        raise RuntimeError(
+            f"{many} and {one} must have the same dtype, bot got {first} and {second}, respectively"
+        )
+    if compressed.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(f"{many} and {one} dtype must be Int or Long, but got {first}")
     if not compressed._k.has_values:
         return
 

@@ -55,9 +55,12 @@ def any_(input: Any, *args: Any, **kwargs: Any) -> Tensor:
 @sparse_op("norm")
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, **more: Any) -> Tensor:
     """The norm of all elements."""
-    if dim is not None or keepdim:
+    rank = len(input._s)
+    dims = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    if keepdim or (dims and {wrap_dim(d, rank) for d in dims} != set(range(rank))):
         raise RuntimeError(
-            "norm_sparse currently only supports full reductions, so 'dim' must be empty"
+            "norm_sparse currently only supports full reductions, so 'dim' must either be empty or "
+            "contain all dimensions of the input"
         )
     return coalesced_array(input).values.reshape(-1).norm(2 if p in ("fro", None) else p)
 

@@ -46,6 +46,12 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
 
 @public()
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """``narrow``, with a memory of its own."""
+    return core("clone")(narrow(input, dim, start, length))
+
+
+@public()
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """One index of a dimension, which disappears; without a copy."""
     if not input._s:
