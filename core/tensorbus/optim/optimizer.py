@@ -325,10 +325,7 @@ class Optimizer:
     _optimizer_load_state_dict_post_hooks = property(lambda self: self._table("load_post"))
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Register ``hook(optimizer, args, kwargs)``, run before ``step``; it may return both.
-
-        The first of *args* is the optimizer.
-        """
+        """Register ``hook(optimizer, args, kwargs)``, run before ``step``; it may return both."""
         return self._add_hook("step_pre", hook, False)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
