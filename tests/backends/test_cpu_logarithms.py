@@ -69,3 +69,15 @@ def test_which_loops_go_element_by_element(monkeypatch: pytest.MonkeyPatch) -> N
         assert logarithms._one_by_one(np.dtype("f4")) is expected
         kernel = CpuBackend().kernel("log1p", torch.float64, 0)
         assert (kernel is np.log1p) is not expected
+
+
+@pytest.mark.parametrize("kernel", ["float32"], indirect=True)
+def test_results_do_not_depend_on_other_elements(kernel: Any) -> None:
+    x = RANGES["one"].astype("float32")
+    found = kernel(x)
+    few = np.concatenate([kernel(x[i : i + 100]) for i in range(0, MANY, 100)])
+    np.testing.assert_array_equal(few, found)
+    with_others = x.copy()
+    with_others[::1000] = np.inf
+    there = np.isfinite(with_others)
+    np.testing.assert_array_equal(kernel(with_others)[there], found[there])

@@ -2,11 +2,14 @@
 
 Without AVX-512 it calls the C library's ``log1p`` for each element, which takes more than twice as
 long as ``log``. What ``u = 1 + x`` loses is known exactly: ``log(u) + (x - (u - 1)) / u`` is within
-two units in the last place in float64, and rounded once in float32, which is computed in float64.
+two units in the last place in float64, and rounded once in float32, which is computed in float64. A
+few float32 numbers are computed in float64 too, and numbers that are not finite one by one, so that
+float32 results depend neither on the number of elements nor on other elements' values.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -27,9 +30,14 @@ def _log1p(xp: Any, dtype: dtype) -> Kernel | None:
     if dtype.itemsize < 4 or not _one_by_one(np.dtype(dtype.name)):
         return None
     by_log = quiet(_by_log)
+    few: Kernel = np.log1p
+    if dtype.itemsize == 4:
+        few = functools.partial(np.log1p, dtype=np.float64, casting="same_kind")
 
     def log1p(x: Array, out: Array | None = None) -> Array:
-        return by_log(x, out) if are_many(x) else np.log1p(x, out)
+        if are_many(x):
+            return by_log(x, out)
+        return few(x, out=np.empty_like(x) if out is None else out)
 
     return log1p
 
@@ -47,10 +55,10 @@ def _by_log(x: Array, out: Array | None) -> Array:
     scratch = np.empty((3, _PIECE))
     for start in range(0, flat.size, _PIECE):
         piece, result = flat[start : start + _PIECE], made[start : start + _PIECE]
-        if np.minimum.reduce(piece) > -1.0 and np.maximum.reduce(piece) < np.inf:
-            _finite(piece, result, *scratch[:, : piece.size])
-        else:
-            np.log1p(piece, result)
+        _finite(piece, result, *scratch[:, : piece.size])
+        if not (np.minimum.reduce(piece) > -1.0 and np.maximum.reduce(piece) < np.inf):
+            others = ~((piece > -1.0) & (piece < np.inf))
+            result[others] = np.log1p(piece[others])
     return into(out, made.reshape(x.shape))
 
 
