@@ -52,14 +52,6 @@ REFUSED: dict[str, tuple[str, str]] = {
         "offload_wrapper",
         "call torch.utils.checkpoint.checkpoint in the module's forward",
     ),
-    "distributed.algorithms.ddp_comm_hooks.post_localSGD_hook": (
-        "PostLocalSGDState post_localSGD_hook",
-        "average parameters with torch.distributed.all_reduce",
-    ),
-    "distributed.algorithms.model_averaging.averagers": (
-        "ModelAverager PeriodicModelAverager",
-        "average parameters with torch.distributed.all_reduce",
-    ),
     "distributed.checkpoint": (
         "FileSystemReader FileSystemWriter async_save load load_state_dict save save_state_dict",
         _FILES,

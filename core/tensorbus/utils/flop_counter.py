@@ -8,17 +8,17 @@
 >>> counter.get_total_flops()
 2240
 >>> print(counter.get_table())
-Module           FLOP    % Total
--------------  ------  ---------
-Sequential       2240    100.00%
- - aten.addmm     960     42.86%
- - aten.mm       1280     57.14%
- Sequential.0    1280     57.14%
-  - aten.addmm    640     28.57%
-  - aten.mm       640     28.57%
- Sequential.2     960     42.86%
-  - aten.addmm    320     14.29%
-  - aten.mm       640     28.57%
+Module            FLOP    % Total
+--------------  ------  ---------
+Sequential        2240    100.00%
+ - aten.addmm      960     42.86%
+ - aten.mm        1280     57.14%
+ Sequential.0     1280     57.14%
+  - aten.addmm     640     28.57%
+  - aten.mm        640     28.57%
+ Sequential.2      960     42.86%
+  - aten.addmm     320     14.29%
+  - aten.mm        640     28.57%
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 >>> import tensorbus as torch
 >>> from tensorbus.utils.module_tracker import ModuleTracker
 >>> net = torch.nn.Sequential(torch.nn.Linear(2, 2))
->>> handle = net[0].register_forward_hook(lambda *_: print(sorted(tracker.parents)))
+>>> handle = net[0].register_forward_pre_hook(lambda *_: print(sorted(tracker.parents)))
 >>> with ModuleTracker() as tracker:
 ...     y = net(torch.ones(1, 2))
 ['Global', 'Sequential', 'Sequential.0']
