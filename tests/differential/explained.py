@@ -150,6 +150,16 @@ def _infinite_for_nan(ours: Seen, theirs: Seen) -> bool:
     return bool(other.any()) and not difference(same, theirs, (), frozenset())
 
 
+def _cancelled(ours: Seen, theirs: Seen) -> bool:
+    """Whether numbers are as far apart as a few roundings of 1."""
+    pairs = [(a.values, b.values) for a, b in zip(ours.parts, theirs.parts, strict=True)]
+    return all(
+        (a is None and b is None)
+        or (a is not None and b is not None and np.allclose(a, b, 0, 16 * np.finfo(a.dtype).eps))
+        for a, b in pairs
+    )
+
+
 def _both_singular(ours: Seen, theirs: Seen) -> bool:
     """Whether two condition numbers are those of matrices that are singular but for roundings.
 
@@ -209,6 +219,11 @@ def explained(program: Program, n: int, found: str, ours: Seen, theirs: Seen) ->
         return "condition numbers of singular matrices, which are those of roundings"
     if "angle(" in line and _sides_of_pi(ours, theirs):
         return "an angle on the negative axis, where PyTorch's neg of many loses the sign of 0"
+    factors = theirs.kind == ours.kind == "parts" and line.startswith("h") and ".prod(" in earlier
+    if factors and _cancelled(ours, theirs):
+        return "a product divided by its only factor, which is constant but for roundings"
+    if "torch.inner(" in line and a.get("text", "").endswith("not implemented for 'Bool'"):
+        return "inner of booleans, which PyTorch refuses but for some strides"
     stale = "modified by an inplace operation" in a.get("text", "") and theirs.kind == "parts"
     if stale and _UNTRACKED.search(earlier):
         return "a gradient that a view taken without history throws away, but reads for"

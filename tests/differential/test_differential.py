@@ -172,6 +172,18 @@ def test_a_gradient_of_no_elements_may_be_a_constant() -> None:
     assert not explained(other, 2, "", ours, parts(0.0, 0.0))
 
 
+def test_constant_gradients_of_products_may_be_roundings() -> None:
+    def parts(*values: float) -> Seen:
+        return Seen("parts", parts=(Seen("tensor", {}, np.asarray(values)),))
+
+    lines = ["y = x.prod(1)", "h = torch.autograd.grad(g[0].sum(), [x])"]
+    made = Program("autograd", 0, lines)
+    assert explained(made, 1, "", parts(0.0, 1.0), parts(-3.4e-16, 1.0))
+    assert not explained(made, 1, "", parts(0.0, 1.0), parts(-3.4e-14, 1.0))
+    other = Program("autograd", 0, ["y = x.sum(1)", lines[1]])
+    assert not explained(other, 1, "", parts(0.0, 1.0), parts(-3.4e-16, 1.0))
+
+
 def test_only_infinities_are_as_good_as_nan() -> None:
     def one(value: float) -> Seen:
         facts = {"dtype": "float64", "shape": [], "view": False}
