@@ -1058,7 +1058,7 @@ def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bo
     """The sum with NaN counted as 0."""
 def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
     """*length* indices of one dimension from *start* on, without a copy."""
-def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor:
+def narrow_copy(input: Tensor, dim: _int, start: _int, length: _int, *, out: Tensor | None = None) -> Tensor:
     """``narrow``, with a memory of its own."""
 def ne(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """``input != other``; the operands broadcast."""

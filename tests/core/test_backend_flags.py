@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -85,6 +86,14 @@ def test_a_flag_is_kept_and_takes_bools_alone(name):
         with pytest.raises(RuntimeError, match=f"{name} expects a bool, but got"):
             setattr(cudnn, name, wrong)
     assert getattr(cudnn, name) is True
+
+
+def test_flags_stay_flags_when_a_path_below_them_is_imported():
+    importlib.import_module("tensorbus.backends.cudnn.rnn")
+    cudnn = torch.backends.cudnn
+    assert cudnn.fp32_precision == "none"
+    with pytest.raises(RuntimeError, match="benchmark expects a bool"):
+        cudnn.benchmark = 1
 
 
 def test_every_spelling_of_the_module_sees_the_same_flags():

@@ -36,7 +36,11 @@ def keep(path: str, module: ModuleType) -> None:
     around = importlib.import_module(f"{PACKAGE}.{parent}")
     if not _holds_a_value(around, name):
         setattr(around, name, getattr(module, name))
-    around.__class__ = Keeping
+    kind = type(around)
+    if kind is ModuleType:
+        around.__class__ = Keeping
+    elif not issubclass(kind, Keeping):  # a module with attributes of its own, such as flags
+        around.__class__ = type(kind.__name__, (Keeping, kind), {})
 
 
 class _Names:

@@ -12,6 +12,7 @@ from tensorbus.op_engine.argument_values import as_int
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.history import strided_recipe
+from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.rows.layouts import contiguous_strides
 from tensorbus.rows.recipes import forbids_writes
@@ -45,7 +46,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     return core("slice")(input, d, start, start + length, 1)
 
 
-@public()
+@public(out=SAME)
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """``narrow``, with a memory of its own."""
     return core("clone")(narrow(input, dim, start, length))
