@@ -166,7 +166,7 @@ BACKWARD = {
     "avg_pool2d_backward": "nn.functional.avg_pool2d",
     "cross_entropy_backward": "nn.functional.cross_entropy",
     "softmax_backward": "softmax", "log_softmax_backward": "log_softmax",
-    "gelu_backward": "nn.functional.gelu", "relu_backward": "relu",
+    "gelu_backward": "nn.functional.gelu", "relu_backward": "nn.functional.relu",
     **dict.fromkeys(
         ("bag_spread", "bag_products", "bag_max_backward"), "nn.functional.embedding_bag"
     ),
