@@ -37,7 +37,8 @@ OF_VALUES = {
         "unique unique_consecutive bincount bincount-weights where-places masked_select nonzero "
         "argwhere getitem-mask getitem-own-mask getitem-mixed index_put setitem-at-indices "
         "setitem-where-masked nn.functional.embedding-max_norm "
-        "nn.functional.embedding_bag-max_norm nn.functional.embedding_bag-sparse".split(),
+        "nn.functional.embedding_bag-max_norm nn.functional.embedding_bag-sparse "
+        "nn.functional.embedding_bag-summed".split(),
         _PICKS,
     ),
     **dict.fromkeys(

@@ -103,7 +103,7 @@ def _sparse_terms(
     return _sparse_gradient(indices, table, bounds, factors, **options)
 
 
-def _call_sparse_gradient(indices: Any, table: Any, bounds: Any, **options: Any) -> Any:
+def _found_gradient(indices: Any, table: Any, bounds: Any, **options: Any) -> Any:
     import tensorbus
     import tensorbus.nn.functional as F
 
@@ -114,7 +114,21 @@ def _call_sparse_gradient(indices: Any, table: Any, bounds: Any, **options: Any)
         total = (made * bags.unsqueeze(1)).sum()
     (found,) = tensorbus.autograd.grad(total, leaf)
     assert found.is_sparse
-    return found.to_dense()
+    return found
+
+
+def _call_sparse_gradient(*args: Any, **options: Any) -> Any:
+    """By the rows, which are made when they are read."""
+    import tensorbus
+
+    found = _found_gradient(*args, **options)
+    rows = found._values()
+    return tensorbus.zeros_like(args[1]).index_add(0, found._indices()[0], rows)
+
+
+def _call_summed_gradient(*args: Any, **options: Any) -> Any:
+    """Without anyone reading the rows."""
+    return _found_gradient(*args, **options).to_dense()
 
 
 OPS = [
@@ -193,21 +207,34 @@ OPS = [
         call=_call_max_norm,
         family="nn",
     ),
-    Op(
-        _F + "embedding_bag-sparse",
-        _sparse_gradient,
-        [
-            S(variant, *_flat()[:2], I([0, 3, 3, 9]), mode="sum", include_last_offset=True, **more)
-            for variant, more in (
-                ("plain", {}),
-                ("padding", {"padding_idx": 4}),
-                ("factors", {"per_sample_weights": T(10, grad=False), "padding_idx": 0}),
-            )
-        ],
-        ulp=64,
-        scale=_sparse_terms,
-        gradient=False,
-        call=_call_sparse_gradient,
-        family="nn",
+    *(
+        Op(
+            _F + name,
+            _sparse_gradient,
+            [
+                S(
+                    variant,
+                    *_flat()[:2],
+                    I([0, 3, 3, 9]),
+                    mode="sum",
+                    include_last_offset=True,
+                    **more,
+                )
+                for variant, more in (
+                    ("plain", {}),
+                    ("padding", {"padding_idx": 4}),
+                    ("factors", {"per_sample_weights": T(10, grad=False), "padding_idx": 0}),
+                )
+            ],
+            ulp=64,
+            scale=_sparse_terms,
+            gradient=False,
+            call=call,
+            family="nn",
+        )
+        for name, call in (
+            ("embedding_bag-sparse", _call_sparse_gradient),
+            ("embedding_bag-summed", _call_summed_gradient),
+        )
     ),
 ]

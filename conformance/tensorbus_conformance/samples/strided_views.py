@@ -99,6 +99,17 @@ OPS = [
               T(), 0, 0, 1),
         ],
     ),
+    Op(
+        "narrow_copy",
+        _narrowed,
+        [S("columns", T(4, 3), 1, 0, 2), S("negative", T(2, 5), -1, -3, 2)],
+        ulp=0,
+        errors=[
+            E("length", RuntimeError, r"start \(2\) \+ length \(3\) exceeds dimension size \(4\)\.",
+              T(4, 3), 0, 2, 3),
+        ],
+        family="movement",
+    ),
     _view(
         "diagonal",
         np.diagonal,
