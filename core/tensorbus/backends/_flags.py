@@ -51,6 +51,39 @@ class Setting:
     __slots__ = ()
 
 
+def part(**flags: Flag) -> Any:
+    """A group with flags of its own, such as ``torch.backends.cudnn.conv``."""
+    return type("Part", (Setting,), {"__slots__": (), **flags})()
+
+
+class Together:
+    """Flags of a class that are set together, and put back together."""
+
+    def __init__(self, owner: type, *names: str):
+        self._flags: list[Flag] = [vars(owner)[name] for name in names]
+
+    def values(self) -> tuple[Any, ...]:
+        """What the flags are, in order."""
+        return tuple(flag.value for flag in self._flags)
+
+    def change(self, *values: Any) -> tuple[Any, ...]:
+        """Set those whose value is not None, all or none of them; what all were before."""
+        before = self.values()
+        try:
+            for flag, value in zip(self._flags, values, strict=True):
+                if value is not None:
+                    flag.__set__(None, value)
+        except BaseException:
+            self.restore(before)
+            raise
+        return before
+
+    def restore(self, values: tuple[Any, ...]) -> None:
+        """Set all of them."""
+        for flag, value in zip(self._flags, values, strict=True):
+            flag.__set__(None, value)
+
+
 class Verbose:
     """A block in which a library would tell what it does: here none is used, so nothing is told.
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.leaving import block as _block
 from tensorbus._base.page import show_pages as _show_pages
-from tensorbus.backends._flags import Flag, Precision, Setting, install
+from tensorbus.backends._flags import Flag, Precision, Together, install, part
 
 __path__: list[str] = []  # paths of PyTorch lie below it: pytorch_paths.py
 
@@ -44,22 +44,10 @@ class _Cudnn(ModuleType):
     fp32_precision = Precision("ieee", "tf32")
 
 
-class _Part(Setting):
-    """``torch.backends.cudnn.conv``, and ``rnn``."""
-
-    __slots__ = ()
-    fp32_precision = Precision("ieee", "tf32", first="tf32")
-
-
-class _OtherPart(Setting):
-    __slots__ = ()
-    fp32_precision = Precision("ieee", "tf32", first="tf32")
-
-
-conv, rnn = _Part(), _OtherPart()
+conv, rnn = (part(fp32_precision=Precision("ieee", "tf32", first="tf32")) for _ in range(2))
 
 install(__name__, _Cudnn)
-_ORDER = ("enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32")
+_FLAGS = Together(_Cudnn, "enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32")
 
 
 def is_available() -> bool:
@@ -88,16 +76,7 @@ def set_flags(
 
     RuntimeError where a value has another type; then no flag is changed.
     """
-    given = (_enabled, _benchmark, _benchmark_limit, _deterministic, _allow_tf32)
-    before = _current()
-    try:
-        for name, value in zip(_ORDER, given, strict=True):
-            if value is not None:
-                _put(name, value)
-    except BaseException:
-        _restore(before)
-        raise
-    return before
+    return _FLAGS.change(_enabled, _benchmark, _benchmark_limit, _deterministic, _allow_tf32)
 
 
 @_block
@@ -112,29 +91,16 @@ def flags(
 
     RuntimeError where a value has another type.
     """
-    before = _current()
+    before = _FLAGS.values()
     try:
         set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32)
         yield
     finally:
         try:
-            _restore(before)
+            _FLAGS.restore(before)
         except BaseException:
-            _restore(before)
+            _FLAGS.restore(before)
             raise
-
-
-def _put(name: str, value: Any) -> None:
-    vars(_Cudnn)[name].__set__(None, value)
-
-
-def _current() -> tuple[Any, ...]:
-    return tuple(vars(_Cudnn)[name].value for name in _ORDER)
-
-
-def _restore(values: tuple[Any, ...]) -> None:
-    for name, value in zip(_ORDER, values, strict=True):
-        _put(name, value)
 
 
 _show_pages(__name__, [(_n, globals()[_n]) for _n in __all__])

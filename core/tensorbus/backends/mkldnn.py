@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.leaving import block as _block
 from tensorbus._base.page import show_pages as _show_pages
-from tensorbus.backends._flags import Flag, Precision, Setting, Verbose, install
+from tensorbus.backends._flags import Flag, Precision, Together, Verbose, install, part
 
 __all__ = ["flags", "is_available", "set_flags", "verbose"]
 
@@ -35,25 +35,10 @@ class _Mkldnn(ModuleType):
     fp32_precision = Precision("ieee", "tf32", "bf16")
 
 
-class _Matmul(Setting):
-    __slots__ = ()
-    fp32_precision = Precision("ieee", "tf32", "bf16")
-
-
-class _Conv(Setting):
-    __slots__ = ()
-    fp32_precision = Precision("ieee", "tf32", "bf16")
-
-
-class _Rnn(Setting):
-    __slots__ = ()
-    fp32_precision = Precision("ieee", "tf32", "bf16")
-
-
-matmul, conv, rnn = _Matmul(), _Conv(), _Rnn()
+matmul, conv, rnn = (part(fp32_precision=Precision("ieee", "tf32", "bf16")) for _ in range(3))
 
 install(__name__, _Mkldnn)
-_ORDER = ("enabled", "deterministic", "allow_tf32", "fp32_precision")
+_FLAGS = Together(_Mkldnn, "enabled", "deterministic", "allow_tf32", "fp32_precision")
 
 
 def is_available() -> bool:
@@ -71,17 +56,7 @@ def set_flags(
 
     RuntimeError for what is no bool, and for an unknown precision; then no flag is changed.
     """
-    before = _current()
-    try:
-        for name, value in zip(
-            _ORDER, (_enabled, _deterministic, _allow_tf32, _fp32_precision), strict=True
-        ):
-            if value is not None:
-                vars(_Mkldnn)[name].__set__(None, value)
-    except BaseException:
-        _restore(before)
-        raise
-    return before
+    return _FLAGS.change(_enabled, _deterministic, _allow_tf32, _fp32_precision)
 
 
 @_block
@@ -92,25 +67,16 @@ def flags(
     fp32_precision: str = "none",
 ) -> Generator[None, None, None]:
     """A context in which the flags are these; they are what they were at its end."""
-    before = _current()
+    before = _FLAGS.values()
     try:
         set_flags(enabled, deterministic, allow_tf32, fp32_precision)
         yield
     finally:
         try:
-            _restore(before)
+            _FLAGS.restore(before)
         except BaseException:
-            _restore(before)
+            _FLAGS.restore(before)
             raise
-
-
-def _current() -> tuple[Any, ...]:
-    return tuple(vars(_Mkldnn)[name].value for name in _ORDER)
-
-
-def _restore(values: tuple[Any, ...]) -> None:
-    for name, value in zip(_ORDER, values, strict=True):
-        vars(_Mkldnn)[name].__set__(None, value)
 
 
 class verbose(Verbose):
