@@ -16,17 +16,21 @@ UNKNOWN = "NotImplemented"
 """The name of the node of what PyTorch's autograd does not know at all."""
 
 
-def underived(made: list[Tensor], operands: tuple[Any, ...], error: Exception, node: str) -> None:
-    """Give new tensors a history that raises *error*, where one of the operands has one.
+def underived(
+    made: list[Tensor], operands: tuple[Any, ...], error: Exception, node: str
+) -> list[Tensor]:
+    """New tensors, with a history that raises *error* where one of the operands has one.
 
     *node* is the name that PyTorch's has.
     """
     wants = [t for t in operands if isinstance(t, Tensor) and t.requires_grad]
-    if wants and is_grad_enabled():
-        made[:] = _refusing().apply(made, error, *wants)
-        for t in made:
-            if t.requires_grad:
-                name_node(t, node)
+    if not (wants and is_grad_enabled()):
+        return made
+    results = list(_refusing().apply(made, error, *wants))
+    for t in results:
+        if t.requires_grad:
+            name_node(t, node)
+    return results
 
 
 def not_written(function: str) -> RuntimeError:

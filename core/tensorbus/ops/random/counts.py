@@ -81,9 +81,8 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     if count._k is not prob._k:
         core("add")(count, prob)  # says that the devices differ
     with no_grad():
-        made = [drawn([count, prob], generator, _successes)]
-    underived(made, (count, prob), not_written("binomial"), UNKNOWN)
-    return made[0]
+        made = drawn([count, prob], generator, _successes)
+    return underived([made], (count, prob), not_written("binomial"), UNKNOWN)[0]
 
 
 # -- what is counted -------------------------------------------------------------------------

@@ -235,9 +235,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     out = k.zeros((n,))
     if n and x._s[0]:
         k.put(out, 0, x._a, to_kind(weights.detach(), k)._a, "add", False)
-    made = [from_array(out, k)]
-    underived(made, (weights,), not_written("bincount"), UNKNOWN)
-    return made[0]
+    return underived([from_array(out, k)], (weights,), not_written("bincount"), UNKNOWN)[0]
 
 
 @public(out=SAME)

@@ -149,8 +149,8 @@ def _histogram(
     edges = [e.detach().clone() for e in bins] if given else _equal_edges(x, bins, bounds)
     weight = None if weight is None else weight.detach()
     made = [_counted(x, edges, weight, density), *edges]
-    underived(made, operands, not_written("histogram"), UNKNOWN)
-    return made[0], made[1:]
+    counts, *edges = underived(made, operands, not_written("histogram"), UNKNOWN)
+    return counts, edges
 
 
 _RESULTS = result_type_of("histogram", "hist bin_edges")

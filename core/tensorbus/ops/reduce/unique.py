@@ -140,7 +140,7 @@ def unique_consecutive(
 
 
 def _without_derivative(made: Any, input: Tensor, function: str, node: str) -> Any:
-    values = [made if isinstance(made, Tensor) else made[0]]
+    values, *others = (made,) if isinstance(made, Tensor) else made
     error = NotImplementedError(f"the derivative for '{function}' is not implemented.")
-    underived(values, (input,), error, f"{node}Backward0")
-    return values[0] if isinstance(made, Tensor) else (values[0], *made[1:])
+    (values,) = underived([values], (input,), error, f"{node}Backward0")
+    return (values, *others) if others else values
