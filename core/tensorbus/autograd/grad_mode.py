@@ -57,13 +57,16 @@ def switch_grad(on: bool) -> bool:
 
 class _Mode(Decorator):
     mode = True
+    _before: bool | None = None
+    """What the end of the block puts back; None: what is on when it begins."""
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Self:
         self: Any = Leaving.__new__(cls)
         return self if function is None else self(function)
 
     def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
-        before, around = THREAD.on, THREAD.entered
+        around = THREAD.entered
+        before = THREAD.on if self._before is None else self._before
         try:
             THREAD.entered = self
             switch_grad(self.mode)
@@ -116,21 +119,6 @@ class set_grad_enabled(_Mode):
             switch_grad(self._before)
             raise
         return self
-
-    def within(self, outer: Callable[[], None]) -> Generator[None, None, None]:
-        around = THREAD.entered
-        try:
-            THREAD.entered = self
-            switch_grad(self.mode)
-            yield
-        finally:
-            self.close = outer
-            try:
-                THREAD.entered = around
-                switch_grad(self._before)
-            except BaseException:
-                switch_grad(self._before)
-                raise
 
     def _again(self) -> Any:
         return functools.partial(_entered, self.mode)
