@@ -94,10 +94,10 @@ def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 
 def _add_to_memory(x: Tensor, a: Coo, alpha: Any) -> None:
-    if math.prod(coordinates.sparse_sizes(a)) <= a.indices._s[1]:
+    sizes = coordinates.sparse_sizes(a)
+    if math.prod(sizes) <= a.indices._s[1]:
         x.add_(coordinates.to_strided(a), alpha=alpha)
         return
-    sizes = coordinates.sparse_sizes(a)
     flat = coordinates.flat_indices(a.indices, sizes)
     rows = x if len(sizes) == 1 else x.detach().view(-1, *coordinates.dense_sizes(a))
     rows.index_add_(0, flat, a.values, alpha=alpha)

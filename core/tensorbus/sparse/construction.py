@@ -214,7 +214,7 @@ _COMPRESSED = (
 
 def _least_shape(layout: Any, compressed: Tensor, plain: Tensor, values: Tensor) -> Any:
     batch = len(compressed._s) - 1
-    blocked = layout in (formats.sparse_bsr, formats.sparse_bsc)
+    blocked = layout in invariants.BLOCKED
     block = tuple(values._s)[batch + 1 : batch + 3] if blocked else (1, 1)
     across = int(plain.max()) + 1 if plain._s.numel() else 0
     grid = [compressed._s[-1] - 1, across]

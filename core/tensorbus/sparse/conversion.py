@@ -11,6 +11,7 @@ from tensorbus._base.dtypes import as_dtype
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
 from tensorbus.sparse import coordinates
+from tensorbus.sparse.invariants import BLOCKED
 from tensorbus.sparse.tensor import (
     Compressed,
     Coo,
@@ -23,7 +24,6 @@ from tensorbus.sparse.tensor import (
 )
 
 BY_COLUMNS = (formats.sparse_csc, formats.sparse_bsc)
-BLOCKED = (formats.sparse_bsr, formats.sparse_bsc)
 
 
 # -- from compressed ---------------------------------------------------------------------------

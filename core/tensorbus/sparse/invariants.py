@@ -123,7 +123,7 @@ def check_coo_parts(indices: Tensor, values: Tensor) -> None:
         )
 
 
-BLOCKED = formats.sparse_bsr, formats.sparse_bsc
+BLOCKED = (formats.sparse_bsr, formats.sparse_bsc)
 
 
 def names_of(layout: Any) -> tuple[str, str, str]:

@@ -10,6 +10,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.sparse import coordinates
 from tensorbus.sparse.conversion import coo_array
+from tensorbus.sparse.invariants import BLOCKED
 from tensorbus.sparse.tensor import (
     Compressed,
     Coo,
@@ -57,7 +58,7 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
         if first == second:
             return input
         values = a.values
-        if a.layout in (formats.sparse_bsr, formats.sparse_bsc):
+        if a.layout in BLOCKED:
             values = values.transpose(1, 2)
         shape = (a.shape[1], a.shape[0])
         return sparse_tensor(
