@@ -80,7 +80,7 @@ class GraphKernel:
                 self._steps.append((CompiledNest(device, step.nest), step))
             else:
                 self._steps.append((_kernel_of(device, step.node), step))
-        self._folds = [run for run, _ in self._steps if isinstance(run, CompiledNest)]
+        self._folds = [n for n, _ in self._steps if isinstance(n, CompiledNest) and n.folds]
         self._only = len(steps) == 1 and steps[0][-1] == graph.outputs
         self._left: dict[Any, bool] = {}
         """By the inputs' sizes: whether a nest leaves the call to kernels of single ops."""

@@ -68,13 +68,16 @@ class CompiledNest:
         found: LoopNest = self._device.made[key]
         return found
 
+    @property
+    def folds(self) -> bool:
+        """Whether it has reductions."""
+        return bool(self._folded)
+
     def is_left(self, sizes: dict[str, int]) -> bool:
         """Whether kernels of single ops, which cut long lines into pieces, are faster here.
 
         *sizes* has the numbers that the names of sizes stand for.
         """
-        if not self._folded:
-            return False
         items, each = (
             prod(size_of(self._nest.box[a], sizes) for a in axes)
             for axes in (self._kept, self._folded)
