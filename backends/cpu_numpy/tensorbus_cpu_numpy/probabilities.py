@@ -74,9 +74,13 @@ def exponentials(x: Array, out: Array) -> Array | None:
 
     Where a sum is finite and not far below 1, quotients of what underflows are next to 0 as well.
     """
-    np.exp(x, out=out, dtype=out.dtype)
-    sums = total(out, (1,)).astype(out.dtype, copy=False)
+    sums = _sums_of_exponentials(x, out)
     return sums if _are_usual(sums) else None
+
+
+def _sums_of_exponentials(x: Array, out: Array) -> Array:
+    np.exp(x, out=out, dtype=out.dtype)
+    return total(out, (1,)).astype(out.dtype, copy=False)
 
 
 def _are_usual(sums: Array) -> bool:
@@ -95,8 +99,7 @@ def _softmax_of_rows(rows: Array) -> Array:
     for part in blocks(rows):
         x, y = rows[part], made[part]
         if direct:
-            np.exp(x, out=y)
-            sums = total(y, (1,)).astype(y.dtype, copy=False)
+            sums = _sums_of_exponentials(x, y)
             if not _are_usual(sums):
                 # In causal attention these are the first few rows, which have few terms.
                 unusual = np.flatnonzero(~((sums >= _LEAST) & (sums < np.inf)))
@@ -112,8 +115,7 @@ def _softmax_of_rows(rows: Array) -> Array:
 def _centred_exponentials(x: Array, out: Array | None = None) -> tuple[Array, Array]:
     """``exp(x - max(x))`` of each row, and the sums."""
     made = np.subtract(x, np.maximum.reduce(x, 1, keepdims=True), out=out)
-    np.exp(made, out=made)
-    return made, total(made, (1,)).astype(made.dtype, copy=False)
+    return made, _sums_of_exponentials(made, made)
 
 
 def _log_softmax_of_rows(rows: Array) -> Array:
