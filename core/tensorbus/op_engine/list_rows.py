@@ -14,7 +14,9 @@ from tensorbus.op_engine.names import FUNCTIONS
 from tensorbus.op_engine.parameter import Parameter
 from tensorbus.rows.registry import Row
 
-Member = tuple[Tensor, ...]
+Columns = Sequence[Sequence[Tensor]]
+
+_PLAIN = frozenset((Tensor, Parameter))
 
 
 def take_step(row: Row, lists: tuple[Sequence[Tensor], ...], rest: tuple[Any, ...]) -> None:
@@ -25,56 +27,84 @@ def take_step(row: Row, lists: tuple[Sequence[Tensor], ...], rest: tuple[Any, ..
     where a mode is active or gradients are on, and where its operands are no plain tensors of one
     kind and shape, or lie in memory of one another: kernels write while they read.
     """
-    given = [i for i, members in enumerate(lists) if members]
+    columns = [members for members in lists if members]
+    if not columns:
+        return
     direct = not (RARE.on or GRAD.on or THREAD.on)
-    by_kind: dict[Kind, tuple[list[Member], list[list[Any]]]] = {}
-    for member in zip(*[lists[i] for i in given], strict=True):
-        k = member[0]._k
-        arrays = _alike(member, k) if direct and k.rule_for is None and k.has_values else None
-        if arrays is not None:
-            found = by_kind.get(k)
-            if found is None:
-                found = by_kind[k] = [], []
-            found[0].append(member)
-            if 0 not in member[0]._s:
-                found[1].append(arrays)
-        else:
-            operands = zip([row.tensors[i] for i in given], member, strict=True)
-            _compose(row, dict(operands), rest)
-    for k, (members, filled) in by_kind.items():
-        _count(members, [at for at, i in enumerate(given) if row.tensors[i] in row.written])
-        if filled:
-            columns: list[list[Any]] = [[] for _ in lists]
-            for i, column in zip(given, zip(*filled, strict=True), strict=True):
-                columns[i] = list(column)
-            getattr(k, row.name)(*columns, *rest)
+    arrays = _arrays_of(columns) if direct else None
+    if arrays is not None:
+        _run(row, lists, columns, arrays, rest)
+        return
+    by_kind: dict[Kind, tuple[list[tuple[Tensor, ...]], list[list[Any]]]] = {}
+    names = [name for name, members in zip(row.tensors, lists, strict=True) if members]
+    for member in zip(*columns, strict=True):
+        arrays = _arrays_of([(t,) for t in member]) if direct else None
+        if arrays is None:
+            _compose(row, dict(zip(names, member, strict=True)), rest)
+            continue
+        members, given = by_kind.setdefault(member[0]._k, ([], []))
+        members.append(member)
+        given.append([a for (a,) in arrays])
+    for members, given in by_kind.values():
+        _run(row, lists, list(zip(*members, strict=True)), list(zip(*given, strict=True)), rest)
 
 
-def _alike(member: Member, k: Kind) -> list[Any] | None:
-    """The arrays of plain tensors of one kind and shape, each with memory of its own; or None."""
-    shape = member[0]._s
+def _arrays_of(columns: Columns) -> list[list[Any]] | None:
+    """The arrays of plain tensors of one kind, each with memory of its own and the shape of those
+    of its member; or None.
+    """
+    k = columns[0][0]._k
+    if k.rule_for is not None or not k.has_values:
+        return None
+    shapes = [t._s for t in columns[0]]
     views = False
-    for t in member:
-        c = type(t)
-        if (c is not Parameter and c is not Tensor) or t._k is not k:
+    for column in columns:
+        for t in column:
+            if type(t) not in _PLAIN or t._k is not k:
+                return None
+            if t._b is not None:
+                views = True
+        if column is not columns[0] and [t._s for t in column] != shapes:
             return None
-        if t._s is not shape and t._s != shape:
-            return None
-        if t._b is not None:
-            views = True
-    arrays = [t._a for t in member]
-    if not views and len(set(map(id, arrays))) == len(arrays):
-        return arrays
+    arrays = [[t._a for t in column] for column in columns]
+    count = len(shapes) * len(columns)
+    if not views:
+        if len({id(a) for column in arrays for a in column}) == count:
+            return arrays
     # Views, and what lies in another order, have to be asked for their storage.
-    return arrays if len({k.layout(a)[0] for a in arrays}) == len(arrays) else None
+    elif len({k.layout(a)[0] for column in arrays for a in column}) == count:
+        return arrays
+    return None
 
 
-def _count(members: list[Member], targets: list[int]) -> None:
-    """Count a write to each target, before all: so no interrupt comes between one and its count.
+def _run(
+    row: Row, lists: tuple[Sequence[Tensor], ...], columns: Columns,
+    arrays: Sequence[Sequence[Any]], rest: tuple[Any, ...],
+) -> None:  # fmt: skip
+    """The kernel's step of members of one kind, of which those without elements need none."""
+    first = columns[0]
+    given = iter(zip(columns, arrays, strict=True))
+    empty = [n for n, t in enumerate(first) if 0 in t._s]
+    written: list[Tensor] = []
+    operands: list[list[Any]] = []
+    for name, members in zip(row.tensors, lists, strict=True):
+        if not members:
+            operands.append([])
+            continue
+        tensors, column = next(given)
+        if name in row.written:
+            written += tensors
+        operands.append([a for n, a in enumerate(column) if n not in empty] if empty else [*column])
+    _count(written)
+    if len(empty) < len(first):
+        getattr(first[0]._k, row.name)(*operands, *rest)
+
+
+def _count(written: list[Tensor]) -> None:
+    """Count a write to each, before all: so no interrupt comes between one and its count.
 
     Nothing is counted where one may not be written to.
     """
-    written = [member[i] for i in targets for member in members]
     for t in written:
         if t._b is not None or type(t._c) is not list:
             check_write(t)
