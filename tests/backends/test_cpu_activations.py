@@ -73,6 +73,14 @@ def test_gradient_of_gelu() -> None:
     F.gelu(leaf).backward(torch.tensor(g))
     assert leaf.grad is not None
     np.testing.assert_array_equal(leaf.grad.numpy(), made)
+    # Both parts are multiples of one exponential, so tails keep their digits, and signs are bits.
+    slopes = kernel("gelu_backward", "f4")(np.ones_like(x), x)
+    far = wide < -3
+    np.testing.assert_allclose(slopes[far], slope[far], rtol=3e-5)
+    np.testing.assert_allclose(slopes, slope, rtol=0, atol=3e-7)
+    edges = np.tile(np.array([0.0, -0.0, 40.0, -40.0, math.nan, -math.nan], "f4"), 1000)
+    found = kernel("gelu_backward", "f4")(np.ones_like(edges), edges)[:6]
+    np.testing.assert_array_equal(found, np.array([0.5, 0.5, 1.0, 0.0, math.nan, math.nan]))
 
 
 def test_second_derivative_of_gelu_of_many_elements() -> None:

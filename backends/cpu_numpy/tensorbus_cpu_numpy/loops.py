@@ -73,7 +73,7 @@ def _with_short_buffers(function: Callable[..., Any], args: tuple[Any, ...]) -> 
     return function(*args)
 
 
-_ELEMENTS = 1 << 16
+_ELEMENTS = 1 << 15
 """What several arrays of so many elements take fits into the cache."""
 
 
