@@ -271,6 +271,17 @@ def name_node(t: Tensor, name: str) -> None:
         node.operation().title = name
 
 
+UNKNOWN = "NotImplemented"
+"""The name of the node of what PyTorch's autograd does not know at all."""
+
+
+def is_unknown(t: Tensor) -> bool:
+    """Whether a tensor has the node of what PyTorch's autograd does not know: it may go into
+    ``out=``, which then refuses backward passes too."""
+    node = t._e
+    return not is_leaf_edge(node) and getattr(node.operation(), "title", None) == UNKNOWN
+
+
 def shown(node: Any) -> Any:
     """The node of an edge as users see it: of a class that has its name."""
     node = node.operation()

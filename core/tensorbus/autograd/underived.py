@@ -12,9 +12,6 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.grad_mode import is_grad_enabled
 from tensorbus.autograd.node import name_node
 
-UNKNOWN = "NotImplemented"
-"""The name of the node of what PyTorch's autograd does not know at all."""
-
 
 def underived(
     made: list[Tensor], operands: tuple[Any, ...], error: Exception, node: str

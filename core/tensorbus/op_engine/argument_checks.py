@@ -18,6 +18,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_forms import form_lines, form_names, mixed_error, with_lists
 from tensorbus.op_engine.argument_values import (
     as_float,
+    as_int,
     as_number,
     check_bits_of,
     check_many,
@@ -109,6 +110,16 @@ def either(
     return mark
 
 
+def one_by_one(argument: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a method take the ints of its last argument one by one, too: ``x.squeeze(0, 1)``."""
+
+    def mark(f: Callable[..., Any]) -> Callable[..., Any]:
+        f.one_by_one = argument  # type: ignore[attr-defined]
+        return f
+
+    return mark
+
+
 def _other_names(f: Callable[..., Any]) -> dict[str, Sequence[str]]:
     return {**_NUMPY_NAMES, **getattr(f, "other_names", {})}
 
@@ -153,6 +164,9 @@ def _written(
     passed: list[str] = []
     factors, without_factors = getattr(f, "older_form", ((), None))
     renames = _unfactored(parameters, factors, name, method)
+    ints_apart = getattr(f, "one_by_one", "") if method else ""
+    if ints_apart:
+        renames += [f"    if more: {ints_apart} = joined({name!r}, {ints_apart}, more)"]
     shared, shared_by, alone = getattr(f, "either", ("", object, ""))
     lines: list[str] = []
     others: list[str] = []
@@ -211,7 +225,8 @@ def _written(
         renames += form_lines(name, forms)
         keywords += ["out=unset"] * ("out" in unset)
     keywords += [f"{name}=unset" for name in others]
-    star = [f"*{p.name}" for p in stars] or ["*more"] * bool(factors) or ["*"] * bool(keywords)
+    star = [f"*{p.name}" for p in stars] or ["*more"] * bool(factors or ints_apart)
+    star = star or ["*"] * bool(keywords)
     rest = [f"**{p.name}" for p in parameters if p.kind is p.VAR_KEYWORD]
     head = ", ".join([*positional, *star, *keywords, *rest])
     if ints := [p.name for p in parameters if _parts(str(p.annotation))[0] in _INTS]:
@@ -222,7 +237,7 @@ def _written(
     source = "\n".join([f"def made({head}):", *renames, *lines])
     namespace.update({f"check_{k}": v for k, v in _CHECKERS.items()})
     namespace.update(missing=_missing, twice=_twice, mixed=_mixed, check_many=check_many)
-    namespace.update(check_bits_of=check_bits_of)
+    namespace.update(check_bits_of=check_bits_of, joined=_joined)
     namespace.update(without_factors=without_factors, no_tensor=no_tensor)
     exec(compile(source, f"<arguments of {name}>", "exec"), namespace)
     made: Callable[..., Any] = functools.wraps(f)(namespace["made"])
@@ -285,6 +300,17 @@ def _missing(function: str, argument: str) -> None:
 
 def _twice(function: str, argument: str) -> None:
     raise TypeError(f"{function}() got multiple values for argument '{argument}'")
+
+
+def _joined(function: str, first: Any, more: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The ints of an argument that a method got one by one; TypeError where the first is none."""
+    if as_int(first, any_rank=True) is None:
+        given = ", ".join(type(value).__name__ for value in (first, *more))
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments - got ({given}): it takes "
+            "one int, a tuple of ints, or ints one by one"
+        )
+    return (first, *more)
 
 
 def _mixed(function: str, /, **arguments: Any) -> None:

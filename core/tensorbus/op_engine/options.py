@@ -174,9 +174,12 @@ class Options:
         wanted = strides_in_format(self.memory_format, shape, strides)
         return empty_in_layout(self._kind, shape, wanted)
 
-    def deliver(self, array: Any) -> Tensor:
-        """A new leaf for a fresh array of ``kind``; or *out*, overwritten with it."""
-        t = wrap_like(array, self._kind, None)
+    def deliver(self, made: Any) -> Tensor:
+        """A new leaf for a fresh array of ``kind``; or *out*, overwritten with it.
+
+        What is a tensor already may have a history.
+        """
+        t = made if isinstance(made, Tensor) else wrap_like(made, self._kind, None)
         if self.out is not None:
             t = write_out(t, self.out, self.name, warns=False)
         return as_leaf(t, bool(self.requires_grad))

@@ -11,6 +11,7 @@ from tensorbus._base.modes import RARE
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor, bump, check_inference
 from tensorbus.autograd.grad_mode import GRAD, THREAD
+from tensorbus.autograd.node import follow, is_unknown
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.history import edge_of
 from tensorbus.op_engine.in_place import refuse_overlap
@@ -62,7 +63,7 @@ def _check(y: Tensor, out: Any, name: str, rule: str) -> None:
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     check_inference(out)
     recorded = (GRAD.on or THREAD.on) and y._k.dtype is not dtypes.bool
-    if recorded and (edge_of(y) is not None or edge_of(out) is not None):
+    if recorded and ((edge_of(y) is not None and not is_unknown(y)) or edge_of(out) is not None):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
             "but one of the arguments requires grad."
@@ -102,4 +103,6 @@ def _copied(out: Tensor, y: Tensor) -> Tensor:
     y = to_kind(y, out._k)
     bump(out)
     out._k.copy_(out._a, y._a)
+    if y._e is not None and is_unknown(y):
+        follow(out, y._e)
     return out

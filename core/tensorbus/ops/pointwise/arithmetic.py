@@ -139,6 +139,7 @@ METHODS["true_divide_"] = Lazy("true_divide_", _make_plain_div_)
 
 # -- addition and subtraction ----------------------------------------------------------------
 @public(out=True, inplace=True)
+@older_form("alpha")
 def subtract(input: Any, other: Any, *, alpha: complex = 1) -> Tensor:
     """``sub`` under its longer name."""
     return FUNCTIONS["sub"](input, other, alpha=alpha)

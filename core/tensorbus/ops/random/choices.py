@@ -14,12 +14,11 @@ from tensorbus.op_engine.argument_checks import Given
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.batches import drawn_for
 from tensorbus.op_engine.casting import to_kind
-from tensorbus.op_engine.composed import composed
-from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
 from tensorbus.ops.random.pieces import Pieces, joined
 from tensorbus.ops.random.random import draw_uniform, uniform_pieces
+from tensorbus.ops.random.slopes import without_slope
 from tensorbus.ops.reduce.value_checks import refuse_values
 from tensorbus.random import Generator
 
@@ -41,17 +40,7 @@ def bernoulli(
         probability: Any = input if p is None else p
         drawn = bernoulli_pieces(k, tuple(input._s), probability, generator)
         made = from_array(k.view(joined(k, input._s.numel(), drawn), tuple(input._s)), k)
-    return without_slope(made, input, "BernoulliBackward0")
-
-
-def without_slope(drawn: Tensor, input: Tensor, node: str) -> Tensor:
-    """What was drawn, with gradients of zero for *input*, where that is recorded."""
-    return _tied(drawn, input, node) if input.requires_grad else drawn
-
-
-@composed(node=lambda drawn, input, node: node)
-def _tied(drawn: Tensor, input: Tensor, node: str) -> Tensor:
-    return core("where")(input == input, drawn, input)
+    return without_slope(made, [input] * input.requires_grad, "BernoulliBackward0")
 
 
 def bernoulli_pieces(kind: Kind, shape: tuple[int, ...], p: Any, generator: Any) -> Pieces:

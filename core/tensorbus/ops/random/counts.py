@@ -19,15 +19,16 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor, from_array
 from tensorbus.autograd.grad_mode import no_grad
-from tensorbus.autograd.underived import UNKNOWN, not_written, underived
+from tensorbus.autograd.node import UNKNOWN
+from tensorbus.autograd.underived import not_written, underived
 from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_tensors, not_implemented
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.factories import zeros_like
 from tensorbus.ops.indexing.masking import nonzero
-from tensorbus.ops.random.choices import without_slope
 from tensorbus.ops.random.rejection import Draw, drawn, until_taken
+from tensorbus.ops.random.slopes import without_slope
 from tensorbus.ops.reduce.value_checks import refuse_values
 from tensorbus.random import Generator
 
@@ -52,7 +53,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     with no_grad():
         refuse_values((~(input >= 0), "invalid Poisson rate, expected rate to be non-negative"))
         counts = drawn([input], generator, _events)
-    return without_slope(counts, input, "PoissonBackward0")
+    return without_slope(counts, [input] * input.requires_grad, "PoissonBackward0")
 
 
 @public(method=False)

@@ -12,8 +12,9 @@ from tensorbus._base.errors import device_error
 from tensorbus._base.size import check_storage
 from tensorbus._dispatch.wrapping import wrap_number
 from tensorbus._tensor.tensor import Tensor, from_array
-from tensorbus.autograd.underived import UNKNOWN, not_written, underived
-from tensorbus.op_engine.argument_checks import also_named
+from tensorbus.autograd.node import UNKNOWN
+from tensorbus.autograd.underived import not_written, underived
+from tensorbus.op_engine.argument_checks import also_named, one_by_one
 from tensorbus.op_engine.argument_values import every_value, read_number
 from tensorbus.op_engine.arguments import not_implemented
 from tensorbus.op_engine.casting import to_kind
@@ -271,6 +272,7 @@ def histc(input: Tensor, bins: int = 100, min: complex = 0, max: complex = 0) ->
 
 
 @public()
+@one_by_one("dim")
 def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """How many elements are not zero, of all or along some dimensions."""
     dims = wrap_dims(dim, len(input._s))

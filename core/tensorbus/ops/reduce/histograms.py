@@ -11,7 +11,8 @@ from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import c_name
 from tensorbus._base.size import check_storage
 from tensorbus._tensor.tensor import Tensor, from_array
-from tensorbus.autograd.underived import UNKNOWN, not_written, underived
+from tensorbus.autograd.node import UNKNOWN
+from tensorbus.autograd.underived import not_written, underived
 from tensorbus.op_engine.argument_forms import mixed_error
 from tensorbus.op_engine.arguments import check_device, check_tensors, not_implemented
 from tensorbus.op_engine.casting import to_kind

@@ -73,6 +73,11 @@ def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
     return registered.sparse_of_dense("to_sparse_csc", self, dense_dim=dense_dim)
 
 
+def _pair(blocksize: Any) -> Any:
+    """The size of a block; one int is both its rows and its columns."""
+    return (blocksize, blocksize) if type(blocksize) is int else blocksize
+
+
 @public(function=False)
 def to_sparse_bsr(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
     """The blocks that are not zero as a sparse tensor by compressed rows of blocks.
@@ -82,7 +87,7 @@ def to_sparse_bsr(self: Tensor, blocksize: Any, dense_dim: int | None = None) ->
     torch.Size([2, 2, 2])
     """
     return registered.sparse_of_dense(
-        "to_sparse_bsr", self, blocksize=blocksize, dense_dim=dense_dim
+        "to_sparse_bsr", self, blocksize=_pair(blocksize), dense_dim=dense_dim
     )
 
 
@@ -95,7 +100,7 @@ def to_sparse_bsc(self: Tensor, blocksize: Any, dense_dim: int | None = None) ->
     torch.Size([2, 2, 2])
     """
     return registered.sparse_of_dense(
-        "to_sparse_bsc", self, blocksize=blocksize, dense_dim=dense_dim
+        "to_sparse_bsc", self, blocksize=_pair(blocksize), dense_dim=dense_dim
     )
 
 

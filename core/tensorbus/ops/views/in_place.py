@@ -53,9 +53,9 @@ _NODES = {
 }
 
 
-def _squeezed(dim: Any = None) -> str:
+def _squeezed(dim: Any = None, *more: Any) -> str:
     """The name of the node of ``squeeze_``: of all dimensions, of one, of some."""
-    return f"SqueezeBackward{3 if dim is None else 4 if isinstance(dim, int) else 5}"
+    return f"SqueezeBackward{3 if dim is None else 4 if isinstance(dim, int) and not more else 5}"
 
 
 def _in_place(view: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:

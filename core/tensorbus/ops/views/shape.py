@@ -11,7 +11,7 @@ from tensorbus._base.errors import no_tensor
 from tensorbus._base.size import Size, size_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.node import name_node
-from tensorbus.op_engine.argument_checks import Given
+from tensorbus.op_engine.argument_checks import Given, one_by_one
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import list_argument, shape_argument, wrap_dim, wrap_dims
@@ -197,6 +197,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @public()
+@one_by_one("size")
 def broadcast_to(input: Tensor, size: int | Sequence[int]) -> Tensor:
     """``expand`` as a function."""
     return expand(input, size)
@@ -214,6 +215,7 @@ def _squeezed_by(dim: Any) -> int:
 
 
 @public()
+@one_by_one("dim")
 @composed(node=lambda input, dim=None: f"SqueezeBackward{_squeezed_by(dim)}")
 def squeeze(input: Tensor, dim: Given[int | Sequence[int]] = None) -> Tensor:
     """Without the dimensions of size 1, or without those named where their size is 1."""

@@ -11,7 +11,7 @@ from tensorbus._base import dtypes
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.autograd.several_results import join_gradients
-from tensorbus.op_engine.argument_checks import also_named
+from tensorbus.op_engine.argument_checks import also_named, one_by_one
 from tensorbus.op_engine.argument_values import as_int, ints_of
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
@@ -185,7 +185,11 @@ def _split_along(name: str, rank: int, dim_of: Any) -> None:
         "Views of that many equal pieces, or of the pieces between the indices listed, along the "
         "dimension that the stack of that name joins."
     )
-    public()(also_named(indices_or_sections="sections indices")(function))
+    public()(
+        one_by_one("indices_or_sections")(
+            also_named(indices_or_sections="sections indices")(function)
+        )
+    )
 
 
 _split_along("hsplit", 1, lambda x: 0 if len(x._s) == 1 else 1)
