@@ -97,3 +97,17 @@ def test_a_dtype_is_a_dtype_and_tolerances_are_numbers():
             assert_close(x, x, rtol=limit, atol=0)
     with pytest.raises(AssertionError, match=r"<class 'bool'> != <class 'int'>"):
         assert_close(True, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "digits", "least"),
+    [("e4m3fn", 3, -6), ("e5m2", 2, -14), ("e4m3fnuz", 3, -7), ("e5m2fnuz", 2, -15)],
+)
+def test_float8_dtypes_hold_values_of_their_own(name, digits, least):
+    torch.manual_seed(3)
+    x = make(5_000, dtype=getattr(torch, f"float8_{name}"), low=-2, high=3)
+    values = x.double().numpy()
+    assert values.min() == -2 and values.max() == 3 and abs(values.mean() - 0.5) < 0.1
+    exponents = np.maximum(np.frexp(values)[1] - 1, least)
+    steps = np.ldexp(values, digits - exponents)
+    assert (steps == np.round(steps)).all(), "as many digits as the dtype has"

@@ -111,6 +111,26 @@ def test_a_storage_that_others_use_is_refused_and_left() -> None:
             torch.ones(2, device=device).share_memory_()
 
 
+def test_storages_share_their_bytes_unless_others_use_them() -> None:
+    new = torch.UntypedStorage([1, 2])
+    assert new.share_memory_() is new and new.is_shared() and new.tolist() == [1, 2]
+    typed = torch.ones(2, dtype=torch.float64).storage()  # of a tensor that is gone
+    assert typed.share_memory_() is typed and typed.is_shared() and typed.tolist() == [1, 1]
+    x = torch.zeros(2)
+    for used in (x.untyped_storage(), x[1:].storage()):
+        with pytest.raises(RuntimeError, match=r"use the same memory.*clone\(\)"):
+            used.share_memory_()
+        assert not used.is_shared()
+    with pytest.raises(RuntimeError, match=r"of the device strict:0, on which the storage is"):
+        torch.UntypedStorage(2, device="strict").share_memory_()
+    child = os.fork()
+    if not child:
+        new.fill_(7)
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert new.tolist() == [7, 7]
+
+
 def test_modules_share_their_parameters_and_buffers() -> None:
     net = nn.BatchNorm1d(2).share_memory()
     assert all(t.is_shared() for t in net.state_dict().values())

@@ -111,6 +111,9 @@ list_composition = Upcall("tensorbus.graph.list_rows")
 make_core = Upcall("tensorbus.op_engine.generate")
 """(row, names=None): the generated tensor function of a row, with other names for modes."""
 
+share_storage = Upcall("tensorbus.ops.tensor.shared_memory")
+"""(storage): its bytes move into memory that processes share."""
+
 construct_tensor = Upcall("tensorbus.ops.creation.legacy")
 """(class, *args, **kwargs): ``Tensor(2, 3)`` and the like."""
 

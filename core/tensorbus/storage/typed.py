@@ -208,8 +208,13 @@ class TypedStorage:
         return False
 
     def is_shared(self) -> bool:
-        """Whether other processes can use it: if it lies in a file that was opened so."""
+        """Whether other processes can use it: in a file opened so, or after ``share_memory_``."""
         return self._untyped.is_shared()
+
+    def share_memory_(self) -> TypedStorage:
+        """Move the elements into memory that other processes use too; the storage itself."""
+        self._untyped.share_memory_()
+        return self
 
     def type(self, dtype: Any = None) -> Any:
         """The name of the legacy class; or a copy with another dtype."""

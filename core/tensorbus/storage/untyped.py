@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus._base import dtypes
+from tensorbus._base import dtypes, registered
 from tensorbus._base.shared_memory import memory_of
 from tensorbus._device.device import device as Device
 from tensorbus._dispatch.kinds import Kind, kind_of
@@ -146,6 +146,16 @@ class UntypedStorage:
         if self.filename is not None or memory_of(self._array) is not None:
             return True
         return offered(self._kind.backend, "export_storage") is not None
+
+    def share_memory_(self) -> UntypedStorage:
+        """Move the bytes into memory that other processes use too; the storage itself.
+
+        RuntimeError on devices whose memory is not shared, and where tensors or other storages use
+        it: a tensor that is there is shared with its storage, by its own ``share_memory_``.
+        """
+        if not self.is_shared():
+            registered.share_storage(self)
+        return self
 
     def get_device(self) -> int:
         """The index of the device, -1 for the CPU."""

@@ -63,10 +63,10 @@ def make_tensor(
     if apart:
         sizes = [*sizes[:-1], 2 * sizes[-1]]
     if inexact:
-        real = dtype.to_real()
+        real = dtype.to_real() if dtype.itemsize > 1 else tensorbus.float32
         count = 2 if dtype.is_complex else 1
         values = [_uniform(sizes, real, device, first, last) for _ in range(count)]
-        made = tensorbus.complex(*values) if dtype.is_complex else values[0]
+        made = tensorbus.complex(*values) if dtype.is_complex else values[0].to(dtype)
     else:
         made = tensorbus.randint(first, last, tuple(sizes), dtype=dtype, device=device)
     if exclude_zero:

@@ -13,6 +13,7 @@ from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import not_implemented
+from tensorbus.op_engine.autocasting import autocasts
 
 
 def check_square(name: str, x: Tensor, shown: str = "A") -> None:
@@ -41,6 +42,12 @@ def check_factored(kernel: str, x: Tensor) -> None:
     d = x._k.dtype
     if d.category < dtypes.FLOAT or d.to_real().itemsize < 4:
         raise not_implemented(kernel, x)
+
+
+@autocasts("cpu float32")
+def check_factored_inside(kernel: str, x: Tensor) -> None:
+    """``check_factored`` for a composition in which autocast converts what is factored."""
+    check_factored(kernel, x)
 
 
 def check_precise(name: str, x: Tensor) -> None:

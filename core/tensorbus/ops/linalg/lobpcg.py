@@ -12,7 +12,7 @@ from tensorbus.op_engine.arguments import check_device, check_tensors
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.public import public
 from tensorbus.ops.joining.joining import cat
-from tensorbus.ops.linalg.checks import check_factored
+from tensorbus.ops.linalg.checks import check_factored_inside
 from tensorbus.ops.linalg.cholesky import linalg_cholesky
 from tensorbus.ops.linalg.eigenvalues import linalg_eigh
 from tensorbus.ops.linalg.triangular import solved
@@ -145,7 +145,7 @@ def lobpcg(
         raise IndexError(f"lobpcg: A must have at least 2 dimensions, but has {len(A._s)}")
     if A._s[-1] != A._s[-2]:
         raise AssertionError(f"A must be square, got shape {A._s}")
-    check_factored("linalg_eigh_cpu", A)
+    check_factored_inside("linalg_eigh_cpu", A)
     m = A._s[-1]
     count = (1 if X is None else X._s[-1]) if k is None else k
     size = (count if n is None else n) if X is None else X._s[-1]

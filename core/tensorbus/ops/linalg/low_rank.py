@@ -6,7 +6,7 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.arguments import check_tensors
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.public import public
-from tensorbus.ops.linalg.checks import check_factored, check_floating
+from tensorbus.ops.linalg.checks import check_factored_inside, check_floating
 from tensorbus.ops.linalg.singular_values import linalg_svd
 from tensorbus.ops.random.random import randn
 
@@ -15,7 +15,7 @@ def _check(name: str, A: Tensor) -> None:
     if len(A._s) < 2:
         raise ValueError(f"{name}: A must have at least 2 dimensions, but has {len(A._s)}")
     check_floating(name, A)
-    check_factored("geqrf_cpu", A)
+    check_factored_inside("geqrf_cpu", A)
 
 
 def _basis(A: Tensor, q: int, niter: int) -> Tensor:

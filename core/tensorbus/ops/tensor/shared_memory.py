@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from tensorbus import storage as storages
+from tensorbus._base import dtypes, registered
 from tensorbus._base.shared_memory import CAN_SHARE, SharedMemory, memory_of, root_of
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.parameter import Parameter
@@ -43,13 +44,7 @@ def share_memory_(self: Tensor) -> Tensor:
     if is_shared(self):
         reduce_for_processes()
         return self
-    if self._k.device.type != "cpu":
-        raise RuntimeError(
-            f"share_memory_(): processes can't share memory of the device {self._k.device}, on "
-            "which the tensor is: share a copy of it, made with .cpu()"
-        )
-    if not CAN_SHARE:
-        raise RuntimeError("share_memory_(): this operating system shares no open files")
+    _check_shareable(self._k.device, "tensor")
     moving = _with_base(self)
     if _has_others(moving):
         raise RuntimeError(
@@ -60,6 +55,34 @@ def share_memory_(self: Tensor) -> Tensor:
     _move(moving)
     reduce_for_processes()
     return self
+
+
+@registered.share_storage.provide
+def _share_storage(storage: Any) -> None:
+    """Move the bytes of a storage that nothing else uses into shared memory."""
+    _check_shareable(storage.device, "storage")
+    if not storage.alone and _has_others([storage], "_array"):
+        raise RuntimeError(
+            "share_memory_(): tensors, arrays or other storages use the same memory, and would "
+            "stay behind: call share_memory_() of the tensor, before others use its memory, or of "
+            "a clone() of the storage"
+        )
+    values = storage.to_host()
+    memory = SharedMemory.new(len(values)).bytes_(len(values))
+    memory[...] = values
+    storage._set(memory, storage._kind.of(dtypes.uint8))
+    reduce_for_processes()
+
+
+def _check_shareable(device: Any, what: str) -> None:
+    """RuntimeError where processes can't share memory of a device."""
+    if device.type != "cpu":
+        raise RuntimeError(
+            f"share_memory_(): processes can't share memory of the device {device}, on which the "
+            f"{what} is: share a copy of it, made with .cpu()"
+        )
+    if not CAN_SHARE:
+        raise RuntimeError("share_memory_(): this operating system shares no open files")
 
 
 def _move(moving: list[Tensor]) -> None:
@@ -88,12 +111,17 @@ _ALONE = _references([object()])
 """What is counted where a list alone refers to an object."""
 
 
-def _has_others(moving: list[Tensor]) -> bool:
-    """Whether anything besides these tensors refers to their arrays, or to what has the memory."""
-    held = {id(x._a): [x._a] for x in moving}
-    held.setdefault(id(root_of(moving[0]._a)), [root_of(moving[0]._a)])
+def _has_others(moving: list[Any], slot: str = "_a") -> bool:
+    """Whether anything besides these tensors refers to their arrays, or to what has the memory.
+
+    What holds an array in another *slot* than tensors is counted in the same way.
+    """
+    held = {id(getattr(x, slot)): [getattr(x, slot)] for x in moving}
+    root = root_of(getattr(moving[0], slot))
+    held.setdefault(id(root), [root])
+    del root
     for key, one in held.items():
-        slots = sum(id(x._a) == key for x in moving)
+        slots = sum(id(getattr(x, slot)) == key for x in moving)
         views = sum(id(other[0].base) == key for other in held.values())
         if _references(one) - _ALONE > slots + views:
             return True
