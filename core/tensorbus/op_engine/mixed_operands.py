@@ -18,6 +18,7 @@ from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.override import ask, is_duck, overriding, plain
+from tensorbus.op_engine.parameter import Parameter
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.rare import rare
 from tensorbus.rows.layouts import broadcast_shapes
@@ -29,6 +30,29 @@ _NUMBERS = (bool, int, float, complex)
 def binary(row: Row, a: Any, b: Any) -> Any:
     """A pointwise op that the common case has left aside: a mode is on, or the kinds differ."""
     return rare(row, (a, b)) if RARE.on else promoted(row, a, b)
+
+
+def number_first(row: Row, number: Any, x: Tensor) -> Any:
+    """A pointwise op whose left operand is a number."""
+    k = x._k
+    least, most = DOMAINS[row.domain]
+    if (
+        type(number) in k.number_types
+        and (type(x) is Tensor or type(x) is Parameter)
+        and least <= k.dtype.category <= most
+        and not (RARE.on or OVERRIDES.on)
+    ):
+        if row.check is not None:
+            row.check(number, x)
+        return _named(row, core(row.name)(from_array(k.full((), number), k), x))
+    return binary(row, number, x)
+
+
+def _named(row: Row, made: Tensor) -> Tensor:
+    """The result of an op whose left operand was a number."""
+    if made._e is not None and row.left_number_node_name:
+        name_node(made, row.left_number_node_name)
+    return made
 
 
 def promoted(row: Row, a: Any, b: Any) -> Any:
@@ -53,9 +77,7 @@ def promoted(row: Row, a: Any, b: Any) -> Any:
         if type(right) is not Tensor:  # the generated text knows that class and Parameter
             right = plain(right)
     made = core(row.name)(left, right)
-    if made._e is not None and row.left_number_node_name and not isinstance(a, Tensor):
-        name_node(made, row.left_number_node_name)
-    return made
+    return made if isinstance(a, Tensor) else _named(row, made)
 
 
 def operand(x: Any, kind: Kind) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from tensorbus._tensor.tensor import PERMUTED, Tensor, from_array
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.options import Options, factory
 from tensorbus.op_engine.public import public
+
+_INT = 2**63
 
 
 # -- from data -------------------------------------------------------------------------------
@@ -61,6 +64,8 @@ def _copied(data: Any, options: Options, like: Tensor | None = None) -> Any:
         k = options.kind(like=data if like is None else like)
         return to_kind(data.detach(), k, copy=True)._a
     wanted = options.dtype if like is None else options.dtype or like._k.dtype
+    if wanted is None and (type(data) is float or (type(data) is int and -_INT <= data < _INT)):
+        return options.kind(inferred(data)).full((), data)
     host, d = host_array(data, wanted)
     k = options.kind(d, like)
     if d.computes or d.widened() is d:
@@ -77,7 +82,7 @@ def host_array(data: Any, dtype: Dtype | None) -> tuple[np.ndarray, Dtype]:
     else:
         d = dtype or inferred(data)
         array = _nested(data, d)
-        if d.category == dtypes.INTEGER and array.dtype.name != d.name:
+        if d.category == dtypes.INTEGER and array.dtype != np.dtype(d.name):
             _check_range(array, d)
     return _converted(array, d), d
 
@@ -92,12 +97,17 @@ def _check_range(array: np.ndarray, d: Dtype) -> None:
 
 def dtype_of_host(array: np.ndarray) -> Dtype:
     """Our dtype for a NumPy array's; TypeError where there is none."""
+    return _of_numpy(array.dtype)
+
+
+@functools.lru_cache(maxsize=64)  # NumPy puts its names together anew
+def _of_numpy(dtype: np.dtype[Any]) -> Dtype:
     try:
-        return dtype_by_name(array.dtype.name)
+        return dtype_by_name(dtype.name)
     except KeyError:
         known = [d.name for d in (*dtypes.ALL, *dtypes.STORED) if d.widened() is d]
         raise TypeError(
-            f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. The only "
+            f"can't convert np.ndarray of type numpy.{dtype.type.__name__}. The only "
             f"supported types are: {', '.join(known)}."
         ) from None
 
@@ -205,7 +215,7 @@ def _converted(array: np.ndarray, d: Dtype) -> np.ndarray:
         return np.where(nan, np.uint32(0x7FC0), rounded).astype(np.uint16).reshape(array.shape)
     if not d.computes:
         d = d.widened()
-    if array.dtype.name == d.name:
+    if array.dtype == np.dtype(d.name):
         return array
     if d.category == dtypes.BOOL:
         return quietly(np.not_equal, array, 0)

@@ -18,6 +18,7 @@ from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.mixed_operands import binary as mixed
+from tensorbus.op_engine.mixed_operands import number_first
 from tensorbus.op_engine.names import FUNCTIONS, METHODS
 from tensorbus.op_engine.older_forms import without_factors
 from tensorbus.op_engine.operands import BOTH, NUMBERS, check_operands
@@ -346,6 +347,7 @@ def _scaled_in_place(name: str) -> Callable[..., Any]:
 
 def _left(name: str, value: Any, tensor: Any) -> Any:
     """The op with a number on the left."""
-    if ROWS[name].commutes and isinstance(tensor, Tensor):
-        return core(name)(tensor, value)
-    return mixed(ROWS[name], value, tensor)
+    row = ROWS[name]
+    if not isinstance(tensor, Tensor):
+        return mixed(row, value, tensor)
+    return core(name)(tensor, value) if row.commutes else number_first(row, value, tensor)

@@ -16,7 +16,7 @@ from tensorbus._tensor.tensor import PERMUTED, Tensor, version_of
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.names import METHODS
 from tensorbus.op_engine.public import public
-from tensorbus.rows.layouts import fastest_first, in_format, suggested_format
+from tensorbus.rows.layouts import contiguous_strides, fastest_first, in_format, suggested_format
 
 
 def attribute(get: Callable[[Tensor], Any]) -> None:
@@ -196,7 +196,8 @@ def stride(self: Tensor, dim: int) -> int: ...
 @public(function=False)
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """The strides in elements, or one of them."""
-    strides = tuple(self._k.layout(self._a)[2])
+    row_major = self._b is None
+    strides = contiguous_strides(self._s) if row_major else tuple(self._k.layout(self._a)[2])
     return strides if dim is None else strides[_named_dim(self, dim)]
 
 

@@ -18,6 +18,9 @@ from tensorbus.rows.registry import row
 
 Shape = tuple[int, ...]
 
+_REVERSED = ((), (0,), (1, 0))
+"""The dimensions of a matrix, and of what has fewer, in reverse order."""
+
 
 @public(name="permute", method=False)
 def _permute_function(input: Tensor, dims: Sequence[int]) -> Tensor:
@@ -102,7 +105,7 @@ def t(input: Tensor) -> Tensor:
     rank = len(input._s)
     if rank > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {rank}D")
-    return core("permute")(input, tuple(reversed(range(rank))))
+    return core("permute")(input, _REVERSED[rank])
 
 
 @public(aliases=("moveaxis",))
@@ -148,7 +151,8 @@ def _reversed(x: Tensor) -> Tensor:
             "deprecated and it will throw an error in a future release. Write `x.mT` to transpose "
             "batches of matrices, or x.permute() with all dimensions in reverse order."
         )
-    return core("permute")(x, tuple(reversed(range(len(x._s)))))
+        return core("permute")(x, tuple(reversed(range(len(x._s)))))
+    return core("permute")(x, _REVERSED[2])
 
 
 def _matrix_transpose(x: Tensor) -> Tensor:

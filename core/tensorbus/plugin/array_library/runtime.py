@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tensorbus._base.dlpack import Exporter, relabel
-from tensorbus._base.dtypes import ALL, INTEGER, STORED, dtype
+from tensorbus._base.dtypes import ALL, FLOAT, INTEGER, STORED, dtype
 from tensorbus._base.float_warnings import quietly
 from tensorbus._base.rounding import as_float, truncated
 from tensorbus.plugin.array_library.narrow import Narrow, converted, integer_of, narrow_dtype
@@ -84,7 +84,7 @@ class ArrayRuntime(Backend):
         if src_dtype is dst_dtype:
             dst[...] = src
         elif src_dtype is None:
-            dst[...] = self.scalar(src, dst_dtype)
+            dst[...] = src if is_exact(src, dst_dtype) else self.scalar(src, dst_dtype)
         else:
             dst[...] = self.cast(src, src_dtype, dst_dtype)
 
@@ -243,6 +243,13 @@ class ArrayRuntime(Backend):
 
 _LEAST, _MOST = 2.0**-14, 65504.0
 """No floating point dtype loses such a number's magnitude, so that no conversion could warn."""
+
+
+def is_exact(value: bool | int | float | complex, dtype: dtype) -> bool:
+    """Whether array modules write a Python number into an array of *dtype* as ``scalar`` has it."""
+    if dtype.category != FLOAT or narrow_dtype(dtype):
+        return type(value) is int and 0 <= value < 128 and dtype.category == INTEGER
+    return type(value) in (int, float) and (value == 0 or _LEAST <= abs(value) <= _MOST)
 
 
 def host_scalar(value: bool | int | float | complex, dtype: dtype) -> np.ndarray:
