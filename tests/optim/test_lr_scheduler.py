@@ -1,7 +1,12 @@
 """Schedules: sequences beside PyTorch's, checkpoints, warnings, errors."""
 
+import copy
+import gc
 import math
+import pickle
+import types
 import warnings
+import weakref
 
 import pytest
 
@@ -170,6 +175,45 @@ def test_stepping_before_the_optimizer_warns_once_and_at_the_caller():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         scheduler.step()
+
+
+def test_a_step_that_replaces_the_noted_one_warns():
+    optimizer = make_optimizer()
+    scheduler = optim.lr_scheduler.StepLR(optimizer, 1)
+    optimizer.step = types.MethodType(type(optimizer).step, optimizer)
+    optimizer.step()
+    with pytest.warns(UserWarning, match=r"Seems like `optimizer.step\(\)` has been overridden"):
+        scheduler.step()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scheduler.step()
+
+
+def test_a_step_that_was_replaced_before_is_noted():
+    optimizer = make_optimizer()
+    calls = []
+    optimizer.step = types.MethodType(lambda self: calls.append(self), optimizer)
+    schedulers = [optim.lr_scheduler.StepLR(optimizer, 1) for _ in range(2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimizer.step()
+        for scheduler in schedulers:
+            scheduler.step()
+    assert calls == [optimizer]
+
+
+def test_schedulers_keep_no_optimizer_alive_and_copy_with_it():
+    optimizer = make_optimizer()
+    optim.lr_scheduler.StepLR(optimizer, 1)
+    pickle.loads(pickle.dumps(optimizer)).step()
+    copy.deepcopy(optimizer).step()
+    gone = weakref.ref(optimizer)
+    gc.disable()
+    try:
+        del optimizer
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_the_right_order_does_not_warn():

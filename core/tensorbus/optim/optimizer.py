@@ -46,11 +46,10 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 
 
 def _with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Run the hooks around ``step``, and note that it ran (schedulers warn if it did not)."""
+    """Run the hooks around ``step``."""
 
     @functools.wraps(step)
     def run(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        self._opt_called = True
         hooks = self._hooks
         if hooks is None and not (_global_optimizer_pre_hooks or _global_optimizer_post_hooks):
             return step(self, *args, **kwargs)
@@ -85,6 +84,7 @@ class Optimizer:
 
     _hooks: dict[str, HookTable] | None = None
     _opt_called = False
+    """Whether ``step`` ran since a scheduler was made, which notes it."""
     state: defaultdict[Any, Any]
     param_groups: list[dict[str, Any]]
 

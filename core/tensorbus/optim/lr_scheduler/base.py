@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import types
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -49,6 +51,27 @@ def one_per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     return list(value)
 
 
+_NOTED = "_wrapped_by_lr_sched"
+"""The attribute of a ``step`` that notes its calls. Programs ask for it."""
+
+
+def _note_steps(optimizer: Optimizer) -> None:
+    """Let the optimizer's ``step``, as it is now, note that it was called."""
+    if hasattr(optimizer.step, _NOTED):
+        return
+    step, here = optimizer.step.__func__, weakref.ref(optimizer)  # type: ignore[attr-defined]
+
+    @functools.wraps(step)
+    def noting(*args: Any, **kwargs: Any) -> Any:
+        own = here()
+        assert own is not None
+        own._opt_called = True
+        return step(own, *args, **kwargs)
+
+    setattr(noting, _NOTED, True)
+    optimizer.step = noting  # type: ignore[method-assign]
+
+
 def check_optimizer(optimizer: Any) -> None:
     """Raise TypeError for anything but an Optimizer."""
     if not isinstance(optimizer, Optimizer):
@@ -87,6 +110,7 @@ class LRScheduler:
                 )
         self.base_lrs = values_of(optimizer, "initial_lr")
         self.last_epoch = last_epoch
+        _note_steps(optimizer)
         self._initial_step()
 
     def _initial_step(self) -> None:
@@ -99,7 +123,16 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Set the rates of the next step; call it after ``optimizer.step()``."""
-        if self._step_count == 1 and not self.optimizer._opt_called:
+        if self._step_count == 1 and not hasattr(self.optimizer.step, _NOTED):
+            warnings.warn(
+                "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
+                "initialization. Please, make sure to call `optimizer.step()` before "
+                "`lr_scheduler.step()`. See more details at "
+                "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
+                UserWarning,
+                stacklevel=2,
+            )
+        elif self._step_count == 1 and not self.optimizer._opt_called:
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. "
                 "In PyTorch 1.1.0 and later, you should call them in the opposite order: "
