@@ -173,6 +173,7 @@ class ArchiveReader:
         found = tail.rfind(b"PK\5\6")
         if found < 0 or len(tail) - found < _END.size:
             raise CheckpointError(
+                "PytorchStreamReader failed reading zip archive: failed finding central directory. "
                 "The checkpoint is truncated: the table of contents at the end of the file is "
                 "missing."
             )

@@ -9,7 +9,12 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from tensorbus.serialization.archive import ALIGNMENT, ArchiveReader
-from tensorbus.serialization.errors import CheckpointError, bad, escaped
+from tensorbus.serialization.errors import (
+    CheckpointError,
+    EmptyCheckpointError,
+    bad,
+    escaped,
+)
 from tensorbus.serialization.files import opened_as_text
 from tensorbus.serialization.formats import unknown_format
 from tensorbus.serialization.legacy import LegacyFile, is_legacy
@@ -76,10 +81,11 @@ def opened(file: IO[bytes], map_location: MapLocation, mapped: np.ndarray | None
         storages = Storages(archive, map_location)
         return Opened(archive, storages, storages.load)
     if mapped is not None:
+        name = f"{file.name}, " if isinstance(getattr(file, "name", None), str) else ""
         raise RuntimeError(
             "mmap can only be used with files saved with "
-            "`torch.save(_use_new_zipfile_serialization=True), please torch.save your checkpoint "
-            "with this option in order to use mmap."
+            f"`torch.save({name}_use_new_zipfile_serialization=True), please torch.save your "
+            "checkpoint with this option in order to use mmap."
         )
     if is_tar(file):
         tar = TarFile(file, map_location)
@@ -91,7 +97,8 @@ def opened(file: IO[bytes], map_location: MapLocation, mapped: np.ndarray | None
             legacy = LegacyFile(file)
             storages = Storages(legacy, map_location)
             return Opened(legacy, storages, storages.load)
-    raise CheckpointError(unknown_format(file))
+    found = EmptyCheckpointError if file.seek(0, 2) == 0 else CheckpointError
+    raise found(unknown_format(file))
 
 
 def names_in(container: Any) -> set[str]:

@@ -6,8 +6,11 @@ import pickle
 from typing import Any
 
 
-class CheckpointError(RuntimeError):
+class CheckpointError(RuntimeError, pickle.UnpicklingError):
     """The file is not a checkpoint that can be read: damaged, truncated, or of another format.
+
+    It is of both types that PyTorch raises, a RuntimeError for archives and an UnpicklingError for
+    pickles: programs catch either.
 
     >>> import io, tensorbus
     >>> try:
@@ -18,7 +21,19 @@ class CheckpointError(RuntimeError):
     """
 
 
-class UnsafeCheckpointError(CheckpointError, pickle.UnpicklingError):
+class EmptyCheckpointError(CheckpointError, EOFError):
+    """The file is empty, or read to its end already.
+
+    >>> import io, tensorbus
+    >>> try:
+    ...     tensorbus.load(io.BytesIO())
+    ... except EOFError as error:
+    ...     isinstance(error, tensorbus.serialization.CheckpointError)
+    True
+    """
+
+
+class UnsafeCheckpointError(CheckpointError):
     """The file asks for something that only trusted files may have, such as a class by name.
 
     >>> import datetime, io, tensorbus
@@ -31,6 +46,10 @@ class UnsafeCheckpointError(CheckpointError, pickle.UnpicklingError):
     ...     "datetime.date" in str(error)
     True
     """
+
+
+class MissingFolderError(FileNotFoundError, RuntimeError):
+    """A file is to be written into a folder that is not there: PyTorch raises a RuntimeError."""
 
 
 def bad(what: str) -> CheckpointError:

@@ -21,7 +21,7 @@ def unknown_format(file: IO[bytes]) -> str:
     length = file.seek(0, 2)
     file.seek(0)
     head = file.read(512)
-    return f"The file can't be loaded: it is {_describe(head, length)}."
+    return f"Weights only load failed. The file can't be loaded: it is {_describe(head, length)}."
 
 
 def _describe(head: bytes, length: int) -> str:

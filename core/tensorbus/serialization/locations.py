@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tensorbus
-from tensorbus.serialization.errors import CheckpointError, reason, shown
+from tensorbus.serialization.errors import CheckpointError, escaped, reason
 from tensorbus.storage import TypedStorage, UntypedStorage
 
 Tagger = Callable[[Any], str | None]
@@ -75,16 +75,40 @@ def default_restore_location(storage: Any, location: str) -> Any:
 
 
 def known_device(location: str) -> Any:
-    """The device of a location; CheckpointError where it can't be used here."""
+    """The device of a location; CheckpointError, in PyTorch's words, where it can't be used."""
     try:
         device = tensorbus.device(location)
         UntypedStorage(0, device=device)
     except (RuntimeError, ValueError, OverflowError) as error:
-        raise CheckpointError(
-            f"The checkpoint was saved from the device {shown(location)}, which cannot be used "
-            f"here ({reason(error)}). Load it with map_location='cpu', or another device."
-        ) from error
+        raise CheckpointError(_unusable(location, error)) from error
     return device
+
+
+def _unusable(location: str, error: Exception) -> str:
+    """Why a location of a file can't be used: its type is unknown, has no device, or too few."""
+    kind = location.partition(":")[0]
+    room = getattr(tensorbus, kind, None) if kind.isidentifier() else None
+    counted = getattr(room, "device_count", None)
+    if not callable(counted):
+        return (
+            "don't know how to restore data location of torch.storage.UntypedStorage (tagged with "
+            f"{escaped(location)}): {reason(error)}. Load it with map_location='cpu', or another "
+            "device."
+        )
+    count, upper = counted(), kind.upper()
+    if count:
+        index = escaped(location.partition(":")[2])
+        return (
+            f"Attempting to deserialize object on {upper} device {index} but "
+            f"torch.{kind}.device_count() is {count}. Please use torch.load with map_location to "
+            f"map your storages to an existing device ({reason(error)})."
+        )
+    return (
+        f"Attempting to deserialize object on a {upper} device but torch.{kind}.is_available() is "
+        "False. If you are running on a CPU-only machine, please use torch.load with "
+        "map_location=torch.device('cpu') to map your storages to the CPU "
+        f"({reason(error)})."
+    )
 
 
 def has_packages() -> bool:

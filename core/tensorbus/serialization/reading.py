@@ -40,9 +40,9 @@ def load(
     it, under their own names or PyTorch's; where *weights_only* is True only what
     ``add_safe_globals`` allows. With *mmap*, tensors lie in the file itself, which is read where
     they are used and never written to (see ``set_default_mmap_options``); f is then a path to a zip
-    file. CheckpointError (a RuntimeError) for a file that is damaged or something else, or that
-    would take more time and memory than its size explains; UnsafeCheckpointError for one that names
-    what is not known to be safe.
+    file. CheckpointError (a RuntimeError and an UnpicklingError) for a file that is damaged or
+    something else, or that would take more time and memory than its size explains;
+    UnsafeCheckpointError for one that names what is not known to be safe.
 
     >>> import io, tensorbus
     >>> file = io.BytesIO()
@@ -62,6 +62,8 @@ def load(
         if pickle_module is not pickle:
             raise ValueError("load(): pickle_module must be Python's pickle, or left out")
     weights_only = options.weights_only_here(weights_only)
+    if pickle_load_args and weights_only is not False:
+        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
 
     def read(file: IO[bytes]) -> Any:
         mapped = _mapped(f) if mmap else None

@@ -38,8 +38,9 @@ def refuse(full: str) -> NoReturn:
     """UnsafeCheckpointError for a name that a file uses, and how to allow it."""
     name = escaped(full)
     raise UnsafeCheckpointError(
-        f"The checkpoint uses {name}, which is not in the list of names that are safe to load. "
-        "If you trust it with any argument, allow it with "
-        f"tensorbus.serialization.add_safe_globals([{name}]); if you trust the whole file, load "
-        "it with weights_only=False, which may run any code that the file contains."
+        f"Weights only load failed. Unsupported global: GLOBAL {name} was not an allowed global by "
+        "default: it is not in the list of names that are safe to load. If you trust it with any "
+        f"argument, allow it with tensorbus.serialization.add_safe_globals([{name}]); if you trust "
+        "the whole file, load it with weights_only=False, which may run any code that the file "
+        "contains."
     )

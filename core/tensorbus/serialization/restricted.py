@@ -297,8 +297,8 @@ class RestrictedUnpickler:
             return table[full]
         if module.partition(".")[0] in _BLOCKED:
             raise UnsafeCheckpointError(
-                f"Trying to load unsafe GLOBAL {escaped(full)} whose module {escaped(module)} is "
-                "blocked: nobody can allow what acts on the system."
+                f"Weights only load failed. Trying to load unsafe GLOBAL {escaped(full)} whose "
+                f"module {escaped(module)} is blocked: nobody can allow what acts on the system."
             )
         if full in user_globals:
             return user_globals[full]

@@ -118,7 +118,7 @@ def _placement(map_location: MapLocation, make: Callable[..., UntypedStorage]) -
     if map_location is None:
         return restore
     if isinstance(map_location, str | tensorbus.device):
-        device = tensorbus.device(map_location)
+        device = known_device(str(map_location))
         return lambda data, _: make(data, device)
     if isinstance(map_location, Mapping):
         wanted = {str(saved): str(target) for saved, target in map_location.items()}

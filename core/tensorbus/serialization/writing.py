@@ -14,6 +14,7 @@ from tensorbus._base import dtypes
 from tensorbus.op_engine.parameter import Parameter, is_lazy
 from tensorbus.op_engine.signatures import hide_private
 from tensorbus.serialization.archive import ALIGNMENT, ArchiveWriter
+from tensorbus.serialization.errors import MissingFolderError
 from tensorbus.serialization.files import replacing
 from tensorbus.serialization.legacy import write_legacy
 from tensorbus.serialization.locations import location_tag
@@ -215,6 +216,9 @@ def save(
 
     if isinstance(f, str | os.PathLike):
         path = os.fsdecode(f)
+        parent = os.path.dirname(path)
+        if parent and not os.path.isdir(parent):
+            raise MissingFolderError(f"Parent directory {parent} does not exist.")
         folder = os.path.splitext(os.path.basename(path))[0] or "archive"
         with replacing(path) as file:
             write(file, folder)
