@@ -1,6 +1,7 @@
 """Convolution as matrix products, forward and backward, without a loop over pixels or images.
 
-Two layouts of the windows, both seen to win where the other loses:
+Groups, and large images with many channels, go by lines (``lines.py``) where windows move by one
+pixel. Else there are two layouts of the windows, both seen to win where the other loses:
 
 - *columns*: each image's windows as the columns of a matrix, one product for each image. Threads
   share the batch. Best for few channels and wide images; also does groups and any geometry.
@@ -20,6 +21,7 @@ from numpy.lib.stride_tricks import as_strided
 from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table, quiet
 from tensorbus.plugin.array_library.table import COMPLEX, FLOAT
+from tensorbus_cpu_numpy import lines
 from tensorbus_cpu_numpy.depthwise import depthwise, depthwise_input, depthwise_weight, suits
 from tensorbus_cpu_numpy.threads import buffer, spread
 from tensorbus_cpu_numpy.windows import Pair, Windows, padded, taps, windows
@@ -109,6 +111,8 @@ def conv2d(x: Array, w: Array, stride: Pair, padding: Pair, dilation: Pair, grou
     oh, ow = at.output
     if suits(x, o, groups, stride):
         return depthwise(x, w, at)
+    if not _one_to_one(at) and lines.suits(x, o, groups, stride, oh * ow):
+        return lines.conv2d(x, w, at, groups)
     y = np.empty((n, o, oh, ow), x.dtype)
     if _prefers_rows(at, c, o, groups):
         matrix = w.transpose(0, 2, 3, 1).reshape(o, -1)
@@ -155,6 +159,8 @@ def conv2d_weight(
         result = depthwise_weight(g, x, at)
         if result is not None:
             return result
+    elif not _one_to_one(at) and lines.suits(x, o, groups, stride, oh * ow):
+        return lines.conv2d_weight(g, x, at, groups)
     parts: dict[Pair, Array] = {}
     if _prefers_rows(at, c, o, groups):
 
@@ -205,6 +211,10 @@ def conv2d_input(
     at = windows(input_hw, w.shape[2:], stride, padding, dilation)
     if suits(g, c, groups, stride):
         found = depthwise_input(g, w, at)
+        if found is not None:
+            return found
+    elif not _one_to_one(at) and lines.suits(g, c, groups, stride, math.prod(input_hw)):
+        found = lines.conv2d_input(g, w, at, groups)
         if found is not None:
             return found
     result = np.empty((n, c, *input_hw), g.dtype)

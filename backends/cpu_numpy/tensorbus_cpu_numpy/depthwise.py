@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from tensorbus.plugin import Array
+from tensorbus_cpu_numpy.lines import horizontal_taps, turned
 from tensorbus_cpu_numpy.loops import in_short_buffers
 from tensorbus_cpu_numpy.sums import dots
 from tensorbus_cpu_numpy.threads import buffer, spread
-from tensorbus_cpu_numpy.windows import Pair, Windows, padded, windows
+from tensorbus_cpu_numpy.windows import Pair, Windows, padded
 
 _BLOCK = 1 << 17
 """Elements of padded planes in one block: few calls, and most of it stays in the cache."""
@@ -34,22 +35,14 @@ def depthwise(x: Array, w: Array, at: Windows) -> Array:
     parts of these, one product for each.
     """
     n, c = x.shape[:2]
-    (oh, ow), (kh, kw), (dv, dh) = at.output, at.kernel, at.dilation
-    height = at.reach()[0]
+    (oh, ow), kh, dv = at.output, at.kernel[0], at.dilation[0]
     planes = x.reshape(n * c, *x.shape[2:])
     lines = [np.tile(w[:, :, i], (n, 1, 1)) for i in range(kh)]
     y = np.empty((n, c, oh, ow), x.dtype)
     flat = y.reshape(n * c, 1, oh * ow)
 
     def block(a: int, b: int) -> None:
-        taps = buffer("rows", (b - a, kw, height, ow), x.dtype)
-        if _keeps_width(at):
-            _shift(planes[a:b], at, taps)
-        else:
-            image = padded(planes[a:b], at)
-            for j in range(kw):
-                taps[:, j] = image[:, :, j * dh : j * dh + ow]
-        rows, total = taps.reshape(b - a, kw, height * ow), flat[a:b]
+        rows, total = horizontal_taps(planes[a:b], at), flat[a:b]
         term = buffer("product", total.shape, x.dtype)
         for i, weights in enumerate(lines):
             start = i * dv * ow
@@ -62,43 +55,13 @@ def depthwise(x: Array, w: Array, at: Windows) -> Array:
     return y
 
 
-def _keeps_width(at: Windows) -> bool:
-    """Whether each horizontal tap is the plane moved by less than a row."""
-    left, right = at.padding[1], (at.kernel[1] - 1) * at.dilation[1] - at.padding[1]
-    return at.output[1] == at.image[1] > max(left, right)
-
-
-def _shift(planes: Array, at: Windows, taps: Array) -> None:
-    """The horizontal taps (N, kw, H, W) of padded planes, each copied as one line.
-
-    A line that is moved brings pixels from one end of a row to the other, where zeros belong.
-    """
-    (h, width), (top, left), dilation = at.image, at.padding, at.dilation[1]
-    height = min(h, taps.shape[2] - top)
-    lines = planes.reshape(len(planes), -1)
-    taps[:, :, :top] = 0
-    taps[:, :, top + height :] = 0
-    for j in range(taps.shape[1]):
-        move = j * dilation - left
-        within = taps[:, j, top : top + height]
-        before, after = max(0, -move), max(0, move)
-        line = within.reshape(len(planes), -1)
-        line[:, before : height * width - after] = lines[:, after : height * width - before]
-        within[..., :before] = 0
-        within[..., width - after :] = 0
-
-
 def depthwise_input(g: Array, w: Array, at: Windows) -> Array | None:
     """The gradient for the planes, which is a convolution with the turned filter.
 
     None where there is more padding than windows reach.
     """
-    over = zip(at.kernel, at.dilation, at.padding, strict=True)
-    top, left = (d * (k - 1) - p for k, d, p in over)
-    if top < 0 or left < 0:
-        return None
-    back = windows(at.output, at.kernel, (1, 1), (top, left), at.dilation)
-    return depthwise(g, w[:, :, ::-1, ::-1], back)
+    back = turned(at)
+    return None if back is None else depthwise(g, w[:, :, ::-1, ::-1], back)
 
 
 def depthwise_weight(g: Array, x: Array, at: Windows) -> Array | None:
