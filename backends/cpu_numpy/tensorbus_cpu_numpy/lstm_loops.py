@@ -46,6 +46,7 @@ class _Loop:
     def __init__(self, sizes: _Sizes, steps: int):
         self.sizes, self.steps = sizes, steps
         self.calls: list[Callable[[], Any]] = []
+        self._views: tuple[int, Any] = (0, None)
 
     def empty(self, *shape: int) -> Array:
         return np.empty(shape, self.sizes.dtype)
@@ -54,6 +55,16 @@ class _Loop:
         """Call what belongs to the first steps."""
         for call in itertools.islice(self.calls, len(self.calls) // self.steps * steps):
             call()
+
+    def views(self, steps: int) -> Any:
+        """What ``parts`` gives for so many steps, kept for as long as these are as many."""
+        if self._views[0] != steps:
+            self._views = steps, self.parts(steps)
+        return self._views[1]
+
+    def parts(self, steps: int) -> Any:
+        """Views of what belongs to the first steps."""
+        raise NotImplementedError
 
 
 _L = TypeVar("_L", bound=_Loop)
@@ -93,41 +104,48 @@ def _by_batch(x: Array) -> Array:
 
 # -- forward -----------------------------------------------------------------------------------
 class _Forward(_Loop):
+    """The gates lie as o, i, f and g, and the cell that a step finds behind them: so i and f, and
+    what they are multiplied with, are one operand each."""
+
     def __init__(self, sizes: _Sizes, steps: int):
         super().__init__(sizes, steps)
         count, batch, hidden, width, projects, dtype = sizes
-        self.half = np.full((4, hidden), 0.5, dtype)
-        self.half[2] = 1
-        self.given, self.gates = (self.empty(steps, 4, count, batch, hidden) for _ in range(2))
-        self.y = self.empty(steps + 1, count, batch, width)
-        self.cells = self.empty(steps + 1, count, batch, hidden)
-        self.u, self.p = self.empty(count, 4 * hidden, width), self.empty(count, hidden, width)
-        across = self.u.reshape(count, 4, hidden, width).transpose(1, 0, 3, 2)
-        rest = self.empty(count, batch, hidden)
         # A sigmoid is half the tanh of a half, and a half.
-        scale, shift = (self.empty(4, count, batch, hidden) for _ in range(2))
-        scale[...], shift[...] = 0.5, 0.5
-        scale[2], shift[2] = 1, 0
+        self.half, self.halves = np.full((), 0.5, dtype), np.full((4, hidden), 0.5, dtype)
+        self.halves[2] = 1
+        self.given = self.empty(steps, 4, count, batch, hidden)
+        self.states = self.empty(steps + 1, 5, count, batch, hidden)
+        self.y = self.empty(steps + 1, count, batch, width)
+        self.u = self.empty(count, 4, hidden, width)
+        self.p = self.empty(count, hidden, width)
+        across = self.u.transpose(1, 0, 3, 2)
+        rest, pair = self.empty(count, batch, hidden), self.empty(2, count, batch, hidden)
         add, multiply, tanh, matmul = np.add, np.multiply, np.tanh, np.matmul
         for t in range(steps):
-            a, cell, out = self.gates[t], self.cells[t + 1], self.y[t + 1]
-            i, f, g, o = a
+            a, cell, out = self.states[t], self.states[t + 1, 4], self.y[t + 1]
+            gates, sigmoids = a[:4], a[:3]
             calls: list[tuple[Any, ...]] = [
-                (matmul, self.y[t], across, a),
-                (add, a, self.given[t], a),
-                (tanh, a, a),
-                (multiply, a, scale, a),
-                (add, a, shift, a),
-                (multiply, f, self.cells[t], cell),
-                (multiply, i, g, rest),
-                (add, cell, rest, cell),
+                (matmul, self.y[t], across, gates),
+                (add, gates, self.given[t], gates),
+                (tanh, gates, gates),
+                (multiply, sigmoids, self.half, sigmoids),
+                (add, sigmoids, self.half, sigmoids),
+                (multiply, a[1:3], a[3:], pair),
+                (add, *pair, cell),
                 (tanh, cell, rest),
             ]
             if projects:
-                calls += [(multiply, o, rest, rest), (matmul, rest, self.p, out)]
+                calls += [(multiply, a[0], rest, rest), (matmul, rest, self.p, out)]
             else:
-                calls.append((multiply, o, rest, out))
+                calls.append((multiply, a[0], rest, out))
             self.calls += [functools.partial(call[0], *call[1:]) for call in calls]
+
+    def parts(self, steps: int) -> Any:
+        """Of each direction what is given, y, gates and cells; and the last y and cells of all."""
+        gates, cells = self.states[:steps, :4], self.states[1 : steps + 1, 4]
+        found = _by_batch(self.given[:steps]), self.y[1 : steps + 1], _by_batch(gates), cells
+        each = list(zip(*map(_in_order, found), strict=True))
+        return each, self.y[steps], self.states[steps, 4]
 
 
 def forward(x: Array, h: Array, c: Array, ways: list[Weights], steps: int) -> tuple[Array, ...]:
@@ -136,29 +154,27 @@ def forward(x: Array, h: Array, c: Array, ways: list[Weights], steps: int) -> tu
     sizes = _sizes(c, ways)
     count, batch, hidden, width, *_ = sizes
     loop = _taken(_Forward, sizes, steps)
-    given = _in_order(_by_batch(loop.given[:steps]))
-    for k, (w, own) in enumerate(zip(ways, given, strict=True)):
-        z = from_input(x, w.w, w.b, w.d)
-        np.multiply(z.reshape(own.shape), loop.half, own)
-        np.multiply(w.u, loop.half.reshape(-1, 1), loop.u[k])
+    half, halves = loop.half, loop.halves.reshape(-1)
+    each, last_y, last_cells = loop.views(steps)
+    for k, (w, (own, *_)) in enumerate(zip(ways, each, strict=True)):
+        z, u, of_u = from_input(x, w.w, w.b, w.d), w.u.reshape(4, hidden, width), loop.u[k]
+        np.multiply(z, halves, z)
+        z = z.reshape(own.shape)
+        own[:, :, 1:], own[:, :, 0] = z[:, :, :3], z[:, :, 3]
+        of_u[3] = u[2]
+        np.multiply(u[:2], half, of_u[1:3])
+        np.multiply(u[3], half, of_u[0])
         if w.p is not None:
             loop.p[k] = w.p.T
-    loop.y[0], loop.cells[0] = h, c
+    loop.y[0], loop.states[0, 4] = h, c
     loop.run(steps)
-    shapes = (
-        (steps, batch, count, width),
-        (count, steps, batch, 4, hidden),
-        (count, steps, *c.shape[1:]),
-    )
-    y, gates, cells = (np.empty(shape, x.dtype) for shape in shapes)
-    made = (
-        loop.y[1 : steps + 1],
-        _by_batch(loop.gates[:steps]),
-        loop.cells[1 : steps + 1],
-    )
-    for k, (of_y, of_gates, of_cells) in enumerate(zip(*map(_in_order, made), strict=True)):
-        y[:, :, k], gates[k], cells[k] = of_y, of_gates, of_cells
-    last = loop.y[steps].copy(), loop.cells[steps].copy()
+    y = np.empty((steps, batch, count, width), x.dtype)
+    gates = np.empty((count, steps, batch, 4, hidden), x.dtype)
+    cells = np.empty((count, steps, *c.shape[1:]), x.dtype)
+    for k, (_, of_y, of_gates, of_cells) in enumerate(each):
+        y[:, :, k], cells[k] = of_y, of_cells
+        gates[k, :, :, :3], gates[k, :, :, 3] = of_gates[:, :, 1:], of_gates[:, :, 0]
+    last = last_y.copy(), last_cells.copy()
     _given_back(loop)
     n = len(x)
     return (
@@ -203,6 +219,17 @@ class _Backward(_Loop):
             ]
             self.calls += [functools.partial(call[0], *call[1:]) for call in calls]
 
+    def parts(self, steps: int) -> Any:
+        """Of each direction gates, cells, what is given and slopes; and of all, what the slopes
+        are computed from, before the steps."""
+        gates, slopes = self.gates[:steps], self.slopes[:steps]
+        cells, before = self.cells[:steps], self.before[:steps]
+        found = _by_batch(gates), cells, self.own[:steps], _by_batch(slopes)
+        each = list(zip(*(_in_order(x, backwards=True) for x in found), strict=True))
+        flat = [x.reshape(steps, -1) for x in (cells, before)]
+        wide = [x.reshape(steps, 4, -1) for x in (gates, slopes)]
+        return each, (wide[0], *flat, wide[1])
+
 
 def backward(
     gy: Array | None, gh: Array | None, gc: Array | None, gates: Array, cells: Array, c: Array,
@@ -212,9 +239,8 @@ def backward(
     sizes = _sizes(c, ways)
     count, batch, hidden, width, *_ = sizes
     loop = _taken(_Backward, sizes, steps)
-    filled = _by_batch(loop.gates[:steps]), loop.cells[:steps], loop.own[:steps]
-    each = zip(*(_in_order(x, backwards=True) for x in filled), strict=True)
-    for k, (of_gates, of_cells, own) in enumerate(each):
+    each, of_all = loop.views(steps)
+    for k, (of_gates, of_cells, own, _) in enumerate(each):
         of_gates[...] = gates[k].reshape(of_gates.shape)
         of_cells[...] = cells[k].reshape(of_cells.shape)
         own[...] = 0 if gy is None else gy.reshape(steps, batch, count, width)[:, :, k]
@@ -222,14 +248,12 @@ def backward(
         if sizes.projects:
             loop.p[k] = ways[k].p
     loop.before[: steps - 1], loop.before[steps - 1] = loop.cells[1:steps], c
-    gates, of_gates = (x[:steps].reshape(steps, 4, -1) for x in (loop.gates, loop.slopes))
-    slopes(gates, *(x[:steps].reshape(steps, -1) for x in (loop.cells, loop.before)), of_gates)
+    slopes(*of_all)
     loop.of_h[...], loop.of_c[...] = 0 if gh is None else gh, 0 if gc is None else gc
     loop.run(steps)
     of_z = np.empty((count, steps, batch, 4, hidden), c.dtype)
-    made = _in_order(_by_batch(loop.slopes[:steps]), backwards=True)
-    for own, of_gates in zip(of_z, made, strict=True):
-        own[...] = of_gates
+    for of_way, (*_, of_gates) in zip(of_z, each, strict=True):
+        of_way[...] = of_gates
     last = loop.of_h.copy(), loop.of_c.copy()
     _given_back(loop)
     return of_z.reshape(count, -1, 4 * hidden), *last
