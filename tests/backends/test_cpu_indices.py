@@ -128,5 +128,5 @@ def test_gradient_of_an_embedding(loops: bool) -> None:
 def test_loops_that_are_not_as_known_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     from scipy.sparse import _sparsetools
 
-    monkeypatch.setattr(_sparsetools, "coo_matvec", lambda *args: None)
+    monkeypatch.setattr(_sparsetools, "csc_matvec", lambda *args: None)
     assert sparse.loops.__wrapped__() is None

@@ -19,7 +19,7 @@ from tensorbus_cpu_numpy.loops import are_many
 
 TABLE = Table()
 
-_PART = 32
+_PART = 16
 _TOGETHER = 1 << 18
 """Elements of the rows that are summed together."""
 

@@ -69,5 +69,6 @@ def _add_rows(found: Any, rows: Array, i: Array, values: Array) -> None:
 
 
 def _add_elements(found: Any, out: Array, i: Array, values: Array) -> None:
-    one = np.ones(1, out.dtype)
-    found.coo_matvec(len(i), i, np.zeros(len(i), np.int64), values, one, out)
+    """As a product of a matrix of one column, which names its rows alone, and a single one."""
+    one, ends = np.ones(1, out.dtype), np.array([0, len(i)])
+    found.csc_matvec(len(out), 1, ends, i, values, one, out)
