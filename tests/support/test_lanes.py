@@ -7,6 +7,7 @@ from pathlib import Path
 
 import lanes
 import pytest
+import yardstick
 from lanes import LANES, Lane
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +36,7 @@ def test_may_work():
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setattr(yardstick, "factor", lambda: 1.0)
     pytester.makeini(
         "[pytest]\ntestpaths = .\naddopts = -m 'not slow and not long'\n"
         "markers =\n  slow: slow\n  long: long"
@@ -75,6 +77,24 @@ def test_a_lane_above_its_budget_fails(
         assert run(project, *part).ret == pytest.ExitCode.OK
 
 
+def test_slower_cores_have_more_time(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(LANES, "fast", Lane("fast", "", 1, 0.2))
+    monkeypatch.setattr(yardstick, "factor", lambda: 50.0)
+    result = run(project)
+    result.assert_outcomes(passed=3, deselected=1)
+    result.stdout.fnmatch_lines(["fast lane: * s of processor time, of the 6000 that *"])
+
+
+def test_the_yardstick_is_as_long_as_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter([0.1, 3.0, 0.8, 0.4, 0.2])  # a round that was interrupted says nothing
+    monkeypatch.setattr(yardstick, "work", lambda: next(seconds) * yardstick.SECONDS * 4)
+    assert yardstick.factor.__wrapped__() == pytest.approx(1.6)
+    monkeypatch.setattr(yardstick, "work", lambda: yardstick.SECONDS / 2)
+    assert yardstick.factor.__wrapped__() == 1.0
+
+
 def test_the_costliest_are_listed(project: pytest.Pytester) -> None:
     result = run(project, "--durations=2")
     result.stdout.fnmatch_lines(["*costliest 2 tests*", "0.* s test_it.py::test_*ork*"])
@@ -96,4 +116,5 @@ def test_the_table_in_contributing_is_that_of_the_tests() -> None:
 
 def test_scripts_hold_the_slow_lane_to_its_budget() -> None:
     budget = LANES["slow"].budget
-    assert f"budget={budget} " in (ROOT / "scripts" / "check").read_text("utf-8")
+    text = (ROOT / "scripts" / "check").read_text("utf-8")
+    assert f"budget={budget} " in text and "tests/support/yardstick.py" in text
