@@ -1,6 +1,6 @@
 """The example plugins keep what they promise: their imports, their size, their results.
 
-``scripts/plugins`` builds their wheels and runs the whole suite on them in an empty environment.
+``scripts/plugins`` builds their wheels and runs the suite on them in an empty environment.
 """
 
 from __future__ import annotations
