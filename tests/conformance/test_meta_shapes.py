@@ -16,6 +16,7 @@ def test_every_op_has_the_shapes_of_meta() -> None:
     report = run("cpu", None, "*/as-on-meta")
     assert report.ok, [f"{r.id}: {r.message}" for r in report.failures[:5]]
     assert len(report.results) > 1900
+    assert sum(r.id.startswith("L3/") for r in report.results) > 400
     assert set(shapes.OF_VALUES) <= {op.name for op in all_ops()}
 
 
@@ -43,3 +44,23 @@ def test_a_device_with_other_strides_is_found_out(monkeypatch: pytest.MonkeyPatc
     report = run("cpu", None, "L4/hypot/float32/as-on-meta")
     (failure,) = report.failures
     assert "which is [((3, 4), 'float32', [1, 3])" in failure.message
+
+
+@pytest.mark.slow
+def test_a_device_with_other_strides_of_gradients_is_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import tensorbus
+
+    assert run("cpu", None, "L3/hypot/float32/as-on-meta").ok
+    original = tensorbus.autograd.grad
+
+    def in_order(*args: object, **kwargs: object) -> object:
+        made = original(*args, **kwargs)
+        return tuple(g if g is None or g.is_meta else g.contiguous() for g in made)
+
+    monkeypatch.setattr(tensorbus.autograd, "grad", in_order)
+    report = run("cpu", None, "*/hypot/float32/as-on-meta")
+    (failure,) = report.failures
+    assert failure.id == "L3/hypot/float32/as-on-meta"
+    assert "((3, 4), 'float32', [1, 3])" in failure.message

@@ -1,7 +1,8 @@
-"""Levels 2 and 4: every op gives the shape, dtype and strides that it gives on ``meta``.
+"""Levels 2 to 4: every op gives the shape, dtype and strides that it gives on ``meta``.
 
 There nothing is computed, so that the shape rules of the primitives and the compositions over them
-stand alone; what they say must be what a device gives, of results and of gradients.
+stand alone; what they say must be what a device gives: of results, and in level 3 of recorded
+results and of gradients, so that a device that does not train compiles no kernel for them.
 """
 
 from __future__ import annotations
@@ -63,22 +64,32 @@ class Refused(Exception):
 
 
 def cases() -> Iterator[Case]:
-    for op in all_ops():
-        for dtype in (d for d in DTYPES if d in op.dtypes):
-            yield Case(
-                f"{level(op)}/{op.name}/{dtype.name}/as-on-meta",
-                op.family or "ops",
-                functools.partial(_same, op, dtype),
-                needed(op, dtype),
-            )
+    for recorded in (False, True):  # a level's cases one after another: they share a process
+        for op in all_ops():
+            for dtype in (d for d in DTYPES if d in op.dtypes):
+                if not recorded or _samples(op, dtype, recorded):
+                    yield Case(
+                        f"{'L3' if recorded else level(op)}/{op.name}/{dtype.name}/as-on-meta",
+                        op.family or "ops",
+                        functools.partial(_same, op, dtype, recorded),
+                        needed(op, dtype),
+                    )
 
 
-def _same(op: Op, dtype: Dtype, t: Trial) -> None:
+def _samples(op: Op, dtype: Dtype, recorded: bool) -> list[Sample]:
+    """Those that an op is tried with: for gradients, those that have one."""
+    taken = [s for s in op.samples if s.takes(dtype)]
+    if not recorded:
+        return taken
+    return [s for s in taken if op.gradient and dtype in formats.FLOATS and differentiable(s)]
+
+
+def _same(op: Op, dtype: Dtype, recorded: bool, t: Trial) -> None:
     bench, refused = Bench(t), 0
-    for sample in (s for s in op.samples if s.takes(dtype)):
+    for sample in _samples(op, dtype, recorded):
         for layout in layouts_of(op, sample, dtype):
             try:
-                here, there = _both(bench, op, sample, dtype, layout)
+                here, there = _both(bench, op, sample, dtype, layout, recorded)
             except Refused:
                 refused += 1
                 continue
@@ -87,21 +98,22 @@ def _same(op: Op, dtype: Dtype, t: Trial) -> None:
                     f"{sample.variant}, {layout}: got {here}, which is {there} on meta: shape, "
                     "dtype and strides of each result, then of each gradient"
                 )
-    if not refused and op.name in OF_VALUES and dtype is op.dtypes[0]:
+    if not (recorded or refused) and op.name in OF_VALUES and dtype is op.dtypes[0]:
         raise Mismatch(f"the suite says that {op.name} refuses on meta: {OF_VALUES[op.name]}")
 
 
-def _both(bench: Bench, op: Op, sample: Sample, dtype: Dtype, layout: str) -> tuple[Any, Any]:
+def _both(
+    bench: Bench, op: Op, sample: Sample, dtype: Dtype, layout: str, recorded: bool
+) -> tuple[Any, Any]:
     """What an op gives on the device, and on ``meta``."""
     _, _, placed = bench.operands(sample, dtype, layout, op.name)
     declared = sample.operands()
-    wanted = op.gradient and dtype in formats.FLOATS and differentiable(sample)
     found = []
     for device in (bench.device, "meta"):
         tensors = [p.tensor if device != "meta" else _on_meta(p.tensor) for p in placed]
         leaves = [t.detach() for t in tensors]
         for leaf, one in zip(leaves, declared, strict=True):
-            if wanted and one.grad and leaf.dtype is dtype:
+            if recorded and one.grad and leaf.dtype is dtype:
                 leaf.requires_grad_()
         args, kwargs = sample.replace(_each_of(leaves), dtype=dtype, device=device)
         try:
