@@ -73,16 +73,25 @@ def _cases(profile: str = "core") -> dict[str, list[Any]]:
     return found
 
 
+_TELLING: list[str] = []
+"""Variants of which a case fell, the latest first: what is wrong in one way falls by the same."""
+
+
 def catches(backend: Backend, *ops: str, profile: str = "core") -> str | None:
     """The first case of those ops in a profile that falls."""
+    # Those with the most to say of such mutants come last in a file of cases.
+    cases = [case for op in ops for case in reversed(_cases(profile)[op])]
+    places = {variant: place for place, variant in enumerate(_TELLING)}
+    cases.sort(key=lambda case: places.get(case.variant, len(places)))
     with discovery.plugged(backend) as type:
         device = Device(backend, 0, type)
         try:
-            for op in ops:
-                # Those with the most to say of such mutants come last in a file of cases.
-                for case in reversed(_cases(profile)[op]):
-                    if run_case(case, device).bad:
-                        return case.id
+            for case in cases:
+                if run_case(case, device).bad:
+                    if case.variant in places:
+                        _TELLING.remove(case.variant)
+                    _TELLING.insert(0, case.variant)
+                    return case.id
         finally:
             device.close()
     return None
