@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -71,6 +72,19 @@ def in_short_buffers(function: Callable[..., Any], *args: Any) -> Any:
 def _with_short_buffers(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     np.setbufsize(_ROW)
     return function(*args)
+
+
+_LOOP = 1 << 13
+"""So long, NumPy's loops cost no more than their elements."""
+
+
+def by_line(function: Callable[..., Any], rows: Array, line: Array, out: Array) -> None:
+    """Write *function* of each of the *rows* and *line*, by longer rows with repeated lines."""
+    times = math.gcd(len(rows), _LOOP // len(line) or 1)
+    repeated = np.empty((times, len(line)), line.dtype)
+    repeated[...] = line
+    length = repeated.size
+    function(rows.reshape(-1, length), repeated.reshape(length), out.reshape(-1, length))
 
 
 _ELEMENTS = 1 << 15

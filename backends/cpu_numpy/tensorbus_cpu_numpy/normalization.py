@@ -13,8 +13,8 @@ import numpy as np
 
 from tensorbus.plugin import Array
 from tensorbus.plugin.array_library import Table
-from tensorbus_cpu_numpy.loops import blocks, by_rows, offer_of_many
-from tensorbus_cpu_numpy.sums import dots, total
+from tensorbus_cpu_numpy.loops import blocks, by_line, by_rows, offer_of_many
+from tensorbus_cpu_numpy.sums import dots, total, weighted
 
 TABLE = Table()
 
@@ -113,9 +113,9 @@ def _normalized(
         r[...] = _reciprocal(r, eps)
         y *= r
         if w is not None:
-            y *= w
+            by_line(np.multiply, y, w, y)
         if b is not None:
-            y += b
+            by_line(np.add, y, b, y)
     return made, mean, scale
 
 
@@ -137,7 +137,7 @@ def _by_mean_square(rows: Array, eps: float, w: Array | None) -> tuple[Array, Ar
         r[...] = _reciprocal(r, eps)
         np.multiply(x, r, out=y)
         if w is not None:
-            y *= w
+            by_line(np.multiply, y, w, y)
     return made, scale
 
 
@@ -214,7 +214,7 @@ def _input_of_rows(g: Array, x: Array, mean: Array | None, scale: Array, w: Arra
         if w is None:
             np.copyto(y, from_part)
         else:
-            np.multiply(from_part, w, out=y)
+            by_line(np.multiply, from_part, w, y)
         distance = x[part] if mean is None else np.subtract(x[part], mean[part])
         slope = np.true_divide(dots(y, distance), n, dtype=np.float64)
         slope *= np.square(r[:, 0], dtype=np.float64)
@@ -267,12 +267,11 @@ def _weight_of_rows(g: Array, x: Array, mean: Array | None, scale: Array) -> Arr
     made = np.zeros(g.shape[1])
     for part in blocks(g):
         if mean is None:
-            unit = np.multiply(x[part], scale[part])
+            products = np.multiply(x[part], g[part])
         else:
-            unit = np.subtract(x[part], mean[part])
-            unit *= scale[part]
-        unit *= g[part]
-        made += total(unit, (0,))
+            products = np.subtract(x[part], mean[part])
+            products *= g[part]
+        made += weighted(scale[part, 0], products)
     return made
 
 

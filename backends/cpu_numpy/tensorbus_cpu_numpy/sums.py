@@ -163,6 +163,17 @@ def dots(x: Array, y: Array) -> Array:
     return _reduce(np.stack(parts, 1), 1, np.float64)  # pairwise along the last dimension alone
 
 
+def weighted(factors: Array, x: Array) -> Array:
+    """The sum of the rows of a contiguous matrix, each times its factor."""
+    rows, width = x.shape
+    blocks = rows // _STACK
+    size = blocks * _STACK
+    parts = np.matmul(
+        factors[:size].reshape(blocks, 1, _STACK), x[:size].reshape(blocks, _STACK, width)
+    )
+    return _reduce(parts, (0, 1), np.float64) + np.matmul(factors[size:], x[size:])
+
+
 def _middle(x: Array) -> Array:
     """The sum of a contiguous (planes, n, width) array over its second dimension."""
     planes, n, width = x.shape
