@@ -193,48 +193,53 @@ INTERPOLATED = [
 
 
 # -- grid_sample -----------------------------------------------------------------------------
-def _inside(place: float, n: int, padding: str, aligned: bool) -> float:
+def _inside(place: np.ndarray, n: int, padding: str, aligned: bool) -> np.ndarray:
     if padding == "zeros":
         return place
     if padding == "reflection":
         low, high = (0.0, n - 1.0) if aligned else (-0.5, n - 0.5)
-        while high > low and not low <= place <= high:
-            place = 2 * low - place if place < low else 2 * high - place
-    return min(max(place, 0.0), n - 1.0)
+        while high > low and ((place < low) | (place > high)).any():
+            place = np.where(place < low, 2 * low - place, place)
+            place = np.where(place > high, 2 * high - place, place)
+    return np.clip(place, 0.0, n - 1.0)
 
 
-def _shares(at: float, n: int, mode: str, padding: str, aligned: bool) -> list[tuple[int, float]]:
-    """The elements of a dimension that a place takes from; beyond the border they are 0."""
+def _shares(
+    at: np.ndarray, n: int, mode: str, padding: str, aligned: bool
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The elements of a dimension that places take from; beyond the border they are 0."""
     place = ((at + 1) * (n - 1) if aligned else (at + 1) * n - 1) / 2
-    low = math.floor(place)
     if mode == "bicubic":
-        return [
-            (int(_inside(i, n, padding, aligned)), _cubic(i - place, -0.75))
-            for i in range(low - 1, low + 3)
-        ]
+        taps = [np.floor(place) + step for step in (-1, 0, 1, 2)]
+        cubic = np.vectorize(_cubic, otypes=[float])
+        return [(_inside(i, n, padding, aligned), cubic(i - place, -0.75)) for i in taps]
     place = _inside(place, n, padding, aligned)
-    low = math.floor(place)
     if mode == "nearest":
-        return [(round(place), 1.0)]
-    return [(i, max(1 - abs(i - place), 0)) for i in (low, low + 1)]
+        return [(np.rint(place), np.ones_like(place))]
+    low = np.floor(place)
+    return [(i, np.maximum(1 - np.abs(i - place), 0)) for i in (low, low + 1)]
 
 
 def grid_sample(
     x: np.ndarray, grid: np.ndarray, mode: str = "bilinear", padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> np.ndarray:  # fmt: skip
-    """Place by place."""
+    """Tap by tap, for all places: some cases have tens of thousands, and ask many times."""
+    sizes = x.shape[2:]
     out: Any = np.zeros((*x.shape[:2], *grid.shape[1:-1]))
-    for b, *place in np.ndindex(*grid.shape[:-1]):
-        along = [
-            _shares(at, n, mode, padding_mode, bool(align_corners))
-            for at, n in zip(grid[(b, *place)][::-1], x.shape[2:], strict=True)
-        ]
-        for taps in itertools.product(*along):
-            where = tuple(i for i, _ in taps)
-            if all(0 <= i < n for i, n in zip(where, x.shape[2:], strict=True)):
-                share = math.prod(share for _, share in taps)
-                out[(b, slice(None), *place)] += x[(b, slice(None), *where)] * share
+    batch = np.arange(len(x)).reshape(-1, *(1 for _ in sizes))
+    along = [
+        _shares(grid[..., -1 - d], n, mode, padding_mode, bool(align_corners))
+        for d, n in enumerate(sizes)
+    ]
+    for taps in itertools.product(*along):
+        there = np.logical_and.reduce(
+            [(i >= 0) & (i < n) for (i, _), n in zip(taps, sizes, strict=True)]
+        )
+        share: Any = math.prod(share for _, share in taps)
+        where = [np.clip(i, 0, n - 1).astype(int) for (i, _), n in zip(taps, sizes, strict=True)]
+        taken = np.moveaxis(x[(batch, slice(None), *where)], -1, 1)
+        out += np.where(there[:, None], taken * share[:, None], 0.0)
     return out
 
 
