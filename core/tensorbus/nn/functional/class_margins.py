@@ -15,6 +15,7 @@ from tensorbus.nn.functional.losses import check_ranks, pairwise_distance
 from tensorbus.nn.functional.reduction import chosen, reduced
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.names import FUNCTIONS
+from tensorbus.plugin.faults import Wording, told
 
 __all__ = [
     "gaussian_nll_loss",
@@ -43,10 +44,7 @@ def _check_classes(target: Tensor) -> None:
 def _picked(x: Tensor, classes: Tensor, text: str) -> Tensor:
     if classes.device != x.device:
         return x.gather(1, classes)  # which refuses in its own words
-    try:
-        return x.gather(1, classes)
-    except (IndexError, RuntimeError):
-        raise RuntimeError(text) from None
+    return told(Wording(text, RuntimeError), x._k.backend.traits.host_sync, x.gather, 1, classes)
 
 
 @composed(node="MultiMarginLossBackward0", autocast="float32")

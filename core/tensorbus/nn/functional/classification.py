@@ -13,6 +13,7 @@ from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.autocasting import autocasts
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
+from tensorbus.plugin.faults import Wording, told
 
 
 def _class_rows(name: str, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor, tuple[int, ...]]:
@@ -84,20 +85,20 @@ def _rows_of_classes(
 
 def _weights(weight: Tensor, classes: Tensor, counted: Tensor) -> Tensor:
     """The weight of each row's class, 0 for rows that do not count, be it NaN or infinite."""
-    return weight.index_select(0, classes * counted.long()).masked_fill(~counted, 0)
+    at = classes * counted.long()
+    picked = told(TARGET, classes._k.backend.traits.host_sync, weight.index_select, 0, at)
+    return picked.masked_fill(~counted, 0)
 
 
 def _checked(classes: Tensor, row: str, *operands: Any) -> Any:
     """The row's result; a class number outside the scores is named as such."""
     if classes.numel() and not operands[0]._s[1]:
         raise IndexError("Targets are out of bounds: the scores have no classes.")
-    try:
-        return core(row)(*operands)
-    except IndexError as error:
-        wrong = getattr(error, "value", None)
-        if wrong is None:
-            raise
-        raise IndexError(f"Target {wrong} is out of bounds.") from None
+    return told(TARGET, classes._k.backend.traits.host_sync, core(row), *operands)
+
+
+TARGET = Wording("Target {value} is out of bounds.")
+"""How a class outside the scores is told."""
 
 
 @composed(node=lambda input, *_, **__: _loss_node(input), autocast="float32")

@@ -8,12 +8,14 @@ import numpy as np
 
 from tensorbus._base import dtypes
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.nn.functional.classification import TARGET
 from tensorbus.nn.functional.reduction import chosen, reduced
 from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_device, not_implemented
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import FUNCTIONS
+from tensorbus.plugin.faults import told
 
 _CHECKING = "(while checking arguments for ctc_loss_allocate_outputs)"
 
@@ -52,13 +54,7 @@ def ctc_loss(
     y = _rows(targets, steps, lengths, x)
     counts = FUNCTIONS["tensor"](lengths, device=x.device)
     options = FUNCTIONS["tensor"](steps, device=x.device), counts, int(blank)
-    try:
-        loss = core("ctc_loss")(x, y, *options)[0]
-    except IndexError as error:
-        wrong = getattr(error, "value", None)
-        if wrong is None:
-            raise
-        raise IndexError(f"Target {wrong} is out of bounds.") from None
+    loss = told(TARGET, x._k.backend.traits.host_sync, core("ctc_loss"), x, y, *options)[0]
     if zero_infinity:
         loss = loss.masked_fill(loss.isinf(), 0)
     if reduction == "mean":

@@ -17,6 +17,12 @@ from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.names import FUNCTIONS
+from tensorbus.plugin.faults import Wording, told
+
+_INDEX = Wording(
+    "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {value}",
+    RuntimeError,
+)
 
 
 @composed(node="EmbeddingBagBackward0")
@@ -76,22 +82,16 @@ def embedding_bag(
     indices = input.long().reshape(-1)
     bounds = _bounds(input, offsets, include_last_offset)
     table = divided_by_frequency(weight, indices) if scale_grad_by_freq else weight
-    try:
-        if mode == "max":
-            return core("bag_max")(table, indices, bounds, padding)[0]
-        factors = None if factors is None else factors.reshape(-1)
-        if sparse and weight.requires_grad:
-            check_frequency(scale_grad_by_freq)
-            total = registered.bags_with_sparse_gradient(weight, factors, indices, bounds, padding)
-        else:
-            total = core("bag_sum")(table, indices, bounds, factors, padding)
-    except IndexError as error:
-        wrong = getattr(error, "value", None)
-        if wrong is None:
-            raise
-        raise RuntimeError(
-            f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {wrong}"
-        ) from None
+    sync = weight._k.backend.traits.host_sync
+    if mode == "max":
+        return told(_INDEX, sync, core("bag_max"), table, indices, bounds, padding)[0]
+    factors = None if factors is None else factors.reshape(-1)
+    if sparse and weight.requires_grad:
+        check_frequency(scale_grad_by_freq)
+        bags, operands = registered.bags_with_sparse_gradient, (weight, factors, indices, bounds)
+    else:
+        bags, operands = core("bag_sum"), (table, indices, bounds, factors)
+    total = told(_INDEX, sync, bags, *operands, padding)
     return total if mode == "sum" else total / _counts(total, weight, indices, bounds, padding)
 
 

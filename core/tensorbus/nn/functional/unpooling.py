@@ -13,7 +13,7 @@ from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.int_arguments import int_tuple, ints
-from tensorbus.plugin.faults import IndexFault
+from tensorbus.plugin.faults import Wording, told
 
 Ints = tuple[int, ...]
 
@@ -94,13 +94,11 @@ def _unpool(
         return x.new_zeros((*lead, *size))
     flat = x.reshape(lines, -1)
     at = indices.reshape(lines, -1)
-    try:
-        made = core("unpooled")(flat, at, places)
-    except IndexFault as fault:
-        text = "x".join(map(str, (*size, 1) if spatial == 1 else size))
-        raise RuntimeError(
-            f"Found an invalid max index: {fault.value} (output volumes are of size {text})"
-        ) from None
+    text = "x".join(map(str, (*size, 1) if spatial == 1 else size))
+    wording = Wording(
+        f"Found an invalid max index: {{value}} (output volumes are of size {text})", RuntimeError
+    )
+    made = told(wording, x._k.backend.traits.host_sync, core("unpooled"), flat, at, places)
     return made.reshape(*lead, *size)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorbus._base.dtypes import dtype
 from tensorbus._base.errors import OutOfMemoryError
-from tensorbus.plugin.faults import IndexFault
+from tensorbus.plugin.faults import TELLING, IndexFault
 from tensorbus.plugin.kernel_language.array import Storage, StridedArray, row_major
 from tensorbus.plugin.kernel_language.types import definitions
 from tensorbus.plugin.kernel_language.vector_maths import vector_maths
@@ -110,27 +110,35 @@ class Device:
         """The array that kernels with indices write faults to, in the calling thread's queue."""
         from tensorbus._base import dtypes
 
-        queue = self.backend.current_queue(self.index)
-        found = self._faults.get(queue)
+        key = self.backend.current_queue(self.index), TELLING.wording
+        found = self._faults.get(key)
         if found is None:
             found = self.new((4,), dtypes.int64)
             self.upload(found, np.zeros(4, np.int64))
-            self._faults[queue] = found
-        self._pending.add(queue)
+            self._faults[key] = found
+        self._pending.add(key)
         return found
 
     def raise_fault(self, queue: Any) -> None:
-        """Raise the first index fault of a queue since the last call, if there was one."""
-        if queue not in self._pending:
+        """Raise the first index fault of a queue since the last call, if there was one.
+
+        One with a wording goes before others, which the backward pass of its function may have met.
+        """
+        if not self._pending:
             return
-        words = np.zeros(4, np.int64)
-        self.download(self._faults[queue], words)
-        self._pending.discard(queue)
-        if words[0]:
-            self.upload(self._faults[queue], np.zeros(4, np.int64))
-            raise IndexFault(int(words[1]), int(words[2]), int(words[3]))
+        met = None
+        for key in [key for key in self._pending if key[0] == queue]:
+            words = np.zeros(4, np.int64)
+            self.download(self._faults[key], words)
+            self._pending.discard(key)
+            if words[0]:
+                self.upload(self._faults[key], np.zeros(4, np.int64))
+                if met is None or key[1] is not None:
+                    met = IndexFault(int(words[1]), int(words[2]), int(words[3]), key[1])
+        if met is not None:
+            raise met
 
     def raise_faults(self) -> None:
         """Raise the first index fault of any queue, where the work of all is done."""
-        for queue in list(self._pending):
+        for queue in {key[0] for key in self._pending}:
             self.raise_fault(queue)
