@@ -9,7 +9,7 @@ import pytest
 
 import tensorbus as torch
 from tensorbus._dispatch.kinds import kind_of
-from tensorbus.ops.linalg import cholesky, lu, qr, triangular
+from tensorbus.ops.linalg import cholesky, lu, pivoted_ldl, qr, triangular
 
 SIZES = [(1,), (2,), (5,), (31,), (32,), (33,), (100,), (2, 3, 37), (3, 1, 64)]
 EMPTY = [(0,), (2, 0, 7), (2, 0)]
@@ -171,3 +171,90 @@ def test_qr_of_matrices_without_a_direction() -> None:
             found = qr.factor(F, np.zeros(shape), mode == "complete")
             for got, want in zip(found, np.linalg.qr(np.zeros(shape), mode), strict=True):
                 np.testing.assert_array_equal(got, want)
+
+
+# -- L D L^T ---------------------------------------------------------------------------------
+def _symmetric(shape: Any, dtype: Any, hermitian: bool) -> Any:
+    """Matrices with small diagonals, so that there are blocks of 2 at different columns."""
+    rng = np.random.default_rng([9, *shape])
+    a = rng.standard_normal((*shape, shape[-1]))
+    if np.issubdtype(dtype, np.complexfloating):
+        a = a + 1j * rng.standard_normal(a.shape)
+    turn = np.conj if hermitian else np.asarray
+    a = np.tril(a) + turn(np.tril(a, -1)).swapaxes(-1, -2)
+    a = a - 0.95 * np.eye(shape[-1]) * a
+    if hermitian:
+        a = a - 1j * np.eye(shape[-1]) * a.imag
+    return a.astype(dtype)
+
+
+def _multiplied(ld: Any, pivots: Any, hermitian: bool) -> Any:
+    """The matrix whose factors these are, in float64, from its last block to its first."""
+    n, turn = len(ld), np.conj if hermitian else np.asarray
+    made, k = np.zeros_like(ld), 0
+    blocks = []
+    while k < n:
+        blocks.append((k, 1 if pivots[k] > 0 else 2))
+        k += blocks[-1][1]
+    for k, size in reversed(blocks):
+        lower, d = np.eye(n, dtype=ld.dtype), np.tril(ld[k : k + size, k : k + size])
+        lower[k + size :, k : k + size] = ld[k + size :, k : k + size]
+        made[k : k + size, k : k + size] = d + turn(np.tril(d, -1)).T
+        made = lower @ made @ turn(lower).T
+        order = np.arange(n)
+        last, other = k + size - 1, abs(int(pivots[k])) - 1
+        order[[last, other]] = order[[other, last]]
+        made = made[order][:, order]
+    return made
+
+
+@pytest.mark.parametrize("hermitian", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("shape", [(1,), (2,), (7,), (2, 3, 6), (33,)], ids=str)
+def test_ldl(shape: Any, dtype: Any, hermitian: bool) -> None:
+    a = _symmetric(shape, dtype, hermitian and np.issubdtype(dtype, np.complexfloating))
+    F = torch.tensor(a)._k
+    hidden = np.tril(a) + np.triu(np.full_like(a, 7), 1)  # above is not read
+    ld, pivots, info = pivoted_ldl.factor(F, hidden, hermitian)
+    assert pivots.dtype == info.dtype == np.int32 and info.shape == shape[:-1] and not info.any()
+    assert not np.triu(ld, 1).any()
+    wide = np.complex128 if np.iscomplexobj(a) else np.float64
+    eps = np.finfo(dtype).eps
+    b = np.random.default_rng(3).standard_normal((*shape, 2)).astype(dtype)
+    x = pivoted_ldl.solve(F, ld, pivots.astype(np.int64), b, hermitian)
+    for at in np.ndindex(*shape[:-1]):
+        # Higham, Accuracy and Stability, 11.1: both residuals are below p(n) u (|A| + |L||D||L^T|).
+        sizes = np.abs(a[at]) + _multiplied(np.abs(ld[at]).astype(np.float64), pivots[at], False)
+        bound = 2 * shape[-1] * eps * sizes
+        back = _multiplied(ld[at].astype(wide), pivots[at], hermitian)
+        assert (np.abs(back - a[at]) <= bound).all()
+        off = a[at].astype(wide) @ x[at].astype(wide) - b[at]
+        assert (np.abs(off) <= 2 * bound @ np.abs(x[at])).all()
+    reference = torch.linalg.ldl_factor(torch.tensor(a), hermitian=hermitian)
+    assert (reference.pivots.numpy() == pivots).all(), "LAPACK's"
+    assert shape[-1] < 6 or (pivots < 0).any(), "blocks of 2 are met"
+
+
+def test_ldl_of_singular_matrices() -> None:
+    F = kind(np.float64)
+    a = np.stack([np.zeros((3, 3)), np.diag([1.0, 0, 2]), np.eye(3), np.diag([1, np.nan, 1])])
+    ld, pivots, info = pivoted_ldl.factor(F, a, False)
+    assert info.tolist() == [1, 2, 0, 2] and (pivots == [1, 2, 3]).all()
+    assert ld[:3].tolist() == a[:3].tolist()
+    for shape in EMPTY:
+        a = np.zeros((*shape, shape[-1]))
+        ld, pivots, info = pivoted_ldl.factor(F, a, False)
+        assert (ld.shape, pivots.shape, info.shape) == (a.shape, shape, shape[:-1])
+        assert not np.any(info)
+        b = np.zeros((*shape, 2))
+        assert pivoted_ldl.solve(F, ld, pivots.astype(np.int64), b, False).shape == b.shape
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_blocks_of_two_neither_overflow_nor_vanish(scale: float) -> None:
+    F = kind(np.float64)
+    a = np.array([[0, 2.0, 1], [2, 0, 3], [1, 3, 0]]) * scale
+    ld, pivots, _ = pivoted_ldl.factor(F, a, False)
+    assert (pivots < 0).any()
+    x = pivoted_ldl.solve(F, ld, pivots.astype(np.int64), a @ np.ones((3, 1)), False)
+    np.testing.assert_allclose(x, 1, rtol=1e-13)

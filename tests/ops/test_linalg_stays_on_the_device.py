@@ -36,6 +36,16 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+def test_ldl_stays_on_the_device(no_fallback: None, device: str) -> None:
+    a, b = (torch.tensor(x, device=device) for x in values())
+    a = a + a.mT
+    factors = torch.linalg.ldl_factor(a)
+    x = torch.linalg.ldl_solve(*factors, b)
+    np.testing.assert_allclose((a @ x).cpu().numpy(), b.cpu().numpy(), atol=2e-5)
+    singular = torch.zeros(2, 2, 2, device=device)
+    assert torch.linalg.ldl_factor_ex(singular).info.tolist() == [1, 1]
+
+
 def values() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     a = rng.uniform(-1, 1, (5, 5)) + 3 * np.eye(5)[::-1]

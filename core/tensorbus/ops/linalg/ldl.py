@@ -14,6 +14,7 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.named_results import result_type_of
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.public import public
+from tensorbus.ops.linalg import pivoted_ldl
 from tensorbus.ops.linalg.checks import check_factored, check_floating, check_square, raise_for
 from tensorbus.ops.linalg.triangular import check_older
 from tensorbus.rows.layouts import broadcast_shapes
@@ -32,10 +33,13 @@ row("linalg_ldl", "a:T, hermitian",
     doc="The factors L and D of *a* in one matrix, the row with which each was exchanged, counted "
         "from 1 and negative for blocks of 2, and the number of the first zero in D, or 0.",
     results="LD:same pivots:int32 info:int32", domain="float",
+    composite=lambda F, a, hermitian: pivoted_ldl.factor(F, a, hermitian),
     a=refuse)
 row("linalg_ldl_solve", "ld:T, pivots:int64, b:T, hermitian",
     doc="The solution of equations with the matrix whose factors *ld* and *pivots* are.",
     domain="float",
+    composite=lambda F, ld, pivots, b, hermitian:
+        pivoted_ldl.solve(F, ld, pivots, b, hermitian),
     ld=refuse, b=refuse)
 # fmt: on
 
