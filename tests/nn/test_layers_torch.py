@@ -314,3 +314,9 @@ def test_errors_have_pytorch_s_text(make, call, oracle):
         return caught.type.__name__, str(caught.value)
 
     assert program(tensorbus) == oracle(program)
+
+
+def test_an_index_outside_of_an_embedding_is_told_in_pytorchs_words() -> None:
+    for outside in (3, -1):
+        with pytest.raises(IndexError, match="index out of range in self"):
+            tensorbus.nn.Embedding(3, 2)(tensorbus.tensor([0, outside]))

@@ -170,6 +170,21 @@ def refusals(torch: Any) -> dict[str, Any]:
         "cell's rank": lambda: nn.RNNCell(4, 3)(ones(1, 1, 4)),
         "cell's state's rank": lambda: nn.GRUCell(4, 3)(ones(1, 4), ones(1, 1, 3)),
         "pair of a cell": lambda: nn.LSTMCell(4, 3)(ones(1, 4), (ones(1, 3), ones(1, 1, 3))),
+        "cell's input's size": lambda: nn.RNNCell(4, 3)(ones(2, 5)),
+        "cell's state's size": lambda: nn.GRUCell(4, 3)(ones(2, 4), ones(2, 4)),
+        "cell's state's batch": lambda: nn.GRUCell(4, 3)(ones(2, 4), ones(3, 3)),
+        "pair of a cell's size": lambda: nn.LSTMCell(4, 3)(ones(2, 4), (ones(2, 3), ones(2, 5))),
+        "input of a function": lambda: torch.gru(
+            ones(5, 2, 7),
+            ones(1, 2, 3),
+            list(nn.GRU(4, 3).parameters()),
+            True,
+            1,
+            0.0,
+            False,
+            False,
+            False,
+        ),
         "cell's nonlinearity": lambda: nn.RNNCell(4, 3, nonlinearity="sin")(ones(1, 4)),
     }
 

@@ -42,6 +42,12 @@ def _run(
                 "Input, hidden states and weights of a recurrent layer are of one dtype, but found "
                 f"{x.dtype} and {t.dtype}"
             )
+    n, inputs = x._s
+    for w in weights[:: len(weights) // state[0]._s[0]]:
+        if w._s[-1] != inputs:
+            raise RuntimeError(
+                f"mat1 and mat2 shapes cannot be multiplied ({n}x{inputs} and {w._s[-1]}x{w._s[0]})"
+            )
     made: tuple[Tensor, ...] = core(row)(x, *state, weights, *options)
     return made
 
@@ -212,6 +218,25 @@ rnn_relu = _network("rnn_relu", _relu, 1)
 
 
 # -- one step --------------------------------------------------------------------------------
+def _check_cell(input: Tensor, states: State, w_ih: Tensor, w_hh: Tensor) -> None:
+    """RuntimeError unless input and states have the sizes that the weights of a cell take."""
+    n, size = input.shape
+    if size != w_ih.shape[1]:
+        raise RuntimeError(
+            f"input has inconsistent input_size: got {size} expected {w_ih.shape[1]}"
+        )
+    for k, state in enumerate(states):
+        if state.shape[0] != n:
+            raise RuntimeError(
+                f"Input batch size {n} doesn't match hidden{k} batch size {state.shape[0]}"
+            )
+        if state.shape[1] != w_hh.shape[1]:
+            raise RuntimeError(
+                f"hidden{k} has inconsistent hidden_size: got {state.shape[1]}, expected "
+                f"{w_hh.shape[1]}"
+            )
+
+
 def _cell(name: str, layer: Layer, count: int) -> Callable[..., Any]:
     def one_step(
         input: Tensor,
@@ -227,9 +252,9 @@ def _cell(name: str, layer: Layer, count: int) -> Callable[..., Any]:
         weights = [w_ih, w_hh]
         if b_ih is not None or b_hh is not None:
             weights += [w_ih.new_zeros(len(w_ih)) if b is None else b for b in (b_ih, b_hh)]
-        state = tuple(s.unsqueeze(0) for s in _states(name, hx, count))
-        n = input.shape[0]
-        _check_states(state, weights, 1, n)
+        states = _states(name, hx, count)
+        _check_cell(input, states, w_ih, w_hh)
+        state, n = tuple(s.unsqueeze(0) for s in states), input.shape[0]
         last = tuple(s[0] for s in layer(input, state, weights, (n,))[1:])
         return last if count > 1 else last[0]
 

@@ -165,7 +165,10 @@ def embedding(
         return rows.view(*tuple(input.shape), *tuple(weight.shape[1:]))
     if scale_grad_by_freq:
         weight = divided_by_frequency(weight, indices)
-    rows = core("take")(weight, 0, indices, False)
+    try:
+        rows = core("take")(weight, 0, indices, False)
+    except IndexError as error:
+        raise IndexError(f"index out of range in self: {error}") from None
     found = rows.view(*tuple(input.shape), *tuple(weight.shape[1:]))
     if padding_idx is None or found._e is None:
         return found
