@@ -104,12 +104,15 @@ def test_a_stream_is_read_to_its_end():
         len(loader)
 
 
-def test_a_stream_longer_than_it_says_warns_once():
+def test_a_stream_longer_than_len_said_warns_once():
     with pytest.warns(UserWarning, match="was reported to be 2 ") as seen:
-        list(DataLoader(Stream(8, length=4), batch_size=2))
+        loader = DataLoader(Stream(8, length=4), batch_size=2)
+        assert len(loader) == 2
+        assert len(list(loader)) == 4
     assert len(seen) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        assert len([*DataLoader(Stream(8, length=4), batch_size=2)]) == 4  # nobody asked before
         assert len(list(DataLoader(Stream(4, length=4), batch_size=2))) == 2
 
 

@@ -134,6 +134,8 @@ class DataLoader(Generic[T_co]):
             collate_fn = default_convert if batch_sampler is None else default_collate
         self.collate_fn = collate_fn
         self._persistent: MultiprocessIterator | None = None
+        self._told: int | None = None
+        """How many batches ``len`` said that a stream gives: a program that asked is warned."""
         self._initialized = True
         self.check_worker_number_rationality()
 
@@ -274,21 +276,18 @@ class DataLoader(Generic[T_co]):
         else:
             batches = self._persistent
             batches.restart()
-        if isinstance(self.dataset, IterableDataset) and hasattr(self.dataset, "__len__"):
-            try:
-                return self._counted(batches, len(self))
-            except (TypeError, NotImplementedError):  # a pipe over a stream of unknown length
-                return batches
-        return batches
+        return batches if self._told is None else self._counted(batches, self._told)
 
     def _counted(self, batches: Iterator[Any], length: int) -> Iterator[Any]:
-        """Pass batches on, and warn once when a stream gives more than its length says."""
+        """Pass batches on, and warn once when a stream gives more than it was said to."""
         for count, batch in enumerate(batches, 1):
             if count == length + 1:
                 warnings.warn(
                     f"Length of IterableDataset {self.dataset} was reported to be {length} (in "
-                    "batches of this DataLoader), but more have been fetched. With worker "
-                    "processes, each must iterate over its own part: see get_worker_info().",
+                    "batches, when accessing len(dataloader)), but more have been fetched. For "
+                    "multiprocessing data-loading, this could be caused by not properly "
+                    "configuring the IterableDataset replica at each worker: see "
+                    "get_worker_info().",
                     stacklevel=2,
                 )
             yield batch
@@ -297,9 +296,11 @@ class DataLoader(Generic[T_co]):
         if not isinstance(self.dataset, IterableDataset):
             return len(self.index_sampler)
         length = len(self.dataset)  # type: ignore[arg-type]
-        if self.batch_size is None:
-            return length
-        return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
+        if self.batch_size is not None:
+            size = self.batch_size
+            length = length // size if self.drop_last else -(-length // size)
+        self._told = length
+        return length
 
 
 # PyTorch's names of these, for isinstance and annotations of libraries.
