@@ -112,8 +112,11 @@ def _of_numpy(dtype: np.dtype[Any]) -> Dtype:
         ) from None
 
 
-def inferred(data: Any) -> Dtype:
-    """The dtype of nested sequences of numbers."""
+def inferred(data: Any, leads: bool = True) -> Dtype:
+    """The dtype of nested sequences of numbers; whether *data* *leads* to their first number.
+
+    What leads there says how many dimensions there are; text there is a sequence as well.
+    """
     if isinstance(data, bool):
         return dtypes.bool
     if isinstance(data, (Tensor, np.ndarray, np.generic)):
@@ -129,12 +132,13 @@ def inferred(data: Any) -> Dtype:
     sequence = isinstance(data, (list, tuple))
     if not sequence and hasattr(data, "__array__"):
         return dtype_of_host(np.asarray(data))
-    if sequence or hasattr(data, "__getitem__"):
+    if sequence or (hasattr(data, "__getitem__") and not isinstance(data, dict)):
         result: Dtype | None = None
         for item in data:
-            if isinstance(item, (str, bytes)):
-                raise ValueError(f"too many dimensions '{type(item).__name__}'")
-            d = inferred(item)
+            if leads and isinstance(item, str):
+                raise ValueError("too many dimensions 'str'")
+            d = inferred(item, leads)
+            leads = False
             result = d if result is None else dtypes.promote_types(result, d)
         return result or dtypes.get_default_dtype()
     raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
