@@ -33,9 +33,9 @@ def embedding_bag(
     padding = -1 if padding_idx is None else padding_idx % len(table)
     made = np.zeros((len(bounds) - 1, table.shape[1]))
     for bag, (start, stop) in enumerate(itertools.pairwise(bounds)):
-        kept = [k for k in range(start, stop) if flat[k] != padding]
-        if kept:
-            rows = np.stack([table[flat[k]] * factors[k] for k in kept])
+        kept = np.arange(start, stop)[flat[start:stop] != padding]
+        if kept.size:
+            rows = table[flat[kept]] * factors[kept, None]
             made[bag] = getattr(rows, mode)(0)
     return made
 
