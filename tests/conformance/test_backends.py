@@ -45,7 +45,10 @@ def opencl() -> str:
 
 
 # A part, because each new kernel is compiled; scripts/check runs the whole profile.
-PARTS = "L0/[!c]* L0/ca* L0/copy_/float32-* L1/*/float32/contiguous L1/take/* L1/sum/float*".split()
+PARTS = (
+    *"L0/[!c]* L0/ca* L0/copy_/float32-* L1/*/float32/contiguous".split(),
+    *(pytest.param(part, marks=pytest.mark.slow) for part in ("L1/take/*", "L1/sum/float*")),
+)
 
 
 @pytest.mark.parametrize("pattern", PARTS)

@@ -219,12 +219,14 @@ def complaints(tmp_path_factory) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_correct_program_passes_a_strict_check(complaints):
     assert [line for line in complaints.splitlines() if not line.startswith("bad.py:")] == [
         f"Found {complaints.count(': error: ')} errors in 1 file (checked 2 source files)"
     ]
 
 
+@pytest.mark.slow
 def test_mistakes_are_found_where_they_are(complaints):
     expected = [
         (number, line.rpartition("# ")[2])
