@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 import functools
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -184,3 +186,11 @@ def test_families_use_only_those_before_them():
 @pytest.mark.parametrize("layer", [n for names in LAYERS for n in names if n not in ("", "*")])
 def test_every_name_of_a_layer_exists(layer):
     assert f"tensorbus.{layer}" in MODULES
+
+
+def test_what_waits_until_it_is_touched_is_what_the_modules_declare():
+    program = "from tensorbus._tools.later import text; print(text(), end='')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = (CORE / "tensorbus" / "ops" / "later.py").read_text("utf-8")
+    assert found == done.stdout, "run scripts/stubs"

@@ -58,8 +58,7 @@ _install_paths()
 _families.load()
 _CLASSES = (Tensor, Size, dtype, device, finfo, iinfo, AcceleratorError, OutOfMemoryError)
 _show_in("tensorbus", [(c.__name__, c) for c in _CLASSES])
-_public.install(Tensor)
-globals().update(_public.FUNCTIONS)
+_public.refuse_absent(Tensor)
 globals().update({d.name: d for d in (*_dtypes.ALL, *_dtypes.STORED)})
 globals().update(
     {
@@ -182,8 +181,8 @@ def _others(name: str) -> _Any:
     return _device_namespace(name) or _refused("_C", name)
 
 
-__getattr__ = _attributes(__name__, _LATER, _others)
-__dir__ = _listing(__name__, _LATER)
+__getattr__ = _attributes(__name__, _LATER, _others, _public.FUNCTIONS)
+__dir__ = _listing(__name__, _LATER, _public.FUNCTIONS)
 
 
 __all__ = [

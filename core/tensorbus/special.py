@@ -32,7 +32,7 @@ from tensorbus import (
 )
 from tensorbus._base.absent import attributes as _attributes
 from tensorbus._base.public_place import show_in as _show_in
-from tensorbus.ops.pointwise.declaring import SPECIAL as _SPECIAL
+from tensorbus.op_engine.names import SPECIAL as _SPECIAL
 
 airy_ai = _SPECIAL["airy_ai"]
 bessel_j0 = _SPECIAL["bessel_j0"]

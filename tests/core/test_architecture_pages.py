@@ -37,7 +37,7 @@ def test_architecture_names_every_room() -> None:
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        ("tensorbus.op_engine.public", "Lazy"),
+        ("tensorbus.op_engine.names", "Lazy"),
         ("tensorbus.op_engine.generate", "source_of"),
         ("tensorbus._dispatch.kinds", "_first_call"),
         ("tensorbus._dispatch.resolve", "resolve"),

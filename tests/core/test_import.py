@@ -1,24 +1,20 @@
-"""What ``import tensorbus`` loads: the engine and the ops. Every other room waits to be touched."""
+"""What ``import tensorbus`` loads: the engine and some ops. All else waits to be touched."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import subprocess
 import sys
-import zipfile
-from pathlib import Path
+import textwrap
 
 import pytest
 
-from tensorbus import op_engine, ops
-from tensorbus.ops import families
+from tensorbus.ops import families, later
 
 ENGINE = """
-    _C _base _device _dispatch _tensor autograd discovery op_engine ops plugin random return_types
-    rows storage utils version
+    _C _base _device _dispatch _tensor autograd discovery op_engine ops plugin return_types rows
+    storage utils version
 """.split()
-MODULES = 300
+MODULES = 170
 """Each costs a part of a millisecond: what few programs use is imported when it is."""
 PROGRAM = """
 import sys
@@ -39,23 +35,157 @@ print("tensorbus.array_api" in sys.modules)
 """
 
 
+def run(program: str) -> str:
+    """What a program prints in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_a_program_loads_what_it_touches() -> None:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
-    rooms, libraries, count, touched = done.stdout.split("\n")[:4]
-    assert sorted(rooms.split()) == ENGINE, done.stderr
+    rooms, libraries, count, touched = run(PROGRAM).split("\n")[:4]
+    assert sorted(rooms.split()) == ENGINE
     assert libraries == "" and touched == "True"
     assert int(count) <= MODULES
 
 
-def test_the_modules_of_the_families_are_found_as_pkgutil_finds_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for room in (ops, op_engine):
-        walked = pkgutil.walk_packages(room.__path__, f"{room.__name__}.")
-        assert sorted(families._modules(room)) == sorted(m.name for m in walked if not m.ispkg)
-    with zipfile.ZipFile(tmp_path / "archive.zip", "w") as archive:
-        for name in ("__init__", "b", "c/__init__", "c/d"):
-            archive.writestr(f"zipped_room/{name}.py", "")
-    monkeypatch.syspath_prepend(str(tmp_path / "archive.zip"))
-    room = importlib.import_module("zipped_room")
-    assert list(families._modules(room)) == ["zipped_room.b", "zipped_room.c", "zipped_room.c.d"]
+def test_no_module_waits_that_is_imported_at_once() -> None:
+    waiting = {line.split()[1] for line in later.LATER.splitlines()}
+    assert waiting and not waiting.intersection(families.AT_ONCE)
+
+
+TOUCHES = {
+    "function": ("torch.logdet", "linalg.determinants"),
+    "method": ("torch.Tensor.logdet", "linalg.determinants"),
+    "method of a tensor": ("torch.ones(2, 2).logdet()", "linalg.determinants"),
+    "method in place": ("torch.ones(2).index_fill_(0, torch.tensor([0]), 1)", "indexing.gathering"),
+    "function in place": ("torch.logit_(torch.ones(2))", "pointwise.special"),
+    "namespace": ("torch.linalg.det", "linalg.determinants"),
+    "function of a namespace alone": ("torch.special.airy_ai", "pointwise.airy"),
+    "kernel": ("torch.ones(2, 2)._k.determinant", "linalg.determinants"),
+    "import": ("__import__('tensorbus', fromlist=['lu']).lu", "linalg.lu_functions"),
+    "pickled function": ("pickle.loads(b'ctensorbus\\nlogdet\\n.')", "linalg.determinants"),
+    "pickled result": ("pickle.loads(b'ctensorbus.return_types\\nslogdet\\n.')",
+                       "linalg.determinants"),
+    "subclass": ("type('C', (torch.Tensor,), {})().logdet", "linalg.determinants"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("touch", TOUCHES)
+def test_what_is_touched_is_there(touch: str) -> None:
+    expression, module = TOUCHES[touch]
+    run(f"""
+        import pickle, sys
+        import tensorbus as torch
+        module = "tensorbus.ops.{module}"
+        assert module not in sys.modules
+        assert {{"logdet", "lu", "det", "where"}} <= {{*dir(torch)}} & {{*dir(torch.Tensor), "lu"}}
+        assert module not in sys.modules
+        {expression}
+        assert module in sys.modules or {touch == "kernel"}
+        """)
+
+
+def test_a_kernel_of_a_row_that_waits_is_found() -> None:
+    run("""
+        import sys
+        import tensorbus as torch
+        k = torch.ones(2)._k
+        assert "tensorbus.ops.pointwise.special" not in sys.modules
+        assert abs(float(k.erf(torch.tensor([0.5])._a)[0]) - 0.5204998778) < 1e-6
+        assert "tensorbus.ops.pointwise.special" in sys.modules
+        """)
+
+
+def test_super_finds_the_method_of_the_class_above() -> None:
+    run("""
+        import tensorbus as torch
+
+        class Plain(torch.Tensor):
+            __torch_function__ = torch._C._disabled_torch_function_impl
+            def logdet(self):
+                return super().logdet() + 1
+
+        assert torch.eye(2).as_subclass(Plain).logdet() == 1
+        """)
+
+
+def test_threads_that_touch_a_module_at_once_wait_for_its_end() -> None:
+    run("""
+        import threading
+        import tensorbus as torch
+        from tensorbus._base.table import Table
+        from tensorbus.op_engine.names import FUNCTIONS, Later
+
+        half_way, touching = threading.Event(), threading.Event()
+        plain = Table.__setitem__
+
+        def stopping(self, name, value):
+            plain(self, name, value)
+            if name == "index_fill" and self is FUNCTIONS:  # of whose module more follows
+                half_way.set()
+                touching.wait()
+                assert type(vars(torch.Tensor)["gather"]) is Later
+                assert not dict.__contains__(FUNCTIONS, "gather")
+
+        Table.__setitem__ = stopping
+        x, found = torch.ones(3), []
+
+        def first():
+            found.append(torch.index_fill(x, 0, torch.tensor([1]), 2.0).tolist())
+
+        def second():
+            half_way.wait()
+            touching.set()
+            found.append(x.gather(0, torch.tensor([1])).tolist())
+
+        threads = [threading.Thread(target=f) for f in (first, second)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(found) == [[1.0], [1.0, 2.0, 1.0]]
+        """)
+
+
+def test_a_module_that_was_interrupted_is_imported_again() -> None:
+    run("""
+        import sys
+        import tensorbus as torch
+        from tensorbus._base.table import Table
+
+        plain = Table.__setitem__
+
+        def interrupted(self, name, value):
+            plain(self, name, value)
+            if name == "logdet":
+                raise KeyboardInterrupt
+
+        Table.__setitem__ = interrupted
+        for touch in (lambda: torch.logdet, lambda: torch.eye(2).logdet()):
+            try:
+                touch()
+            except KeyboardInterrupt:
+                continue
+            raise AssertionError
+        Table.__setitem__ = plain
+        assert torch.eye(2).logdet() == 0 and torch.logdet(torch.eye(2)) == 0
+        """)
+
+
+def test_a_name_that_no_module_declares_after_all_is_missing() -> None:
+    run("""
+        import tensorbus as torch
+        from tensorbus.op_engine.names import FUNCTIONS, METHODS
+
+        for table in (FUNCTIONS, METHODS):
+            table.await_names("tensorbus.ops.linalg.lobpcg", ["nothing"])
+            try:
+                table["nothing"]
+            except KeyError:
+                continue
+            raise AssertionError
+        assert not hasattr(torch, "nothing") and "nothing" not in FUNCTIONS
+        """)

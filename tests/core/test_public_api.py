@@ -16,8 +16,7 @@ from typing import Any
 
 import tensorbus
 from tensorbus import nn, optim
-from tensorbus.op_engine.names import METHODS
-from tensorbus.op_engine.public import Lazy
+from tensorbus.op_engine.names import METHODS, Lazy
 
 MODULES = (
     "tensorbus",

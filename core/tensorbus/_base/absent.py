@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tensorbus._base.page import show_pages
+from tensorbus._base.table import Table
 from tensorbus._base.warning import warn_user
 
 PYTORCH = "2.13"
@@ -66,17 +67,22 @@ def attributes(
     module: str,
     later: Mapping[str, str] | None = None,
     others: Callable[[str], Any] | None = None,
+    table: Table | None = None,
 ) -> Callable[[str], Any]:
     """The ``__getattr__`` of a public module, for what is not there when it is imported.
 
-    *later* maps names to the submodules that define them. Submodules themselves are found as well:
-    what a program never touches is never imported. Then *others* is asked, which gives None for
-    names that it does not know; and at last ``RENAMED``.
+    *table* has names of its own. *later* maps others to the submodules that define them. Submodules
+    themselves are found as well: what a program never touches is never imported. Then *others* is
+    asked, which gives None for names that it does not know; and at last ``RENAMED``.
     """
     space = module.removeprefix("tensorbus").removeprefix(".") or "torch"
     later = later or {}
 
     def __getattr__(name: str) -> Any:
+        if table is not None and name in table:
+            found = table[name]
+            setattr(importlib.import_module(module), name, found)
+            return found
         if name in later:
             home = importlib.import_module(f"{module}.{later[name]}")
             found = getattr(home, name)
@@ -119,16 +125,22 @@ def names_of(*rooms: str) -> Callable[[str], Any]:
     return others
 
 
-def listing(module: str, later: Mapping[str, str] | None = None) -> Callable[[], list[str]]:
+def listing(
+    module: str, later: Mapping[str, str] | None = None, table: Table | None = None
+) -> Callable[[], list[str]]:
     """The ``__dir__`` of a public module: also the names of PyTorch that are found when asked for.
 
-    *later* is what ``attributes`` gets.
+    *later* and *table* are what ``attributes`` gets.
     """
     space = module.removeprefix("tensorbus").removeprefix(".")
     prefix = f"{space}." if space else ""
 
     def __dir__() -> list[str]:
-        names = {*vars(importlib.import_module(module)), *(later or ())}
+        names = {
+            *vars(importlib.import_module(module)),
+            *(later or ()),
+            *(table.names() if table is not None else ()),
+        }
         inner = {s.removeprefix(prefix).split(".")[0] for s in documented() if s.startswith(prefix)}
         found = {s for s in inner - names if importlib.util.find_spec(f"{module}.{s}")}
         return sorted(names | found)

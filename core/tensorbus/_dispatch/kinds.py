@@ -62,8 +62,10 @@ class Kind:
 
     def fill(self) -> None:
         """Give every op its entry."""
-        for row in ROWS.values():
+        for row in ROWS.shown():
             self.add_row(row)
+        for name in ROWS.awaited():
+            self.__dict__[name] = functools.partial(_first_call, self, name)
         TABLES.append(self)
         if WATCH.adopt is not None:
             WATCH.adopt(self)
@@ -75,16 +77,16 @@ class Kind:
 
     def resolved(self) -> list[str]:
         """The names in the table that have been resolved."""
-        entries = [(name, self.__dict__[name]) for row in ROWS.values() for name in _names(row)]
+        entries = [(name, self.__dict__[name]) for row in ROWS.shown() for name in _names(row)]
         return [name for name, entry in entries if getattr(entry, "func", None) is not _first_call]
 
     def kill(self, dead: _DeadBackend) -> None:
         """Make every op an error: the process was forked."""
         self.backend = dead  # type: ignore[assignment]
         self.copies = dead.refuse
-        for row in ROWS.values():
-            for name in _names(row):
-                self.__dict__[name] = dead.refuse
+        names = [name for row in ROWS.shown() for name in _names(row)]
+        for name in (*names, *ROWS.awaited()):
+            self.__dict__[name] = dead.refuse
 
     if TYPE_CHECKING:
 

@@ -24,8 +24,7 @@ from tensorbus import return_types
 from tensorbus._base import dtypes
 from tensorbus._tensor import tensor as _tensor
 from tensorbus._tools.overloads import forms
-from tensorbus.op_engine.names import FUNCTIONS, METHODS
-from tensorbus.op_engine.public import Lazy
+from tensorbus.op_engine.names import FUNCTIONS, METHODS, Lazy
 from tensorbus.op_engine.signatures import signature_with_out
 from tensorbus.rows.registry import ROWS
 

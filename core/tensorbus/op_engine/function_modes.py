@@ -19,8 +19,7 @@ from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine import override
 from tensorbus.op_engine.asked_again import asked_again
-from tensorbus.op_engine.names import METHODS
-from tensorbus.op_engine.public import Lazy
+from tensorbus.op_engine.names import METHODS, Lazy
 
 _lock = threading.Lock()
 _placing = threading.RLock()

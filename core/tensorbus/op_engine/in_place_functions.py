@@ -11,8 +11,8 @@ from typing import Any
 
 from tensorbus._base.errors import type_error
 from tensorbus._tensor.tensor import Tensor
-from tensorbus.op_engine.names import FUNCTIONS, METHODS
-from tensorbus.op_engine.public import Lazy
+from tensorbus.op_engine.names import FUNCTIONS, METHODS, Lazy
+from tensorbus.op_engine.signatures import show_signature
 
 NAMES = (
     "abs acos acosh addmv arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh ceil "
@@ -24,12 +24,19 @@ NAMES = (
 
 
 def publish() -> None:
-    """Give each of the methods a function of its name: once, when all families are loaded."""
+    """Give each of the methods a function of its name: once, before any is touched."""
     for name in NAMES:
-        FUNCTIONS[name + "_"] = _function(name + "_", METHODS[name + "_"])
+        FUNCTIONS[name + "_"] = _function(name + "_")
 
 
-def _function(name: str, method: Any) -> Callable[..., Tensor]:
+def _function(name: str) -> Callable[..., Tensor]:
+    shown, plain = _calling(name), _calling(name)
+    shown.__wrapped__ = plain  # type: ignore[attr-defined]
+    show_signature(shown, lambda _: _signature(name))
+    return shown
+
+
+def _calling(name: str) -> Callable[..., Tensor]:
     def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if not isinstance(input, Tensor):
             raise type_error(name, "input", 1, "Tensor", input)
@@ -38,12 +45,14 @@ def _function(name: str, method: Any) -> Callable[..., Tensor]:
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"In-place version of ``{name[:-1]}``: the method as a function."
+    return call
+
+
+def _signature(name: str) -> inspect.Signature:
+    method = METHODS[name]
     first = inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Tensor")
     if isinstance(method, Lazy):  # of two operands: its text is generated when it is first used
         rest = [first.replace(name="other", annotation="Any")]
     else:
         rest = list(inspect.signature(method).parameters.values())[1:]
-    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [first, *rest], return_annotation="Tensor"
-    )
-    return call
+    return inspect.Signature([first, *rest], return_annotation="Tensor")

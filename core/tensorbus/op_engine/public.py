@@ -10,13 +10,12 @@ from tensorbus._base.absent import Absent, documented
 from tensorbus._base.dtypes import as_dtype
 from tensorbus._base.errors import DuckError, no_tensor
 from tensorbus._base.modes import OVERRIDES
-from tensorbus._base.public_place import show_in
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import asks, checked
 from tensorbus.op_engine.argument_forms import form_names
 from tensorbus.op_engine.asking_in_place import asked_in_place
 from tensorbus.op_engine.in_place import in_place
-from tensorbus.op_engine.names import FUNCTIONS, METHODS
+from tensorbus.op_engine.names import FUNCTIONS, METHODS, Lazy
 from tensorbus.op_engine.out import CAST, COMPUTED, SAME, write_out
 from tensorbus.op_engine.override import (
     dispatch,
@@ -141,34 +140,8 @@ def inplace_form(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
-class Lazy:
-    """A method whose text is generated when it is first asked for, and then replaces this."""
-
-    __slots__ = ("make", "name")
-
-    def __init__(self, name: str, make: Callable[[], Callable[..., Any]]):
-        self.name = name
-        self.make = make
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        made = self.make()
-        for cls in owner.__mro__:
-            if cls.__dict__.get(self.name) is self:
-                setattr(cls, self.name, made)
-        show_in("tensorbus", [(f"Tensor.{self.name}", made)])
-        if not hasattr(made, "__signature__"):
-            made.__signature__ = method_signature(made)  # type: ignore[attr-defined]
-        return made if instance is None else made.__get__(instance, owner)
-
-
-def install(cls: type) -> None:
-    """Put the methods into the class, once, and let all functions say where users find them."""
-    show_in("tensorbus", [(n, f) for n, f in FUNCTIONS.items() if not isinstance(f, type)])
-    for name, method in METHODS.items():
-        if "<" in getattr(method, "__qualname__", "") or getattr(method, "__name__", "")[:1] == "_":
-            method.__name__ = method.__qualname__ = name
-        show_in("tensorbus", [(f"Tensor.{name}", method)])
-        setattr(cls, name, Lazy(name, method.make) if isinstance(method, Lazy) else method)
+def refuse_absent(cls: type) -> None:
+    """Let the class say of the methods that PyTorch's has and it lacks that they are missing."""
     for name in documented()["Tensor"].difference(dir(cls)):
         if not name.startswith("_"):  # Python and other libraries ask for protocols
             setattr(cls, name, Absent(name))

@@ -1,54 +1,58 @@
-"""Imports the engine and every family, so that all rows, public names and upcalls are known."""
+"""The modules of the families: which are imported at once, and what the others will declare."""
 
 from __future__ import annotations
 
 import gc
 import importlib
-import os
-from collections.abc import Iterator
-from types import ModuleType
 
-from tensorbus import op_engine, ops
 from tensorbus.op_engine import in_place_functions
+from tensorbus.op_engine.names import FUNCTIONS, METHODS, SPECIAL, await_methods, show
+from tensorbus.ops.later import LATER
+from tensorbus.rows.registry import ROWS
+
+AT_ONCE = (
+    # These put other methods in the place of those that rows gave.
+    "pointwise.arithmetic",
+    "pointwise.operators",
+    "pointwise.numeric",
+    "pointwise.complex_numbers",
+    # These have properties, which are written to as well.
+    "tensor.attributes",
+    "tensor.gradients",
+    "tensor.copies",
+    "tensor.host_memory",
+    "views.dimension_order",
+    # The kinds give each view two entries.
+    "views.rows",
+    "indexing.getitem",
+)
+"""What cannot wait until it is touched, with all that it imports; ``later.py`` has the others."""
 
 
 def load() -> None:
-    """Import each module of engine and families, then publish what stands on all of them."""
+    """Import these modules, show what they declare, and say where the other names are."""
     # What is made here stays: a collector that goes through it again and again frees nothing.
     collects = gc.isenabled()
     gc.disable()
     try:
-        for room in (op_engine, ops):
-            for name in _modules(room):
-                importlib.import_module(name)
+        for name in AT_ONCE:
+            importlib.import_module(f"tensorbus.ops.{name}")
         in_place_functions.publish()
+        show()
+        _await()
     finally:
         if collects:
             gc.enable()
 
 
-def _modules(room: ModuleType) -> Iterator[str]:
-    """The modules in the folder of a package, by their names, and those in folders below.
+def _await() -> None:
+    for line in LATER.splitlines():
+        sort, home, *names = line.split()
+        module = f"tensorbus.ops.{home}"
+        if sort == "methods":
+            await_methods(module, names)
+        else:
+            _TABLES[sort].await_names(module, names)
 
-    Folders are read once and nothing else is asked of them: ``pkgutil.walk_packages``, which finds
-    the same, took a tenth of the time that the whole import takes.
-    """
-    folders = list(room.__path__)
-    if not all(map(os.path.isdir, folders)):  # in an archive
-        import pkgutil
 
-        yield from (m.name for m in pkgutil.walk_packages(folders, f"{room.__name__}."))
-        return
-    for top in folders:
-        for folder, below, files in os.walk(top):
-            below[:] = sorted(
-                name
-                for name in below
-                if os.path.isfile(f"{folder}{os.sep}{name}{os.sep}__init__.py")
-            )
-            package = ".".join([room.__name__, *folder[len(top) :].split(os.sep)[1:]])
-            yield from (
-                f"{package}.{name[:-3]}"
-                for name in sorted(files)
-                if name.endswith(".py") and name != "__init__.py"
-            )
+_TABLES = {"rows": ROWS, "functions": FUNCTIONS, "methods": METHODS, "special": SPECIAL}

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tensorbus._base.dtypes import BOOL, COMPLEX, FLOAT, INTEGER
+from tensorbus._base.table import Table
 from tensorbus.plugin import shape_rules
 from tensorbus.plugin.primitives import PRIMITIVE_TABLE
 from tensorbus.rows.autocast_policies import policy_on
 
-ROWS: dict[str, Row] = {}
+ROWS = Table()
+"""The rows by their names."""
 
 RESERVED = frozenset(
     "F base cell conjugates e0 e1 e2 e3 e4 each error g0 g1 g2 g3 g4 k made n now o o0 o1 o2 o3 o4 "
@@ -279,9 +281,10 @@ def row(name: str, signature: str, form: str = "general", *, doc: str = "", **fi
     unknown = set(rules) - set(made.tensors)
     if unknown:
         raise ValueError(f"row {name}: derivatives for {sorted(unknown)}, which are no tensors")
-    if name in ROWS:
+    awaited = name in ROWS.homes  # each kind has a slot for it
+    if not awaited and name in ROWS:
         raise ValueError(f"row {name} is declared twice")
     ROWS[name] = made
-    for kind in TABLES:
+    for kind in () if awaited else TABLES:
         kind.add_row(made)
     return made

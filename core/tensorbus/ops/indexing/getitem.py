@@ -20,9 +20,8 @@ from tensorbus.autograd.grad_mode import GRAD, THREAD
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.generate import shortcut
 from tensorbus.op_engine.in_place import check_history
-from tensorbus.op_engine.names import METHODS
+from tensorbus.op_engine.names import METHODS, Lazy
 from tensorbus.op_engine.override import dispatch, of_several_batches, overriding
-from tensorbus.op_engine.public import Lazy
 from tensorbus.ops.creation.from_data import tensor
 from tensorbus.ops.indexing.index_tensors import Indexed, as_indexed, assign_at, take_at
 from tensorbus.ops.indexing.setitem import assigned, overwrite

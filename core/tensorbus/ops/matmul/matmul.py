@@ -16,11 +16,11 @@ from tensorbus.op_engine.autocasting import as_one_op, operands_for
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.names import FUNCTIONS, METHODS
+from tensorbus.op_engine.names import FUNCTIONS, METHODS, Lazy
 from tensorbus.op_engine.older_forms import older_form
 from tensorbus.op_engine.out import SAME
 from tensorbus.op_engine.override import dispatch, overriding
-from tensorbus.op_engine.public import Lazy, public
+from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import fitted, widened
 from tensorbus.rows.layouts import broadcast_shapes
 from tensorbus.rows.registry import ROWS, row

@@ -19,11 +19,11 @@ from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place, recorded_as
 from tensorbus.op_engine.mixed_operands import binary, common_kind, operand
-from tensorbus.op_engine.names import FUNCTIONS, METHODS
+from tensorbus.op_engine.names import FUNCTIONS, METHODS, Lazy
 from tensorbus.op_engine.older_forms import older_form
 from tensorbus.op_engine.operands import check_operands
 from tensorbus.op_engine.promotion import result_type
-from tensorbus.op_engine.public import Lazy, public
+from tensorbus.op_engine.public import public
 from tensorbus.op_engine.scalars import fitted, widened
 from tensorbus.ops.pointwise.declaring import scaled
 from tensorbus.ops.pointwise.pointwise import refuse_bool

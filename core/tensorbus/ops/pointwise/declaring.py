@@ -19,14 +19,13 @@ from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place
 from tensorbus.op_engine.mixed_operands import binary as mixed
 from tensorbus.op_engine.mixed_operands import number_first
-from tensorbus.op_engine.names import FUNCTIONS, METHODS
+from tensorbus.op_engine.names import FUNCTIONS, METHODS, SPECIAL, Lazy
 from tensorbus.op_engine.older_forms import without_factors
 from tensorbus.op_engine.operands import BOTH, NUMBERS, check_operands
 from tensorbus.op_engine.out import CAST, SAME, write_out
 from tensorbus.op_engine.override import dispatch, overriding
 from tensorbus.op_engine.pointwise_in_place import fast_binary
 from tensorbus.op_engine.promotion import result_type
-from tensorbus.op_engine.public import Lazy
 from tensorbus.op_engine.scalars import ANY_HOLDS, fitted
 from tensorbus.rows.registry import ROWS, row
 
@@ -39,10 +38,6 @@ def _checked(name: str, value: Any, argument: str = "input") -> None:
 def _given(out: Any, **keywords: Any) -> dict[str, Any]:
     """The keywords of a call, *out* where there is one."""
     return keywords if out is None else {**keywords, "out": out}
-
-
-SPECIAL: dict[str, Callable[..., Any]] = {}
-"""Functions of ``torch.special`` alone, by their names there."""
 
 
 _OPERANDS = {"input": "x", "other": "y", "exponent": "y", "values": "y"}

@@ -13,10 +13,10 @@ from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_checks import also_named
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.in_place import in_place
-from tensorbus.op_engine.names import FUNCTIONS, METHODS
+from tensorbus.op_engine.names import FUNCTIONS, METHODS, Lazy
 from tensorbus.op_engine.operands import EITHER
 from tensorbus.op_engine.pointwise_in_place import fast_binary
-from tensorbus.op_engine.public import Lazy, public
+from tensorbus.op_engine.public import public
 from tensorbus.ops.creation.from_data import tensor
 
 _plain_pow = FUNCTIONS["pow"]

@@ -18,12 +18,11 @@ from tensorbus.autograd.grad_mode import no_grad
 from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
-from tensorbus.op_engine.names import FUNCTIONS
+from tensorbus.op_engine.names import FUNCTIONS, SPECIAL
 from tensorbus.op_engine.operands import EITHER, NUMBERS, check_operands
 from tensorbus.op_engine.out import CAST
 from tensorbus.op_engine.promotion import result_type
 from tensorbus.op_engine.public import with_out
-from tensorbus.ops.pointwise.declaring import SPECIAL
 from tensorbus.ops.pointwise.special import widened, widest
 from tensorbus.rows.registry import row
 

@@ -8,8 +8,8 @@ from tensorbus._base.formats import check_format, preserve_format
 from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.dims import shape_argument
-from tensorbus.op_engine.names import METHODS
-from tensorbus.op_engine.public import Lazy, public
+from tensorbus.op_engine.names import METHODS, Lazy
+from tensorbus.op_engine.public import public
 from tensorbus.rows.layouts import suggested_format
 from tensorbus.storage import resize_ as resize_to
 

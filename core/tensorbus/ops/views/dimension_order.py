@@ -12,8 +12,8 @@ from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import list_argument, wrap_dim
 from tensorbus.op_engine.generate import shortcut
-from tensorbus.op_engine.names import METHODS
-from tensorbus.op_engine.public import Lazy, public
+from tensorbus.op_engine.names import METHODS, Lazy
+from tensorbus.op_engine.public import public
 from tensorbus.rows.registry import row
 
 Shape = tuple[int, ...]

@@ -16,8 +16,8 @@ from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import list_argument, shape_argument, wrap_dim, wrap_dims
 from tensorbus.op_engine.generate import shortcut
-from tensorbus.op_engine.names import METHODS
-from tensorbus.op_engine.public import Lazy, public
+from tensorbus.op_engine.names import METHODS, Lazy
+from tensorbus.op_engine.public import public
 from tensorbus.ops.views.reinterpretation import view_dtype
 from tensorbus.rows.layouts import view_strides
 
