@@ -21,6 +21,7 @@ from tensorbus.plugin.kernel_language.array import Storage, StridedArray
 from tensorbus.plugin.kernel_language.device import DeadInChild, Device
 from tensorbus.plugin.kernel_language.dialect import Dialect
 from tensorbus.plugin.kernel_language.move import contiguous, copy, fill, wrap
+from tensorbus.plugin.kernel_language.types import FLOAT8
 
 _NUMPY = {
     d: np.dtype(d.name)
@@ -34,8 +35,11 @@ _NUMPY = {
         dtypes.float16,
         dtypes.float32,
         dtypes.float64,
+        dtypes.uint16,
+        dtypes.uint32,
+        dtypes.uint64,
     )
-} | {dtypes.bfloat16: np.dtype(np.uint16)}
+} | {dtypes.bfloat16: np.dtype(np.uint16), **dict.fromkeys(FLOAT8, np.dtype(np.uint8))}
 
 
 def _count_alone() -> int:

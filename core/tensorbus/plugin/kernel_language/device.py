@@ -40,6 +40,28 @@ FUNCTION i64 index_at(GLOBAL i64 *fault, i64 given, i64 wrap, i64 dim, i64 n) {
 """The index that was given, or -1 after keeping the fault that it is outside."""
 
 
+_UNSIGNED = {"u16": 16, "u32": 32, "u64": 64}
+
+
+def _as_signed(types: Sequence[str | None]) -> list[str | None]:
+    """The types of arguments for backends, which pass numbers of signed types: the bits are equal,
+    so a kernel takes them for unsigned ones."""
+    return [f"i{_UNSIGNED[t]}" if t in _UNSIGNED else t for t in types]
+
+
+def _with_unsigned(launch: Launch, types: Sequence[str | None]) -> Launch:
+    """The launch for arguments of which some are unsigned numbers."""
+    bits = [(at, _UNSIGNED[t]) for at, t in enumerate(types) if t in _UNSIGNED]
+
+    def signed(size: tuple[int, ...], *arguments: Any) -> None:
+        given = list(arguments)
+        for at, n in bits:
+            given[at] = int(given[at]) - (int(given[at]) >> (n - 1) << n)
+        launch(size, *given)
+
+    return signed
+
+
 class DeadInChild:
     """Takes the place of a backend's lock in a forked child, where its devices do not work."""
 
@@ -85,7 +107,9 @@ class Device:
         with backend.lock:
             prelude = self.dialect.prelude + definitions(source, self.dialect.float64)
             prelude += vector_maths(source, self.dialect.polynomials)
-            launch = backend.build(self.index, prelude + source, name, types)
+            launch = backend.build(self.index, prelude + source, name, _as_signed(types))
+        if _as_signed(types) != [*types]:
+            launch = _with_unsigned(launch, types)
 
         def guarded(size: tuple[int, ...], *arguments: Any) -> None:
             with backend.lock:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorbus._base import dtypes
-from tensorbus._base.dtypes import FLOAT, HALVES, dtype
+from tensorbus._base.dtypes import FLOAT, HALVES, INTEGER, dtype
 from tensorbus.plugin.kernel_language.array import StridedArray, row_major
 from tensorbus.plugin.kernel_language.device import FAULT, Device
 from tensorbus.plugin.kernel_language.layout import Strides, expand_strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
-from tensorbus.plugin.kernel_language.move import converted
+from tensorbus.plugin.kernel_language.move import converted, copy
 from tensorbus.plugin.kernel_language.types import compute_type, load, raw, store, unsigned
 
 _EXTRAS = [("GLOBAL i64 *", "fault"), ("i64", "size"), ("i64", "stride"), ("i64", "dim")]
@@ -138,11 +138,21 @@ class Scatter:
         if 0 in shape:
             return out
         device, d = self.device, self.dtype
-        if d in HALVES and op != "set":
-            wide = converted(device, out, dtypes.float32)
+        if op != "set" and (d in HALVES or not d.computes):
+            whole = d.category == INTEGER
+            if d is dtypes.uint64 and op in ("amax", "amin"):
+                raise NotImplementedError(
+                    f"writes by index with '{op}' are not implemented for uint64, which is for "
+                    "storage: convert it to int64 first"
+                )
+            target = dtypes.int64 if whole else dtypes.float32
+            wide = converted(device, out, target)
             if isinstance(src, StridedArray):
-                src = converted(device, src, dtypes.float32)
-            Scatter(device, dtypes.float32).run(wide, dim, i, shape, steps, src, op, wrap)
+                src = converted(device, src, target)
+            Scatter(device, target).run(wide, dim, i, shape, steps, src, op, wrap)
+            if whole:
+                copy(device, out, wide)
+                return out
             return self._rounded(out, wide)
         is_array = isinstance(src, StridedArray)
         if op == "set" and is_array:

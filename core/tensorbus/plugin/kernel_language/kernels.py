@@ -98,11 +98,17 @@ FUSED: dict[str, Callable[[Device, str, dtype], Kernel | None]] = {
 }
 
 
+_STORED = frozenset(["take", "gather", "put", "scatter", "contiguous", "where", "eq", "ne"])
+"""What there is beside views for dtypes that are for storage."""
+
+
 def find(device: Device, op: str, source: dtype) -> Any:
     """The kernel of *op* on operands of *source*, or None."""
     view = VIEW_KERNELS.get(op)
     if view is not None:
         return view
+    if not source.computes and op not in _STORED:
+        return None
     make = MAKERS.get(op)
     if make is not None:
         return make(device, source)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tensorbus._base.dtypes import HALVES, dtype
 from tensorbus._base.float_warnings import quietly
 from tensorbus._base.rounding import as_float, to_bfloat16
@@ -11,6 +13,7 @@ from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.layout import expand_strides
 from tensorbus.plugin.kernel_language.loops import LoopNest, Operand
 from tensorbus.plugin.kernel_language.types import (
+    FLOAT8,
     cast_for_store,
     compute_type,
     load,
@@ -83,12 +86,21 @@ def wrap(value: bool | int | float, d: dtype) -> bool | int | float:
 
 
 def _rounded(value: bool | int | float, d: dtype) -> float:
-    import numpy as np
-
+    if d in FLOAT8:
+        return _odd(float(value))
     exact = as_float(value, d)
     if d.name == "bfloat16":
         return to_bfloat16(exact)
     return float(np.float16(exact)) if d.name == "float16" else exact
+
+
+def _odd(value: float) -> float:
+    """The number in float32, its last bit one where bits were lost: the kernel rounds again."""
+    near = np.float32(value)
+    bits = near.view(np.uint32)
+    if np.isfinite(near) and float(near) != value and not bits & 1:
+        bits += np.uint32(1) if abs(float(near)) < abs(value) else np.uint32(0xFFFFFFFF)
+    return float(bits.view(np.float32))
 
 
 def permute(x: StridedArray, dims: tuple[int, ...]) -> StridedArray:

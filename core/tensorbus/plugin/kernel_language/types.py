@@ -5,6 +5,14 @@ from __future__ import annotations
 from tensorbus._base import dtypes
 from tensorbus._base.dtypes import BOOL, FLOAT, HALVES, INTEGER, dtype
 
+FLOAT8 = {
+    dtypes.float8_e4m3fn: (3, 7, False, False),
+    dtypes.float8_e5m2: (2, 15, True, False),
+    dtypes.float8_e4m3fnuz: (3, 8, False, True),
+    dtypes.float8_e5m2fnuz: (2, 16, False, True),
+}
+"""Bits of fraction, the exponent's bias, whether infinities exist, whether -0 stands for NaN."""
+
 STORAGE = {
     dtypes.bool: "u8",
     dtypes.uint8: "u8",
@@ -16,6 +24,10 @@ STORAGE = {
     dtypes.bfloat16: "i16",
     dtypes.float32: "f32",
     dtypes.float64: "f64",
+    dtypes.uint16: "u16",
+    dtypes.uint32: "u32",
+    dtypes.uint64: "u64",
+    **dict.fromkeys(FLOAT8, "u8"),
 }
 # Rounding again gives what rounding once does, where the last bit of a float that a bit was lost of
 # is one. Magnitudes of floats are ordered as their bits are.
@@ -26,12 +38,15 @@ FUNCTION i16 bfloat(f32 x) {
     if (x != x) return (i16)((bits >> 16 & 0x8000u) | 0x7FC0u);
     return (i16)((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
 }
-FUNCTION f32 odd_of_long(i64 x) {
-    u64 size = x < 0 ? (u64)0 - (u64)x : (u64)x;
+FUNCTION f32 odd_of_ulong(u64 size) {
     f32 near = (f32)size;
     u32 bits = BITS32(near);
+    if (near >= 18446744073709551616.0f) return FLOAT32(bits - 1u);
     if ((u64)near != size && !(bits & 1u)) bits += (u64)near > size ? -1 : 1;
-    return x < 0 ? -FLOAT32(bits) : FLOAT32(bits);
+    return FLOAT32(bits);
+}
+FUNCTION f32 odd_of_long(i64 x) {
+    return x < 0 ? -odd_of_ulong((u64)0 - (u64)x) : odd_of_ulong((u64)x);
 }
 """
 BFLOAT16_OF_DOUBLE = """
@@ -42,6 +57,48 @@ FUNCTION f32 odd_of_double(f64 x) {
     return FLOAT32(bits);
 }
 """
+
+# Numbers of eight bits: M bits of fraction, the exponent's bias B, whether infinities exist, and
+# whether the pattern of -0 is the one NaN (Z). Those below the least normal number are rounded by
+# an addition whose last bit is theirs.
+FLOAT8_TEXT = """
+FUNCTION f32 load_{N}(u32 b) {
+    u32 size = b & 0x7Fu, e = size >> {M};
+    f32 x = e ? FLOAT32(((e + {127-B}) << 23) | ((size << {23-M}) & 0x7FFFFFu))
+        : (f32)size * FLOAT32({128-B-M}u << 23);
+    if ({INF} && e == 31u) x = FLOAT32(size == 0x7Cu ? 0x7F800000u : 0x7FC00000u);
+    if (!{INF} && !{Z} && size == 0x7Fu) x = FLOAT32(0x7FC00000u);
+    if ({Z} && b == 0x80u) return FLOAT32(0x7FC00000u);
+    return b & 0x80u ? -x : x;
+}
+FUNCTION u8 store_{N}(f32 x) {
+    u32 bits = BITS32(x), sign = (bits >> 24) & 0x80u, size = bits & 0x7FFFFFFFu, r;
+    if (x != x) return (u8)({Z} ? 0x80u : sign | {NAN});
+    if (size >= {128-B}u << 23) {
+        r = size - ({127-B}u << 23);
+        r = (r + {HALF} - 1u + ((r >> {23-M}) & 1u)) >> {23-M};
+    } else r = BITS32(FLOAT32(size) + FLOAT32({151-B-M}u << 23)) - ({151-B-M}u << 23);
+    if (r > {MOST}) return (u8)({Z} ? 0x80u : sign | {OVER});
+    return (u8)({Z} && !r ? 0u : sign | r);
+}
+"""
+
+
+def _float8(d: dtype) -> str:
+    fraction, bias, infinite, zero = FLOAT8[d]
+    over = 0x7C if infinite else 0x7E
+    most = 0x7B if infinite else 0x7F if zero else 0x7E
+    found = FLOAT8_TEXT
+    for name, value in {
+        "{N}": d.name, "{M}": fraction, "{127-B}": 127 - bias, "{128-B}": 128 - bias,
+        "{23-M}": 23 - fraction, "{128-B-M}": 128 - bias - fraction,
+        "{151-B-M}": 151 - bias - fraction, "{INF}": int(infinite), "{Z}": int(zero),
+        "{NAN}": "0x7Fu" if not infinite else "0x7Eu", "{HALF}": f"{1 << (22 - fraction)}u",
+        "{MOST}": f"{most}u", "{OVER}": f"{over}u",
+    }.items():  # fmt: skip
+        found = found.replace(name, str(value))
+    return found
+
 
 # C says nothing of floats that the integers have no number for: they become the least.
 TRUNCATION = """
@@ -64,8 +121,10 @@ def _truncation(t: str) -> str:
 def definitions(source: str, float64: bool) -> str:
     """The functions of this module that a kernel's text calls."""
     found = ""
-    if "bfloat(" in source or "LOAD_BFLOAT" in source:
+    narrow = [d for d in FLOAT8 if f"_{d.name}(" in source]
+    if "bfloat(" in source or "LOAD_BFLOAT" in source or narrow:
         found += BFLOAT16 + BFLOAT16_OF_DOUBLE * float64
+    found += "".join(map(_float8, narrow))
     for t in ("f32", "f64"):
         if f"_of_{t}(" in source:
             found += _truncation(t)
@@ -74,7 +133,7 @@ def definitions(source: str, float64: bool) -> str:
 
 def compute_type(d: dtype) -> str:
     """The C type that values of *d* have between a load and a store."""
-    return "f32" if d in HALVES else STORAGE[d]
+    return "f32" if d in HALVES or d in FLOAT8 else STORAGE[d]
 
 
 def raw(d: dtype) -> dtype:
@@ -91,6 +150,8 @@ def load(d: dtype, pointer: str, i: str) -> str:
     """The value at ``pointer[i]``."""
     if d in HALVES:
         return f"LOAD_{'HALF' if d is dtypes.float16 else 'BFLOAT'}({pointer}, {i})"
+    if d in FLOAT8:
+        return f"load_{d.name}({pointer}[{i}])"
     return f"{pointer}[{i}]"
 
 
@@ -100,6 +161,8 @@ def store(d: dtype, pointer: str, i: str, value: str) -> str:
         return f"STORE_HALF({pointer}, {i}, {value});"
     if d is dtypes.bfloat16:
         value = f"bfloat({value})"
+    if d in FLOAT8:
+        value = f"store_{d.name}({value})"
     return f"{pointer}[{i}] = {value};"
 
 
@@ -110,7 +173,7 @@ def cast(value: str, source: dtype, target: dtype) -> str:
     if target.category == BOOL:
         return f"(u8)(({value}) != 0)"
     if source.category == FLOAT and target.category == INTEGER:
-        whole = "i32" if target.itemsize == 4 else "i64"
+        whole = "i32" if target is dtypes.int32 else "i64"
         return f"({compute_type(target)}){whole}_of_{compute_type(source)}({value})"
     return f"({compute_type(target)})({value})"
 
@@ -119,8 +182,9 @@ def cast_for_store(value: str, source: dtype, target: dtype) -> str:
     """As ``cast``, for a value that is rounded once, by ``store``."""
     if target is dtypes.float16 and source is dtypes.float64:
         return value
-    if target is dtypes.bfloat16 and source is dtypes.float64:
+    narrow = target is dtypes.bfloat16 or target in FLOAT8
+    if narrow and source is dtypes.float64:
         return f"odd_of_double({value})"
-    if target is dtypes.bfloat16 and source in (dtypes.int32, dtypes.int64):
-        return f"odd_of_long({value})"
+    if narrow and source.category == INTEGER and source.itemsize >= 4:
+        return f"odd_of_{'' if source.is_signed else 'u'}long({value})"
     return cast(value, source, target)

@@ -1,0 +1,120 @@
+"""Dtypes for storage where kernels are generated: conversions are the CPU's, bit by bit."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorbus as torch
+
+UNSIGNED = ("uint16", "uint32", "uint64")
+FLOAT8 = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
+NAMES = (*UNSIGNED, *FLOAT8)
+BITS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
+
+
+def bits(x: torch.Tensor) -> Any:
+    """The bits of each element; of NaN those of one NaN."""
+    x = x.cpu()
+    if x.is_floating_point():
+        nan = x.double().isnan()
+        return x.view(getattr(torch, BITS[x.dtype.itemsize])).masked_fill(nan, 127).tolist()
+    return x.tolist()
+
+
+def sources() -> dict[str, torch.Tensor]:
+    """Numbers whose conversions are exact, ties, just beside ties, too large and too small."""
+    rng = np.random.default_rng(5)
+    wide = np.concatenate(
+        [
+            [
+                0.0,
+                -0.0,
+                1e-45,
+                1e9,
+                -1e9,
+                65504,
+                447.9,
+                448,
+                464,
+                465,
+                240,
+                248,
+                57344,
+                61439,
+                61440,
+            ],
+            np.ldexp(rng.uniform(-2, 2, 400), rng.integers(-20, 18, 400)),
+            *[
+                np.ldexp(np.arange(64.0) / 32 + beside, e)
+                for e in (-18, -8, 0, 7)
+                for beside in (0, 1e-12, -1e-12)
+            ],
+        ]
+    )
+    whole = np.concatenate([np.arange(-40, 600), [2**16 + 1, 2**40 + 1, 2**62, -(2**62)]])
+    made = {"float64": torch.tensor(wide), "float32": torch.tensor(wide).float()}
+    made["float16"], made["bfloat16"] = made["float32"].half(), made["float32"].bfloat16()
+    made["int64"], made["uint8"] = torch.tensor(whole), torch.arange(256).to(torch.uint8)
+    made["bool"] = torch.tensor([True, False])
+    special = torch.tensor([math.inf, -math.inf, math.nan])
+    made["not finite"] = special
+    return made
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_conversions_are_the_cpus(name: str, device: str) -> None:
+    d = getattr(torch, name)
+    for source, x in sources().items():
+        if name in UNSIGNED and source == "not finite":
+            continue
+        there = x.to(device).to(d)
+        assert there.device.type == device and there.dtype is d
+        assert bits(there) == bits(x.to(d)), source
+        again = torch.empty(x.shape, dtype=d, device=device).copy_(x.to(device))
+        assert bits(again) == bits(there)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_pattern_becomes_its_number(name: str, device: str) -> None:
+    d = getattr(torch, name)
+    if name in FLOAT8:
+        x = torch.arange(256, dtype=torch.uint8).view(d)
+    else:
+        most = torch.iinfo(d).max
+        x = torch.tensor([0, 1, 2**15, most // 2 + 1, most - most // 2**24, most], dtype=d)
+    for target in ("float64", "float32", "float16", "bfloat16", "int64", "bool", *NAMES):
+        if name in FLOAT8 and target in ("int64", *UNSIGNED):
+            continue  # of NaN
+        t = getattr(torch, target)
+        assert bits(x.to(device).to(t)) == bits(x.to(t)), target
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_moves_elements(name: str, device: str) -> None:
+    d = getattr(torch, name)
+    x = torch.tensor([[1, 2, 3], [4, 5, 6]], device=device).to(d)
+    assert x.T.contiguous().tolist() == [[1, 4], [2, 5], [3, 6]] and x[1, 1:].tolist() == [5, 6]
+    i = torch.tensor([1, 0], device=device)
+    assert x[i].tolist() == [[4, 5, 6], [1, 2, 3]] and x.gather(0, i[None]).tolist() == [[4, 2]]
+    y = x.clone()
+    y[0] = 6
+    y[i[:1], 2] = x[0, 1]
+    assert y.tolist() == [[6, 6, 6], [4, 5, 2]] and x.fill_(2).tolist() == [[2] * 3] * 2
+    assert torch.cat([y, x]).shape == (4, 3) and (y == y).all() and (y != x).sum().item() == 5
+    assert torch.where(y == 6, x, y).tolist() == [[2, 2, 2], [4, 5, 2]]
+    assert torch.full((2,), 3, dtype=d, device=device).tolist() == [3, 3]
+    assert f"dtype=torch.{name}" in repr(y) and ("device=" in repr(y)) == (device != "cpu")
+    file = io.BytesIO()
+    torch.save(y, file)
+    file.seek(0)
+    again = torch.load(file)
+    assert again.dtype is d and again.device.type == device and again.tolist() == y.tolist()
+    added = y.clone().index_add_(0, i, x)
+    assert added.tolist() == [[y.double()[r, c].item() + 2 for c in range(3)] for r in range(2)]
+    with pytest.raises(NotImplementedError, match='"add" not implemented'):
+        y + y
