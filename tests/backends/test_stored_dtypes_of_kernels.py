@@ -107,6 +107,7 @@ def test_what_moves_elements(name: str, device: str) -> None:
     assert y.tolist() == [[6, 6, 6], [4, 5, 2]] and x.fill_(2).tolist() == [[2] * 3] * 2
     assert torch.cat([y, x]).shape == (4, 3) and (y == y).all() and (y != x).sum().item() == 5
     assert torch.where(y == 6, x, y).tolist() == [[2, 2, 2], [4, 5, 2]]
+    assert torch.arange(1, 6, 2, dtype=d, device=device).tolist() == [1, 3, 5]
     assert torch.full((2,), 3, dtype=d, device=device).tolist() == [3, 3]
     assert f"dtype=torch.{name}" in repr(y) and ("device=" in repr(y)) == (device != "cpu")
     file = io.BytesIO()

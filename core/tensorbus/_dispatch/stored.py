@@ -6,7 +6,7 @@ from tensorbus._base.dtypes import COMPLEX, INTEGER, dtype
 from tensorbus.rows.registry import Row
 
 _MOVING = frozenset(
-    "take gather put scatter where concatenate contiguous eq ne flatnonzero any all "
+    "arange take gather put scatter where concatenate contiguous eq ne flatnonzero any all "
     "logical_not".split()
 )
 _OF_INTEGERS = frozenset(

@@ -98,7 +98,9 @@ FUSED: dict[str, Callable[[Device, str, dtype], Kernel | None]] = {
 }
 
 
-_STORED = frozenset(["take", "gather", "put", "scatter", "contiguous", "where", "eq", "ne"])
+_STORED = frozenset(
+    ["arange", "take", "gather", "put", "scatter", "contiguous", "where", "eq", "ne"]
+)
 """What there is beside views for dtypes that are for storage."""
 
 
