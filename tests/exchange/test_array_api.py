@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
+import re
 import warnings
 from typing import Any
 
@@ -15,7 +17,9 @@ from array_api_comparison import failures
 
 import tensorbus
 from tensorbus import array_api
+from tensorbus._tools import coverage
 
+FIGURES = json.loads(coverage.FIGURES.read_text("utf-8"))
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -3.5, np.inf, -np.inf, np.nan, 1e-40, 3e38]
 
 
@@ -58,6 +62,34 @@ def test_every_program_gives_what_the_reference_gives(floats: str, integers: str
     assert len(programs.PROGRAMS) > 600
     names = functools.partial(operands, floats=floats, integers=integers)
     assert failures(programs.PROGRAMS, names) == []
+
+
+def test_the_page_of_coverage_counts_them() -> None:
+    called = {n for p in programs.PROGRAMS for n in re.findall(r"xp\.([\w.]+)\(", p)}
+    assert FIGURES["functions"] == len(called)
+    assert FIGURES["programs"]["cpu"] == [len(programs.PROGRAMS), {}]
+
+
+@pytest.mark.slow
+def test_programs_on_opencl() -> None:
+    if "opencl" not in tensorbus.discovery.backend_names():
+        pytest.skip("no OpenCL device")
+    device = tensorbus.device("opencl")
+
+    def names(xp: Any) -> dict[str, Any]:
+        made = operands(array_api_strict, "float32", "int32")
+        if xp is array_api_strict:
+            return made
+        real = {n: np.asarray(x) for n, x in made.items() if n not in "zw"}
+        return {n: array_api.asarray(x, device=device) for n, x in real.items()}
+
+    with device:
+        found = failures(programs.PROGRAMS, names)
+    passed, others = FIGURES["programs"]["opencl"]
+    complex_ = [f for f in found if re.search(r"has no complex|name '[zw]'|kind='complex", f)]
+    rest = [f for f in found if f not in complex_]
+    assert [len(complex_), len(rest)] == list(others.values()), rest
+    assert len(programs.PROGRAMS) - len(found) == passed and "DLPack" in rest[0]
 
 
 def test_unsigned_integers_differ_in_the_dtype_of_sums_alone() -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,9 @@ DIFFERENCES = {
     "integer division by zero": "raises; on asynchronous devices a zero in a tensor gives 0",
     "floats that int8, int16 and uint8 have no number for": "the lower bits of the int64 "
     "number, on each device; PyTorch's hang on the way it takes",
-    "uint16, uint32, uint64, float8, complex32": "on `cpu` and `meta`; indexing, masks and "
-    "ranges work for all, where PyTorch lacks some",
+    "uint16, uint32, uint64, float8": "hold values on all of our devices; indexing, "
+    "masks and ranges work for all, where PyTorch lacks some",
+    "complex32": "on `cpu` and `meta`",
     "float16 with a complex number": "gives complex64, for few ops compute on complex32",
     "derivatives at kinks": "PyTorch's, but second derivatives of norms and `sgn` "
     "at zero are finite zeros",
@@ -130,6 +132,19 @@ DIFFERENCES = {
 """Present names that do not do all that PyTorch's do; each line is the whole difference."""
 
 
+FIGURES = PAGE.parents[1] / "tests" / "support" / "array_api_figures.json"
+"""How many functions of the array API standard are called, and how many programs give what
+array-api-strict gives, by device, and why others do not; a test holds them."""
+
+
+def _array_api(figures: Any) -> list[str]:
+    lines = []
+    for device, (passed, others) in figures["programs"].items():
+        left = "; ".join(f"{n} {why}" for why, n in others.items()) or "none"
+        lines.append(f"| `{device}` | {passed + sum(others.values())} | {passed} | {left} |")
+    return lines
+
+
 def _namespace(space: str) -> Any:
     if space == "Tensor":
         return tensorbus.Tensor
@@ -168,6 +183,7 @@ def _left_out() -> list[str]:
 def page() -> str:
     """The text of the page."""
     rows, missing, have, total = [], [], 0, 0
+    figures = json.loads(FIGURES.read_text("utf-8"))
     explained = reasons()
     for space, names in absent.documented().items():
         there = present(space)
@@ -192,6 +208,18 @@ def page() -> str:
             "| namespace | present | absent |",
             "|---|---|---|",
             *rows,
+            "",
+            "## The array API standard",
+            "`tensorbus.array_api` has all names of the standard, 2025.12. Its "
+            f"{figures['functions']} functions are called",
+            "by programs, whose results are compared with array-api-strict in dtype, shape,",
+            "values and signs of zeros. The tests also draw programs at random and ask the "
+            "standard's tables of special",
+            "values. Its own suite, `array-api-tests`, is on no package index and is not run.",
+            "",
+            "| device | programs | equal | others |",
+            "|---|---|---|---|",
+            *_array_api(figures),
             "",
             "## Different",
             "| what | how it differs |",

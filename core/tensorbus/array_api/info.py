@@ -7,7 +7,7 @@ from typing import Any
 import tensorbus
 from tensorbus import discovery
 from tensorbus._base.dtypes import dtype as Dtype
-from tensorbus._dispatch.kinds import kind_of
+from tensorbus._dispatch.kinds import canonical, kind_of
 from tensorbus.array_api.data_types import KINDS
 
 NAMES = (
@@ -30,7 +30,7 @@ class Info:
 
     def default_device(self) -> Any:
         """The device of new arrays."""
-        return tensorbus.get_default_device()
+        return canonical(tensorbus.get_default_device())
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Dtype]:
         """The dtypes of new arrays of floats, complex numbers, integers and indices."""
