@@ -116,6 +116,14 @@ def _lost(x: Array, square: Array, high: Array, both: Array) -> None:
     high += x
 
 
+def _lost_of_half(x: Array, square: Array, lost: Array, both: Array) -> None:
+    """Write ``x * x`` less its value by way of ``x / sqrt(2)`` into *lost*; spoils the others."""
+    np.multiply(x, _ROOT_HALF, out=square)
+    square *= square
+    square *= 2.0
+    _lost(x, square, lost, both)
+
+
 def _polynomial(t: Array, coefficients: tuple[float, ...]) -> Array:
     """Horner's rule in one array, the highest power first."""
     total = np.full_like(t, coefficients[0])
@@ -170,74 +178,79 @@ def _mend_complement(special: Any, x: Array, found: Array, largest: Any) -> None
 @_mended("erfc", "erfc")
 def _erfc(special: Any, x: Array, out: Array, scratch: Array) -> None:
     """From 1 on it is a product with ``exp(-x * x)``, whose square is rounded."""
-    tail, square, lost, rest = scratch
-    np.maximum(x, 1.0, out=tail)
-    largest = np.maximum.reduce(tail)
-    if not largest < 30.0:
-        np.minimum(tail, 30.0, out=tail)
+    special.erfc(x, out=out)
+    places = (x > 0.8).nonzero()[0]
+    if not places.size:
+        return
+    few, found = x[places], out[places]
+    _mend_complement(special, few, found, np.maximum.reduce(few))
+    tail, square, lost, rest = scratch[:, : places.size]
+    np.maximum(few, 1.0, out=tail)
+    np.minimum(tail, 30.0, out=tail)
     np.multiply(tail, tail, out=square)
     _lost(tail, square, lost, rest)
-    special.erfc(x, out=out)
-    _mend_complement(special, x, out, largest)
-    lost *= out
-    out -= lost
+    lost *= found
+    found -= lost
+    out[places] = found
 
 
 @_mended("erfcx", "erfcx")
 def _erfcx(special: Any, x: Array, out: Array, scratch: Array) -> None:
     """Below -1 it is nearly ``2 * exp(x * x)``, which overflows from -27 on."""
-    tail, square, lost, rest = scratch
-    np.minimum(x, -1.0, out=tail)
-    if not np.minimum.reduce(x) > -30.0:
-        np.maximum(tail, -30.0, out=tail)
+    special.erfcx(x, out=out)
+    places = (x < -1.0).nonzero()[0]
+    if not places.size:
+        return
+    tail, square, lost, rest = scratch[:, : places.size]
+    np.maximum(x[places], -30.0, out=tail)
     np.multiply(tail, tail, out=square)
     _lost(tail, square, lost, rest)
     lost += 1.0
-    special.erfcx(x, out=out)
-    out *= lost
+    out[places] *= lost
 
 
 @_mended("ndtr", "ndtr")
 def _ndtr(special: Any, x: Array, out: Array, scratch: Array) -> None:
     """Half of ``erfc(-x / sqrt(2))``."""
-    tail, square, lost, rest = scratch
-    np.minimum(x, -_TAIL, out=tail)
-    least = np.minimum.reduce(tail)
-    if not least > -40.0:
-        np.maximum(tail, -40.0, out=tail)
-    np.multiply(tail, _ROOT_HALF, out=square)
-    square *= square
-    square *= 2.0
-    _lost(tail, square, lost, rest)  # of the half, which is wanted, the half
-    np.multiply(x, -_ROOT_HALF, out=tail)
-    special.erfc(tail, out=out)
-    _mend_complement(special, tail, out, least * -_ROOT_HALF)
+    root = scratch[0]
+    np.multiply(x, -_ROOT_HALF, out=root)
+    special.erfc(root, out=out)
+    places = (root > 0.8).nonzero()[0]
+    few, found = root[places], out[places]
+    out *= 0.5
+    if not places.size:
+        return
+    _mend_complement(special, few, found, np.maximum.reduce(few))
+    tail, square, lost, rest = scratch[:, : places.size]
+    np.minimum(x[places], -_TAIL, out=tail)
+    np.maximum(tail, -40.0, out=tail)
+    _lost_of_half(tail, square, lost, rest)  # of the half, which is wanted, the half
     lost *= -0.25
     lost += 0.5
-    out *= lost
+    out[places] = found * lost
 
 
 @_mended("log_ndtr", "log_ndtr")
 def _log_ndtr(special: Any, x: Array, out: Array, scratch: Array) -> None:
     """Far above 0 it is nearly ``-erfc(x / sqrt(2)) / 2``."""
-    tail, square, lost, rest = scratch
-    np.maximum(x, _TAIL, out=tail)
-    if not np.maximum.reduce(x) < 40.0:
-        np.minimum(tail, 40.0, out=tail)
-    np.multiply(tail, _ROOT_HALF, out=square)
-    square *= square
-    square *= 2.0
-    _lost(tail, square, lost, rest)
-    lost *= -0.5
-    lost += 1.0
     special.log_ndtr(x, out=out)
-    places = ((x > 0.8 * _ROOT_2) & (x < _ROOT_2) | (x > _UNDERFLOWS * _ROOT_2)).nonzero()[0]
-    if places.size:
-        root = x[places] * _ROOT_HALF
+    places = (x > 0.8 * _ROOT_2).nonzero()[0]
+    if not places.size:
+        return
+    few, made = x[places], out[places]
+    inner = ((few < _ROOT_2) | (few > _UNDERFLOWS * _ROOT_2)).nonzero()[0]
+    if inner.size:
+        root = few[inner] * _ROOT_HALF
         found = special.erfc(root)
         _mend_complement(special, root, found, np.inf)
-        out[places] = np.log1p(-0.5 * found)
-    out *= lost
+        made[inner] = np.log1p(-0.5 * found)
+    tail, square, lost, rest = scratch[:, : places.size]
+    np.maximum(few, _TAIL, out=tail)
+    np.minimum(tail, 40.0, out=tail)
+    _lost_of_half(tail, square, lost, rest)
+    lost *= -0.5
+    lost += 1.0
+    out[places] = made * lost
 
 
 @_mended("lgamma")
