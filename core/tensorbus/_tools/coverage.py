@@ -23,8 +23,8 @@ DIFFERENCES = {
     "integer division by zero": "raises; on asynchronous devices a zero in a tensor gives 0",
     "floats that int8, int16 and uint8 have no number for": "the lower bits of the int64 "
     "number, on each device; PyTorch's hang on the way it takes",
-    "uint16, uint32, uint64, float8": "hold values on all of our devices; indexing, "
-    "masks and ranges work for all, where PyTorch lacks some",
+    "uint16, uint32, uint64, float8": "hold values on `cpu`, `meta` and devices whose kernels are "
+    "generated; indexing, masks and ranges work for all, where PyTorch lacks some",
     "complex32": "on `cpu` and `meta`",
     "float16 with a complex number": "gives complex64, for few ops compute on complex32",
     "derivatives at kinks": "PyTorch's, but second derivatives of norms and `sgn` "

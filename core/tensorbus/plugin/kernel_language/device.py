@@ -40,7 +40,7 @@ FUNCTION i64 index_at(GLOBAL i64 *fault, i64 given, i64 wrap, i64 dim, i64 n) {
 """The index that was given, or -1 after keeping the fault that it is outside."""
 
 
-_UNSIGNED = {"u16": 16, "u32": 32, "u64": 64}
+_UNSIGNED = {"w16": 16, "u32": 32, "u64": 64}
 
 
 def _as_signed(types: Sequence[str | None]) -> list[str | None]:

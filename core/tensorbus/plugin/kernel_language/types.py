@@ -24,7 +24,7 @@ STORAGE = {
     dtypes.bfloat16: "i16",
     dtypes.float32: "f32",
     dtypes.float64: "f64",
-    dtypes.uint16: "u16",
+    dtypes.uint16: "w16",
     dtypes.uint32: "u32",
     dtypes.uint64: "u64",
     **dict.fromkeys(FLOAT8, "u8"),
@@ -120,7 +120,7 @@ def _truncation(t: str) -> str:
 
 def definitions(source: str, float64: bool) -> str:
     """The functions of this module that a kernel's text calls."""
-    found = ""
+    found = "typedef unsigned short w16;\n" if "w16" in source else ""  # no type of dialects
     narrow = [d for d in FLOAT8 if f"_{d.name}(" in source]
     if "bfloat(" in source or "LOAD_BFLOAT" in source or narrow:
         found += BFLOAT16 + BFLOAT16_OF_DOUBLE * float64
