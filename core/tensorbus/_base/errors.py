@@ -120,7 +120,7 @@ def stale_error(
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: [torch.{typename} {list(shape)}]{origin} is at version {now}; expected "
         f"version {then} instead. Hint: enable anomaly detection to find the operation that failed "
-        "to compute its gradient, with torch.autograd.set_detect_anomaly(True)."
+        "to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
 
 
