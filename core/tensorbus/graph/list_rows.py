@@ -52,7 +52,7 @@ class ListRow:
             parameters = {self._row.arguments[i]: args[i] for i in self._parameters}
             step = self._steps[key] = _Step(self._kind, self._row, given, parameters, self._asked)
         numbers = [args[i] for i in self._numbers]
-        step.run(zip(*filter(None, lists), strict=True), numbers)
+        step.run(zip(*[each for each in lists if each], strict=True), numbers)
 
 
 class _Step:
