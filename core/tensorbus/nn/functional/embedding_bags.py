@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tensorbus._base import dtypes, registered
@@ -88,10 +89,10 @@ def embedding_bag(
     factors = None if factors is None else factors.reshape(-1)
     if sparse and weight.requires_grad:
         check_frequency(scale_grad_by_freq)
-        bags, operands = registered.bags_with_sparse_gradient, (weight, factors, indices, bounds)
+        bags = partial(registered.bags_with_sparse_gradient, weight, factors, indices, bounds)
     else:
-        bags, operands = core("bag_sum"), (table, indices, bounds, factors)
-    total = told(_INDEX, sync, bags, *operands, padding)
+        bags = partial(core("bag_sum"), table, indices, bounds, factors)
+    total = told(_INDEX, sync, bags, padding)
     return total if mode == "sum" else total / _counts(total, weight, indices, bounds, padding)
 
 
