@@ -18,6 +18,7 @@ from tensorbus.op_engine.autocasting import autocasts, operands_for
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
 from tensorbus.ops.matmul.matmul import check_operands
+from tensorbus.plugin.faults import Wording, told
 from tensorbus.rows.layouts import broadcast_shapes
 
 
@@ -131,6 +132,11 @@ def _check_bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None)
         )
 
 
+_OUTSIDE = Wording(
+    "index out of range in self: index {value} is out of bounds for dimension 0 with size {n}"
+)
+
+
 @composed(node="EmbeddingBackward0")
 def embedding(
     input: Tensor,
@@ -159,16 +165,15 @@ def embedding(
     if len(weight._s) != 2:
         raise RuntimeError("'weight' must be 2-D")
     indices = input.long().reshape(-1)
+    sync = weight._k.backend.traits.host_sync
     if sparse and weight.requires_grad:
         check_frequency(scale_grad_by_freq)
-        rows = registered.embedding_with_sparse_gradient(weight, indices, padding_idx)
+        sparse_rows = registered.embedding_with_sparse_gradient
+        rows = told(_OUTSIDE, sync, sparse_rows, weight, indices, padding_idx)
         return rows.view(*tuple(input.shape), *tuple(weight.shape[1:]))
     if scale_grad_by_freq:
         weight = divided_by_frequency(weight, indices)
-    try:
-        rows = core("take")(weight, 0, indices, False)
-    except IndexError as error:
-        raise IndexError(f"index out of range in self: {error}") from None
+    rows = told(_OUTSIDE, sync, core("take"), weight, 0, indices, False)
     found = rows.view(*tuple(input.shape), *tuple(weight.shape[1:]))
     if padding_idx is None or found._e is None:
         return found
