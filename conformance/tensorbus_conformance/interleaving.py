@@ -131,12 +131,30 @@ def _shallow(top: Any, frame: Any) -> bool:
 
 
 def in_a_kernel(top: Any, frame: Any) -> bool:
-    """Whether a frame is none of the frontend's, whose locks the other thread may wait for."""
-    name = frame.f_globals.get("__name__", "")
-    return name.startswith("tensorbus.plugin") or name.partition(".")[0] not in _NOT_KERNELS
+    """Whether a frame is a kernel's, or one of a library's that a kernel calls.
+
+    What the frontend or the suite calls in a library is none: how many lines it runs depends on
+    the values and on what was called before, so one thread would be ahead of the other from then
+    on; and of the frontend's locks the other thread may hold one.
+    """
+    while frame is not None and frame is not top:
+        module = frame.f_globals.get("__name__", "")
+        if not module.startswith(_OF_KERNELS):
+            package = module.partition(".")[0]
+            if package in _CALLERS:
+                return False
+            if package in _LIBRARIES:
+                frame = frame.f_back
+                continue
+        return True
+    return False
 
 
-_NOT_KERNELS = ("tensorbus", "tensorbus_conformance", "threading")
+_OF_KERNELS = tuple(
+    f"tensorbus.plugin.{room}" for room in ("array_library", "immutable_arrays", "kernel_language")
+)
+_CALLERS = ("tensorbus", "tensorbus_conformance")
+_LIBRARIES = {*sys.stdlib_module_names, "numpy", "scipy"}
 
 
 def _handing_over(

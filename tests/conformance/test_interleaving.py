@@ -86,3 +86,26 @@ def test_what_the_collector_calls_puts_no_thread_ahead():
         gc.callbacks.remove(callback)
         gc.set_threshold(*before)
     assert in_turn == [(line, who) for line in range(50) for who in range(2)]
+
+
+def _module(name: str, source: str) -> dict[str, object]:
+    names: dict[str, object] = {"__name__": name}
+    exec(source, names)
+    return names
+
+
+def test_what_the_frontend_calls_in_a_library_is_no_kernel_s():
+    told: list[tuple[str, int]] = []
+    twice = "def lines(tell, name, who):\n    tell((name, who))\n    tell((name, who))\n"
+    library = _module("numpy.somewhere", twice)
+    kernel = _module("some_backend", "def kernel(lines, *args):\n    lines(*args)\n")
+    frontend = _module(
+        "tensorbus.somewhere",
+        "def op(lines, kernel, tell, who):\n"
+        "    lines(tell, 'of an op', who)\n"
+        "    kernel(lines, tell, 'of a kernel', who)\n",
+    )
+    op = functools.partial(frontend["op"], library["lines"], kernel["kernel"], told.append)
+    together([functools.partial(op, who) for who in range(2)], interleaving.in_a_kernel)
+    assert told[:2] == [("of an op", 0)] * 2
+    assert [who for name, who in told if name == "of a kernel"] == [0, 1, 0, 1]

@@ -75,18 +75,22 @@ class Call:
         if not self.leaves:
             return made
         if not self.cotangents:
-            self.weights = [
-                _turned(values.rng("cotangent", i).uniform(0.5, 1.5, r.shape), self.draw)
-                for i, r in enumerate(made)
-            ]
-            self.weights = [w.astype(np.float32) for w in self.weights]
-            if self.windows:
-                self.weights = [overlapping(w, "w") if w.ndim else w for w in self.weights]
-            self.cotangents = [self.send(w, D) for w in self.weights]
+            self._weigh(made)
         found = tensorbus.autograd.grad(
             made, [self.tensors[p] for p in self.leaves], self.cotangents
         )
         return [r.detach() for r in made] + list(found)
+
+    def _weigh(self, made: list[Any]) -> None:
+        """Draw the gradients that the backward pass begins with."""
+        drawn = [
+            _turned(values.rng("cotangent", i).uniform(0.5, 1.5, r.shape), self.draw)
+            for i, r in enumerate(made)
+        ]
+        self.weights = [w.astype(np.float32) for w in drawn]
+        if self.windows:
+            self.weights = [overlapping(w, "w") if w.ndim else w for w in self.weights]
+        self.cotangents = [self.send(w, D) for w in self.weights]
 
     def rewrite(self, other: Call) -> None:
         """The operands keep their memory and get another draw's values."""
@@ -248,8 +252,8 @@ def _threads(form: Form, op: Op, t: Trial) -> None:
     """Two threads call the op in turn, each with operands of its own, and change at each line."""
     work = [[_call(form, op, t, "plain", who) for _ in range(2)] for who in range(2)]
     results: list[list[Any]] = [[], []]
-    for calls in work:
-        calls[0].run()  # what is made once for an op is made
+    for made in (*work[0], *work[1]):
+        made.run()  # what is made once, for an op or for these operands, is made
 
     def body(who: int, call: int) -> None:
         results[who].append(work[who][call].run())
