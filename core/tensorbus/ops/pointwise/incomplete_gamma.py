@@ -90,7 +90,7 @@ def _large_factor(F: Any, a: Any, x: Any) -> Any:
 
 
 def _lgamma_above_1(F: Any, a: Any) -> Any:
-    """``lgamma(1 + a)`` for a from 0 to 1, exact near 0."""
+    """``lgamma(1 + a)`` for a from 0 to ``_BORDER``, exact near 0."""
     upper = F.gt(a, 0.5)
     from_2 = F.where(upper, F.sub(a, 1.0), a)
     value = polynomial(F, from_2, series_at_2())
@@ -222,7 +222,7 @@ def _upper(F: Any, a: Any, x: Any) -> Any:
         return _uniform(F, a, x, True)
 
     def short(F: Any, a: Any, x: Any) -> Any:
-        return _small_upper(F, F.minimum(a, 1.0), F.minimum(x, _BORDER))
+        return _small_upper(F, F.minimum(a, _BORDER), F.minimum(x, _BORDER))
 
     def up_to(F: Any, a: Any, x: Any) -> Any:
         small = F.bool.bitwise_and(F.le(x, _BORDER), F.lt(a, F.maximum(x, 0.5)))
