@@ -15,7 +15,7 @@ from tensorbus.ops.pointwise import incomplete_gamma_tables as tables
 from tensorbus.ops.pointwise.declaring import binary, refuse_whole
 from tensorbus.ops.pointwise.error_function import polynomial, ratio
 from tensorbus.ops.pointwise.special import series_at_2, widest
-from tensorbus.ops.pointwise.split import split
+from tensorbus.ops.pointwise.split import sees_values, split
 from tensorbus.rows.registry import underivable
 
 # fmt: off
@@ -32,7 +32,8 @@ binary("igammac", doc="The regularized upper incomplete gamma function",
 # fmt: on
 
 _SERIES_TERMS = 56
-_FRACTION_STEPS = 85
+_FRACTION_STEPS, _FEWER_STEPS, _FAR = 85, 31, 4.0
+"""Steps of the continued fraction for any *other* of it, and for those from the third number on."""
 _SMALL_TERMS = 22
 _LARGE, _NEAR = 20.0, 0.4
 """Temme's expansion stands for *input* from the first on, *other* within such a part of it."""
@@ -109,9 +110,22 @@ def _series(F: Any, a: Any, x: Any) -> Any:
 
 def _fraction(F: Any, a: Any, x: Any) -> Any:
     """The upper function without ``_factor``, for x from a on: Legendre's continued fraction."""
+    if not sees_values(F):  # both formulas would be computed for all
+        return _fraction_of(F, a, x, _FRACTION_STEPS)
+    return split(
+        F,
+        F.lt(x, _FAR),
+        lambda F, a, x: _fraction_of(F, a, x, _FRACTION_STEPS),
+        lambda F, a, x: _fraction_of(F, a, x, _FEWER_STEPS),
+        a,
+        x,
+    )
+
+
+def _fraction_of(F: Any, a: Any, x: Any, steps: int) -> Any:
     base = F.sub(F.add(x, 1.0), a)
-    total = F.add(base, 2.0 * _FRACTION_STEPS)
-    for k in range(_FRACTION_STEPS, 0, -1):
+    total = F.add(base, 2.0 * steps)
+    for k in range(steps, 0, -1):
         numerator = F.mul(F.sub(F.number(float(k)), a), float(k))
         total = F.sub(F.add(base, 2.0 * k - 2.0), F.div(numerator, total))
     return F.div(a, total)
