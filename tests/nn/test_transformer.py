@@ -128,3 +128,56 @@ def test_a_small_model_learns_to_reverse():
         optimizer.step()
         losses.append(loss.item())
     assert losses[0] > 1.5 and losses[-1] < 0.2, losses[::30]
+
+
+class _ByHand(tensorbus.nn.Module):
+    def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
+        return src
+
+
+def _of_other_eps() -> Any:
+    layer = tensorbus.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    layer.norm2.eps = 0.5
+    return layer
+
+
+BATCHES = {"batch_first": True}
+NO_NESTED = [
+    ({}, "self_attn.batch_first was not True(use batch_first for better inference performance)"),
+    ({"norm_first": True}, "norm_first was True"),
+    (BATCHES | {"bias": False}, "self_attn was passed bias=False"),
+    (BATCHES | {"activation": tensorbus.tanh}, "activation_relu_or_gelu was not True"),
+    (BATCHES | {"nhead": 1}, "self_attn.num_heads is odd"),
+    (_of_other_eps, "norm1.eps was not equal to encoder_layer.norm2.eps"),
+    (_ByHand, "was not TransformerEncoderLayer"),
+]
+
+
+@pytest.mark.parametrize(("options", "reason"), NO_NESTED, ids=[reason for _, reason in NO_NESTED])
+def test_an_encoder_says_why_it_takes_no_nested_tensors(options, reason):
+    """The texts are PyTorch's."""
+    nn = tensorbus.nn
+    if callable(options):
+        layer = options()
+    else:
+        layer = nn.TransformerEncoderLayer(8, **{"nhead": 2, "dim_feedforward": 16} | options)
+    with pytest.warns(UserWarning) as told:
+        net = nn.TransformerEncoder(layer, 2)
+    (warning,) = told
+    start = "enable_nested_tensor is True, but self.use_nested_tensor is False because "
+    joint = " " if reason.startswith("was") else "."
+    assert str(warning.message) == f"{start}encoder_layer{joint}{reason}"
+    assert warning.filename == __file__
+    assert net.enable_nested_tensor and not net.use_nested_tensor
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).use_nested_tensor
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", tensorbus.nn.ReLU(), tensorbus.nn.GELU()])
+def test_an_encoder_that_takes_nested_tensors_says_nothing(activation):
+    nn = tensorbus.nn
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, activation=activation)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert nn.TransformerEncoder(layer, 2).use_nested_tensor

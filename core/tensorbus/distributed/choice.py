@@ -11,6 +11,10 @@ from tensorbus.plugin.hooks import CommSpec
 ANY = "*"
 
 
+class UnknownBackendError(AssertionError, RuntimeError):
+    """No plugin declares a comm of that name: PyTorch raises an AssertionError."""
+
+
 def parse(backend: str | None) -> dict[str, str]:
     """``"tcp"`` or ``"cpu:tcp,cuda:other"`` as a table from device type to comm; None is empty."""
     if backend is None or backend == "" or backend == "undefined":
@@ -90,13 +94,22 @@ def needed(table: dict[str, str]) -> list[str]:
     """
     names: dict[str, None] = {}
     for type, name in table.items():
-        spec = discovery.comm_spec(name)
+        spec = _spec_of(name)
         if type in (ANY, HOST, "cpu") or _is_here(type) or _loads(spec):
             discovery.comm(name)
             names[spec.name] = None
     if table and not names:
         discovery.comm(next(iter(table.values())))
     return list(names)
+
+
+def _spec_of(name: str) -> CommSpec:
+    try:
+        return discovery.comm_spec(name)
+    except RuntimeError as error:
+        if name in discovery.comm_names() or name in discovery.comm_aliases():
+            raise
+        raise UnknownBackendError(f"Unknown backend type {name}: {error}") from None
 
 
 def _is_here(type: str) -> bool:

@@ -52,6 +52,10 @@ class MissingFolderError(FileNotFoundError, RuntimeError):
     """A file is to be written into a folder that is not there: PyTorch raises a RuntimeError."""
 
 
+class NoFileError(AttributeError, TypeError):
+    """Neither a path nor a file was given: PyTorch raises an AttributeError."""
+
+
 def bad(what: str) -> CheckpointError:
     """The error for content that is well-formed but makes no sense."""
     return CheckpointError(f"The checkpoint is damaged: {what}.")

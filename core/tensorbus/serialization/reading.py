@@ -14,7 +14,7 @@ import tensorbus
 from tensorbus.serialization import modules, names, options
 from tensorbus.serialization.budget import limited
 from tensorbus.serialization.containers import names_in, opened
-from tensorbus.serialization.errors import CheckpointError, bad, escaped, reason
+from tensorbus.serialization.errors import CheckpointError, NoFileError, bad, escaped, reason
 from tensorbus.serialization.files import seekable
 from tensorbus.serialization.refused import refuse_absent
 from tensorbus.serialization.restricted import RestrictedUnpickler
@@ -99,8 +99,10 @@ def _with_file(
         with open(f, "rb") as file:
             return read(seekable(file))
     if not callable(getattr(f, "read", None)):
-        raise TypeError(
-            f"{name}(): expected a path or a file opened for binary reading, got {type(f).__name__}"
+        lacks = "read" if hasattr(f, "seek") else "seek"
+        raise NoFileError(
+            f"'{type(f).__name__}' object has no attribute '{lacks}'. {name}() takes a path or a "
+            "file opened for binary reading"
         )
     return read(seekable(f))
 

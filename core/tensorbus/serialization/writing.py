@@ -14,7 +14,7 @@ from tensorbus._base import dtypes
 from tensorbus.op_engine.parameter import Parameter, is_lazy
 from tensorbus.op_engine.signatures import hide_private
 from tensorbus.serialization.archive import ALIGNMENT, ArchiveWriter
-from tensorbus.serialization.errors import MissingFolderError
+from tensorbus.serialization.errors import MissingFolderError, NoFileError
 from tensorbus.serialization.files import replacing
 from tensorbus.serialization.legacy import write_legacy
 from tensorbus.serialization.locations import location_tag
@@ -225,8 +225,9 @@ def save(
     elif callable(getattr(f, "write", None)):
         write(f, "archive")
     else:
-        raise TypeError(
-            f"save(): expected a path or a file opened for binary writing, got {type(f).__name__}"
+        raise NoFileError(
+            "expected 'f' to be string, path, or a file-like object with a 'write' attribute, "
+            f"but got {type(f).__name__}"
         )
 
 

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import tensorbus
+from tensorbus._base.warning import warn_user
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.nn import functional as F
 from tensorbus.nn import init
@@ -16,6 +17,7 @@ from tensorbus.nn.modules._transformer_layers import (
     TransformerEncoderLayer,
     masks_to_add,
 )
+from tensorbus.nn.modules.activation import GELU, ReLU
 from tensorbus.nn.modules.container import ModuleList
 from tensorbus.nn.modules.module import Module
 from tensorbus.nn.modules.normalization import LayerNorm
@@ -32,14 +34,15 @@ __all__ = [
 class TransformerEncoder(Module):
     """*num_layers* copies of an encoder's layer, one after the other, and *norm* at last.
 
-    The copies begin with the same parameters. *enable_nested_tensor* and *mask_check* are taken and
-    change nothing: padding is masked. Shapes as of ``TransformerEncoderLayer``; ``is_causal`` says
-    that ``mask`` is the causal one.
+    The copies begin with the same parameters. *enable_nested_tensor* and *mask_check* change no
+    result: padding is masked. A UserWarning says, as in PyTorch, why a layer takes no nested
+    tensors where they are enabled, which is the default. Shapes as of ``TransformerEncoderLayer``;
+    ``is_causal`` says that ``mask`` is the causal one.
 
     Example:
-        >>> encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)
-        >>> encoder(tensorbus.ones(5, 3, 8)).shape
-        torch.Size([5, 3, 8])
+        >>> layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        >>> nn.TransformerEncoder(layer, 2)(tensorbus.ones(3, 5, 8)).shape
+        torch.Size([3, 5, 8])
 
     Source: https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoder.html
     """
@@ -56,7 +59,14 @@ class TransformerEncoder(Module):
         self.layers = ModuleList(copy.deepcopy(encoder_layer) for _ in range(num_layers))
         self.num_layers = num_layers
         self.norm = norm
-        self.enable_nested_tensor = enable_nested_tensor
+        self.enable_nested_tensor = self.use_nested_tensor = enable_nested_tensor
+        reason = _takes_no_nested_tensors(encoder_layer)
+        if enable_nested_tensor and reason:
+            self.use_nested_tensor = False
+            warn_user(
+                "enable_nested_tensor is True, but self.use_nested_tensor is False because "
+                f"encoder_layer{reason}"
+            )
         self.mask_check = mask_check
 
     def forward(
@@ -71,6 +81,28 @@ class TransformerEncoder(Module):
         for layer in self.layers:
             x = layer(x, src_mask=mask, is_causal=bool(is_causal), src_key_padding_mask=padding)
         return x if self.norm is None else self.norm(x)
+
+
+def _takes_no_nested_tensors(layer: Module) -> str:
+    """What follows "encoder_layer" in PyTorch's words for why, or nothing where it takes them."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return " was not TransformerEncoderLayer"
+    attention = layer.self_attn
+    reasons = {
+        ".norm_first was True": layer.norm_first,
+        ".self_attn.batch_first was not True(use batch_first for better inference performance)":
+            not attention.batch_first,
+        ".self_attn._qkv_same_embed_dim was not True": not attention._qkv_same_embed_dim,
+        ".self_attn was passed bias=False": attention.in_proj_bias is None,
+        ".activation_relu_or_gelu was not True": not _is_relu_or_gelu(layer.activation),
+        ".norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
+        ".self_attn.num_heads is odd": attention.num_heads % 2 == 1,
+    }  # fmt: skip
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def _is_relu_or_gelu(activation: Any) -> bool:
+    return activation in (F.relu, F.gelu) or isinstance(activation, ReLU | GELU)
 
 
 class TransformerDecoder(Module):
