@@ -91,7 +91,11 @@ _LATER = {
     "set_num_threads": "_device.threads",
     "get_num_threads": "_device.threads",
     "init_num_threads": "_device.threads",
-    **dict.fromkeys("SymBool SymFloat SymInt".split(), "_base.symbolic"),
+    **dict.fromkeys(
+        "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt "
+        "sym_sum".split(),
+        "_base.symbolic",
+    ),
     **dict.fromkeys("cond while_loop".split(), "func.control_flow"),
     "compile": "compiler",
     "Stream": "_dispatch.streams",

@@ -103,6 +103,14 @@ from tensorbus._base.size import Size as Size
 from tensorbus._base.symbolic import SymBool as SymBool
 from tensorbus._base.symbolic import SymFloat as SymFloat
 from tensorbus._base.symbolic import SymInt as SymInt
+from tensorbus._base.symbolic import sym_float as sym_float
+from tensorbus._base.symbolic import sym_int as sym_int
+from tensorbus._base.symbolic import sym_ite as sym_ite
+from tensorbus._base.symbolic import sym_max as sym_max
+from tensorbus._base.symbolic import sym_min as sym_min
+from tensorbus._base.symbolic import sym_not as sym_not
+from tensorbus._base.symbolic import sym_sqrt as sym_sqrt
+from tensorbus._base.symbolic import sym_sum as sym_sum
 from tensorbus._base.warning import is_warn_always_enabled as is_warn_always_enabled
 from tensorbus._base.warning import set_warn_always as set_warn_always
 from tensorbus._device.defaults import get_default_device as get_default_device
@@ -830,6 +838,8 @@ def hypot(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Ten
     """``sqrt(input**2 + other**2)`` without overflow; the operands broadcast."""
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 0, element by element; *out* receives the result where given."""
+def i0_(input: Tensor) -> Tensor:
+    """In-place version of ``i0``: the method as a function."""
 def igamma(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The regularized lower incomplete gamma function; the operands broadcast."""
 def igammac(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
@@ -1356,6 +1366,12 @@ def unique_consecutive(input: Tensor, return_inverse: _bool = False, return_coun
     """The first element of each run of equal ones; with inverse and counts."""
 def unravel_index(indices: Tensor, shape: _int | Sequence[_int]) -> tuple[Tensor, ...]:
     """The coordinates, one tensor for each dimension, of flat indices into a shape."""
+def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """``chunk`` whose pieces may be written to in place, although they share memory."""
+def unsafe_split(input: Tensor, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+    """``split`` whose pieces may be written to in place, although they share memory."""
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+    """``split_with_sizes`` whose pieces may be written to in place, although they share memory."""
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """A new dimension of size 1."""
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:

@@ -84,6 +84,18 @@ class Generator:
         """Another generator that goes on from this one's state."""
         return _generator(str(self._device), self._seed, self._offset)
 
+    def graphsafe_get_state(self) -> Generator:
+        """Refused, NotImplementedError, as of PyTorch's on the CPU: no graphs capture draws."""
+        raise NotImplementedError(
+            "graphsafe_get_state is not supported in this Generator: use get_state or clone_state"
+        )
+
+    def graphsafe_set_state(self, new_state: Generator) -> Generator:
+        """Refused, NotImplementedError, as of PyTorch's on the CPU: no graphs capture draws."""
+        raise NotImplementedError(
+            "graphsafe_set_state is not supported in this Generator: use set_state"
+        )
+
     def get_state(self) -> Any:
         """The state, 24 bytes in a uint8 tensor: key and offset."""
         state = np.array([self._seed, 0, self._offset], dtype="<u8")

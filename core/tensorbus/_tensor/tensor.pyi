@@ -1464,6 +1464,12 @@ class Tensor:
     @overload
     def unique_consecutive(self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
         """The first element of each run of equal ones; with inverse and counts."""
+    def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+        """``chunk`` whose pieces may be written to in place, although they share memory."""
+    def unsafe_split(self, split_size: _int, dim: _int = 0) -> tuple[Tensor, ...]:
+        """``split`` whose pieces may be written to in place, although they share memory."""
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
+        """``split_with_sizes`` whose pieces may be written to in place, although they share memory."""
     def unsqueeze(self, dim: _int) -> Tensor:
         """A new dimension of size 1."""
     def unsqueeze_(self, dim: _int) -> Self:

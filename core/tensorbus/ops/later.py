@@ -208,4 +208,6 @@ methods views.shape view reshape view_as reshape_as expand expand_as broadcast_t
 methods views.shape flatten ravel unflatten
 functions views.strided narrow narrow_copy select as_strided diagonal
 methods views.strided narrow narrow_copy select as_strided diagonal unfold
+functions views.unsafe_splitting unsafe_chunk unsafe_split unsafe_split_with_sizes
+methods views.unsafe_splitting unsafe_chunk unsafe_split unsafe_split_with_sizes
 """

@@ -243,6 +243,23 @@ class profile(Leaving):
             raise AssertionError("export_stacks() requires with_stack=True")
         session.finished().export_stacks(path, metric)
 
+    def export_memory_timeline(self, path: str, device: str | None = None) -> None:
+        """Refused, NotImplementedError: it needs to know when memory is freed, which nothing tells.
+
+        Deprecated, and warns so. ``key_averages`` says what results hold, under *profile_memory*.
+        """
+        warn_user(
+            "`export_memory_timeline` is deprecated and will be removed in a future version. "
+            "Please use `torch.cuda.memory._record_memory_history` and "
+            "`torch.cuda.memory._export_memory_snapshot` instead.",
+            FutureWarning,
+        )
+        raise NotImplementedError(
+            "export_memory_timeline: when memory is freed is not recorded, so there is no line to "
+            "draw; profile(profile_memory=True) records what results hold, and key_averages() "
+            "adds it up"
+        )
+
     def add_metadata(self, key: str, value: str) -> None:
         """Put a text into the trace, under a name."""
         self._notes[key] = str(value)

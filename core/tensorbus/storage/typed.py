@@ -269,14 +269,23 @@ def legacy_name(dtype: dtypes.dtype) -> str:
 
 
 def _converter(dtype: dtypes.dtype) -> Any:
-    def convert(self: TypedStorage) -> TypedStorage:
-        return self._as(dtype)
+    def convert(self: Any) -> TypedStorage:
+        typed = self if isinstance(self, TypedStorage) else TypedStorage.over(self, dtypes.uint8)
+        return typed._as(dtype)
 
-    convert.__doc__ = f"The elements as {dtype.name}."
+    convert.__doc__ = f"The elements as {dtype.name}; those of an untyped storage are its bytes."
     return convert
 
 
-for _name in "float double half bfloat16 int long short bool".split():
-    setattr(TypedStorage, _name, _converter(getattr(dtypes, _name)))
-for _name, _dtype in (("byte", dtypes.uint8), ("char", dtypes.int8)):
-    setattr(TypedStorage, _name, _converter(_dtype))
+_CONVERTERS = {
+    **{name: getattr(dtypes, name) for name in "double half bfloat16 int long short bool".split()},
+    **{d.name: d for d in dtypes.STORED if d.name.startswith("float8")},
+    "float": dtypes.float32,
+    "byte": dtypes.uint8,
+    "char": dtypes.int8,
+    "complex_float": dtypes.complex64,
+    "complex_double": dtypes.complex128,
+}
+for _name, _dtype in _CONVERTERS.items():
+    for _class in (TypedStorage, UntypedStorage):
+        setattr(_class, _name, _converter(_dtype))
