@@ -363,3 +363,11 @@ def test_activities_that_are_not_measured_are_told() -> None:
         profile(activities=both)
     with pytest.warns(FutureWarning, match="use_cuda"):
         profile(use_cuda=True)
+
+
+def test_a_memory_timeline_is_refused_with_the_reason() -> None:
+    with (
+        pytest.warns(FutureWarning, match="export_memory_timeline"),
+        pytest.raises(NotImplementedError, match="when memory is freed is not recorded"),
+    ):
+        profile().export_memory_timeline("x.json")

@@ -52,7 +52,8 @@ DIFFERENCES = {
     "`torch.version`": "`cuda` and `hip` are None on every machine: plugins bring their libraries",
     "`profiler`, `autograd.profiler`": "what devices take is not measured: launches are timed on "
     "the host; ops have the names of the rows here behind `aten::`, mostly PyTorch's; memory is "
-    "what results hold, for nothing tells when it is freed; a profile inside another is refused",
+    "what results hold, for nothing tells when it is freed, so `export_memory_timeline` is refused"
+    "; a profile inside another is refused",
     "`emit_nvtx`, `emit_itt`, `load_nvprof`": "always an error: no such profiler listens here",
     "`autocast`": "PyTorch's list for the CPU there, its list for CUDA on all other devices, where "
     "`2 / x` stays as it is; `linalg.pinv`, `det` and `max_pool3d` with indices compute in "
