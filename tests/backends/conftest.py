@@ -207,7 +207,7 @@ def opencl_device():
     return Device(OpenCLBackend())
 
 
-# Each kernel takes the driver's compiler a third of a second. The same texts are compiled as C in
+# Each kernel takes the driver's compiler a tenth of a second. The same texts are compiled as C in
 # every dtype; on OpenCL the others follow in the slow lane, as in the suite's profile core.
 FAST_DTYPES = ("float32",)
 

@@ -106,8 +106,7 @@ class OpenCLBackend(KernelLanguageBackend):
         self, index: int, source: str, name: str, types: Sequence[str | None]
     ) -> Callable[..., None]:
         runtime = self._runtime(index)
-        program = cl.Program(runtime.context, source).build(options=runtime.options)
-        kernel = cl.Kernel(program, name)
+        kernel = cl.Kernel(runtime.build(source), name)
         kernel.set_scalar_arg_dtypes([None if t is None else _SCALARS[t] for t in types])
         group = self._dialects[index].group
         local = {1: (group,), 2: (group, 1)}

@@ -13,6 +13,7 @@ import pyopencl as cl
 
 from tensorbus.plugin import Stream
 from tensorbus.plugin.streams import WeakValues
+from tensorbus_opencl import pocl
 from tensorbus_opencl.streams import ForeignQueue, Queue
 
 STREAMS = 32
@@ -44,6 +45,7 @@ class Runtime:
         self.options = ["-cl-std=CL1.2", "-w"]
         if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             self.options.append("-cl-fp32-correctly-rounded-divide-sqrt")
+        self._declares = pocl.takes_declarations(device)
         self._parts = index, lock, fault
         self.default = self._queue()
         self.only: Queue | None = self.default
@@ -58,6 +60,16 @@ class Runtime:
     def _queue(self) -> Queue:
         index, lock, fault = self._parts
         return Queue(index, cl.CommandQueue(self.context), lock, fault)
+
+    def build(self, source: str) -> Any:
+        """The program of a generated kernel."""
+        if self._declares:
+            options = [*self.options, pocl.WITHOUT_HEADER]
+            try:
+                return cl.Program(self.context, pocl.DECLARATIONS + source).build(options=options)
+            except cl.Error:  # a build of PoCL over another header
+                self._declares = False
+        return cl.Program(self.context, source).build(options=self.options)
 
     # -- queues ------------------------------------------------------------------------------
     @property
