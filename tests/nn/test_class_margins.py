@@ -59,6 +59,18 @@ def test_values_and_gradients(case: str, oracle: Any) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int64"])
+def test_hinges_of_integers_are_integers(dtype: str, oracle: Any) -> None:
+    def program(torch: Any) -> Any:
+        x = torch.tensor([0, 3, 1, 2], dtype=getattr(torch, dtype))
+        y, hinge = torch.tensor([1, -1, 0, -1]), torch.nn.functional.hinge_embedding_loss
+        made = [hinge(x, y, margin, reduction="none") for margin in (1.0, 2.7)]
+        made.append(hinge(x, y, reduction="sum"))
+        return [[str(r.dtype).partition(".")[2], r.tolist()] for r in made]
+
+    assert program(tensorbus) == [*map(list, oracle(program))]
+
+
 def refusals(torch: Any) -> dict[str, Any]:
     F, nn, ones = torch.nn.functional, torch.nn, torch.ones
     x, y, labels = ones(3, 4), torch.tensor([0, 3, 2]), torch.tensor(LABELS)

@@ -145,7 +145,9 @@ def hinge_embedding_loss(
     """The distance itself for target 1, what it lacks of the margin for -1."""
     reduction = chosen(reduction, size_average, reduce)
     positive = input.masked_fill(target == -1, 0)
-    negative = (margin - input).clamp(min=0).masked_fill(target == 1, 0)
+    # The margin is of the input's dtype: integers stay integers.
+    least = margin if input.is_floating_point() else input.new_full((), margin)
+    negative = (least - input).clamp(min=0).masked_fill(target == 1, 0)
     return reduced(positive + negative, reduction)
 
 
