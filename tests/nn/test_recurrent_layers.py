@@ -136,6 +136,26 @@ def test_packed_sequences(name: str, enforced: bool, oracle: Any) -> None:
     same(program(tensorbus), oracle(program))
 
 
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+def test_of_complex_numbers(name: str, oracle: Any) -> None:
+    def program(torch: Any) -> Any:
+        options = {"num_layers": 2, "bidirectional": True}
+        options |= {"proj_size": 1} if name == "LSTM" else {}
+        net, rng = layer(torch, name, options).to(torch.complex128), np.random.default_rng(3)
+        with torch.no_grad():
+            for p in net.parameters():
+                p += 0.2j * torch.from_numpy(rng.standard_normal(tuple(p.shape)))
+        x = torch.complex(numbers(torch, rng, 4, 3, 4), 0.3 * numbers(torch, rng, 4, 3, 4))
+        x = x.detach().requires_grad_()
+        found = net(x)
+        loss = sum((t * (1 + 0.5j)).real.sum() for t in flat(found))
+        grads = torch.autograd.grad(loss, [x, *net.parameters()])
+        parts = [torch.view_as_real(t.detach().resolve_conj()) for t in (*flat(found), *grads)]
+        return [t.numpy() for t in parts]
+
+    same(program(tensorbus), oracle(program))
+
+
 def refusals(torch: Any) -> dict[str, Any]:
     nn, ones = torch.nn, torch.ones
     lstm, gru, rnn = nn.LSTM(4, 3), nn.GRU(4, 3), nn.RNN(4, 3)
@@ -184,6 +204,9 @@ def refusals(torch: Any) -> dict[str, Any]:
             False,
             False,
             False,
+        ),
+        "relu of complex numbers": lambda: nn.RNN(4, 3, nonlinearity="relu").to(torch.complex64)(
+            ones(2, 1, 4, dtype=torch.complex64)
         ),
         "cell's nonlinearity": lambda: nn.RNNCell(4, 3, nonlinearity="sin")(ones(1, 4)),
     }

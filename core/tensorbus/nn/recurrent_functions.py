@@ -68,6 +68,8 @@ def _rnn(relu: bool) -> Layer:
     def layer(
         x: Tensor, state: State, weights: Sequence[Tensor], sizes: Sequence[int]
     ) -> tuple[Tensor, ...]:
+        if relu and x._k.is_complex:
+            raise NotImplementedError("clamp is not supported for complex types")
         return _run("rnn_layer", x, state, weights, relu, sizes)
 
     return layer

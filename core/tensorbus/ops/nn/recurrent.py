@@ -11,6 +11,8 @@ and of the state, their biases if there are any, and that of a projection.
 
 from __future__ import annotations
 
+from typing import Any
+
 from tensorbus.ops.nn.recurrent_steps import (
     gru,
     gru_backward,
@@ -26,7 +28,7 @@ from tensorbus.rows.registry import row
 
 # fmt: off
 row("lstm_layer", "x:T, h:T, c:T, weights:T*, sizes",
-    results="y:same hn:same cn:same gates:same cells:same", domain="ordered float",
+    results="y:same hn:same cn:same gates:same cells:same", domain="float",
     autocast="lower",
     doc="The hidden states *y* of an LSTM, and its last states *hn* and *cn*: with the *weights* "
         "w, u, b, d, p of a direction, in each step ``z = x @ w.T + b + h @ u.T + d``; sigmoid of "
@@ -35,54 +37,66 @@ row("lstm_layer", "x:T, h:T, c:T, weights:T*, sizes",
         "of that; step t has ``sizes[t]`` rows of *x*.",
     composite=lambda F, x, h, c, weights, sizes: lstm(F, x, h, c, weights, sizes),
     shared=lambda F, g, gates, cells, c, weights, sizes:
-        F.lstm_layer_backward(*g, gates, cells, c, weights, sizes),
-    x=lambda F, g, shared, weights: of_input(F, shared[0], weights),
+        F.lstm_layer_backward(*g, *_conjugated(F, gates, cells, c, weights), sizes),
+    x=lambda F, g, shared, weights: of_input(F, shared[0], *_conjugated(F, weights)),
     h=lambda F, g, shared: shared[1],
     c=lambda F, g, shared: shared[2],
     weights=lambda F, g, shared, x, y, h, gates, cells, weights, sizes, weights_wanted:
-        of_lstm(F, g, shared[0], x, y, h, gates, cells, weights, sizes, weights_wanted))
+        of_lstm(F, g, shared[0], *_conjugated(F, x, y, h, gates, cells, weights), sizes,
+                weights_wanted))
 row("lstm_layer_backward",
     "gy:T?, gh:T?, gc:T?, gg:T?, gcells:T?, gates:T, cells:T, c:T, weights:T*, sizes",
-    results="gz:same first:same cell:same", domain="ordered float",
+    results="gz:same first:same cell:same", domain="float",
     doc="The derivatives of ``lstm_layer`` for z and for both states, from those of its results.",
     composite=lambda F, gy, gh, gc, gg, gcells, gates, cells, c, weights, sizes:
         lstm_backward(F, gy, gh, gc, gg, gcells, gates, cells, c, weights, sizes))
 row("gru_layer", "x:T, h:T, weights:T*, sizes",
-    results="y:same hn:same gates:same inner:same", domain="ordered float", autocast="lower",
+    results="y:same hn:same gates:same inner:same", domain="float", autocast="lower",
     doc="The hidden states *y* of a GRU, and its last state *hn*: with the *weights* w, u, b, d of "
         "a direction, in each step, of ``v = x @ w.T + b`` and ``s = h @ u.T + d``, the *gates* r "
         "and z, sigmoid of ``v + s`` in its first two thirds; n, tanh of ``v + r * s`` in the "
         "last, where s is *inner*; and ``h = n + z * (h - n)``, with *sizes* as of ``lstm_layer``.",
     composite=lambda F, x, h, weights, sizes: gru(F, x, h, weights, sizes),
     shared=lambda F, g, y, gates, inner, h, weights, sizes:
-        F.gru_layer_backward(*g, y, gates, inner, h, weights, sizes),
-    x=lambda F, g, shared, weights: of_input(F, shared[0], weights),
+        F.gru_layer_backward(*g, *_conjugated(F, y, gates, inner, h, weights), sizes),
+    x=lambda F, g, shared, weights: of_input(F, shared[0], *_conjugated(F, weights)),
     h=lambda F, g, shared: shared[2],
     weights=lambda F, g, shared, x, y, h, weights, sizes, weights_wanted:
-        of_weights(F, shared[0], shared[1], x, y, h, weights, sizes, weights_wanted))
+        of_weights(F, shared[0], shared[1], *_conjugated(F, x, y, h, weights), sizes,
+                   weights_wanted))
 row("gru_layer_backward",
     "gy:T?, gh:T?, gg:T?, gi:T?, y:T, gates:T, inner:T, h:T, weights:T*, sizes",
-    results="gv:same gs:same first:same", domain="ordered float",
+    results="gv:same gs:same first:same", domain="float",
     doc="The derivatives of ``gru_layer`` for v, for s and for the state *h*, from those of its "
         "results.",
     composite=lambda F, gy, gh, gg, gi, y, gates, inner, h, weights, sizes:
         gru_backward(F, gy, gh, gg, gi, y, gates, inner, h, weights, sizes))
 row("rnn_layer", "x:T, h:T, weights:T*, relu, sizes",
-    results="y:same hn:same", domain="ordered float", autocast="lower",
+    results="y:same hn:same", domain="float", autocast="lower",
     doc="The hidden states *y* of a recurrent network, and its last state *hn*: with the *weights* "
         "w, u, b, d of a direction, in each step ``h = tanh(x @ w.T + b + h @ u.T + d)``, or the "
         "relu of that, with *sizes* as of ``lstm_layer``.",
     composite=lambda F, x, h, weights, relu, sizes: rnn(F, x, h, weights, relu, sizes),
     shared=lambda F, g, y, h, weights, relu, sizes:
-        F.rnn_layer_backward(*g, y, h, weights, relu, sizes),
-    x=lambda F, g, shared, weights: of_input(F, shared[0], weights),
+        F.rnn_layer_backward(*g, *_conjugated(F, y, h, weights), relu, sizes),
+    x=lambda F, g, shared, weights: of_input(F, shared[0], *_conjugated(F, weights)),
     h=lambda F, g, shared: shared[1],
     weights=lambda F, g, shared, x, y, h, weights, sizes, weights_wanted:
-        of_weights(F, shared[0], shared[0], x, y, h, weights, sizes, weights_wanted))
+        of_weights(F, shared[0], shared[0], *_conjugated(F, x, y, h, weights), sizes,
+                   weights_wanted))
 row("rnn_layer_backward", "gy:T?, gh:T?, y:T, h:T, weights:T*, relu, sizes",
-    results="gz:same first:same", domain="ordered float",
+    results="gz:same first:same", domain="float",
     doc="The derivatives of ``rnn_layer`` for what tanh or relu is of, and for the state, from "
         "those of its results.",
     composite=lambda F, gy, gh, y, h, weights, relu, sizes:
         rnn_backward(F, gy, gh, y, h, weights, relu, sizes))
 # fmt: on
+
+
+def _conjugated(F: Any, *operands: Any) -> tuple[Any, ...]:
+    """The values, and sequences of them, that a derivative of complex numbers is of."""
+    if not F.dtype.is_complex:
+        return operands
+    return tuple(
+        [F.conj(w) for w in x] if isinstance(x, (list, tuple)) else F.conj(x) for x in operands
+    )
