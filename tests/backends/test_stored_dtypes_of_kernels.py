@@ -119,3 +119,48 @@ def test_what_moves_elements(name: str, device: str) -> None:
     assert added.tolist() == [[y.double()[r, c].item() + 2 for c in range(3)] for r in range(2)]
     with pytest.raises(NotImplementedError, match='"add" not implemented'):
         y + y
+
+
+ON_THE_DEVICE = {
+    "x * y": lambda x, y: x * y,
+    "x & 3": lambda x, y: x & np.asarray(3, x.dtype),
+    "x | y": lambda x, y: x | y,
+    "x ^ y": lambda x, y: x ^ y,
+    "x.sum(1)": lambda x, y: x.astype(np.int64).sum(1),
+    "x.sum(dtype=x.dtype)": lambda x, y: x.sum(dtype=x.dtype),
+    "x.prod(1, dtype=x.dtype)": lambda x, y: x.prod(1, dtype=x.dtype),
+    "x.cumsum(0, dtype=x.dtype)": lambda x, y: x.cumsum(0, dtype=x.dtype),
+    "x.argsort(1, stable=True)": lambda x, y: x.argsort(1, kind="stable"),
+    "x.sort(0)[0]": lambda x, y: np.sort(x, 0),
+    "x.floor()": lambda x, y: x,
+    "x.clone().round_()": lambda x, y: x,
+    "torch.trunc(x)": lambda x, y: x,
+}
+
+
+@pytest.mark.parametrize("program", ON_THE_DEVICE)
+@pytest.mark.parametrize("name", UNSIGNED)
+def test_what_pytorch_computes_of_unsigned_numbers_runs_there(
+    name: str, program: str, device: str
+) -> None:
+    most = np.iinfo(name).max
+    x = np.array([[3, most, 0, most - 1], [7, most // 2 + 1, 2**15, most // 2]], name)
+    y = np.array([5, most, 2, most // 3], name)
+    before = torch.get_fallback()
+    torch.set_fallback("error")
+    try:
+        there = [torch.tensor(v).to(device) for v in (x, y)]
+        found = eval(program, {"torch": torch, "x": there[0], "y": there[1]})
+    finally:
+        torch.set_fallback(before)
+    want = ON_THE_DEVICE[program](x, y)
+    assert found.device.type == device and found.tolist() == want.tolist()
+    assert found.cpu().numpy().dtype == want.dtype
+
+
+@pytest.mark.parametrize("name", UNSIGNED)
+def test_many_unsigned_numbers_are_sorted_and_added_up(name: str, device: str) -> None:
+    values = np.random.default_rng(3).integers(0, np.iinfo(name).max, 5000, name, endpoint=True)
+    x = torch.tensor(values).to(device)
+    assert x.argsort(stable=True).tolist() == values.argsort(kind="stable").tolist()
+    assert x.sum().item() == values.astype(np.int64).sum()

@@ -21,5 +21,5 @@ def runs(row: Row, d: dtype) -> bool:
     if d.computes or row.form == "view" or row.kernel in _MOVING:
         return True
     if d.category == INTEGER:
-        return row.kernel in _OF_INTEGERS
+        return row.kernel in _OF_INTEGERS or row.domain == "rounding"  # which copies integers
     return row.kernel in (_OF_COMPLEX if d.category == COMPLEX else _OF_FLOATS)

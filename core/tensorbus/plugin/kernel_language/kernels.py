@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorbus._base.dtypes import dtype
+from tensorbus._base.dtypes import INTEGER, dtype
 from tensorbus.plugin.backend import Kernel
 from tensorbus.plugin.kernel_language.array import StridedArray
 from tensorbus.plugin.kernel_language.create import arange_kernel, random_bits_kernel
@@ -102,6 +102,10 @@ _STORED = frozenset(
     ["arange", "take", "gather", "put", "scatter", "contiguous", "where", "eq", "ne"]
 )
 """What there is beside views for dtypes that are for storage."""
+_UNSIGNED = frozenset(
+    "mul bitwise_and bitwise_or bitwise_xor sum prod cumsum cumprod argsort".split()
+)
+"""What there is for unsigned integers of more than 8 bits, too."""
 
 
 def find(device: Device, op: str, source: dtype) -> Any:
@@ -109,7 +113,8 @@ def find(device: Device, op: str, source: dtype) -> Any:
     view = VIEW_KERNELS.get(op)
     if view is not None:
         return view
-    if not source.computes and op not in _STORED:
+    known = _STORED | _UNSIGNED if source.category == INTEGER else _STORED
+    if not source.computes and op not in known:
         return None
     make = MAKERS.get(op)
     if make is not None:

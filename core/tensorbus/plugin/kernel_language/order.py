@@ -24,7 +24,7 @@ def _key(d: dtype) -> str:
     if d.category == FLOAT:
         raw = f"BITS{bits}(v + 0)"
         return f"v != v ? ~(u{bits})0 : ({raw} & {top}) ? ~{raw} : {raw} | {top}"
-    return f"(u{bits})v ^ {top}" if d.is_signed else "(u32)v"
+    return f"(u{bits})v ^ {top}" if d.is_signed else f"(u{bits})v"
 
 
 _SORT = """

@@ -143,7 +143,7 @@ def raw(d: dtype) -> dtype:
 
 def unsigned(ctype: str) -> str:
     """The unsigned type in which integers of *ctype* wrap."""
-    return "u64" if ctype == "i64" else "u32"
+    return "u64" if ctype in ("i64", "u64") else "u32"
 
 
 def load(d: dtype, pointer: str, i: str) -> str:
