@@ -119,6 +119,29 @@ def test_what_is_compiled_for_pytorch_is_refused(tmp_path: Path) -> None:
     assert finder.find_spec("kernels", [str(tmp_path)]) is None
 
 
+@pytest.mark.parametrize(
+    ("named", "needs"),
+    [
+        (b"libc10.so", True),
+        (b"libc10_cuda.so", True),
+        (b"libtorch_cpu.so", True),
+        (b"c10.dll", True),
+        (b"torch.dll", True),
+        (b"torch_cpu.dll", True),
+        (b"mylibtorch.so", False),
+        (b"libtorchdata.so", False),
+        (b"libc10", False),
+        (b"mytorch.dll", False),
+    ],
+)
+def test_only_the_names_of_pytorchs_libraries_refuse(
+    tmp_path: Path, named: bytes, needs: bool
+) -> None:
+    file = tmp_path / "kernels.so"
+    file.write_bytes(b"\x7fELF\0" + named + b"\0")
+    assert extensions.needs_pytorch(str(file)) is needs
+
+
 def test_versions_compare_as_versions() -> None:
     version = TorchVersion("2.13.0+tensorbus.0.1.0")
     assert version > "2.9" and version >= (2, 13) and version < "3" and not version < "2.13.0"

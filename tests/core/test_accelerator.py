@@ -164,7 +164,7 @@ def test_an_accelerator_is_current_within_its_block(as_cuda: str) -> None:
 
 
 def test_what_a_device_is(as_cuda: str) -> None:
-    assert tb.cuda.is_initialized()
+    assert tb.cuda.is_initialized() and tb.cuda._initialized
     tb.cuda.init()
     found = tb.cuda.get_device_properties(1)
     assert (found.name, found.major, found.minor, found.total_memory) == ("card 1", 8, 5, 2**34)

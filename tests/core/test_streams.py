@@ -147,6 +147,7 @@ def test_cuda_without_a_device():
     assert cuda.memory_stats_as_nested_dict() == {} and cuda.default_generators == ()
     assert (cuda.get_arch_list(), cuda.get_gencode_flags()) == ([], "")
     assert (cuda.has_half, cuda.has_magma) == (True, False)
+    assert cuda._initialized is False
     assert not cuda.is_current_stream_capturing()
     cuda.set_stream(None)
     with cuda.stream(None) as nothing, cuda.StreamContext(None):

@@ -278,6 +278,7 @@ _show_pages(__name__, [*globals().items()])
 
 if TYPE_CHECKING:
     default_generators: tuple[_random.Generator, ...]
+    _initialized: bool
 else:
     _types = _DeviceNamespace(_TYPE)
 
@@ -291,4 +292,6 @@ else:
     def __getattr__(name: str) -> Any:
         if name == "default_generators":  # all devices share one
             return (_random.default_generator,) * device_count()
+        if name == "_initialized":  # reversible nets ask it before they keep states of streams
+            return is_initialized()
         return _rest(name)
