@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tensorbus
@@ -306,3 +307,17 @@ def test_printing_shows_the_whole_batch():
         "BatchedTensor(lvl=1, bdim=0, value=\n"
         "    tensor([[0., 1.],\n            [2., 3.],\n            [4., 5.]])\n)"
     ]
+
+
+def test_ldl_solve_runs_on_a_batch_and_checks_the_pivots_of_each_element() -> None:
+    a = np.array([[[4.0, 1.0], [1.0, 3.0]], [[0.0, 0.5], [0.5, 0.0]]])
+    b = np.array([[1.0], [2.0]])
+    factors = tensorbus.linalg.ldl_factor(tensorbus.tensor(a))
+
+    def solve(ld: Any, pivots: Any) -> Any:
+        return tensorbus.linalg.ldl_solve(ld, pivots, tensorbus.tensor(b))
+
+    np.testing.assert_allclose(tensorbus.vmap(solve)(*factors).numpy(), np.linalg.solve(a, b))
+    wrong = tensorbus.tensor([[1, 2], [1, 3]], dtype=tensorbus.int32)
+    with pytest.raises(RuntimeError, match=r"must all satisfy \|pivot\| <= LD.size"):
+        tensorbus.vmap(solve)(factors[0], wrong)

@@ -85,6 +85,8 @@ DIFFERENCES = {
     "`utils.swap_tensors`": "refuses tensors that a node has, where PyTorch lets the backward pass "
     "fail",
     "`random.fork_rng`": "keeps the one stream of all devices, whatever devices it is given",
+    "`share_memory_` where other tensors use the storage": "refused, for they would stay behind; a "
+    "tensor's own moves it with its base, before others are made",
     "`torch.Stream`": "`device_type` is the type's name; `stream_id` is the driver's number",
     "streams and backward passes": "a pass runs in the current stream, not in those of the forward "
     "pass; all streams that were used wait for each other around it",

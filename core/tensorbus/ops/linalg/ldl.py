@@ -8,6 +8,7 @@ from tensorbus import return_types
 from tensorbus._base import dtypes
 from tensorbus._base.dtype_names import scalar_name
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.op_engine.argument_values import every_value
 from tensorbus.op_engine.arguments import check_device, check_tensors
 from tensorbus.op_engine.casting import to_kind
 from tensorbus.op_engine.cores import core
@@ -125,10 +126,10 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
 
 
 def _check_pivots(pivots: Tensor, n: int) -> None:
-    """RuntimeError for rows that are not there, and for half a block."""
+    """RuntimeError for rows that are not there, and for half a block, in any of a batch."""
     if not pivots._k.has_values or not pivots._s.numel():
         return
-    found = pivots._k.to_host(pivots._a)
+    found = every_value(pivots)
     wrong = "Did you properly pass the result of ldl_factor?"
     if abs(found).max() > n:
         raise RuntimeError(
