@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any
 
 import numpy as np
 
 from tensorbus.plugin import Array, Kernel, dtype
-from tensorbus.plugin.array_library import Table, into
+from tensorbus.plugin.array_library import Table, into, quiet
 from tensorbus.plugin.array_library.narrow import product as converting
 from tensorbus.plugin.array_library.table import BOOL, FLOAT, INTEGER
 from tensorbus_cpu_numpy import blas
@@ -62,6 +64,28 @@ def _matmul(xp: Any, dtype: dtype) -> Kernel | None:
         return into(out, multiply(a, b, dtype))
 
     return matmul
+
+
+@TABLE.row("linear", FLOAT)
+def _linear(xp: Any, dtype: dtype) -> Kernel | None:
+    own = np.dtype(dtype.name)
+    product: Any = np.matmul
+    if dtype.itemsize == 2:
+        return None
+    if dtype.name == "float32" and blas.has_small_kernels():
+        product = functools.partial(_few_rows(), dtype=own)
+
+    def linear(x: Array, w: Array, b: Array | None) -> Array:
+        """In one function: the calls of a composition take longer than a small product."""
+        shape = x.shape
+        if len(shape) != 2:
+            x = x.reshape(math.prod(shape[:-1]), shape[-1])
+        r = product(x, w.T)
+        if b is not None:
+            np.add(r, b, r)
+        return r if len(shape) == 2 else r.reshape(*shape[:-1], len(w))
+
+    return quiet(linear)
 
 
 def _of_bytes(a: Array, b: Array, dtype: np.dtype) -> Array:
