@@ -114,6 +114,8 @@ def _divisor(
     """What each window's sum is divided by: 0-d where it is the same for all."""
     if divisor_override is not None:
         return np.array(divisor_override, dtype)
+    if all(_inside(at, axis, count_include_pad) for axis in range(2)):
+        return np.array(math.prod(at.kernel), dtype)
     sides = []
     for axis in range(2):
         n, p, k = at.image[axis], at.padding[axis], at.kernel[axis]
@@ -122,10 +124,15 @@ def _divisor(
         if not count_include_pad:
             start, stop = np.maximum(start, 0), np.minimum(stop, n)
         sides.append(stop - start)
-    counts = np.multiply.outer(*sides)
-    if (counts == counts[0, 0]).all():
-        return np.array(counts[0, 0], dtype)
-    return counts.astype(dtype)
+    return np.multiply.outer(*sides).astype(dtype)
+
+
+def _inside(at: Windows, axis: int, count_include_pad: bool) -> bool:
+    """Whether all windows have as many counted elements as their kernel."""
+    p, stop = at.padding[axis], (at.output[axis] - 1) * at.stride[axis] + at.kernel[axis]
+    if count_include_pad:
+        return stop <= at.image[axis] + 2 * p
+    return p == 0 and stop <= at.image[axis]
 
 
 def avg_pool2d(
