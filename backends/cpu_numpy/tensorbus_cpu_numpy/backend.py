@@ -175,6 +175,8 @@ class CpuBackend(ArrayLibraryBackend):
             transposing.write(dst, src)
 
     def as_array(self, result: Any, dtype: dtype, index: int) -> Array:
+        if type(result) is np.ndarray and result.flags.writeable:
+            return result  # no constant, which is shared
         if narrow_dtype(dtype):
             return super().as_array(result, dtype, index)
         return np.array(result, self.dtype(dtype))

@@ -225,6 +225,7 @@ def _updating(moving: Kernel, joining: Kernel, way: Narrow) -> Kernel:
     return update
 
 
+@functools.cache
 def narrow_dtype(d: dtype) -> bool:
     """Whether NumPy lacks the dtype, so that arrays hold its bits and hosts see them in uint16."""
     return d.widened() is not d
