@@ -30,7 +30,7 @@ from tensorbus._tensor.tensor import (
 )
 from tensorbus.autograd.anomaly_mode import ANOMALY, run_watched
 from tensorbus.autograd.early import EARLY, count
-from tensorbus.autograd.grad_mode import THREAD, no_grad, switch_grad
+from tensorbus.autograd.grad_mode import no_grad, run_switched
 from tensorbus.autograd.hook_calls import (
     after_accumulation,
     leaf_hooks,
@@ -104,22 +104,13 @@ def _run(
     roots: Roots, keep_graph: bool, create_graph: bool, wanted: set[Any] | None
 ) -> dict[Any, Any]:
     silence()
-    before = THREAD.on
-    try:
-        switch_grad(create_graph)
-        tensors = as_tensors(create_graph)
-        if wanted is None and not tensors:
-            pending = count(node for node, _ in roots) if EARLY else None
-            if pending or ANOMALY.on or WATCHED_NODES.around is not None:
-                return _run_general(roots, keep_graph, False, None, pending)
-            return _run_arrays(roots, keep_graph)
-        return _run_general(roots, keep_graph, tensors, wanted)
-    finally:
-        try:
-            switch_grad(before)
-        except BaseException:
-            switch_grad(before)
-            raise
+    tensors = as_tensors(create_graph)
+    if wanted is not None or tensors:
+        return run_switched(create_graph, _run_general, roots, keep_graph, tensors, wanted)
+    pending = count(node for node, _ in roots) if EARLY else None
+    if pending or ANOMALY.on or WATCHED_NODES.around is not None:
+        return run_switched(False, _run_general, roots, keep_graph, False, None, pending)
+    return run_switched(False, _run_arrays, roots, keep_graph)
 
 
 def _run_arrays(roots: Roots, keep_graph: bool) -> dict[Any, Any]:
@@ -355,8 +346,8 @@ def _first(k: Any, leaf: Tensor, g: Any, alone: bool) -> Tensor:
     own = alone and k.backend.owns_storage(g) and k.is_contiguous(g)
     if leaf._b is None:
         return from_array(g if own else k.clone(g), k)
-    strides = tuple(k.layout(leaf._a)[2])
-    if own and strides == tuple(k.layout(g)[2]):  # a leaf over a NumPy array, or a part of a tensor
+    strides = tuple(k.strides(leaf._a))
+    if own and strides == tuple(k.strides(g)):  # a leaf over a NumPy array, or a part of a tensor
         return from_array(g, k)
     if not is_dense(tuple(leaf._s), strides):
         return from_array(k.clone(g), k)

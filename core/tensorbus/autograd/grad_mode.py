@@ -12,6 +12,7 @@ from tensorbus._base.leaving import Decorator, Leaving
 from tensorbus._base.modes import in_inference, switch, this_thread
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 class _Thread(threading.local):
@@ -53,6 +54,20 @@ def switch_grad(on: bool) -> bool:
             GRAD.off_count += -1 if on else 1
             GRAD.on = GRAD.off_count == 0
     return before
+
+
+def run_switched(on: bool, function: Callable[..., T], *args: Any) -> T:
+    """What *function* gives while recording of this thread is on, or off: quicker than a block."""
+    before = THREAD.on
+    try:
+        switch_grad(on)
+        return function(*args)
+    finally:
+        try:
+            switch_grad(before)
+        except BaseException:
+            switch_grad(before)
+            raise
 
 
 class _Mode(Decorator):

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import tensorbus
 from tensorbus._tensor.tensor import Tensor
+from tensorbus.autograd.grad_mode import run_switched
 from tensorbus.nn.modules.module import clear_grad, typename
 from tensorbus.optim._shared import no_sparse_gradients
 from tensorbus.optim.complex_parameters import PartsOfState
@@ -126,15 +127,13 @@ class Optimizer:
         Returns:
             What the closure returned, if there is one.
         """
-        loss = None
-        if closure is not None:
-            with tensorbus.enable_grad():
-                loss = closure()
-        recording = self.defaults.get("differentiable", False)
-        with tensorbus.enable_grad() if recording else tensorbus.no_grad():
-            for group in self.param_groups:
-                self._update(group)
+        loss = None if closure is None else run_switched(True, closure)
+        run_switched(bool(self.defaults.get("differentiable")), self._update_all)
         return loss
+
+    def _update_all(self) -> None:
+        for group in self.param_groups:
+            self._update(group)
 
     def _update(self, group: dict[str, Any]) -> None:
         raise NotImplementedError
