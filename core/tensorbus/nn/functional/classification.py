@@ -92,7 +92,8 @@ def _weights(weight: Tensor, classes: Tensor, counted: Tensor) -> Tensor:
 
 def _checked(classes: Tensor, row: str, *operands: Any) -> Any:
     """The row's result; a class number outside the scores is named as such."""
-    if classes.numel() and not operands[0]._s[1]:
+    _, n = operands[0]._s
+    if not n and classes.numel():
         raise IndexError("Targets are out of bounds: the scores have no classes.")
     return told(TARGET, classes._k.backend.traits.host_sync, core(row), *operands)
 
@@ -150,7 +151,7 @@ def cross_entropy(
     reduction = chosen(reduction, size_average, reduce)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if target.shape == input.shape:
+    if target._s == input._s:
         if not target.is_floating_point():
             raise RuntimeError(
                 "Expected floating point type for target with class probabilities, got "
@@ -175,7 +176,7 @@ def _of_classes(
     smoothing: float,
 ) -> Tensor:
     rows, classes, shape = _rows_of_classes("cross_entropy", input, target, weight)
-    if input.dtype in dtypes.HALVES:
+    if input._k.dtype in dtypes.HALVES:
         rows, weight = rows.float(), None if weight is None else weight.float()
     options = int(ignore_index), smoothing, reduction
     loss: Tensor = _checked(classes, "cross_entropy", rows, classes, weight, *options)[0]
