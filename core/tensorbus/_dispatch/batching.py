@@ -252,7 +252,7 @@ class BatchBackend(Backend):
         new_dtype: DType,
     ) -> BatchedArray:
         inner = array.array
-        step = self._inner.layout(inner, dtype)[2][0] * dtype.itemsize // new_dtype.itemsize
+        step = self._inner.strides(inner, dtype)[0] * dtype.itemsize // new_dtype.itemsize
         shape, strides = (inner.shape[0], *shape), (step, *strides)
         return array.view(self._inner.as_strided(inner, shape, strides, offset, dtype, new_dtype))
 
@@ -260,11 +260,14 @@ class BatchBackend(Backend):
         key, offset, strides = self._inner.layout(array.array, dtype)
         return key, offset, tuple(strides[1:])
 
+    def strides(self, array: BatchedArray, dtype: DType) -> tuple[int, ...]:
+        return tuple(self._inner.strides(array.array, dtype)[1:])
+
     def is_contiguous(self, array: BatchedArray, dtype: DType) -> bool:
         inner = self._inner
         if inner.is_contiguous(array.array, dtype):
             return True
-        return is_row_major(array.shape, inner.layout(array.array, dtype)[2][1:])
+        return is_row_major(array.shape, inner.strides(array.array, dtype)[1:])
 
     def storage_size(self, array: BatchedArray, dtype: DType) -> int:
         raise NotImplementedError("Cannot access storage of a tensor inside vmap")

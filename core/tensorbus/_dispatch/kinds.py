@@ -21,6 +21,7 @@ from tensorbus._base.deterministic import filling
 from tensorbus._base.errors import OutOfMemoryError
 from tensorbus._base.float_warnings import silence
 from tensorbus._device.device import device as Device
+from tensorbus._dispatch.dead_backend import DeadBackend
 from tensorbus._dispatch.memory import check_memory, check_sizes
 from tensorbus._dispatch.watched_entries import WATCH
 from tensorbus._dispatch.wrapping import constant_key, wrap_number
@@ -80,7 +81,7 @@ class Kind:
         entries = [(name, self.__dict__[name]) for row in ROWS.shown() for name in _names(row)]
         return [name for name, entry in entries if getattr(entry, "func", None) is not _first_call]
 
-    def kill(self, dead: _DeadBackend) -> None:
+    def kill(self, dead: DeadBackend) -> None:
         """Make every op an error: the process was forked."""
         self.backend = dead  # type: ignore[assignment]
         self.copies = dead.refuse
@@ -228,6 +229,17 @@ class Kind:
             strides = contiguous_strides(tuple(x.shape))
         return key, offset, strides
 
+    def strides(self, x: Array) -> tuple[int, ...]:
+        """The strides of an array."""
+        if 0 in x.shape:
+            return contiguous_strides(tuple(x.shape))
+        return self.backend.strides(x, self.dtype)
+
+    @functools.cached_property
+    def known_dtypes(self) -> frozenset[dtypes.dtype]:
+        """The dtypes of the device."""
+        return frozenset(self.backend.capabilities(self.index).dtypes)
+
     def as_strided(
         self, x: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
     ) -> Array:
@@ -364,25 +376,7 @@ def forget(type: str) -> None:
     _current.pop(type, None)
 
 
-class _DeadBackend:
-    """Stands for a backend in a forked child that its library does not survive."""
-
-    def __init__(self, type: str):
-        self._text = (
-            f"the parent process used device {type!r}, so a forked child cannot: start processes "
-            "with multiprocessing.get_context('spawn') (for a DataLoader: "
-            "multiprocessing_context='spawn'), or use the device only after the fork"
-        )
-
-    def __getattr__(self, name: str) -> Any:
-        raise RuntimeError(self._text)
-
-    def refuse(self, *_: Any, **__: Any) -> Any:
-        """Any op of the device."""
-        raise RuntimeError(self._text)
-
-
-_dead: dict[str, _DeadBackend] = {}
+_dead: dict[str, DeadBackend] = {}
 """Device types that cannot be used in this process, which was forked."""
 
 
@@ -392,7 +386,7 @@ def _after_fork() -> None:
         if type not in _dead:
             if kind.backend.traits.survives_fork:
                 continue
-            _dead[type] = _DeadBackend(type)
+            _dead[type] = DeadBackend(type)
         kind.kill(_dead[type])
 
 

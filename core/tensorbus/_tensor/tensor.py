@@ -158,7 +158,7 @@ def order_mark(kind: Kind, array: Any) -> Any:
     if not kind.is_contiguous(array):
         return PERMUTED
     shape = tuple(array.shape)
-    if 1 in shape and tuple(kind.layout(array)[2]) != contiguous_strides(shape):
+    if 1 in shape and tuple(kind.strides(array)) != contiguous_strides(shape):
         return PERMUTED
     return None
 

@@ -46,12 +46,11 @@ class Info:
         """The standard's dtypes that a device computes in, of all kinds or of some."""
         where = tensorbus.device(self.default_device() if device is None else device)
         k = kind_of(where, tensorbus.float32)
-        has = k.backend.capabilities(k.index).dtypes
         kinds = (kind,) if isinstance(kind, str) else kind or ("bool", "numeric")
         for name in kinds:
             if name not in KINDS:
                 raise ValueError(f"dtypes(): {name!r} is no kind; there are {', '.join(KINDS)}")
-        found = {d.name: d for d in has if d.name in NAMES and d.computes}
+        found = {d.name: d for d in k.known_dtypes if d.name in NAMES and d.computes}
         return {n: found[n] for n in NAMES if n in found and any(KINDS[i](found[n]) for i in kinds)}
 
     def devices(self) -> list[Any]:

@@ -244,7 +244,7 @@ def _zeros_like(t: Tensor) -> Tensor:
     k = t._k
     if t._b is None:
         return from_array(k.zeros(tuple(t._s)), k)
-    array = empty_in_layout(k, tuple(t._s), tuple(k.layout(t._a)[2]))
+    array = empty_in_layout(k, tuple(t._s), tuple(k.strides(t._a)))
     k.copy_(array, 0)
     return wrap_like(array, k, None)
 
@@ -253,7 +253,7 @@ def laid_out_as(tangent: Tensor, t: Tensor) -> Tensor:
     """The tangent in the layout of a tensor: itself, or a copy."""
     if t._b is None and tangent._b is None:
         return tangent
-    mine, wanted = (tuple(x._k.layout(x._a)[2]) for x in (tangent, t))
+    mine, wanted = (tuple(x._k.strides(x._a)) for x in (tangent, t))
     if all(n == 1 or a == b for n, a, b in zip(t._s, mine, wanted, strict=True)):
         return tangent
     order = tuple(sorted(range(len(wanted)), key=lambda d: (-wanted[d], d)))

@@ -73,7 +73,7 @@ class Packed:
 
 def without_history(t: Tensor) -> Tensor:
     """A tensor of the same memory and version that holds neither *t* nor what made it."""
-    if not is_dense(tuple(t._s), tuple(t._k.layout(t._a)[2])):
+    if not is_dense(tuple(t._s), tuple(t._k.strides(t._a))):
         with no_grad():
             t = t.clone()
     if t._c is None:

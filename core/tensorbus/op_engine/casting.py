@@ -35,7 +35,7 @@ def move(array: Any, source: Kind, target: Kind, format: Any = None) -> Any:
     if as_it_lies:
         out = target.empty(shape)
     else:
-        strides = tuple(source.layout(array)[2])
+        strides = tuple(source.strides(array))
         out = empty_in_layout(target, shape, strides_in_format(format, shape, strides))
     try:
         if not target.has_values and source.device is not target.device:

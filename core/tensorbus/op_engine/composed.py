@@ -94,7 +94,7 @@ def has_channels_last(x: Tensor) -> bool:
     """Whether the strides of a tensor of four or five dimensions say that its channels are last."""
     if x._b is None or len(x._s) not in (4, 5):
         return False
-    strides = tuple(x._k.layout(x._a)[2])
+    strides = tuple(x._k.strides(x._a))
     return suggested_format(tuple(x._s), strides) is not contiguous_format
 
 
@@ -105,7 +105,7 @@ def _channels_last(t: Tensor, given: list[Tensor]) -> None:
 
 def _in_order(t: Tensor, given: list[Tensor]) -> None:
     if any(x._b is not None for x in given):
-        laid = [(tuple(x._s), tuple(x._k.layout(x._a)[2])) for x in given]
+        laid = [(tuple(x._s), tuple(x._k.strides(x._a))) for x in given]
         lay_out(t, pointwise_strides(tuple(t._s), *laid))
 
 
@@ -117,7 +117,7 @@ def _row_major(t: Tensor, given: list[Tensor]) -> None:
 def lay_out(t: Tensor, strides: tuple[int, ...]) -> None:
     """Move the values of a tensor that nobody has seen yet to memory with other strides."""
     k, before = t._k, t._a
-    if tuple(k.layout(before)[2]) == strides or 0 in t._s:
+    if tuple(k.strides(before)) == strides or 0 in t._s:
         return
     t._a = empty_in_layout(k, tuple(t._s), strides)
     k.copy_(t._a, before)

@@ -217,7 +217,7 @@ def refuse_overlap(x: Tensor) -> None:
 
 def repeated_dims(x: Tensor) -> list[int]:
     """The dimensions along which a tensor is expanded: all their elements share an address."""
-    strides = x._k.layout(x._a)[2]
+    strides = x._k.strides(x._a)
     return [d for d, (s, n) in enumerate(zip(strides, x._s, strict=True)) if s == 0 and n > 1]
 
 
@@ -271,7 +271,7 @@ def recorded_as(name: str) -> Callable[[Callable[..., Tensor]], Callable[..., Te
 
 def _memory_order(x: Tensor) -> tuple[int, ...]:
     """The dimensions from the one of the largest stride to the one of the smallest."""
-    strides = x._k.layout(x._a)[2]
+    strides = x._k.strides(x._a)
     return tuple(sorted(range(len(strides)), key=lambda d: (-strides[d], d)))
 
 

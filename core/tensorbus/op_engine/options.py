@@ -170,7 +170,7 @@ class Options:
             return self._kind.empty(shape)
         if like is not None and like._b is None and self.memory_format is None:
             return self._kind.empty(shape)
-        strides = tuple(like._k.layout(like._a)[2]) if like is not None else None
+        strides = tuple(like._k.strides(like._a)) if like is not None else None
         wanted = strides_in_format(self.memory_format, shape, strides)
         return empty_in_layout(self._kind, shape, wanted)
 

@@ -32,7 +32,7 @@ def pointwise(row: Row, k: Kind, *operands: Any) -> tuple[Any, Size, Any]:
             r, base = laid_out(row.result_kind(k), r, *tensors)
         return r, size_of(r.shape), base
     shape = tuple(broadcast_shapes(*(t._s for t in tensors)))
-    laid = [(tuple(t._s), tuple(t._k.layout(t._a)[2])) for t in tensors]
+    laid = [(tuple(t._s), tuple(t._k.strides(t._a))) for t in tensors]
     strides = pointwise_strides(shape, *laid)
     out = empty_in_layout(row.result_kind(k), shape, strides)
     entry(*arrays, out=out)
@@ -44,7 +44,7 @@ def _stretched(row: Row, operands: tuple[Any, ...]) -> bool:
     if row.form != "binary":
         return False
     views = [o for o in operands if isinstance(o, Tensor) and o._b is not None and 1 in o._s]
-    if all(tuple(v._k.layout(v._a)[2]) == contiguous_strides(v._s) for v in views):
+    if all(tuple(v._k.strides(v._a)) == contiguous_strides(v._s) for v in views):
         return False  # row-major operands have a row-major result
     shapes = [o._s if isinstance(o, Tensor) else () for o in operands]
     return any(s != shapes[0] for s in shapes)
@@ -53,10 +53,8 @@ def _stretched(row: Row, operands: tuple[Any, ...]) -> bool:
 def laid_out(k: Kind, r: Any, *tensors: Tensor) -> tuple[Any, Any]:
     """(array, base mark) of a pointwise result, in the layout that its operands ask for."""
     shape = tuple(r.shape)
-    strides = pointwise_strides(
-        shape, *((tuple(t._s), tuple(t._k.layout(t._a)[2])) for t in tensors)
-    )
-    if tuple(k.layout(r)[2]) != strides:
+    strides = pointwise_strides(shape, *((tuple(t._s), tuple(t._k.strides(t._a))) for t in tensors))
+    if tuple(k.strides(r)) != strides:
         out = empty_in_layout(k, shape, strides)
         k.copy_(out, r)
         r = out

@@ -39,8 +39,13 @@ class TensorNamespace:
 
     @property
     def backend(self) -> Any:
-        """The backend of the kind: rules ask it for its dtypes."""
+        """The backend of the kind."""
         return self.kind.backend
+
+    @property
+    def known_dtypes(self) -> Any:
+        """The dtypes of the device."""
+        return self.kind.known_dtypes
 
     def of(self, dtype: dtypes.dtype) -> TensorNamespace:
         """The namespace of another dtype on the same device."""

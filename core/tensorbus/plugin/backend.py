@@ -222,6 +222,10 @@ class Backend:
         """(storage key, offset, strides) of an array: equal keys mean the same storage."""
         raise NotImplementedError
 
+    def strides(self, array: Array, dtype: dtype) -> tuple[int, ...]:
+        """The strides alone, which are asked for most. Override where ``layout`` has more to do."""
+        return self.layout(array, dtype)[2]
+
     def storage_size(self, array: Array, dtype: dtype) -> int:
         """Bytes of the whole storage that *array* is a view of."""
         raise NotImplementedError
@@ -232,7 +236,7 @@ class Backend:
 
     def is_contiguous(self, array: Array, dtype: dtype) -> bool:
         """Whether the array is row-major without gaps. Override where the library knows."""
-        return is_row_major(array.shape, self.layout(array, dtype)[2])
+        return is_row_major(array.shape, self.strides(array, dtype))
 
     def as_array(self, result: Any, dtype: dtype, index: int) -> Array:
         """The 0-d array for a host scalar that a kernel returned (trait ``scalar_results``)."""

@@ -52,9 +52,8 @@ def _check_bounds(start: Any, end: Any, step: Any) -> None:
 
 def _counting_kind(kind: Kind) -> Kind:
     """The kind in which values are computed: the widest for integers and half precision."""
-    supported = kind.backend.capabilities(kind.index).dtypes
     if kind.dtype.category <= dtypes.INTEGER:
-        return kind.of(dtypes.float64 if dtypes.float64 in supported else dtypes.float32)
+        return kind.of(dtypes.float64 if dtypes.float64 in kind.known_dtypes else dtypes.float32)
     return kind.of(dtypes.float32) if kind.dtype.itemsize == 2 else kind
 
 

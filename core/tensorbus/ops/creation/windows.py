@@ -27,7 +27,7 @@ def values(kind: Kind, n: int, whole: bool, formula: Formula) -> Any:
     """An array of *kind* with *n* values: of the *whole* window, else of a period of it."""
     if n < 2:
         return kind.full((n,), 1)
-    has_double = dtypes.float64 in kind.backend.capabilities(kind.index).dtypes
+    has_double = dtypes.float64 in kind.known_dtypes
     wide = kind.of(dtypes.float64 if has_double else dtypes.float32)
     found = formula(wide, wide.arange(n, 0.0, 1.0), n - 1 if whole else n)
     return found if wide is kind else kind.cast(found, wide)

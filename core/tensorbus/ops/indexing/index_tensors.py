@@ -243,13 +243,13 @@ def as_indexed(r: Tensor, x: Tensor, start: int, index: list[Tensor]) -> Tensor:
         name_node(r, "IndexBackward0")
     if x._b is None and all(i._b is None for i in index):
         return r
-    strides = tuple(x._k.layout(x._a)[2])
+    strides = tuple(x._k.strides(x._a))
     after = len(x._s) - start - len(index)
     rank = len(r._s) - start - after
     kept = (*strides[:start], *(0,) * rank, *strides[len(strides) - after :])
     operands = [(tuple(r._s), kept)]
     for i in index:
-        own = tuple(i._k.layout(i._a)[2])
+        own = tuple(i._k.strides(i._a))
         operands.append(((*i._s, *(1,) * after), (*own, *(0,) * after)))
     lay_out(r, pointwise_strides(tuple(r._s), *operands))
     return r
@@ -285,7 +285,7 @@ def assign_at(at: Indexed, value: Any, op: str = "set") -> None:
     try:
         if count == 1:
             put_into(view, start, i, src, op, wrap)
-        elif view_strides(shape, tuple(view._k.layout(view._a)[2]), merged) is not None:
+        elif view_strides(shape, tuple(view._k.strides(view._a)), merged) is not None:
             put_into(core("view")(view, merged), start, i, src, op, wrap)
         else:
             whole = core("clone")(view)

@@ -152,7 +152,7 @@ def fill_diagonal_(self: Tensor, fill_value: complex, wrap: bool = False) -> Ten
         raise RuntimeError("all dimensions of input must be of equal length")
     if not self._s.numel():
         return self
-    strides = self._k.layout(self._a)[2]
+    strides = self._k.strides(self._a)
     n, step = min(self._s), sum(strides)
     rows = [0]
     if wrap and rank == 2 and self._s[0] > self._s[1] + 1:

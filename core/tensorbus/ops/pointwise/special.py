@@ -73,7 +73,7 @@ binary("xlogy", doc="``input * log(other)``, 0 where *input* is 0",
 
 def widest(F: Any) -> Any:
     """The same device with float64, or else float32: for functions whose steps cancel digits."""
-    has_double = dtypes.float64 in F.backend.capabilities(F.index).dtypes
+    has_double = dtypes.float64 in F.known_dtypes
     d = dtypes.float64 if has_double else dtypes.float32
     return F if F.dtype in (d, dtypes.float64) else F.of(d)
 

@@ -197,7 +197,7 @@ def stride(self: Tensor, dim: int) -> int: ...
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """The strides in elements, or one of them."""
     row_major = self._b is None
-    strides = contiguous_strides(self._s) if row_major else tuple(self._k.layout(self._a)[2])
+    strides = contiguous_strides(self._s) if row_major else tuple(self._k.strides(self._a))
     return strides if dim is None else strides[_named_dim(self, dim)]
 
 
@@ -237,7 +237,7 @@ def is_contiguous(self: Tensor, *, memory_format: Any = None) -> bool:
     if memory_format is not None:
         check_format("is_contiguous", memory_format)
         if channels_last_rank(memory_format):
-            return in_format(memory_format, tuple(self._s), tuple(self._k.layout(self._a)[2]))
+            return in_format(memory_format, tuple(self._s), tuple(self._k.strides(self._a)))
     return self._b is None or self._k.is_contiguous(self._a)
 
 
@@ -282,7 +282,7 @@ def dim_order(self: Tensor, *, ambiguity_check: bool | list[Any] = False) -> tup
         raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
     if not all(isinstance(format, formats.memory_format) for format in several):
         raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
-    shape, strides = tuple(self._s), tuple(self._k.layout(self._a)[2])
+    shape, strides = tuple(self._s), tuple(self._k.strides(self._a))
     unclear = len(set(strides)) < len(shape) or 0 in strides or (1 in shape and len(shape) > 1)
     if ambiguity_check and unclear and sum(in_format(f, shape, strides) for f in several) != 1:
         raise RuntimeError(

@@ -87,7 +87,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 def _converted(x: Tensor, kind: Kind, format: Any, copy: bool = False) -> Tensor:
     """The tensor with another dtype or device, or in a memory format; itself if it is so."""
     if format is not None and format is not preserve_format and not copy:
-        strides = tuple(x._k.layout(x._a)[2])
+        strides = tuple(x._k.strides(x._a))
         copy = suggested_format(tuple(x._s), strides) is not format
     return to_kind_warned(x, kind, copy, format)
 

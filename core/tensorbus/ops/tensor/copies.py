@@ -174,7 +174,7 @@ METHODS["__copy__"] = _copy
 
 def _reduce(self: Tensor, protocol: Any) -> Any:
     wanted, own = self.requires_grad, attributes_of(self) or None
-    shape, strides = tuple(self._s), tuple(self._k.layout(self._a)[2])
+    shape, strides = tuple(self._s), tuple(self._k.strides(self._a))
     repeated = [d for d, (n, s) in enumerate(zip(shape, strides, strict=True)) if n > 1 and not s]
     if repeated:
         once = detach(self)

@@ -35,7 +35,7 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
     check_format("resize_as_", memory_format)
     shape = tuple(the_template._s)
     if memory_format is preserve_format:
-        memory_format = suggested_format(shape, tuple(the_template._k.layout(the_template._a)[2]))
+        memory_format = suggested_format(shape, tuple(the_template._k.strides(the_template._a)))
     return resize_to(input, shape, memory_format)
 
 

@@ -100,7 +100,7 @@ METHODS["view"] = Lazy("view", _make_view)
 
 
 def _check_view(x: Tensor, shape: Shape) -> None:
-    if view_strides(tuple(x._s), tuple(x._k.layout(x._a)[2]), shape) is None:
+    if view_strides(tuple(x._s), tuple(x._k.strides(x._a)), shape) is None:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one "
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
@@ -129,7 +129,7 @@ def _reshaped(input: Tensor, wanted: Shape) -> Tensor:
     """``reshape`` to a shape of as many elements."""
     if input._b is None or input._k.is_contiguous(input._a):
         return core("view")(input, wanted)
-    if view_strides(tuple(input._s), tuple(input._k.layout(input._a)[2]), wanted) is not None:
+    if view_strides(tuple(input._s), tuple(input._k.strides(input._a)), wanted) is not None:
         return core("view")(input, wanted)
     copied = core("view")(core("clone")(input), wanted)
     if copied._e is not None:

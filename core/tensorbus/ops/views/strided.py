@@ -94,7 +94,7 @@ def as_strided(
     else:
         _check_reach(input, shape, strides, offset)
     if own or input._b is not None:
-        laid = tuple(input._k.layout(input._a)[2])
+        laid = tuple(input._k.strides(input._a))
         if own or laid != contiguous_strides(tuple(input._s)):
             made = core("restrided")(input, shape, strides, offset, (own, laid))
             return _of_base(made, shape, strides, offset)

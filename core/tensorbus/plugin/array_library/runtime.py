@@ -164,9 +164,12 @@ class ArrayRuntime(Backend):
             view.flags.writeable = False
         return view
 
-    def layout(self, array: Array, dtype: dtype) -> tuple[Hashable, int, tuple[int, ...]]:
+    def strides(self, array: Array, dtype: dtype) -> tuple[int, ...]:
         size = array.itemsize
-        strides = tuple([s // size for s in array.strides])
+        return tuple([s // size for s in array.strides])
+
+    def layout(self, array: Array, dtype: dtype) -> tuple[Hashable, int, tuple[int, ...]]:
+        size, strides = array.itemsize, self.strides(array, dtype)
         if array.base is None:
             return id(array), 0, strides
         root = self.root(array)
