@@ -10,7 +10,9 @@ from gathering_graphs import (
     COLUMNS,
     EACH,
     ITSELF,
+    OF_DISTANCES,
     OF_ELEMENTS,
+    OF_PRODUCTS,
     OF_ROWS,
     RNG,
     ROWS,
@@ -103,6 +105,8 @@ WRONG = {
     "a row in a softmax": (OF_ROWS, -(2**63), ("take", 0, False)),
     "in a sum": (BAG, 40, ("take", 0, True)),
     "in a view": (TURNED, 40, ("take", 0, True)),
+    "of what is computed": (OF_DISTANCES, 37, ("gather", 1)),
+    "of what is computed, far away": (OF_DISTANCES, 2**62, ("gather", 1)),
 }
 
 
@@ -183,6 +187,25 @@ def graph(x: float32[s0], i: int64[s1]):
     result = kernel(*put(generated, [x, np.array([4, 5])]))
     with pytest.raises(plugin.IndexFault):
         generated.get(result)
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+def test_elements_are_computed_where_they_are_picked_if_there_are_no_more(
+    generated, compiled, wrap
+):
+    kernel = compiled(OF_PRODUCTS.format(wrap=wrap))
+    w, b, c = normal(9, 20), normal(20), normal(9, 1)
+    for count, launches in ((9, 1), (10, 2), (1, 1)):
+        i = indices(9, count, low=-wrap)
+        before = getattr(generated.backend, "launches", 0)
+        got = kernel(*put(generated, [w, i, b, c]))
+        if before:
+            assert generated.backend.launches - before == launches
+        close(generated, got, ((np.exp(w * b) + c)[i].T / 2).astype("float32"))
+        i[-1] = -10 if wrap else -1
+        result = kernel(*put(generated, [w, i, b, c]))
+        # It names the dimension of the view.
+        assert fault_of(generated, result) == plugin.IndexFault(int(i[-1]), 1, 9).args
 
 
 def test_nan_and_inf_are_picked_as_they_are(generated, compiled):

@@ -170,7 +170,7 @@ CASES = {
         PICKED,
         lambda n, m: (normal(n, m), RNG.integers(0, m, n)),
         lambda x, i: -0.5 * scipy.special.log_softmax(x, 1)[np.arange(len(i)), i.astype(int)].sum(),
-        (2, 4),
+        (2, 3),
     ),
     "groups": (GROUPS, lambda n, m: (normal(n, 4, m), 2.0 * m), groups, (2, 2)),
     "errors": (

@@ -111,6 +111,44 @@ def graph(x: float32[s0, s1], i: int64[s0, s1]):
     v6: float32[s0, s1] = mul(v4, 2.0)
     return v5, v6
 """
+OF_PRODUCTS = """
+def graph(w: float32[s0, s1], i: int64[s2], b: float32[s1], c: float32[s0, 1]):
+    v0: float32[s0, s1] = mul(w, b)
+    v1: float32[s0, s1] = exp(v0)
+    v2: float32[s0, s1] = add(v1, c)
+    v3: float32[s1, s0] = permute(v2, (1, 0))
+    v4: float32[s1, s2] = take(v3, 1, i, {wrap})
+    v5: float32[s1, s2] = mul(v4, 0.5)
+    return v5
+"""
+OF_DISTANCES = """
+def graph(x: float32[s0, s1], i: int64[s0, s2]):
+    v0: float32[s0] = amax(x, (1,))
+    v1: float32[s0, 1] = unsqueeze(v0, 1)
+    v2: float32[s0, s1] = sub(x, v1)
+    v3: int64[s0, s2] = mul(i, 1)
+    v4: float32[s0, s2] = gather(v2, 1, v3)
+    v5: float32[s0, s2] = exp(v4)
+    return v5
+"""
+OF_PICKED = """
+def graph(x: float32[s0, s1], i: int64[s2], j: int64[s0]):
+    v0: float32[s2, s1] = take(x, 0, i, False)
+    v1: float32[s2, s1] = mul(v0, 2.0)
+    v2: float32[s2, s0] = take(v1, 1, j, False)
+    v3: float32[s2, s0] = exp(v2)
+    return v3
+"""
+OF_SOFTMAX = """
+def graph(x: float32[s0, s1], i: int64[s2]):
+    v0: float32[s0, s1] = exp(x)
+    v1: float32[s0] = sum(v0, (1,), float32)
+    v2: float32[s0, 1] = unsqueeze(v1, 1)
+    v3: float32[s0, s1] = div(v0, v2)
+    v4: float32[s2, s1] = take(v3, 0, i, False)
+    v5: float32[s2, s1] = mul(v4, 2.0)
+    return v5
+"""
 
 
 def normal(*shape):
@@ -209,7 +247,31 @@ CASES = {
         COMPUTED,
         lambda n, m, k: (np.abs(normal(n, m)) + 1, indices(m, n, m)),
         computed,
-        3,
+        1,
+    ),
+    "rows that are computed": (
+        OF_PRODUCTS.format(wrap=True),
+        lambda n, m, k: (normal(n, m), indices(n, k, low=-1), normal(m), normal(n, 1)),
+        lambda w, i, b, c: (np.exp(w * b) + c)[i.astype(int)].T / 2,
+        None,
+    ),
+    "elements of what hangs on a reduction": (
+        OF_DISTANCES,
+        lambda n, m, k: (normal(n, m), indices(m, n, k)),
+        lambda x, i: np.exp(along(x - x.max(1, keepdims=True), i)),
+        2,
+    ),
+    "elements of what was picked": (
+        OF_PICKED,
+        lambda n, m, k: (normal(n, m), indices(n, k), indices(m, n)),
+        lambda x, i, j: np.exp(2 * x[i.astype(int)][:, j.astype(int)]),
+        2,
+    ),
+    "rows of what hangs on a reduction of each": (
+        OF_SOFTMAX,
+        lambda n, m, k: (normal(n, m), indices(n, k)),
+        lambda x, i: 2 * scipy.special.softmax(x, 1)[i.astype(int)],
+        2,
     ),
 }
 SIZES = ((40, 6, 5), (33, 37, 70), (2, 3, 1))

@@ -136,6 +136,26 @@ PROGRAMS = {
     return v2""",
         lambda x, y: (x * y).sum(0) * y,
     ),
+    "picked": Program(
+        """def graph(x: float32[s0, s1], y: float32[s1], i: int64[s0]):
+    v0: float32[s0, s1] = mul(x, y)
+    v1: float32[s0, s1] = sub(v0, 0.5)
+    v2: float32[s0, s0] = take(v1, 1, i, True)
+    v3: float32[s0, s0] = mul(v2, 2.0)
+    return v3""",
+        lambda x, y, i: 2 * (x * y - 0.5)[:, i],
+    ),
+    "distances": Program(
+        """def graph(x: float32[s0, s1], i: int64[s0]):
+    v0: float32[s0] = amax(x, (1,))
+    v1: float32[s0, 1] = unsqueeze(v0, 1)
+    v2: float32[s0, s1] = sub(x, v1)
+    v3: int64[s0] = mul(i, -1)
+    v4: float32[s0, s0] = take(v2, 1, v3, True)
+    v5: float32[s0, s0] = mul(v4, 2.0)
+    return v5""",
+        lambda x, i: 2 * (x - x.max(1, keepdims=True))[:, -i],
+    ),
 }
 LARGE = {"s0": 130, "s1": 70}
 SIZES = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from tensorbus._base import dtypes
@@ -12,7 +13,7 @@ from tensorbus.plugin.kernel_language.axes import MOVES, Declined
 from tensorbus.plugin.kernel_language.device import Device
 from tensorbus.plugin.kernel_language.in_place import in_place
 from tensorbus.plugin.kernel_language.loops import PLANS_KEPT
-from tensorbus.plugin.kernel_language.lowering import CallStep, NestStep, Step, lower
+from tensorbus.plugin.kernel_language.lowering import CallStep, NestStep, Shape, Step, lower
 from tensorbus.plugin.kernel_language.move import VIEW_KERNELS, contiguous, copy, reshape
 from tensorbus.plugin.kernel_language.nests import CompiledNest, size_of
 from tensorbus.plugin.kernel_language.vector_maths import POLYNOMIALS
@@ -25,16 +26,22 @@ def compile_graph(device: Device, graph: Graph) -> Kernel | None:
         return None
     if graph.writes:
         return in_place(device, graph)
-    found = [
-        made for long_rows in (False, True) if (made := _made(device, graph, long_rows)) is not None
-    ]
+    found: list[GraphKernel] = []
+    for long_rows in (False, True):
+        made = _made(device, graph, long_rows, stored=False)
+        found += [made] if made else []
+        if made and made.picks:
+            made = _made(device, graph, long_rows, stored=True)
+            found += [made] if made else []
     if len(found) < 2:
         return found[0] if found else None
-    first, second = found
 
     def kernel(*inputs: Any, out: Any = None) -> Any:
-        r = first(*inputs, out=out)
-        return second(*inputs, out=out) if r is NotImplemented else r
+        for each in found:
+            r = each(*inputs, out=out)
+            if r is not NotImplemented:
+                return r
+        return NotImplemented
 
     return kernel
 
@@ -53,9 +60,9 @@ def _of_numbers(node: Node) -> bool:
     return bool(values) and all(isinstance(x.type, NumberType) for x in values)
 
 
-def _made(device: Device, graph: Graph, long_rows: bool) -> GraphKernel | None:
+def _made(device: Device, graph: Graph, long_rows: bool, stored: bool) -> GraphKernel | None:
     try:
-        steps = lower(graph, long_rows)
+        steps = lower(graph, long_rows, stored)
         launches = sum(_launches(step) for step in steps)
         if launches >= sum(node.op not in MOVES and node.op != "slice" for node in graph.nodes):
             return None
@@ -81,9 +88,10 @@ class GraphKernel:
             else:
                 self._steps.append((_kernel_of(device, step.node), step))
         self._folds = [n for n, _ in self._steps if isinstance(n, CompiledNest) and n.folds]
-        self._only = len(steps) == 1 and steps[0][-1] == graph.outputs
+        self.picks = [pick for step in steps if isinstance(step, NestStep) for pick in step.picks]
+        self._only = len(steps) == 1 and _results_of(steps[0]) == graph.outputs
         self._left: dict[Any, bool] = {}
-        """By the inputs' sizes: whether a nest leaves the call to kernels of single ops."""
+        """By the inputs' sizes: whether the call is left to other kernels."""
         self._symbols = [
             (n, i, d)
             for i, value in enumerate(graph.inputs)
@@ -101,7 +109,7 @@ class GraphKernel:
         sizes = {n: inputs[i].shape[d] for n, i, d in self._symbols}
         for n, i in self._given_sizes:
             sizes.setdefault(n, inputs[i])
-        if self._folds and self._is_left(sizes):
+        if (self._folds or self.picks) and self._is_left(sizes):
             return NotImplemented
         given = [None] * len(self._outputs) if out is None else list(out)
         env = dict(zip(self._graph.inputs, inputs, strict=True))
@@ -121,12 +129,18 @@ class GraphKernel:
         return results[0] if len(results) == 1 else tuple(results)
 
     def _is_left(self, sizes: dict[str, int]) -> bool:
-        """Whether a nest leaves the call to others: known before anything is computed."""
+        """Whether other kernels are faster: known before anything is computed.
+
+        These are those of single ops, and where more elements are picked than there are, a kernel
+        that computes each of them once.
+        """
         key = tuple(sizes.values())
         if key not in self._left:
             if len(self._left) > PLANS_KEPT:
                 self._left.clear()
-            self._left[key] = any(nest.is_left(sizes) for nest in self._folds)
+            self._left[key] = any(nest.is_left(sizes) for nest in self._folds) or any(
+                _count(made, sizes) > _count(of, sizes) for made, of in self.picks
+            )
         return self._left[key]
 
     def _results(
@@ -143,6 +157,14 @@ class GraphKernel:
                 x = out
             found.append(x)
         return found
+
+
+def _results_of(step: Step) -> tuple[Value, ...]:
+    return step.results if isinstance(step, NestStep) else ()
+
+
+def _count(shape: Shape, sizes: dict[str, int]) -> int:
+    return prod(size_of(n, sizes) for n in shape)
 
 
 def _argument(x: Any, env: dict[Value, Any], sizes: dict[str, int], nested: bool = False) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from tensorbus.plugin.graph import Graph, Node, NumberType, TensorType, Value, values_among
 from tensorbus.plugin.kernel_language.axes import FOLDS, GATHERS, MOVES, AxisMap, Declined
 from tensorbus.plugin.kernel_language.expressions import knows
+from tensorbus.plugin.kernel_language.gathered import Source, source_of, unused
 from tensorbus.plugin.kernel_language.move import VIEW_KERNELS
 from tensorbus.plugin.nest import (
     Affine,
@@ -30,6 +31,9 @@ _Group = tuple[frozenset[int], frozenset[int]]
 """What reductions have in common that share a nest: the axes that they fold, and keep."""
 
 
+Shape = tuple[int | str, ...]
+
+
 class NestStep(NamedTuple):
     """A nest, and which values its arrays, numbers and results are."""
 
@@ -37,6 +41,8 @@ class NestStep(NamedTuple):
     arrays: tuple[Value, ...]
     numbers: tuple[Value, ...]
     results: tuple[Value, ...]
+    picks: tuple[tuple[Shape, Shape], ...] = ()
+    """How many elements are computed where they are picked, and how many there are to pick."""
 
 
 class CallStep(NamedTuple):
@@ -48,18 +54,19 @@ class CallStep(NamedTuple):
 Step = NestStep | CallStep
 
 
-def lower(graph: Graph, long_rows: bool = False) -> list[Step]:
+def lower(graph: Graph, long_rows: bool = False, stored: bool = False) -> list[Step]:
     """The steps that compute a graph, in order.
 
     With *long_rows*, reductions to one value are left to kernels of their own, which share a line
-    out among work items. ``Declined`` where there are none, or a value is no array of a nest.
+    out among work items. With *stored*, all that elements are picked of is stored before.
+    ``Declined`` where there are no such reductions, or a value is no array of a nest.
     """
-    return _Lowering(graph, long_rows).steps()
+    return _Lowering(graph, long_rows, stored).steps()
 
 
 class _Lowering:
-    def __init__(self, graph: Graph, long_rows: bool):
-        self._graph = graph
+    def __init__(self, graph: Graph, long_rows: bool, stored: bool):
+        self._graph, self._stored = graph, stored
         self._map = AxisMap(graph, lambda op: knows(op) or op in FOLDS)
         self._makers = {node.outputs[0]: node for node in self._map.nodes}
         self._calls = set(self._map.others)
@@ -72,6 +79,8 @@ class _Lowering:
             self._calls |= whole
         self._gathers: dict[Node, tuple[Value, int]] = {}
         """The array that a node picks elements of, and in which of its dimensions."""
+        self._sources: dict[Node, Source] = {}
+        """What a node picks elements of, where that is computed at the index."""
         for node in self._map.nodes:
             if node.op in GATHERS and node not in self._calls:
                 self._see_gather(node)
@@ -106,11 +115,19 @@ class _Lowering:
                         found.setdefault(axis, n)
         return found
 
+    def _shape(self, value: Value) -> Shape:
+        return tuple(self._box[a] for a in self._axes(value))
+
     def _see_gather(self, node: Node) -> None:
         """Note what a node picks elements of; it is a call where that has other dimensions."""
         x, dim = node.args[:2]
         assert isinstance(x, Value) and isinstance(dim, int)
         base, axis = self._base(x), self._map.of(x)[dim]
+        if axis is not None and not self._stored and not self._is_given(base):
+            source = source_of(x, axis, self._map.of, self._makers, self._is_given)
+            if source is not None:
+                self._sources[node] = source
+                return
         if self._map.of(base) == self._map.of(x):
             self._gathers[node] = base, dim
         elif axis is not None and axis in self._map.of(base):
@@ -120,7 +137,7 @@ class _Lowering:
 
     def _place(self, node: Node) -> None:
         (made,) = node.outputs
-        operands = [x for x in values_among(node.args) if isinstance(x.type, TensorType)]
+        operands = [x for x in self._operands(node) if isinstance(x.type, TensorType)]
         if node in self._calls:
             self._at[made] = max((self._ready(x) for x in operands), default=0) + 1
             self._within[made] = None
@@ -144,6 +161,14 @@ class _Lowering:
         apart = len(groups) > 1 or (one is not None and not self._axes(made) <= one[0] | one[1])
         self._at[made] = last + apart
         self._within[made] = None if apart else one
+
+    def _operands(self, node: Node) -> list[Value]:
+        """What a node is computed of in its nest."""
+        values = values_among(node.args)
+        if node in self._sources:
+            _, _, arrays, others = self._sources[node]
+            return [*arrays, *others, *values[1:]]
+        return values
 
     def _is_given(self, value: Value) -> bool:
         """Whether a value is an array before any nest has stored it."""
@@ -180,20 +205,8 @@ class _Lowering:
         elif value in self._makers:
             self._wanted_calls.setdefault(self._at[value] - 1, {})[self._makers[value]] = None
 
-    def _unused_gathers(self) -> list[Value]:
-        """What is picked by indices that may be wrong, though nothing uses it."""
-        used: set[Value] = set()
-        waiting = list(self._graph.outputs)
-        while waiting:
-            value = waiting.pop()
-            if value in self._makers and value not in used:
-                waiting += values_among(self._makers[value].args)
-            used.add(value)
-        made = [node.outputs[0] for node in self._map.nodes if node.op in GATHERS]
-        return [value for value in made if value not in used]
-
     def steps(self) -> list[Step]:
-        for value in self._unused_gathers():
+        for value in unused(self._map.nodes, self._graph.outputs, self._makers):
             self._want(value)
         for value in self._graph.outputs:
             if self._is_shared(value):  # a result is an array of its own
@@ -267,7 +280,7 @@ class _Lowering:
             made[v] = Read(arrays[v], index, v.type.dtype)
         for node in self._map.nodes:
             value = node.outputs[0]
-            if value in needed and node in self._gathers:
+            if value in needed and (node in self._gathers or node in self._sources):
                 made[value] = self._picked(node, made, arrays, number_of)
             elif value in needed:
                 made[value] = self._expression(node, made, number_of)
@@ -278,7 +291,12 @@ class _Lowering:
             tuple(v.type.dtype for v in numbers),
             stores,
         )
-        return NestStep(nest, tuple(reads), tuple(numbers), tuple(stored))
+        picks = tuple(
+            (self._shape(node.outputs[0]), self._shape(values_among(node.args)[0]))
+            for node in self._sources
+            if node.outputs[0] in needed
+        )
+        return NestStep(nest, tuple(reads), tuple(numbers), tuple(stored), picks)
 
     def _needed(
         self, at: int, stored: list[Value]
@@ -300,13 +318,15 @@ class _Lowering:
                 continue
             needed.add(value)
             node = self._makers[value]
-            operands = values_among(node.args)
-            if node in self._gathers:
-                base = self._gathers[node][0]
-                reads[base] = None
-                self._read.add(base)
-                self._want(base)
-                operands = operands[1:]
+            operands = self._operands(node)
+            if node in self._gathers or node in self._sources:
+                source = self._sources.get(node)
+                picked = source.arrays if source else self._gathers[node][:1]
+                for base in picked:
+                    reads[base] = None
+                    self._read.add(base)
+                    self._want(base)
+                operands = operands[len(picked) :]
             waiting += operands
         return needed, reads, direct
 
@@ -325,16 +345,27 @@ class _Lowering:
         made: dict[Value, Expression],
         arrays: dict[Value, int],
         number_of: dict[int, int],
-    ) -> Read:
+    ) -> Expression:
         """An element at an index that another value is."""
-        _, dim, i, *wrap = node.args
-        assert isinstance(i, Value) and isinstance(dim, int)
-        base, at = self._gathers[node]
+        x, dim, i, *wrap = node.args
+        assert isinstance(x, Value) and isinstance(dim, int) and isinstance(i, Value)
         gathered = Gathered(made[i], dim, bool(wrap and wrap[0]))
-        index = [
-            gathered if d == at else _along(a, number_of) for d, a in enumerate(self._map.of(base))
-        ]
-        return Read(arrays[base], tuple(index), base.type.dtype)
+        if node in self._gathers:
+            base, at = self._gathers[node]
+            axes = enumerate(self._map.of(base))
+            index = [gathered if d == at else _along(a, number_of) for d, a in axes]
+            return Read(arrays[base], tuple(index), base.type.dtype)
+        source = self._sources[node]
+        there = {v: made[v] for v in source.others}
+        for v in source.arrays:
+            index = [
+                gathered if a == source.axis else _along(a, number_of) for a in self._map.of(v)
+            ]
+            there[v] = Read(arrays[v], tuple(index), v.type.dtype)
+        for each in self._map.nodes:
+            if each.outputs[0] in source.computed:
+                there[each.outputs[0]] = self._expression(each, there, number_of)
+        return there[x]
 
     def _expression(
         self, node: Node, made: dict[Value, Expression], number_of: dict[int, int]
