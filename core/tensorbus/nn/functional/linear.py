@@ -258,7 +258,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     x = input.reshape(*lead, c // (r * r), r, r, h, w)
     x = x.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return x.reshape(*lead, c // (r * r), h * r, w * r)
+    x = x.clone(memory_format=contiguous_format)  # where a reshape would be a view, too
+    return x.view(*lead, c // (r * r), h * r, w * r)
 
 
 @composed(node="ChannelShuffleBackward0", layout="channels_last")
@@ -308,4 +309,5 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     x = input.reshape(*lead, c, h // r, r, w // r, r)
     x = x.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return x.reshape(*lead, c * r * r, h // r, w // r)
+    x = x.clone(memory_format=contiguous_format)
+    return x.view(*lead, c * r * r, h // r, w // r)

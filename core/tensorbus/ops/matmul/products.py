@@ -246,7 +246,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
         "torch.linalg.multi_dot instead, which takes a list of matrices."
     )
-    return matrices[0] if len(matrices) == 1 else multi_dot(list(matrices))
+    return matrices[0].clone() if len(matrices) == 1 else multi_dot(list(matrices))
 
 
 @public(name="linalg_multi_dot", function=False, method=False, out=SAME)
