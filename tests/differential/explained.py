@@ -36,6 +36,8 @@ def unpromised(program: Program, n: int, name: str) -> frozenset[str]:
         found.add("order")
     if program.family == "reductions":
         found.add("elements of halves")
+    if program.family == "functions":
+        found |= {"elements", "stride", "offset", "written"}
     if any("transpose_(" in earlier for earlier in program.lines[:n]):
         found.add("grad_fn")  # of what a tensor is a view of then, PyTorch has two readings
     if line.endswith(("transpose_(0, 1)", "squeeze_(0)", "squeeze_()")) or n >= len(program.lines):

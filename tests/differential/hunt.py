@@ -15,7 +15,7 @@ from tests.differential.explained import explained, mended, unpromised
 from tests.differential.programs import Program, read, run, told
 from tests.differential.seen import Seen
 
-FAMILIES = "indexing views promotion reductions linalg autograd printing".split()
+FAMILIES = "indexing views promotion reductions linalg autograd printing functions".split()
 
 
 def rule(family: str) -> Callable[[Draw], None]:
