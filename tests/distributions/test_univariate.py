@@ -130,3 +130,28 @@ def test_logits_say_the_same_as_probabilities(name: str) -> None:
     x = tensorbus.tensor(case.values())
     np.testing.assert_allclose(same.log_prob(x).numpy(), d.log_prob(x).numpy(), rtol=1e-9)
     assert same.param_shape == d.param_shape == (len(probs),)
+
+
+@pytest.mark.parametrize("xi", [0.2, -0.3, 0.0, 1e-9])
+def test_a_generalized_pareto_knows_what_lies_outside_of_its_support(xi: float) -> None:
+    x = np.array([-math.inf, -1.0, 0.0, 0.5, 2.0, 5.0, 1e30, math.inf, math.nan])
+    d = distributions.GeneralizedPareto(
+        tensorbus.tensor(0.0, dtype=tensorbus.float64), 1.0, xi, validate_args=False
+    )
+    theirs, given = stats.genpareto(xi), tensorbus.tensor(x)
+    np.testing.assert_allclose(d.cdf(given).numpy(), theirs.cdf(x), rtol=1e-9, atol=1e-12)
+    found = d.log_survival_function(given).numpy()
+    np.testing.assert_allclose(found[:6], theirs.logsf(x[:6]), rtol=1e-7, atol=1e-12)
+
+
+def test_a_continuous_bernoulli_knows_what_lies_outside_of_its_support() -> None:
+    d = distributions.ContinuousBernoulli(tensorbus.tensor([[0.2], [0.5]]), validate_args=False)
+    x = tensorbus.tensor([-math.inf, -1e3, 0.0, 1.0, 1e3, math.inf, math.nan])
+    np.testing.assert_array_equal(d.cdf(x).numpy(), [[0, 0, 0, 1, 1, 1, math.nan]] * 2)
+
+
+def test_a_multinomial_refuses_a_negative_number_of_draws() -> None:
+    probs = tensorbus.tensor([0.5, 0.5])
+    with pytest.raises(ValueError, match="^total_count must be a non-negative int, but got -1$"):
+        distributions.Multinomial(-1, probs)
+    distributions.Multinomial(-1, probs, validate_args=False)

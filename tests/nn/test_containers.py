@@ -176,3 +176,19 @@ def test_parameter_dict():
         params[1] = 2
     params.clear()
     assert list(params.parameters()) == []
+
+
+def test_a_parameter_dict_sorts_what_a_dict_brings():
+    """As PyTorch's does: an optimizer's state goes by the order of parameters."""
+    given = {"b": tensorbus.ones(1), "a": tensorbus.ones(2)}
+    assert [*nn.ParameterDict(given)] == ["a", "b"]
+    assert [*nn.ParameterDict(list(given.items()))] == ["b", "a"]
+    assert [*nn.ParameterDict(OrderedDict(given))] == ["b", "a"]
+    ordered = nn.ParameterDict(list(given.items()))
+    assert [*nn.ParameterDict(ordered)] == ["b", "a"]
+    ordered.update({"d": 1, "c": 2})
+    assert [*ordered] == ["b", "a", "c", "d"]
+    later = nn.ParameterDict({"a": tensorbus.zeros(3), "z": 1})
+    merged = later.__ror__(ordered)
+    assert [*merged] == ["b", "a", "c", "d", "z"] and merged["a"] is later["a"]
+    assert [*ordered] == ["b", "a", "c", "d"]

@@ -125,7 +125,9 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
             self._validate_sample(value)
         p = self._cut_probs()
         cdf = (p**value * (1.0 - p) ** (1.0 - value) + p - 1.0) / (2.0 * p - 1.0)
-        return tensorbus.where(self._outside_unstable_region(), cdf, value).clamp(0.0, 1.0)
+        within = tensorbus.where(self._outside_unstable_region(), cdf, value).clamp(0.0, 1.0)
+        # Far outside of the support the powers overflow.
+        return tensorbus.where(value >= 1, 1.0, within.masked_fill(value <= 0, 0.0))
 
     def icdf(self, value: Tensor) -> Tensor:
         p = self._cut_probs()

@@ -101,10 +101,11 @@ class GeneralizedPareto(Distribution):
         """The logarithm of the probability of what is greater than *value*."""
         if self._validate_args:
             self._validate_sample(value)
-        z = (value - self.loc) / self.scale
+        # All is greater than what lies below the support, and nothing than what lies above.
+        z = ((value - self.loc) / self.scale).clamp(min=0.0)
         zero, xi = self._shape()
-        near = z - self.concentration * z**2 / 2
-        return -tensorbus.where(zero, near, (xi * z).log1p() / xi)
+        near = z * (1 - self.concentration * z.clamp(max=1e4) / 2)
+        return -tensorbus.where(zero, near, (xi * z).clamp(min=-1.0).log1p() / xi)
 
     def log_cdf(self, value: Tensor) -> Tensor:
         """The logarithm of the probability of what is at most *value*."""

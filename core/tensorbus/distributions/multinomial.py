@@ -25,7 +25,7 @@ class Multinomial(Distribution):
         probs: weights of the classes along the last dimension; they are normalized.
         logits: instead of them their logarithms, up to a constant.
 
-    Errors: NotImplementedError where *total_count* is no int.
+    Errors: NotImplementedError where *total_count* is no int, ValueError where it is negative.
 
     Example:
         >>> d = Multinomial(4, tensorbus.tensor([1.0, 3.0]))
@@ -49,6 +49,8 @@ class Multinomial(Distribution):
     ) -> None:
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
+        if validate_args is not False and total_count < 0:
+            raise ValueError(f"total_count must be a non-negative int, but got {total_count}")
         self.total_count = total_count
         self._categorical: Any = Categorical(probs=probs, logits=logits)
         event_shape = self._categorical.param_shape[-1:]

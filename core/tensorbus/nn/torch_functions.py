@@ -88,6 +88,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The *pow*-norms over all dimensions but *dim*, which keep their rank; -1: over all."""
     if dim == -1:
         return v.norm(pow)
+    v.size(dim)  # IndexError for a dimension that it lacks
     return v.norm(pow, [d for d in range(v.dim()) if d != dim % v.dim()], True)
 
 

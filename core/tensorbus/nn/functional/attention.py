@@ -40,7 +40,8 @@ def scaled_dot_product_attention(
     there are many scores they are computed, and for gradients computed again, in blocks of queries,
     so that memory grows with L and not with L S.
 
-    RuntimeError for other ranks, dtypes or devices of one than the others.
+    RuntimeError for other ranks, dtypes or devices of one than the others, and for a mask beside
+    *is_causal*.
 
     >>> q, k, v = tensorbus.ones(2, 4, 8), tensorbus.ones(2, 6, 8), tensorbus.ones(2, 6, 3)
     >>> tensorbus.nn.functional.scaled_dot_product_attention(q, k, v).shape
@@ -49,6 +50,11 @@ def scaled_dot_product_attention(
     Source: Vaswani et al., Attention is all you need (2017), and
     https://pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html
     """
+    if is_causal and attn_mask is not None:
+        raise RuntimeError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+            "is_causal=True"
+        )
     first = 0 if is_causal else None
     return attention(query, key, value, attn_mask, dropout_p, first, scale, enable_gqa)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tensorbus._base import dtypes, registered
-from tensorbus._base.dtype_names import scalar_name
 from tensorbus._base.formats import contiguous_format
 from tensorbus._base.modes import RARE
 from tensorbus._tensor.tensor import Tensor
@@ -17,7 +16,7 @@ from tensorbus.op_engine.arguments import check_device
 from tensorbus.op_engine.autocasting import autocasts, operands_for
 from tensorbus.op_engine.composed import composed
 from tensorbus.op_engine.cores import core
-from tensorbus.ops.matmul.matmul import check_operands
+from tensorbus.ops.matmul.matmul import check_operands, different_dtypes
 from tensorbus.plugin.faults import Wording, told
 from tensorbus.rows.layouts import broadcast_shapes
 
@@ -40,6 +39,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             if bias is not None:
                 raise RuntimeError("linear with a bias: weight must be a matrix, got 1-D tensor")
             return input @ weight
+        if len(w) > 2:
+            raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(w)}D")
         rows = a[:-1].numel() if a else 1
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a[-1] if a else 1} and "
@@ -71,13 +72,14 @@ _NODES = {
 
 def _refuse_mixed(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     """The error for operands of several devices or dtypes."""
-    check_operands("linear", input, weight)
     if bias is None:
+        check_operands("linear", input, weight)
         return
+    check_device(input, weight)
     check_device(input, bias)
-    if bias._k.dtype is not input._k.dtype:
-        names = f"{scalar_name(bias._k.dtype)} and {scalar_name(input._k.dtype)}"
-        raise RuntimeError(f"self and mat2 must have the same dtype, but got {names}")
+    for name, x in (("self", bias), ("mat1", input)):
+        if x._k.dtype is not weight._k.dtype:
+            raise RuntimeError(different_dtypes(name, x, weight))
 
 
 @autocasts("cpu given, device widest")

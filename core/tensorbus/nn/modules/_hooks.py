@@ -116,7 +116,7 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Register ``hook(module, grad_input, grad_output)``, run after every module's backward."""
-    return _add_backward(EVERYWHERE.hooks, hook, True, "as a global module hook")
+    return _add_backward(EVERYWHERE.hooks, hook, True, "as a global Module hook")
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -124,7 +124,7 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
 
     It gets the gradients of the node that made the output; see ``Module.register_backward_hook``.
     """
-    return _add_backward(EVERYWHERE.hooks, hook, False, "as a global module hook")
+    return _add_backward(EVERYWHERE.hooks, hook, False, "as a global Module hook")
 
 
 def add_backward(hooks: Hooks, hook: Any, full: bool, prepend: bool) -> RemovableHandle:
@@ -162,7 +162,12 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> Remova
 
 
 def registered(sort: str, module: Any, name: str, value: Any) -> Any:
-    """What hooks of registration make of a member that is to be registered."""
+    """What hooks of registration make of a member that is to be registered.
+
+    As in PyTorch, they see no parameter that is None.
+    """
+    if value is None and sort == "parameter":
+        return None
     for hook in tuple(EVERYWHERE.registration[sort].values()):
         changed = hook(module, name, value)
         if changed is not None:

@@ -103,8 +103,8 @@ class Hardtanh(Shown):
         self.max_val = max_val if max_value is None else max_value
         self.inplace = inplace
         if self.max_val <= self.min_val:
-            raise ValueError(
-                f"max_val must be larger than min_val, got {self.min_val} and {self.max_val}"
+            raise AssertionError(
+                f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
             )
 
     def forward(self, input: Tensor) -> Tensor:

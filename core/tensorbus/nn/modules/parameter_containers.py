@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, KeysView
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, KeysView, Mapping
 from typing import Any, Self
 
 from tensorbus._tensor.tensor import Tensor
@@ -89,7 +90,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters, in order of insertion.
+    """A dictionary of parameters, in order of insertion; what a ``dict`` brings, in order of keys.
 
     Tensors become parameters; other objects are kept as they are.
     """
@@ -126,6 +127,11 @@ class ParameterDict(Module):
     def __or__(self, other: ParameterDict) -> ParameterDict:
         merged = self.copy()
         merged.update(other)
+        return merged
+
+    def __ror__(self, other: ParameterDict) -> ParameterDict:
+        merged = other.copy()
+        merged.update(self)
         return merged
 
     def __ior__(self, other: ParameterDict) -> Self:
@@ -181,8 +187,14 @@ class ParameterDict(Module):
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Add values from a mapping or from pairs."""
-        for key, value in list(iter_pairs("ParameterDict", parameters)):
+        """Add values from a mapping or from pairs.
+
+        As in PyTorch, a mapping whose type doesn't promise an order is sorted by its keys.
+        """
+        pairs = list(iter_pairs("ParameterDict", parameters))
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            pairs.sort(key=operator.itemgetter(0))
+        for key, value in pairs:
             self[key] = value
 
     def extra_repr(self) -> str:

@@ -25,4 +25,4 @@ def as_matrix(weight: Tensor, dim: int) -> Tensor:
     """The weight with one dim as rows, and all others as columns."""
     if dim != 0:
         weight = weight.permute(dim, *(d for d in range(weight.dim()) if d != dim))
-    return weight.flatten(1)
+    return weight.reshape(weight.shape[0], -1)

@@ -55,6 +55,8 @@ class PackedSequence(_Packed):
         unsorted_indices: Tensor | None = None,
     ) -> Self:
         if batch_sizes is None:  # the older form, with a pair
+            if not isinstance(data, (list, tuple)) or len(data) != 2:
+                raise AssertionError("Expected data to be a list or tuple of length 2")
             data, batch_sizes = data
         assert batch_sizes is not None
         if batch_sizes.device.type != "cpu":
@@ -291,6 +293,11 @@ def pad_sequence(
     given = list(sequences.unbind(0) if isinstance(sequences, Tensor) else sequences)
     if not given:
         raise RuntimeError("received an empty list of sequences")
+    for k, s in enumerate(given):
+        if not isinstance(s, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {k} in argument 0, but got {type(s).__name__}"
+            )
     longest = max(s.shape[0] for s in given)
     padded = given[0].new_full((len(given), longest, *given[0].shape[1:]), padding_value)
     for k, sequence in enumerate(given):

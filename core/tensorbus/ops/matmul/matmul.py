@@ -104,6 +104,12 @@ def _different_dtypes(name: str, a: Tensor, b: Tensor) -> str:
     return f"expected m1 and m2 to have the same dtype, but got: {names}"
 
 
+def different_dtypes(name: str, x: Tensor, mat2: Tensor) -> str:
+    """How a product with something added says that *x*, an operand of that name, differs."""
+    found = f"{scalar_name(x._k.dtype)} and {scalar_name(mat2._k.dtype)}"
+    return f"{name} and mat2 must have the same dtype, but got {found}"
+
+
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product; vectors count as rows or columns, leading dimensions broadcast.
 
@@ -304,11 +310,9 @@ def combined(
 
 
 def _same_dtypes(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
-    if input._k.dtype is not mat2._k.dtype:
-        raise RuntimeError(
-            "self and mat2 must have the same dtype, but got "
-            f"{scalar_name(input._k.dtype)} and {scalar_name(mat2._k.dtype)}"
-        )
+    for name, x in (("self", input), ("mat1", mat1)):
+        if x._k.dtype is not mat2._k.dtype:
+            raise RuntimeError(different_dtypes(name, x, mat2))
     if input._k is not mat1._k:
         check_operands("mm", mat1, mat2)
 
