@@ -5,11 +5,13 @@ file may be. All by looking at the files, so a new file is judged on the day it 
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,7 @@ PLUGINS = sorted(
     for p in ROOT.glob(pattern)
     if p.is_dir()
 )
+OTHER_DEVICE = re.compile(r"(opencl|mps|xpu|hip|rocm)(:\d+)?")
 VENDOR = re.compile(r"(?<![a-z])(cupy|pyopencl|mpi4py|nccl)", re.IGNORECASE)
 HERE = Path(__file__)
 OTHER_DEVICES = CORE / "_base" / "device_types.py"
@@ -39,19 +42,47 @@ def tracked() -> list[Path]:
     return [ROOT / name for name in names.split("\0") if name and (ROOT / name).is_file()]
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What these tests ask of a file, from one walk through it."""
+
+    imports: list[tuple[int, str, list[str], int]]
+    """``from`` imports and others: the level, the module, the names, the line."""
+    device_names: list[tuple[int, str]]
+    """Names of devices besides cpu and cuda in its code, with their lines."""
+
+
+@functools.cache
+def facts(file: Path) -> Facts:
+    found = Facts([], [])
+    told = set()  # docstrings may tell of any device
+    for node in ast.walk(ast.parse(file.read_text("utf-8"), str(file))):
+        if isinstance(node, ast.Import):
+            found.imports.extend((0, alias.name, [], node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names = [alias.name for alias in node.names]
+            found.imports.append((node.level, node.module or "", names, node.lineno))
+        elif isinstance(node, ast.Expr):  # comes before what is in it
+            told.add(node.value)
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node not in told
+            and OTHER_DEVICE.fullmatch(node.value)
+        ):
+            found.device_names.append((node.lineno, node.value))
+    return found
+
+
 def imports(file: Path, package_root: Path) -> Iterator[tuple[str, int]]:
     """Each module that *file* imports, anywhere in it, with the line."""
     package = file.relative_to(package_root.parent).with_suffix("").parts
-    for node in ast.walk(ast.parse(file.read_text("utf-8"), str(file))):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield alias.name, node.lineno
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                base = ".".join((*package[: -node.level], *filter(None, [node.module])))
-            for alias in node.names:
-                yield f"{base}.{alias.name}", node.lineno
+    for level, module, names, line in facts(file).imports:
+        base = ".".join((*package[:-level], *filter(None, [module]))) if level else module
+        for name in names:
+            yield f"{base}.{name}", line
+        if not names:
+            yield base, line
 
 
 def offenders(root: Path, allowed: re.Pattern[str], *, outside: Sequence[Path] = ()) -> list[str]:
@@ -135,20 +166,11 @@ def test_no_vendor_word(room):
 @pytest.mark.parametrize("package", [CORE, CONFORMANCE], ids=lambda p: p.name)
 def test_the_only_device_names_are_cpu_and_cuda(package):
     """No code of the frontend or the suite decides anything by the name of another device."""
-    found = []
-    for file in sorted({*package.rglob("*.py")} - {OTHER_DEVICES}):
-        tree = ast.parse(file.read_text("utf-8"))
-        texts = {
-            id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)
-        }  # docstrings may tell of any device
-        for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Constant)
-                and isinstance(node.value, str)
-                and id(node) not in texts
-                and re.fullmatch(r"(opencl|mps|xpu|hip|rocm)(:\d+)?", node.value)
-            ):
-                found.append(f"{file.relative_to(ROOT)}:{node.lineno}: {node.value!r}")
+    found = [
+        f"{file.relative_to(ROOT)}:{line}: {name!r}"
+        for file in sorted({*package.rglob("*.py")} - {OTHER_DEVICES})
+        for line, name in facts(file).device_names
+    ]
     assert found == []
 
 
