@@ -173,7 +173,7 @@ def _judge(found: Found, device: Device) -> str:
             found.expected()
         except Exception:
             return ""
-    result = run_case(found.case(), device)
+    result = run_case(found.case(), device, watch=False)
     if not result.bad:
         return ""
     refused = _refusal(found, device.type)

@@ -123,8 +123,13 @@ def _blocked(results: Sequence[Result]) -> list[Result]:
     return found
 
 
-def run_case(case: Case, device: Device, gaps: Sequence[KnownGap] = ()) -> Result:
-    """Run one case; nothing that the backend raises leaves here."""
+def run_case(
+    case: Case, device: Device, gaps: Sequence[KnownGap] = (), watch: bool = True
+) -> Result:
+    """Run one case; nothing that the backend raises leaves here.
+
+    One that fails is run again with *watch*, for the kernels that it calls.
+    """
     trial = Trial(device)
     before = fallback_counts()
     begin = time.perf_counter()
@@ -133,7 +138,7 @@ def run_case(case: Case, device: Device, gaps: Sequence[KnownGap] = ()) -> Resul
     missing = _fell_back(before, device)
     if missing and outcome in (PASS, QUALITY):
         outcome, message = FALLBACK, f"ran on the CPU: {', '.join(missing)}"
-    if outcome == FAIL and case.level not in ("L0", "L1"):
+    if watch and outcome == FAIL and case.level not in ("L0", "L1"):
         missing = _kernels_used(case, device)
     reason = exceptions.excuse(gaps, case.id)
     ulp = trial.ulp if trial.ulp is None or np.isfinite(trial.ulp) else None
