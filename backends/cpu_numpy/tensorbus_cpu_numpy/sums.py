@@ -24,7 +24,7 @@ _SMALL = 2048
 """Below so many elements the ufunc's own reduction is faster."""
 _BLOCK = 1024
 """Terms of one row summed in float32: BLAS sums them in 16 or more lanes."""
-_DOT = 4096
+_DOT = 8192
 """Terms of one scalar product in float32: BLAS sums these in 32 or more lanes."""
 _STACK = 32
 """Terms of one column summed in float32: these are summed one after the other."""
