@@ -246,3 +246,21 @@ def test_softmax_of_few_and_of_very_many_rows_reads_nothing(rows, monkeypatch, d
     e = np.exp([2.0, 3.0, 1.0])
     np.testing.assert_allclose(found.values().cpu().numpy(), [*e / e.sum(), 1, 1], rtol=1e-6)
     assert found.indices().tolist() == [[0, 0, 0, 1, rows - 1], [0, 1, 2, 2, 1]]
+
+
+def test_floor_division_rounds_the_sums_of_elements_down(device):
+    """Elements at one place are added before they are rounded."""
+    indices, values = [[0, 1, 1, 0], [2, 0, 2, 2]], [3.0, -3.0, 5.0, 4.5]
+
+    def made():
+        return tensorbus.sparse_coo_tensor(indices, values, (2, 3), device=device)
+
+    expected = np.floor([[0, 0, 7.5], [-3, 0, 5]] / np.float32(2)).tolist()
+    in_place = made()
+    found = [made() // 2, made().floor_divide(2), tensorbus.floor_divide(made(), 2)]
+    found += [in_place.floor_divide_(2), in_place]
+    in_place = made()
+    in_place //= 2
+    for x in [*found, in_place]:
+        assert x.is_sparse and x.to_dense().tolist() == expected
+    assert tensorbus.true_divide(made(), 2).to_dense().tolist() == [[0, 0, 3.75], [-1.5, 0, 2.5]]

@@ -162,7 +162,7 @@ def _intersection(x: Any, y: Any) -> Coo:
     return Coo(first.indices.index_select(1, kept), values, first.shape, True)
 
 
-@sparse_op("div", "true_divide", "floor_divide", "__truediv__", "__floordiv__")
+@sparse_op("div", "true_divide", "__truediv__")
 def div(input: Any, other: Any, *, rounding_mode: Any = None, out: Any = None) -> Any:
     """The quotient with a number or a tensor of no dimensions."""
     if not isinstance(input, SparseTensor) or (isinstance(other, Tensor) and other._s):
@@ -182,10 +182,22 @@ def mul_(self: Any, other: Any) -> Any:
     return written(self, mul(self, other))
 
 
+@sparse_op("floor_divide", "__floordiv__")
+def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The quotients, rounded down."""
+    return div(input, other, rounding_mode="floor", out=out)
+
+
 @sparse_op("div_")
 def div_(self: Any, other: Any, *, rounding_mode: Any = None) -> Any:
     """Divide in place."""
     return written(self, div(self, other, rounding_mode=rounding_mode))
+
+
+@sparse_op("floor_divide_", "__ifloordiv__")
+def floor_divide_(self: Any, other: Any) -> Any:
+    """Divide in place, and round down."""
+    return div_(self, other, rounding_mode="floor")
 
 
 @sparse_op("pow", "__pow__")
