@@ -118,7 +118,8 @@ DIFFERENCES = {
     "vectorised loop are 0",
     "views taken without a history, as in `no_grad`, of what has one": "gradients towards them are "
     "computed and thrown away, so what these read may not be written to before",
-    "`i0` of infinite numbers": "inf, where PyTorch has NaN",
+    "`i0`, `i1`, Bessel functions and `airy_ai` of infinite numbers": "their limits, where "
+    "PyTorch has NaN",
     "powers of a complex 0 to negative exponents": "NaN, where PyTorch has inf in one part",
     "`fft.*` of some dimensions but the last": "the result is row-major, where PyTorch's strides "
     "hang on which dimensions were transformed",

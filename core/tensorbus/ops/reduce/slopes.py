@@ -8,6 +8,7 @@ from typing import Any
 from tensorbus._tensor.tensor import Tensor
 from tensorbus.op_engine.argument_values import as_number
 from tensorbus.op_engine.arguments import check_tensors, floating
+from tensorbus.op_engine.cores import core
 from tensorbus.op_engine.dims import wrap_dim
 from tensorbus.op_engine.names import FUNCTIONS
 from tensorbus.op_engine.public import public
@@ -53,32 +54,41 @@ def _steps(x: Tensor, dims: list[int], spacing: Any) -> list[Any]:
     return list(spacing)
 
 
-def _slope(x: Tensor, step: Any, edge_order: int) -> Tensor:
-    """The slope along the last dimension."""
+def _along(x: Tensor, d: int, start: int, stop: int | None = None) -> Tensor:
+    """What Python's slice between two places picks along a dimension."""
+    first, end, _ = slice(start, stop).indices(x._s[d])
+    r: Tensor = core("slice")(x, d, first, max(first, end), 1)
+    return r
+
+
+def _slope(x: Tensor, d: int, step: Any, edge_order: int) -> Tensor:
+    """The slope along dimension *d*."""
     if not isinstance(step, Tensor):
-        return _even_slope(x, step, edge_order)
-    gaps = step.diff()
-    rises = (x[..., 1:] - x[..., :-1]) / gaps
+        return _even_slope(x, d, step, edge_order)
+    gaps = step.diff().reshape(-1, *(1,) * (len(x._s) - 1 - d))
+    rises = (_along(x, d, 1) - _along(x, d, 0, -1)) / gaps
     before, after = gaps[:-1], gaps[1:]
     # The slopes on both sides, each weighted with the gap on the other.
-    inner = (rises[..., :-1] * after + rises[..., 1:] * before) / (before + after)
-    first, last = rises[..., :1], rises[..., -1:]
+    left, right = _along(rises, d, 0, -1), _along(rises, d, 1)
+    inner = (left * after + right * before) / (before + after)
+    first, last = _along(rises, d, 0, 1), _along(rises, d, -1)
     if edge_order == 2:
-        bend = (rises[..., 1:] - rises[..., :-1]) / (before + after)
-        first = first - bend[..., :1] * gaps[:1]
-        last = last + bend[..., -1:] * gaps[-1:]
-    return FUNCTIONS["cat"]((first, inner, last), -1)
+        bend = (right - left) / (before + after)
+        first = first - _along(bend, d, 0, 1) * gaps[:1]
+        last = last + _along(bend, d, -1) * gaps[-1:]
+    return FUNCTIONS["cat"]((first, inner, last), d)
 
 
-def _even_slope(x: Tensor, step: Any, edge_order: int) -> Tensor:
+def _even_slope(x: Tensor, d: int, step: Any, edge_order: int) -> Tensor:
     """The same where all neighbours are *step* apart."""
-    rises = x[..., 1:] - x[..., :-1]
-    first, last = rises[..., :1], rises[..., -1:]
+    rises = _along(x, d, 1) - _along(x, d, 0, -1)
+    first, last = _along(rises, d, 0, 1), _along(rises, d, -1)
     if edge_order == 2:
-        bend = (rises[..., 1:] - rises[..., :-1]) / 2
-        first = first - bend[..., :1]
-        last = last + bend[..., -1:]
-    return FUNCTIONS["cat"]((first, (x[..., 2:] - x[..., :-2]) / 2, last), -1) / step
+        bend = (_along(rises, d, 1) - _along(rises, d, 0, -1)) / 2
+        first = first - _along(bend, d, 0, 1)
+        last = last + _along(bend, d, -1)
+    inner = (_along(x, d, 2) - _along(x, d, 0, -2)) / 2
+    return FUNCTIONS["cat"]((first, inner, last), d) / step
 
 
 @public(method=False)
@@ -112,6 +122,5 @@ def gradient(
                 "torch.gradient expected each dimension size to be at least edge_order+1"
             )
     return tuple(
-        _slope(floating(input).movedim(d, -1), step, edge_order).movedim(-1, d)
-        for d, step in zip(dims, steps, strict=True)
+        _slope(floating(input), d, step, edge_order) for d, step in zip(dims, steps, strict=True)
     )
