@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from tensorbus._base.errors import type_error
@@ -190,11 +191,14 @@ def _contracted(operands: list[Tensor], names: list[list[int]], shown: list[int]
                     f"does not broadcast with previously seen size {seen}"
                 )
             sizes[label] = max(seen, n) if n and seen else 0
-    parts = [_without_repeats(x, labels) for x, labels in zip(operands, names, strict=True)]
+    parts = [
+        _ordered(*_without_repeats(x, labels), shown)
+        for x, labels in zip(operands, names, strict=True)
+    ]
     a, labels = parts[0]
     for i, (b, more) in enumerate(parts[1:], 1):
         later = {n for _, rest in parts[i + 1 :] for n in rest} | set(shown)
-        a, labels = _pair(a, labels, b, more, later)
+        a, labels = _pair(a, labels, b, more, later, shown)
     dims = [d for d, n in enumerate(labels) if n not in shown]
     if dims:
         a = a.sum(dims)
@@ -218,34 +222,60 @@ def _without_repeats(x: Tensor, labels: list[int]) -> tuple[Tensor, list[int]]:
 
 
 def _pair(
-    a: Tensor, left: list[int], b: Tensor, right: list[int], later: set[int]
+    a: Tensor,
+    left: list[int],
+    b: Tensor,
+    right: list[int],
+    later: set[int],
+    shown: list[int],
 ) -> tuple[Tensor, list[int]]:
-    """Two operands as one: what nobody needs later is summed, by a batched matrix product."""
+    """Two operands as one: what nobody needs later is summed, by a batched matrix product.
+
+    Dimensions are in the order of the result where that can be, for programs call ``view`` on it.
+    """
     a, left = _summed(a, left, later | set(right))
     b, right = _summed(b, right, later | set(left))
     # A size of 1 on one side stands for any: such a dimension is dropped there.
     a, left = _without_ones(a, left, b, right)
     b, right = _without_ones(b, right, a, left)
-    both = [n for n in left if n in right]
+    order = _in_order({*left, *right}, shown)
+    both = [n for n in order if n in left and n in right]
     batch = [n for n in both if n in later]
     inner = [n for n in both if n not in later]
-    rows = [n for n in left if n not in right]
-    columns = [n for n in right if n not in left]
-    x = a.permute([left.index(n) for n in (*batch, *rows, *inner)])
-    y = b.permute([right.index(n) for n in (*batch, *inner, *columns)])
+    rows = [n for n in order if n not in right]
+    columns = [n for n in order if n not in left]
+    if rows and columns and order.index(columns[0]) < order.index(rows[0]):
+        a, left, rows, b, right, columns = b, right, columns, a, left, rows
     size = dict(zip(left, a._s, strict=True)) | dict(zip(right, b._s, strict=True))
+    if not inner:
+        return _spread_out(a, left, order, size) * _spread_out(b, right, order, size), order
 
     def merged(group: list[int]) -> int:
         return math.prod(size[n] for n in group)
 
-    if not inner:
-        x = x.reshape([size[n] for n in (*batch, *rows)] + [1] * len(columns))
-        y = y.reshape([size[n] for n in batch] + [1] * len(rows) + [size[n] for n in columns])
-        return x * y, [*batch, *rows, *columns]
+    x = a.permute([left.index(n) for n in (*batch, *rows, *inner)])
+    y = b.permute([right.index(n) for n in (*batch, *inner, *columns)])
     x = x.reshape(merged(batch), merged(rows), merged(inner))
     y = y.reshape(merged(batch), merged(inner), merged(columns))
     r = matmul(x, y)
     return r.reshape([size[n] for n in (*batch, *rows, *columns)]), [*batch, *rows, *columns]
+
+
+def _in_order(labels: Iterable[int], shown: list[int]) -> list[int]:
+    """Labels in the order of the result, behind them those that are summed."""
+    place = {n: d for d, n in enumerate(shown)}
+    return sorted(labels, key=lambda n: place.get(n, len(shown) + n))
+
+
+def _ordered(x: Tensor, labels: list[int], shown: list[int]) -> tuple[Tensor, list[int]]:
+    order = _in_order(labels, shown)
+    return x.permute([labels.index(n) for n in order]), order
+
+
+def _spread_out(x: Tensor, labels: list[int], order: list[int], size: dict[int, int]) -> Tensor:
+    """A view with a dimension for each label of *order*: of size 1 where *x* has none."""
+    x = x.permute([labels.index(n) for n in order if n in labels])
+    return x.reshape([size[n] if n in labels else 1 for n in order])
 
 
 def _summed(x: Tensor, labels: list[int], needed: set[int]) -> tuple[Tensor, list[int]]:
