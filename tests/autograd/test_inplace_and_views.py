@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import tensorbus as tb
 
@@ -324,3 +326,24 @@ def test_no_grad_views_refuse_recorded_writes() -> None:
         view = base[1:]
     with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
         view.mul_(2)
+
+
+@pytest.mark.parametrize(
+    ("op", "slope"),
+    [
+        (lambda y: tb.ones(3) / y, lambda y: -1 / y**2),
+        (lambda y: tb.tensor(5.0) / y, lambda y: -5 / y**2),
+        (lambda y: 3 / y, lambda y: -3 / y**2),
+        (
+            lambda y: tb.erfinv(y / 8),
+            lambda y: math.sqrt(math.pi) / 16 * np.exp(special.erfinv(y / 8) ** 2),
+        ),
+    ],
+)
+def test_results_that_pytorchs_rules_do_not_keep_may_be_written_to(op: Any, slope: Any) -> None:
+    y = tb.tensor([2.0, 3.0, 4.0], requires_grad=True)
+    z = op(y)
+    z *= 2
+    z.add_(1).sum().backward()
+    wanted = 2 * slope(np.array([2.0, 3.0, 4.0]))
+    np.testing.assert_allclose(y.grad.numpy(), wanted, rtol=1e-5)

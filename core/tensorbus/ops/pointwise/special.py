@@ -18,6 +18,12 @@ from tensorbus.ops.pointwise.declaring import binary, refuse_complex, refuse_who
 from tensorbus.ops.pointwise.error_function import ROOT_PI, erf, erfc, erfinv, polynomial
 from tensorbus.rows.registry import row
 
+
+def _slope_of_erfinv(F: Any, y: Any) -> Any:
+    """The derivative where ``erfinv`` gives *y*, which is computed again: programs write to it."""
+    return F.mul(F.exp(F.mul(y, y)), 0.5 * ROOT_PI)
+
+
 # fmt: off
 unary("erf", doc="The error function", domain="ordered float",
       composite=lambda F, x: in_single(F, erf, x),
@@ -27,7 +33,7 @@ unary("erfc", doc="``1 - erf(input)``, exact where erf is near 1", domain="order
       x=lambda F, g, x: F.mul(g, F.mul(F.exp(F.neg(F.mul(x, x))), -2.0 / ROOT_PI)))
 unary("erfinv", doc="The inverse of the error function", domain="ordered float",
       composite=lambda F, x: in_single(F, erfinv, x),
-      x=lambda F, g, out: F.mul(g, F.mul(F.exp(F.mul(out, out)), 0.5 * ROOT_PI)),
+      x=lambda F, g, x: F.mul(g, _slope_of_erfinv(F, F.erfinv(x))),
       autocast="device float32")
 unary("lgamma", doc="The logarithm of the absolute value of the gamma function",
       domain="ordered float",
