@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import io
 import typing
 from pathlib import Path
 
@@ -116,3 +117,66 @@ def test_factors_of_precisions_have_pytorchs_names() -> None:
     assert torch.allclose(factor @ factor.mT, precision.inverse())
     assert torch.allclose(_batch_mahalanobis(factor, x), x @ precision @ x)
     assert torch.allclose(_batch_mv(precision, x), precision @ x)
+
+
+def test_reductions_have_numbers() -> None:
+    from tensorbus.nn import _reduction
+
+    assert [_reduction.get_enum(r) for r in ("none", "mean", "sum")] == [0, 1, 2]
+    with pytest.raises(ValueError, match="last is not a valid value for reduction"):
+        _reduction.get_enum("last")
+    for flags, meant in (((False, None), "sum"), ((None, False), "none"), ((True, True), "mean")):
+        with pytest.warns(UserWarning, match=f"please use reduction='{meant}' instead"):
+            assert _reduction.legacy_get_string(*flags) == meant
+    assert _reduction.legacy_get_enum(False, None, emit_warning=False) == 2
+
+
+def test_functions_that_initialisers_are_made_of() -> None:
+    from tensorbus.nn import init
+
+    x = torch.empty(2, 3, requires_grad=True)
+    assert init._no_grad_fill_(x, 3.0) is x and x.tolist() == [[3.0] * 3] * 2
+    assert init._no_grad_zero_(x).tolist() == [[0.0] * 3] * 2
+    assert 1.0 <= init._no_grad_uniform_(x, 1.0, 2.0).min().item() < 2.0
+    assert abs(init._no_grad_normal_(x, 50.0, 0.1).mean().item() - 50) < 1
+    assert init._no_grad_trunc_normal_(x, 0.0, 1.0, -0.5, 0.5).abs().max().item() <= 0.5
+
+
+def test_the_functional_module_under_its_short_name() -> None:
+    from tensorbus.functional import F
+
+    assert F is torch.nn.functional
+
+
+def test_a_convolution_of_a_class_that_computes_its_weight() -> None:
+    class Standardised(torch.nn.Conv2d):
+        def forward(self, input: torch.Tensor) -> torch.Tensor:
+            w = self.weight - self.weight.mean((1, 2, 3), keepdim=True)
+            return self._conv_forward(input, w, self.bias)
+
+    x = torch.arange(50.0).reshape(1, 2, 5, 5)
+    for mode in ("zeros", "circular"):
+        m = Standardised(2, 3, 3, padding=(1, 2), padding_mode=mode)
+        assert m._reversed_padding_repeated_twice == [2, 2, 1, 1]
+        plain = torch.nn.Conv2d(2, 3, 3, padding=(1, 2), padding_mode=mode)
+        plain.weight.data = m.weight.data - m.weight.data.mean((1, 2, 3), keepdim=True)
+        plain.bias = m.bias
+        assert torch.allclose(m(x), plain(x), atol=1e-5)
+
+
+def test_the_padding_at_the_end_of_a_transposed_convolution() -> None:
+    m = torch.nn.ConvTranspose2d(1, 1, 3, stride=2)
+    x = torch.ones(1, 1, 4, 4)
+    wanted = m._output_padding(x, [10, 9], m.stride, m.padding, m.kernel_size, 2, m.dilation)
+    assert list(wanted) == [1, 0] and m(x, [10, 9]).shape == (1, 1, 10, 9)
+    assert list(m._output_padding(x, [10, 9], m.stride, m.padding, m.kernel_size, 2)) == [1, 0]
+
+
+def test_storages_in_a_plain_pickle() -> None:
+    import tensorbus.serialization.reading  # noqa: F401 - what a pickle of tensors imports
+
+    x = torch.arange(4.0)
+    for zipped in (False, True):
+        held = io.BytesIO()
+        torch.save(x.storage(), held, _use_new_zipfile_serialization=zipped)
+        assert torch.storage._load_from_bytes(held.getvalue()).tolist() == [0.0, 1.0, 2.0, 3.0]

@@ -63,7 +63,7 @@ PATHS: dict[str, str] = {
     ),
     "distributed.elastic.multiprocessing.redirects": "distributed.elastic.multiprocessing",
     "distributed.elastic.multiprocessing.tail_log": "distributed.elastic.multiprocessing",
-    "functional": ".",
+    "functional": ". nn.short_names",
     "fx.experimental.proxy_tensor": "fx.symbols",
     "fx.experimental.symbolic_shapes": "fx.symbols",
     "jit.frontend": "jit",

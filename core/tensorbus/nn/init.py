@@ -260,6 +260,14 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     return tensor
 
 
+# What PyTorch's functions call inside, by name, for the libraries that import these.
+_no_grad_uniform_ = uniform_
+_no_grad_normal_ = normal_
+_no_grad_trunc_normal_ = trunc_normal_
+_no_grad_fill_ = constant_
+_no_grad_zero_ = zeros_
+
+
 def _older(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The function under its name without the underscore, which warns."""
     old, new = f.__name__[:-1], f.__name__

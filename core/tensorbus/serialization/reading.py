@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import warnings
@@ -11,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 import tensorbus
+from tensorbus import storage
 from tensorbus.serialization import modules, names, options
 from tensorbus.serialization.budget import limited
 from tensorbus.serialization.containers import names_in, opened
@@ -90,6 +92,14 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
             return sorted(names_in(opened(file, "cpu", None).container) - known)
 
     return _with_file("get_unsafe_globals_in_checkpoint", f, read)
+
+
+def _load_from_bytes(b: bytes) -> Any:
+    """A storage from what PyTorch's tensors are in a plain pickle: the bytes of a file of one."""
+    return load(io.BytesIO(b), weights_only=False)
+
+
+storage._load_from_bytes = _load_from_bytes  # type: ignore[attr-defined]
 
 
 def _with_file(

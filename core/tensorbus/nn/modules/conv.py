@@ -64,6 +64,7 @@ class _ConvNd(Module):
         self.output_padding = as_tuple(output_padding, self._dims)
         self.groups = groups
         self.padding_mode = padding_mode
+        self._reversed_padding_repeated_twice = self._pad_widths()
         ends = (in_channels, out_channels) if self._transposed else (out_channels, in_channels)
         shape = (ends[0], ends[1] // groups, *self.kernel_size)
         self.weight = Parameter(tensorbus.empty(shape, device=device, dtype=dtype))
@@ -161,12 +162,16 @@ class _Conv(_ConvNd):
         )
 
     def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The convolution with another weight and bias, for classes that compute them."""
         padding = self.padding
         if self.padding_mode != "zeros":
-            input = F.pad(input, self._pad_widths(), mode=self.padding_mode)
+            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
         return getattr(F, self._function)(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+            input, weight, bias, self.stride, padding, self.dilation, self.groups
         )
 
 
@@ -271,16 +276,34 @@ class _ConvTranspose(_ConvNd):
             self.bias,
             self.stride,
             self.padding,
-            self._output_padding(input, output_size),
+            self._output_padding(
+                input,
+                output_size,
+                self.stride,
+                self.padding,
+                self.kernel_size,
+                self._dims,
+                self.dilation,
+            ),
             self.groups,
             self.dilation,
         )
 
-    def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
+    def _output_padding(
+        self,
+        input: Tensor,
+        output_size: Sequence[int] | None,
+        stride: Sequence[int],
+        padding: Sequence[int],
+        kernel_size: Sequence[int],
+        num_spatial_dims: int,
+        dilation: Sequence[int] | None = None,
+    ) -> tuple[int, ...]:
         """What to add at the end of each dim so that the output has *output_size*."""
         if output_size is None:
             return self.output_padding
-        count = self._dims
+        count = num_spatial_dims
+        steps = (1,) * count if dilation is None else dilation
         leading = input.dim() - count
         wanted = list(output_size)
         if len(wanted) == leading + count:
@@ -291,13 +314,13 @@ class _ConvTranspose(_ConvNd):
                 f"or {leading + count} elements (got {len(wanted)})"
             )
         smallest = [
-            (input.size(leading + d) - 1) * self.stride[d]
-            - 2 * self.padding[d]
-            + self.dilation[d] * (self.kernel_size[d] - 1)
+            (input.size(leading + d) - 1) * stride[d]
+            - 2 * padding[d]
+            + steps[d] * (kernel_size[d] - 1)
             + 1
             for d in range(count)
         ]
-        largest = [low + self.stride[d] - 1 for d, low in enumerate(smallest)]
+        largest = [low + stride[d] - 1 for d, low in enumerate(smallest)]
         for size, low, high in zip(wanted, smallest, largest, strict=True):
             if not low <= size <= high:
                 raise ValueError(
