@@ -22,8 +22,8 @@ def _complex(values: Any, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(values) * rng.choice([-1, 1], np.shape(values)) + 1j * imag
 
 
-def _made(sample: tuple[Any, ...]) -> tuple[list[Any], Callable[..., list[Any]]]:
-    """The leaves of a sample, complex, and what puts others in their places."""
+def _made(sample: tuple[Any, ...], size: float = 1.0) -> tuple[list[Any], Callable[..., list[Any]]]:
+    """The leaves of a sample, complex and *size* times as large, and what replaces them."""
     rng = np.random.default_rng(5)
     leaves = []
 
@@ -31,7 +31,7 @@ def _made(sample: tuple[Any, ...]) -> tuple[list[Any], Callable[..., list[Any]]]
         if isinstance(s, Draw):
             leaf = s.make(rng)
             if not leaf.is_complex():
-                leaf = tb.tensor(_complex(leaf.tolist(), rng), requires_grad=True)
+                leaf = tb.tensor(size * _complex(leaf.tolist(), rng), requires_grad=True)
             leaves.append(leaf)
         elif isinstance(s, tb.Tensor) and s.is_floating_point():
             s = tb.tensor(_complex(s.tolist(), rng))
@@ -122,6 +122,9 @@ REFUSED = {
 }  # fmt: skip
 """Rows of a domain with complex numbers whose parts, such as comparisons, do not take them."""
 
+SMALL = {"lstm_layer", "gru_layer", "rnn_layer"}
+"""Rows that are tried on small numbers: the tangent of larger ones has poles."""
+
 CASES = [
     (name, n)
     for name, samples in SAMPLES.items()
@@ -177,8 +180,8 @@ def test_a_rule_that_is_not_flagged_is_caught() -> None:
 
 @pytest.mark.parametrize(("name", "n"), CASES, ids=[f"{name}-{n}" for name, n in CASES])
 def test_rule(name: str, n: int) -> None:
-    leaves, operands = _made(SAMPLES[name][n])
-    if name in REFUSED:
+    leaves, operands = _made(SAMPLES[name][n], 0.3 if name in SMALL else 1.0)
+    if name in REFUSED or (name, n) == ("rnn_layer", 1):  # with relu
         with pytest.raises(NotImplementedError, match="not implemented for 'ComplexDouble'"):
             core(name)(*operands(leaves))
         return

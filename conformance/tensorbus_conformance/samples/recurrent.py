@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorbus.plugin import dtype as Dtype
 from tensorbus_conformance.op import COMPLEX, FLOATING, Op, S, Sample, T
 
 Array = np.ndarray
@@ -98,7 +99,8 @@ _Samples = Callable[[str, Callable[..., T]], list[Sample]]
 
 
 def _op(name: str, suffix: str, reference: Any, samples: _Samples) -> Op:
-    found, dtypes = samples(name, T), FLOATING
+    found = samples(name, T)
+    dtypes: tuple[Dtype, ...] = FLOATING
     if name != "rnn_relu":
         # The tangent of a complex number has poles: small ones lie apart from them.
         small = samples(name, functools.partial(T, of=(-0.4, 0.4)))

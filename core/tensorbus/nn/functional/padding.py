@@ -92,10 +92,10 @@ def _bordered(input: Tensor, pad: tuple[int, ...], mode: str, value: float | Non
             f"input ({', '.join(f'{side}: {n}' for side, n, _ in sides)}) is too small. Calculated "
             f"output {' '.join(f'{side}: {n}' for side, _, n in sides)}"
         )
-    wanted = [(d, a, b) for d, (a, b) in enumerate(widths) if a or b]
-    for d, a, b in wanted:
-        input = _widened(input, d, a, b, mode)
-    return input if wanted else input.clone()
+    borders = [(d, a, b) for d, (a, b) in enumerate(widths) if a or b]
+    for d, before, behind in borders:
+        input = _widened(input, d, before, behind, mode)
+    return input if borders else input.clone()
 
 
 def _widened(x: Tensor, d: int, a: int, b: int, mode: str) -> Tensor:

@@ -11,8 +11,6 @@ and of the state, their biases if there are any, and that of a projection.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tensorbus.ops.nn.recurrent_steps import (
     gru,
     gru_backward,
@@ -37,13 +35,12 @@ row("lstm_layer", "x:T, h:T, c:T, weights:T*, sizes",
         "of that; step t has ``sizes[t]`` rows of *x*.",
     composite=lambda F, x, h, c, weights, sizes: lstm(F, x, h, c, weights, sizes),
     shared=lambda F, g, gates, cells, c, weights, sizes:
-        F.lstm_layer_backward(*g, *_conjugated(F, gates, cells, c, weights), sizes),
-    x=lambda F, g, shared, weights: of_input(F, shared[0], *_conjugated(F, weights)),
+        F.lstm_layer_backward(*g, gates, cells, c, weights, sizes),
+    x=lambda F, g, shared, weights: of_input(F, shared[0], weights),
     h=lambda F, g, shared: shared[1],
     c=lambda F, g, shared: shared[2],
     weights=lambda F, g, shared, x, y, h, gates, cells, weights, sizes, weights_wanted:
-        of_lstm(F, g, shared[0], *_conjugated(F, x, y, h, gates, cells, weights), sizes,
-                weights_wanted))
+        of_lstm(F, g, shared[0], x, y, h, gates, cells, weights, sizes, weights_wanted))
 row("lstm_layer_backward",
     "gy:T?, gh:T?, gc:T?, gg:T?, gcells:T?, gates:T, cells:T, c:T, weights:T*, sizes",
     results="gz:same first:same cell:same", domain="float",
@@ -58,12 +55,11 @@ row("gru_layer", "x:T, h:T, weights:T*, sizes",
         "last, where s is *inner*; and ``h = n + z * (h - n)``, with *sizes* as of ``lstm_layer``.",
     composite=lambda F, x, h, weights, sizes: gru(F, x, h, weights, sizes),
     shared=lambda F, g, y, gates, inner, h, weights, sizes:
-        F.gru_layer_backward(*g, *_conjugated(F, y, gates, inner, h, weights), sizes),
-    x=lambda F, g, shared, weights: of_input(F, shared[0], *_conjugated(F, weights)),
+        F.gru_layer_backward(*g, y, gates, inner, h, weights, sizes),
+    x=lambda F, g, shared, weights: of_input(F, shared[0], weights),
     h=lambda F, g, shared: shared[2],
     weights=lambda F, g, shared, x, y, h, weights, sizes, weights_wanted:
-        of_weights(F, shared[0], shared[1], *_conjugated(F, x, y, h, weights), sizes,
-                   weights_wanted))
+        of_weights(F, shared[0], shared[1], x, y, h, weights, sizes, weights_wanted))
 row("gru_layer_backward",
     "gy:T?, gh:T?, gg:T?, gi:T?, y:T, gates:T, inner:T, h:T, weights:T*, sizes",
     results="gv:same gs:same first:same", domain="float",
@@ -78,12 +74,11 @@ row("rnn_layer", "x:T, h:T, weights:T*, relu, sizes",
         "relu of that, with *sizes* as of ``lstm_layer``.",
     composite=lambda F, x, h, weights, relu, sizes: rnn(F, x, h, weights, relu, sizes),
     shared=lambda F, g, y, h, weights, relu, sizes:
-        F.rnn_layer_backward(*g, *_conjugated(F, y, h, weights), relu, sizes),
-    x=lambda F, g, shared, weights: of_input(F, shared[0], *_conjugated(F, weights)),
+        F.rnn_layer_backward(*g, y, h, weights, relu, sizes),
+    x=lambda F, g, shared, weights: of_input(F, shared[0], weights),
     h=lambda F, g, shared: shared[1],
     weights=lambda F, g, shared, x, y, h, weights, sizes, weights_wanted:
-        of_weights(F, shared[0], shared[0], *_conjugated(F, x, y, h, weights), sizes,
-                   weights_wanted))
+        of_weights(F, shared[0], shared[0], x, y, h, weights, sizes, weights_wanted))
 row("rnn_layer_backward", "gy:T?, gh:T?, y:T, h:T, weights:T*, relu, sizes",
     results="gz:same first:same", domain="float",
     doc="The derivatives of ``rnn_layer`` for what tanh or relu is of, and for the state, from "
@@ -91,12 +86,3 @@ row("rnn_layer_backward", "gy:T?, gh:T?, y:T, h:T, weights:T*, relu, sizes",
     composite=lambda F, gy, gh, y, h, weights, relu, sizes:
         rnn_backward(F, gy, gh, y, h, weights, relu, sizes))
 # fmt: on
-
-
-def _conjugated(F: Any, *operands: Any) -> tuple[Any, ...]:
-    """The values, and sequences of them, that a derivative of complex numbers is of."""
-    if not F.dtype.is_complex:
-        return operands
-    return tuple(
-        [F.conj(w) for w in x] if isinstance(x, (list, tuple)) else F.conj(x) for x in operands
-    )

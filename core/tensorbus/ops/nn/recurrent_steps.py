@@ -170,6 +170,15 @@ def _rnn_way(F: Any, x: Any, relu: bool, sizes: Sizes, h: Any, w: Weights, back:
 
 
 # -- backward ----------------------------------------------------------------------------------
+def _conjugated(F: Any, *operands: Any) -> tuple[Any, ...]:
+    """The values, and sequences of them, that a derivative of complex numbers is of."""
+    if not F.dtype.is_complex:
+        return operands
+    return tuple(
+        [F.conj(w) for w in x] if isinstance(x, (list, tuple)) else F.conj(x) for x in operands
+    )
+
+
 def _rest(F: Any, out: Any) -> Any:
     """1 - *out*."""
     return F.add(F.neg(out), 1.0)
@@ -187,6 +196,7 @@ def lstm_backward(
     F: Any, gy: Any, gh: Any, gc: Any, gg: Any, gcells: Any, gates: Any, cells: Any, c: Any,
     weights: Any, sizes: Sizes,
 ) -> Any:  # fmt: skip
+    gates, cells, c, weights = _conjugated(F, gates, cells, c, weights)
     given = (gh, gc, gg, gcells, gates, cells, c)
     ways = _ways(F, given, (gy,), weights, c.shape[0])
     found = [_lstm_back(F, sizes, *way) for way in ways]
@@ -231,6 +241,7 @@ def gru_backward(
     F: Any, gy: Any, gh: Any, gg: Any, gi: Any, y: Any, gates: Any, inner: Any, h: Any,
     weights: Any, sizes: Sizes,
 ) -> Any:  # fmt: skip
+    y, gates, inner, h, weights = _conjugated(F, y, gates, inner, h, weights)
     ways = _ways(F, (gh, gg, gi, gates, inner, h), (gy, y), weights, h.shape[0])
     found = [_gru_back(F, sizes, *way) for way in ways]
     return tuple(_stacked(F, each) for each in zip(*found, strict=True))
@@ -266,6 +277,7 @@ def _gru_back(
 def rnn_backward(
     F: Any, gy: Any, gh: Any, y: Any, h: Any, weights: Any, relu: bool, sizes: Sizes
 ) -> Any:
+    y, h, weights = _conjugated(F, y, h, weights)
     ways = _ways(F, (gh, h), (gy, y), weights, h.shape[0])
     found = [_rnn_back(F, relu, sizes, *way) for way in ways]
     return tuple(_stacked(F, each) for each in zip(*found, strict=True))
@@ -288,6 +300,7 @@ def _rnn_back(
 # -- input and weights: products for all steps -------------------------------------------------
 def of_input(F: Any, gz: Any, weights: Sequence[Any]) -> Any:
     total = None
+    (weights,) = _conjugated(F, weights)
     for k, w in enumerate(of_directions(weights, gz.shape[0])):
         part = F.matmul(F.select(gz, 0, k), w.w)
         total = part if total is None else F.add(total, part)
@@ -302,6 +315,7 @@ def of_weights(
     found: list[Any] = []
     each = len(weights) // h.shape[0]
     same = gs is gz
+    x, y, h, weights = _conjugated(F, x, y, h, weights)
     ways = _ways(F, (gz, None if same else gs, h), (y,), weights, h.shape[0])
     for of_z, of_s, first, out, w, back in ways:
         wants = wanted[len(found) :][:each]
@@ -329,6 +343,7 @@ def of_lstm(
     each = len(weights) // h.shape[0]
     if each % 2 == 0:
         return found
+    gates, cells, weights = _conjugated(F, gates, cells, weights)
     ways = _ways(F, (gz, g[1], gates, cells), (g[0],), weights, h.shape[0])
     for k, (of_z, last, own, cell, of_y, w, back) in enumerate(ways):
         at = (k + 1) * each - 1
