@@ -83,7 +83,7 @@ binary("mul", doc="``input * other``", operator="mul", aliases=("multiply",), co
 binary("div", doc="``input / other``, true division", operator="truediv", domain="float",
        number_inputs=1, left_number_node_name="MulBackward0", holomorphic=True,
        x=lambda F, g, y: F.div(g, y),
-       y=lambda F, g, x, y: F.neg(F.mul(g, F.div(F.div(x, y), y))))
+       y=lambda F, g, x, y: F.neg(F.div(F.mul(g, F.div(x, y)), y)))
 binary("floor_divide", doc="``input // other``, rounded towards minus infinity", divides=True,
        operator="floordiv", domain="ordered number", **no_derivative("floor_divide"))
 binary("fmod", doc="The remainder of division with the sign of *input*",
