@@ -9,7 +9,6 @@ import numpy as np
 from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table, into, quiet
 from tensorbus.plugin.array_library.table import ALL, FLOAT, ORDERED, REAL
-from tensorbus_cpu_numpy import transposing
 from tensorbus_cpu_numpy.loops import pieces
 
 TABLE = Table()
@@ -119,15 +118,8 @@ def _first_inexact_power() -> int | None:
     return int(whole[inexact][0]) if inexact.any() else None
 
 
-def _clone(x: Array) -> Array:
-    if x.size < transposing.MANY:
-        return np.array(x, order="C")
-    made = np.empty(x.shape, x.dtype)
-    transposing.write(made, x)
-    return made
-
-
-TABLE.add("clone", ALL, lambda xp, dtype: _clone)
+# The copy method's own default order is row-major.
+TABLE.add("contiguous", ALL, lambda xp, dtype: np.ndarray.copy)
 
 
 @TABLE.row("sort_values", *ORDERED)
