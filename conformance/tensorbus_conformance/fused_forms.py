@@ -159,6 +159,10 @@ def _windowed() -> Iterator[tuple[str, Form]]:
             S("", x, (2, 3), (1, 2), (1, 0)), S("", one, 1), S("", T(2000, 2, 6, 6), 2, 1), None,
             S("", image, 1),
         )  # fmt: skip
+    yield _F + "linear", Form(
+        S("", T(3, 5), T(4, 5), T(4)), S("", T(1, 1), T(1, 1), T(1)),
+        S("", T(520, 2, 131), T(131, 131), T(131)),
+    )  # fmt: skip
     yield _F + "cross_entropy", Form(
         S("", T(4, 5), I([3, 0, 4, 1])), S("", T(1, 1), I([0])),
         S("", T(509, 131), I(np.arange(509) % 131)),

@@ -202,6 +202,7 @@ CALLED = {
     "sampled": "nn.functional.grid_sample",
     "lstm_layer": "lstm", "gru_layer": "gru", "rnn_layer": "rnn_tanh",
     "argsort_down": "sort", "top_indices": "topk", "kth_index": "kthvalue", "uniform": "rand",
+    "normal": "randn", "linear": "nn.functional.linear",
     **BACKWARD,
 }  # fmt: skip
 """Kernels that are called by ops of other names."""
@@ -230,13 +231,13 @@ def harmless(kind: str, op: str) -> bool:
     """Whether no program can see that a fused kernel is wrong in that way.
 
     Each backward pass has a gradient of its own to begin with; what ``flatnonzero`` gets is flat,
-    and what it returns is not kept. What ``uniform`` gets are numbers, which alone say what it
-    draws. ``argsort_down`` takes no int64, which it returns. A bag and sampled planes get views
-    made for each call, a recurrent layer such a product, and weights that lie apart, all but the
-    simplest several. CTC gets a softmax of its own for each call; its backward pass gets the losses
-    too, which differ where its other operands do.
+    and what it returns is not kept. What ``uniform`` and ``normal`` get are numbers, which alone
+    say what is drawn. ``argsort_down`` takes no int64, which it returns. A bag and sampled planes
+    get views made for each call, a recurrent layer such a product, and weights that lie apart, all
+    but the simplest several. CTC gets a softmax of its own for each call; its backward pass gets
+    the losses too, which differ where its other operands do.
     """
-    if op == "uniform":
+    if op in ("uniform", "normal"):
         return kind not in ("third-call", "shared-scratch", "large-results-in-turn", "two-threads")
     if kind == "large-results-in-turn":
         return op in FEW_RESULTS
@@ -273,7 +274,7 @@ def fused_pairs() -> Iterator[tuple[str, str]]:
 
 def profile_of(op: str) -> str:
     """Core; the exact streams of random numbers, and int32, are in no lesser profile than full."""
-    return "full" if op in ("uniform", "argsort_down") else "core"
+    return "full" if op in ("uniform", "normal", "argsort_down") else "core"
 
 
 def cases_of(op: str) -> list[str]:

@@ -65,33 +65,43 @@ def streams(n: int) -> Iterator[tuple[int, Stream]]:
 
 
 # -- draws beside each other ------------------------------------------------------------------
-def _held(t: Trial) -> None:
+def _is_next(bench: Bench, op: str, got: Any, stream: Stream, where: str) -> None:
+    """Check what ``rand`` or ``randn`` drew against the next numbers of a stream."""
+    n, d = got.numel(), formats.FLOAT32
+    if op == "rand":
+        bench.same(got, stream.uniform(n, d), d, where=where)
+    else:
+        want, size = stream.normal(n, d)
+        bench.same(got, want, d, _NORMAL_ULP, scale=size, where=where)
+
+
+def _held(op: str, t: Trial) -> None:
     """Draws that are kept until all have been made, few numbers and many, are those of a seed."""
-    bench, d = Bench(t), formats.FLOAT32
+    bench, function = Bench(t), getattr(tensorbus, op)
     for n in (7, 1_500):
         tensorbus.manual_seed(11)
         stream = Stream(11)
-        made = [tensorbus.rand(n, device=bench.device) for _ in range(7)]
+        made = [function(n, device=bench.device) for _ in range(7)]
         for k, got in enumerate(made):
-            bench.same(got, stream.uniform(n, d), d, where=f"draw {k} of {n} numbers: ")
+            _is_next(bench, op, got, stream, f"draw {k} of {n} numbers: ")
 
 
-def _in_turn(t: Trial) -> None:
+def _in_turn(op: str, t: Trial) -> None:
     """Two threads draw from generators of their own, and change at each line of a kernel."""
-    bench, d = Bench(t), formats.FLOAT32
-    tensorbus.rand(1, device=bench.device)  # what is made once for an op is made
+    bench, function = Bench(t), getattr(tensorbus, op)
+    function(1, device=bench.device)  # what is made once for an op is made
     drawn: list[list[Any]] = [[], []]
 
     def draw(who: int) -> None:
         generator = tensorbus.Generator().manual_seed(who)
         for _ in range(3):
-            drawn[who].append(tensorbus.rand(9, generator=generator, device=bench.device))
+            drawn[who].append(function(9, generator=generator, device=bench.device))
 
     together([functools.partial(draw, who) for who in range(2)], in_a_kernel)
     for seed, made in enumerate(drawn):
         stream = Stream(seed)
         for got in made:
-            bench.same(got, stream.uniform(9, d), d, where=f"thread {seed}: ")
+            _is_next(bench, op, got, stream, f"thread {seed}: ")
 
 
 # -- draws from the bits ---------------------------------------------------------------------
@@ -319,7 +329,8 @@ def cases() -> Iterator[Case]:
         yield _case("nn.functional.dropout", d, "bits", _dropout, d)
     for layout in ("transposed", "strided", "offset"):
         yield _case("uniform_", formats.FLOAT32, layout, _laid_out, layout)
-    yield _case("rand", formats.FLOAT32, "held", _held)
-    yield _case("rand", formats.FLOAT32, "in-turn", _in_turn)
+    for op in ("rand", "randn"):
+        yield _case(op, formats.FLOAT32, "held", _held, op)
+        yield _case(op, formats.FLOAT32, "in-turn", _in_turn, op)
     for name in ("rand_like", "randn_like", "randint_like"):
         yield _case(name, formats.FLOAT32, "bits", _like, name)
