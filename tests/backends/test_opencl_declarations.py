@@ -57,6 +57,20 @@ def test_all_that_kernels_call_is_declared(runtime, opencl):
         assert runtime._declares
 
 
+def test_doubles_are_rounded_to_halves_once(runtime, opencl):
+    text = "KERNEL void k(GLOBAL f16 *h, GLOBAL f64 *x) { STORE_HALF(h, ITEM, x[ITEM]); }"
+    program = runtime.build(opencl.backend.dialect(0).prelude + text)
+    assert runtime._declares
+    # Close to the middle of two halves, where a rounding to float32 before would decide.
+    x = np.array([1 + 2.0**-11 + 2.0**-40, 65520 - 2.0**-20] * 32)
+    flags, halves = cl.mem_flags, np.empty(64, np.float16)
+    there, here = (cl.Buffer(runtime.context, flags.COPY_HOST_PTR, hostbuf=a) for a in (x, halves))
+    queue = runtime.current.queue
+    cl.Kernel(program, "k")(queue, (64,), (64,), here, there)
+    cl.enqueue_copy(queue, halves, here, is_blocking=True)
+    assert halves.tolist() == x.astype(np.float16).tolist() == [1 + 2.0**-10, 65504.0] * 32
+
+
 def test_a_function_that_is_not_declared_is_found_in_the_header(runtime, opencl):
     program = runtime.build(opencl.backend.dialect(0).prelude + USES_CBRT)
     assert not runtime._declares

@@ -30,13 +30,17 @@ def _functions(t: str) -> str:
     return "".join([*unary, *binary, f"PURE({t}) fma({t}, {t}, {t});\n"])
 
 
-# The types are the header's, as overloaded functions are found by them; so are the attributes.
+# The types are the header's, as overloaded functions are found by them; so are the attributes. Each
+# type that C would convert to a declared one, without a word, is declared too.
 DECLARATIONS = f"""
 #define OVERLOADED(t) t __attribute__((overloadable))
 #define LOADING(t) OVERLOADED(t) __attribute__((pure))
 #define PURE(t) OVERLOADED(t) __attribute__((const))
 PURE(size_t) get_global_id(uint);
 PURE(ulong) mul_hi(ulong, ulong);
+PURE(uint) mul_hi(uint, uint);
+PURE(long) mul_hi(long, long);
+PURE(int) mul_hi(int, int);
 PURE(float) select(float, float, int);
 OVERLOADED(uint) atomic_cmpxchg(volatile __global uint *, uint, uint);
 LOADING(float) vload_half(size_t, const __global half *);
@@ -51,6 +55,8 @@ OVERLOADED(ulong) atom_cmpxchg(volatile __global ulong *, ulong, ulong);
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 {_functions("double")}
+PURE(double) select(double, double, long);
+OVERLOADED(void) vstore_half_rte(double, size_t, __global half *);
 #endif
 """
 
