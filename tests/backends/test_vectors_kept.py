@@ -32,7 +32,8 @@ LOG1P_OF = """def graph(x: {0}[s0]):
 def test_a_function_with_vectors_shares_no_loop_with_one_without(
     d: str, op: str, scalar: list[str], compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(graphs, "_made", lambda *arguments: lambda *inputs, out=None: None)
+    made = SimpleNamespace(picks=False)
+    monkeypatch.setattr(graphs, "_made", lambda *_, **__: made)
     device: Any = SimpleNamespace(dialect=Dialect("", polynomials=frozenset(scalar)))
     kernel = graphs.compile_graph(device, read(LOG1P_OF.format(d, op)))
     assert (kernel is not None) is compiled

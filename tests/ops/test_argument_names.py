@@ -15,7 +15,7 @@ from tensorbus.op_engine.names import FUNCTIONS
 OTHERWISE = {
     "where", "split", "einsum", "range", "broadcast_to", "true_divide", "std_mean", "var_mean",
     "concatenate", "triangular_solve", "cholesky_solve", "cholesky_inverse", "lu_solve",
-    "matrix_exp", "histogramdd", "orgqr", "ormqr", "dequantize",
+    "matrix_exp", "histogramdd", "orgqr", "ormqr", "dequantize", "unsafe_split",
 }  # fmt: skip
 
 

@@ -57,7 +57,8 @@ def test_ops_are_events_in_their_order() -> None:
 
 
 def test_a_composition_holds_its_parts_and_times_add_up() -> None:
-    x, w, b = tb.ones(2, 3), tb.ones(4, 3), tb.ones(4)
+    # Of integers, for which no backend has a kernel of the whole.
+    x, w, b = (tb.ones(*shape, dtype=tb.int64) for shape in ((2, 3), (4, 3), (4,)))
     with profile(record_shapes=True, profile_memory=True, with_flops=True) as p:
         F.linear(x, w, b)
     assert tree(p.events()) == [("aten::linear", ["aten::permute", "aten::matmul", "aten::add"])]
@@ -69,11 +70,11 @@ def test_a_composition_holds_its_parts_and_times_add_up() -> None:
     assert whole.input_shapes == [[2, 3], [4, 3], [4]]
     assert product.input_shapes == [[2, 3], [3, 4]]
     assert [e.flops for e in p.events()] == [0, 0, 2 * 2 * 3 * 4, 8]
-    assert product.cpu_memory_usage == 2 * 4 * 4
-    assert whole.cpu_memory_usage == 2 * 4 * 4  # what it leaves, whatever its parts held
-    assert (product.launches, product.written) == (1, 32)
+    assert product.cpu_memory_usage == 2 * 4 * 8
+    assert whole.cpu_memory_usage == 2 * 4 * 8  # what it leaves, whatever its parts held
+    assert (product.launches, product.written) == (1, 64)
     assert (whole.launches, whole.usage) == (0, {})
-    assert p.events().device_usage() == {"cpu": (2, 64)}
+    assert p.events().device_usage() == {"cpu": (2, 128)}
     assert p.events().self_cpu_time_total == pytest.approx(whole.cpu_time_total)
 
 
