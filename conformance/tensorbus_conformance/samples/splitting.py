@@ -95,6 +95,9 @@ OPS = [
             E("scalar", RuntimeError, "chunk expects at least a 1-dimensional tensor", T(), 1),
         ],
     ),
+    _op("unsafe_split", _split, [s for s in _SPLITS if not s.variant.startswith("sizes")]),
+    _op("unsafe_split_with_sizes", _split, [s for s in _SPLITS if s.variant.startswith("sizes")]),
+    _op("unsafe_chunk", _chunks, [S("rest", T(5), 3), S("dim", T(2, 3), 2, -1)]),
     _op(
         "tensor_split",
         _nearly_equal,
