@@ -49,6 +49,15 @@ def together(bodies: Sequence[Callable[[], None]], cut: Cut | None = None) -> No
         raise raised[0]
 
 
+def in_rounds(count: int, call: Callable[[int, int], None], cut: Cut | None = None) -> None:
+    """Run ``call(who, k)`` in two threads together for each of so many *k*.
+
+    Each round begins in step: a thread that was ahead in one would stay so.
+    """
+    for k in range(count):
+        together([functools.partial(call, who, k) for who in range(2)], cut)
+
+
 class _Baton:
     """Which of two threads runs; the other waits, but not for one that waits for it."""
 

@@ -19,7 +19,7 @@ from tensorbus_conformance.cases.op_values import level
 from tensorbus_conformance.compare import Mismatch, same_bytes
 from tensorbus_conformance.fused_blocks import BLOCKS
 from tensorbus_conformance.fused_forms import FORMS, Form
-from tensorbus_conformance.interleaving import in_a_kernel, together
+from tensorbus_conformance.interleaving import in_a_kernel, in_rounds
 from tensorbus_conformance.op import Op, Sample
 from tensorbus_conformance.samples import all_ops
 from tensorbus_conformance.trial import Trial, Unsupported
@@ -258,8 +258,7 @@ def _threads(form: Form, op: Op, t: Trial) -> None:
     def body(who: int, call: int) -> None:
         results[who].append(work[who][call].run())
 
-    for call in range(2):  # each anew in step: one that was ahead would stay so
-        together([functools.partial(body, who, call) for who in range(2)], in_a_kernel)
+    in_rounds(2, body, in_a_kernel)
     for calls, found in zip(work, results, strict=True):
         for made, got in zip(calls, found, strict=True):
             made.check(got)

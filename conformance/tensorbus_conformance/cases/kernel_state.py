@@ -17,7 +17,7 @@ from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases.creation import stream
 from tensorbus_conformance.cases.kernel_sizes import family
 from tensorbus_conformance.compare import Mismatch
-from tensorbus_conformance.interleaving import together
+from tensorbus_conformance.interleaving import in_rounds
 from tensorbus_conformance.primitives import (
     CREATING,
     OF_ARRAYS,
@@ -223,8 +223,7 @@ def check_threads(op: str, d: dtype, t: Trial) -> None:
     def body(who: int, call: int) -> None:
         results[who].append(kernel(*work[who][call][0]))
 
-    for call in range(ROUNDS):  # each anew in step: one that was ahead would stay so
-        together([functools.partial(body, who, call) for who in range(2)])
+    in_rounds(ROUNDS, body)
     for who, s in enumerate(made):
         for result, (_, placed) in zip(results[who], work[who], strict=True):
             s.judge(t, s.read(t, result, placed))

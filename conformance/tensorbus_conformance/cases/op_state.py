@@ -15,7 +15,7 @@ from tensorbus_conformance.bench import Bench, flatten
 from tensorbus_conformance.case import Case
 from tensorbus_conformance.cases.op_values import level, needed, scale_of
 from tensorbus_conformance.compare import Mismatch
-from tensorbus_conformance.interleaving import together
+from tensorbus_conformance.interleaving import in_rounds
 from tensorbus_conformance.op import Op, Sample
 from tensorbus_conformance.samples import all_ops
 from tensorbus_conformance.trial import Trial
@@ -114,8 +114,7 @@ def _threads(op: Op, sample: Sample, d: Dtype, t: Trial) -> None:
     def body(who: int, call: int) -> None:
         results[who].append(work[who][call].run())
 
-    for call in range(3):  # each anew in step: one that was ahead would stay so
-        together([functools.partial(body, who, call) for who in range(2)])
+    in_rounds(3, body)
     for calls, found in zip(work, results, strict=True):
         for made, got in zip(calls, found, strict=True):
             made.check(got)
