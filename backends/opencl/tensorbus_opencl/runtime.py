@@ -7,6 +7,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pyopencl as cl
@@ -65,11 +66,11 @@ class Runtime:
         """The program of a generated kernel."""
         if self._declares:
             options = [*self.options, pocl.WITHOUT_HEADER]
-            try:
+            with suppress(cl.Error):
                 return cl.Program(self.context, pocl.DECLARATIONS + source).build(options=options)
-            except cl.Error:  # a build of PoCL over another header
-                self._declares = False
-        return cl.Program(self.context, source).build(options=self.options)
+        program = cl.Program(self.context, source).build(options=self.options)
+        self._declares = False  # not before: a text that is wrong says nothing of the header
+        return program
 
     # -- queues ------------------------------------------------------------------------------
     @property
