@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tensorbus._base.warning import warn_user
-from tensorbus.nn.functional.reduction import meant_by_flags
+from tensorbus.nn.functional.reduction import meant_by_flags, warn_of_flags
 
 _NUMBERS = {"none": 0, "mean": 1, "sum": 2}
 
@@ -21,10 +20,7 @@ def legacy_get_string(
     """The reduction that the older arguments *size_average* and *reduce* mean."""
     meant = meant_by_flags(size_average, reduce)
     if emit_warning:
-        warn_user(
-            "size_average and reduce args will be deprecated, please use "
-            f"reduction='{meant}' instead."
-        )
+        warn_of_flags(meant)
     return meant
 
 

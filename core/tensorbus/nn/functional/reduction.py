@@ -22,6 +22,13 @@ def meant_by_flags(size_average: Any, reduce: Any) -> str:
     return "mean" if size_average is None or size_average else "sum"
 
 
+def warn_of_flags(meant: str) -> None:
+    """Warn of the two older flags, which mean a reduction."""
+    warn_user(
+        f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead."
+    )
+
+
 def chosen(reduction: str, size_average: Any = None, reduce: Any = None, *also: str) -> str:
     """The reduction asked for, by its name or by the two older flags (with a warning).
 
@@ -29,10 +36,7 @@ def chosen(reduction: str, size_average: Any = None, reduce: Any = None, *also: 
     """
     if size_average is not None or reduce is not None:
         meant = meant_by_flags(size_average, reduce)
-        warn_user(
-            "size_average and reduce args will be deprecated, please use "
-            f"reduction='{meant}' instead.",
-        )
+        warn_of_flags(meant)
         return meant
     if reduction in ("mean", "sum", "none") or reduction in also:
         return reduction
