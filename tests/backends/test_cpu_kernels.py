@@ -169,3 +169,17 @@ def test_extreme_sums_are_those_of_float64(name: str, shape: tuple[int, ...]) ->
             assert got.dtype == name
             # The rounding of each absolute value's place in the sum, in blocks of 32 and more.
             np.testing.assert_allclose(got, want.astype(name), rtol=32 * np.finfo(name).eps)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 1000, 4099, 80_001, 131_072, 131_077, 140_013])
+def test_normals_are_those_of_the_stream_in_pieces(n: int) -> None:
+    key, offset, half = (5, 1 << 40), (1 << 64) + 3, -(-n // 2)
+    counter = [2, 1, 0, 0]  # NumPy's Philox counts up before its first block
+    words = np.random.Philox(key=np.array(key, "u8"), counter=np.array(counter, "u8"))
+    halves = words.random_raw(half).view("<u4")[: 2 * half] & (2**24 - 1)
+    first, second = (halves * 2.0**-24).reshape(2, half)
+    radius, angle = np.sqrt(-2 * np.log(1 - first)), 2 * np.pi * second
+    expected = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:n]
+    found = kernel("normal", "float32")(key, offset, n)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, atol=3e-6)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorbus.plugin import Array, Kernel, dtype, may_decline
+from tensorbus.plugin import Array, Kernel, dtype
 from tensorbus.plugin.array_library import Table
 from tensorbus.plugin.array_library.table import FLOAT, INTEGER
 
@@ -18,7 +18,7 @@ TABLE = Table()
 
 _SMALL = 512
 _WORD = (1 << 64) - 1
-_DRAWN = 1 << 16
+_DRAWN = 1 << 15
 """Uniforms drawn at a time: a multiple of the 8 in a block of the stream."""
 
 
@@ -136,47 +136,58 @@ def _words(key: tuple[int, int], offset: int, n: int) -> Array:
 TABLE.add("random_bits", (INTEGER,), lambda xp, dtype: _words)
 
 
+_LOW = np.array(2**24 - 1, np.uint32)
+_STEP = np.array(2.0**-24, np.float32)
+
+
+def _draw(part: Array, key: tuple[int, int], offset: int, start: int) -> None:
+    """Write the uniforms from *start* on, as whole multiples of ``_STEP``: without it."""
+    block, before = divmod(start, 8)
+    stop = before + len(part)
+    # The halves of a word lie in memory in the order in which they are drawn.
+    halves = _words(key, offset + block, -(-stop // 2)).view(np.uint32)[before:stop]
+    part[...] = np.bitwise_and(halves, _LOW, halves).view(np.int32)
+
+
+def _can_draw(dtype: dtype) -> bool:
+    return dtype.name == "float32" and sys.byteorder == "little"
+
+
 @TABLE.row("uniform", FLOAT)
 def _uniform(xp: Any, dtype: dtype) -> Kernel | None:
-    if dtype.name != "float32" or sys.byteorder != "little":
-        return None
-    low, step = np.array(2**24 - 1, np.uint32), np.array(2.0**-24, np.float32)
-
     def uniform(key: tuple[int, int], offset: int, n: int) -> Array:
         made = np.empty(n, np.float32)
         for start in range(0, n, _DRAWN):
             part = made[start : start + _DRAWN]
-            # The halves of a word lie in memory in the order in which they are drawn.
-            words = _words(key, offset + start // 8, -(-len(part) // 2)).view(np.uint32)
-            part[...] = np.bitwise_and(words[: len(part)], low).view(np.int32)
-            np.multiply(part, step, part)
+            _draw(part, key, offset, start)
+            np.multiply(part, _STEP, part)
         return made
 
-    return uniform
+    return uniform if _can_draw(dtype) else None
 
 
 @TABLE.row("normal", FLOAT)
 def _normal(xp: Any, dtype: dtype) -> Kernel | None:
-    """The composition's steps in place: for few numbers half of its calls are copies."""
-    uniform = _uniform(xp, dtype)
-    if uniform is None:
-        return None
-    one, factor, turn = (np.array(value, np.float32) for value in (1, -2, 2 * math.pi))
+    """The composition's steps in place, and some pieces long: half of its calls are copies."""
+    one, factor = (np.array(value, np.float32) for value in (1, -2))
+    turn = np.float32(2 * math.pi) * _STEP  # a power of two, which rounds nothing
 
     def normal(key: tuple[int, int], offset: int, n: int) -> Any:
         half = -(-n // 2)
-        if half > _DRAWN:
-            return NotImplemented
-        drawn = uniform(key, offset, 2 * half)
-        radius, angle = drawn[:half], drawn[half:]
-        np.log(np.subtract(one, radius, radius), radius)
-        np.sqrt(np.multiply(radius, factor, radius), radius)
-        np.multiply(angle, turn, angle)
         made = np.empty((2, half), np.float32)
-        np.cos(angle, made[0])
-        np.sin(angle, made[1])
-        np.multiply(made, radius, made)
+        scratch = np.empty(min(half, _DRAWN), np.float32)
+        for start in range(0, half, _DRAWN):
+            radius, angle = made[:, start : start + _DRAWN]
+            cosine = scratch[: len(radius)]
+            _draw(radius, key, offset, start)
+            _draw(angle, key, offset, half + start)
+            np.subtract(one, np.multiply(radius, _STEP, radius), radius)
+            np.multiply(np.log(radius, radius), factor, radius)
+            np.sqrt(radius, radius)
+            np.cos(np.multiply(angle, turn, angle), cosine)
+            np.multiply(np.sin(angle, angle), radius, angle)
+            np.multiply(cosine, radius, radius)
         flat = made.reshape(-1)
         return flat if 2 * half == n else flat[:n].copy()
 
-    return may_decline(normal)
+    return normal if _can_draw(dtype) else None
