@@ -1,4 +1,4 @@
-"""NVIDIA's own compiler takes the kernels of this backend, for each dtype and two generations."""
+"""NVIDIA's own compiler takes the kernels of this backend, for each dtype."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from tensorbus.plugin.kernel_language.scalars import UNARY
 from tensorbus_cuda_cupy.pointwise import ACTIVATIONS
 
 ARCHITECTURES = ("80", "90")
+# The headers have other functions for these on each generation; the rest is the same text.
+ON_BOTH = ("float16", "bfloat16")
 COMMON = ("bool", "int64", "float16", "float32", "bfloat16", "complex64")
 REST = ("uint8", "int8", "int16", "int32", "float64", "complex128")
 MORE = (
@@ -86,6 +88,6 @@ def test_every_kernel_compiles(backend: Any, name: str, monkeypatch: pytest.Monk
     # bfloat16 computes in float32, whose kernels are there by now: conversions are its own.
     assert len(ours) > (0 if name == "bfloat16" else 8)
     for text, options in ours:
-        for architecture in ARCHITECTURES:
+        for architecture in ARCHITECTURES if name in ON_BOTH else ARCHITECTURES[:1]:
             image, _ = compiler.nvrtc(text, options, architecture)
             assert image[:4] == b"\x7fELF"
