@@ -106,7 +106,10 @@ def _scatter(xp: Any, dtype: dtype) -> Kernel:
                 out[grid(np, i, dim)] = src
             return out
         if _by_lines(out, dim, i):
-            for lines, values, at in _blocks(out, np.broadcast_to(src, i.shape), i):
+            each = np.broadcast_to(src, i.shape)
+            if op == "add" and sparse.add_to_lines(out, i, each):
+                return out
+            for lines, values, at in _blocks(out, each, i):
                 apply(lines, at, values, op, half)
             return out
         values = np.broadcast_to(src, i.shape).reshape(-1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ def loops() -> Any:
         _add_rows(found, rows, i, values.reshape(3, 2))
         elements = np.ones(2)
         _add_elements(found, elements, i, values[:3])
+        lines = np.ones((2, 2))
+        _add_to_lines(found, lines, i.reshape(-1, 1)[:2], values[:2])
         sums, ends = np.zeros((2, 2)), np.array([0, 1, 3])
         found.csr_matvecs(2, 2, 2, ends, i, values[:3], rows.reshape(-1), sums.reshape(-1))
         turned = np.zeros(3, np.int64), np.zeros(3, np.int64), np.zeros(3)
@@ -36,6 +39,7 @@ def loops() -> Any:
     except (ImportError, AttributeError, TypeError, ValueError):
         return None
     known = np.array_equal(rows, [[3, 4], [5, 7]]) and np.array_equal(elements, [2, 3])
+    known = known and np.array_equal(lines, [[1, 1], [2, 1]])
     known = known and np.array_equal(sums, [[0, 0], [13, 18]])
     known = known and [x.tolist() for x in turned] == [[0, 1, 3], [1, 0, 1], [1, 0, 2]]
     return found if known else None
@@ -43,6 +47,15 @@ def loops() -> Any:
 
 def add(out: Array, i: Array, values: Array) -> bool:
     """Add each of *values* to the row, or the element, of *out* at its index; False: not done."""
+    return _add(_add_elements if out.ndim == 1 else _add_rows, out, i, values)
+
+
+def add_to_lines(out: Array, i: Array, values: Array) -> bool:
+    """Add each of *values* to the element at its index in its line of *out*; False: not done."""
+    return _add(_add_to_lines, out, i, values)
+
+
+def _add(way: Callable[..., None], out: Array, i: Array, values: Array) -> bool:
     if values.size < _MANY or out.dtype != values.dtype or out.dtype.name not in _DTYPES:
         return False
     if not out.flags.carray or i.dtype != np.int64:
@@ -52,7 +65,6 @@ def add(out: Array, i: Array, values: Array) -> bool:
         return False
     if np.may_share_memory(out, values):
         values = values.copy()
-    way = _add_elements if out.ndim == 1 else _add_rows
     way(found, out, np.ascontiguousarray(i), np.ascontiguousarray(values))
     return True
 
@@ -72,3 +84,10 @@ def _add_elements(found: Any, out: Array, i: Array, values: Array) -> None:
     """As a product of a matrix of one column, which names its rows alone, and a single one."""
     one, ends = np.ones(1, out.dtype), np.array([0, len(i)])
     found.csc_matvec(len(out), 1, ends, i, values, one, out)
+
+
+def _add_to_lines(found: Any, out: Array, i: Array, values: Array) -> None:
+    """As a sparse matrix that is added to a dense one."""
+    n, m = out.shape[-1], i.shape[-1]
+    ends = np.arange(0, i.size + 1, m)
+    found.csr_todense(len(ends) - 1, n, ends, i.reshape(-1), values.reshape(-1), out.reshape(-1))
