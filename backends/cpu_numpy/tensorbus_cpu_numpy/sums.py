@@ -159,8 +159,10 @@ def dots(x: Array, y: Array) -> Array:
     n = x.shape[1]
     if n <= _BLOCK:
         return np.vecdot(x, y)
-    parts = [np.vecdot(x[:, i : i + _BLOCK], y[:, i : i + _BLOCK]) for i in range(0, n, _BLOCK)]
-    return _reduce(np.stack(parts, 1), 1, np.float64)  # pairwise along the last dimension alone
+    size = n // _BLOCK * _BLOCK
+    blocks = [a[:, :size].reshape(len(a), -1, _BLOCK) for a in (x, y)]
+    result = _reduce(np.vecdot(*blocks), 1, np.float64)
+    return result if size == n else result + np.vecdot(x[:, size:], y[:, size:])
 
 
 def weighted(factors: Array, x: Array) -> Array:
