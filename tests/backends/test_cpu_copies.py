@@ -8,7 +8,7 @@ import pytest
 import tensorbus as torch
 from tensorbus._base import dtypes
 from tensorbus.rows.registry import ROWS
-from tensorbus_cpu_numpy import transposing
+from tensorbus_cpu_numpy import multiples, transposing
 from tensorbus_cpu_numpy.backend import CpuBackend
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -80,6 +80,36 @@ GEOMETRIES = {
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("name", GEOMETRIES)
 def test_convolutions(name, dtype, strided):
+    _check_convolution(name, dtype, strided)
+
+
+@pytest.fixture
+def one_thread(monkeypatch):
+    """So that channels with filters of their own go by multiples of lines, in several pieces."""
+    pytest.importorskip("scipy")
+    for name, value in {"count": lambda: 1, "_MANY": 1, "_PAYING": 1, "_PIECE": 3000}.items():
+        monkeypatch.setattr(multiples, name, value)
+
+
+@pytest.mark.parametrize("strided", [False, True])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", [name for name in GEOMETRIES if name.startswith("depthwise")])
+def test_convolutions_of_channels_in_one_thread(name, dtype, strided, one_thread):
+    _check_convolution(name, dtype, strided)
+
+
+def test_multiples_by_zero_keep_what_is_not_finite(one_thread):
+    x, w = np.ones((2, 4, 60, 41), np.float32), np.ones((4, 1, 3, 3), np.float32)
+    w[1, 0, 1, 1] = w[2, 0, 0, 0] = 0
+    x[1, 1, 30, 20] = np.inf
+    y = kernel("conv2d", "f4")(x, w, (1, 1), (1, 1), (1, 1), 4)
+    assert np.isnan(y[1, 1, 30, 20]) and np.isnan(y).sum() == 1 and np.isinf(y).sum() == 8
+    x[1, 1, 30, 20] = np.nan
+    y = kernel("conv2d", "f4")(x, w, (1, 1), (1, 1), (1, 1), 4)
+    assert np.isnan(y[1, 1, 29:32, 19:22]).all() and np.isnan(y).sum() == 9
+
+
+def _check_convolution(name, dtype, strided):
     n, c, o, sides, size, groups, padding, dilation, stride = GEOMETRIES[name]
     x, w = RANDOM.standard_normal((n, c, *sides)), RANDOM.standard_normal((o, c // groups, *size))
     out = _windows(x, size, padding, dilation, stride).shape[2:4]
@@ -98,6 +128,10 @@ def test_convolutions(name, dtype, strided):
         assert a.dtype == dtype and a.shape == b.shape
         error = 1e-13 if dtype == "f8" else 3e-6
         np.testing.assert_allclose(a / np.abs(b).max(), b / np.abs(b).max(), rtol=0, atol=error)
+
+
+def test_infinity_reaches_the_taps_that_meet_it_in_one_thread(one_thread):
+    test_infinity_reaches_the_taps_that_meet_it_alone()
 
 
 def test_infinity_reaches_the_taps_that_meet_it_alone():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import NamedTuple
 
 from numpy.lib.stride_tricks import as_strided
@@ -30,6 +31,11 @@ class Windows(NamedTuple):
         ]
         padded = [n + 2 * p for n, p in zip(self.image, self.padding, strict=True)]
         return max(covered[0], padded[0]), max(covered[1], padded[1])
+
+    def starts(self) -> list[int]:
+        """Where the part of each tap begins in a padded plane, seen as one line."""
+        width, (kh, kw), (dv, dh) = self.reach()[1], self.kernel, self.dilation
+        return [i * dv * width + j * dh for i, j in product(range(kh), range(kw))]
 
 
 def windows(
