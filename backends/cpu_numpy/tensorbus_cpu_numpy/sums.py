@@ -28,6 +28,11 @@ _DOT = 8192
 """Terms of one scalar product in float32: BLAS sums these in 32 or more lanes."""
 _STACK = 32
 """Terms of one column summed in float32: these are summed one after the other."""
+_SHORT = {4: 256, 8: 32}
+"""Rows of up to so many terms of 4 or 8 bytes are summed by one product: BLAS sums them in 8 or 4
+lanes, and has less to do for each row."""
+_FAR, _WIDTH = 1 << 20, 4096
+"""From so many terms on a row, which then leaves the cache, is a stack of shorter ones."""
 _BLAS = ("float32", "float64")
 
 _reduce = np.add.reduce
@@ -146,8 +151,15 @@ def _strided_total(x: Array, dims: tuple[int, ...]) -> Array:
 def _rows(x: Array) -> Array:
     """The sum of each row of a contiguous matrix."""
     rows, n = x.shape
+    if n <= _SHORT[x.itemsize]:
+        return np.matmul(x, _ones(n, x.dtype))
     if n <= _BLOCK:
         return np.vecdot(x, _ones(n, x.dtype))
+    if n >= _FAR:
+        size = n // (_STACK * _WIDTH) * _STACK * _WIDTH
+        stacks = x[:, :size].reshape(rows, -1, _STACK, _WIDTH)
+        result = _rows(np.matmul(_ones(_STACK, x.dtype), stacks).reshape(rows, -1))
+        return result if size == n else result + _rows(x[:, size:])
     size = n // _BLOCK * _BLOCK
     blocks = x[:, :size].reshape(rows, -1, _BLOCK)
     result = _reduce(np.vecdot(blocks, _ones(_BLOCK, x.dtype)), 1, np.float64)
