@@ -111,7 +111,7 @@ def lstm_layer_backward(
         return NotImplemented
     ways = of_directions(weights, len(c))
     if _few(c, sizes):
-        return lstm_loops.backward(gy, gh, gc, gates, cells, c, ways, len(sizes), _slopes)
+        return lstm_loops.backward(gy, gh, gc, gates, cells, c, ways, len(sizes))
     found = []
     for k, w in enumerate(ways):
         own = (

@@ -25,7 +25,7 @@ ELEMENTS = 1 << 12
 STEPS = 1 << 9
 """The most steps."""
 _KEPT = 4
-"""For how many sizes a thread keeps loops in each direction of time."""
+"""For how many sizes a thread keeps loops."""
 
 
 class _Sizes(NamedTuple):
@@ -43,8 +43,8 @@ class _Sizes(NamedTuple):
 class _Loop:
     """Prepared calls, so many for each step, for up to *steps* of these."""
 
-    def __init__(self, sizes: _Sizes, steps: int):
-        self.sizes, self.steps = sizes, steps
+    def __init__(self, memory: _Memory):
+        self.sizes, self.steps = memory.sizes, memory.steps
         self.calls: list[Callable[[], Any]] = []
         self._views: tuple[int, Any] = (0, None)
 
@@ -71,19 +71,38 @@ _L = TypeVar("_L", bound=_Loop)
 _here = threading.local()
 
 
-def _taken(kind: Callable[[_Sizes, int], _L], sizes: _Sizes, steps: int) -> _L:
-    """A loop for these sizes, which nobody else has until it is given back."""
+class _Memory:
+    """Of layers of one size both loops, with the largest of their arrays: a cache holds them once,
+    as only one of the loops runs."""
+
+    def __init__(self, sizes: _Sizes, steps: int):
+        self.sizes, self.steps = sizes, steps
+        count, batch, hidden, width, _, dtype = sizes
+        self.u = np.empty((count, 4, hidden, width), dtype)
+        self.gates = np.empty((steps, 4, count, batch, hidden), dtype)
+        self._loops: dict[Any, Any] = {}
+
+    def loop(self, kind: Callable[[_Memory], _L]) -> _L:
+        """The loop of a kind; what the other one has found is lost."""
+        found: _L | None = self._loops.get(kind)
+        if found is None:
+            found = self._loops[kind] = kind(self)
+        return found
+
+
+def _taken(sizes: _Sizes, steps: int) -> _Memory:
+    """Loops for these sizes, which nobody else has until they are given back."""
     kept = _here.__dict__.setdefault("loops", {})
-    found: _L | None = kept.pop((kind, sizes), None)
+    found: _Memory | None = kept.pop(sizes, None)
     if found is None or found.steps < steps:
-        found = kind(sizes, max(16, 1 << (steps - 1).bit_length()))
+        found = _Memory(sizes, max(16, 1 << (steps - 1).bit_length()))
     return found
 
 
-def _given_back(loop: _Loop) -> None:
+def _given_back(memory: _Memory) -> None:
     kept = _here.__dict__.setdefault("loops", {})
-    kept[type(loop), loop.sizes] = loop
-    while len(kept) > 2 * _KEPT:
+    kept[memory.sizes] = memory
+    while len(kept) > _KEPT:
         del kept[next(iter(kept))]
 
 
@@ -107,16 +126,17 @@ class _Forward(_Loop):
     """The gates lie as o, i, f and g, and the cell that a step finds behind them: so i and f, and
     what they are multiplied with, are one operand each."""
 
-    def __init__(self, sizes: _Sizes, steps: int):
-        super().__init__(sizes, steps)
-        count, batch, hidden, width, projects, dtype = sizes
+    def __init__(self, memory: _Memory):
+        super().__init__(memory)
+        count, batch, hidden, width, projects, dtype = self.sizes
+        steps = self.steps
         # A sigmoid is half the tanh of a half, and a half.
         self.half, self.halves = np.full((), 0.5, dtype), np.full((4, hidden), 0.5, dtype)
         self.halves[2] = 1
-        self.given = self.empty(steps, 4, count, batch, hidden)
+        self.given = memory.gates
         self.states = self.empty(steps + 1, 5, count, batch, hidden)
         self.y = self.empty(steps + 1, count, batch, width)
-        self.u = self.empty(count, 4, hidden, width)
+        self.u = memory.u
         self.p = self.empty(count, hidden, width)
         across = self.u.transpose(1, 0, 3, 2)
         rest, pair = self.empty(count, batch, hidden), self.empty(2, count, batch, hidden)
@@ -153,7 +173,8 @@ def forward(x: Array, h: Array, c: Array, ways: list[Weights], steps: int) -> tu
     one from the end."""
     sizes = _sizes(c, ways)
     count, batch, hidden, width, *_ = sizes
-    loop = _taken(_Forward, sizes, steps)
+    memory = _taken(sizes, steps)
+    loop = memory.loop(_Forward)
     half, halves = loop.half, loop.halves.reshape(-1)
     each, last_y, last_cells = loop.views(steps)
     for k, (w, (own, *_)) in enumerate(zip(ways, each, strict=True)):
@@ -175,7 +196,7 @@ def forward(x: Array, h: Array, c: Array, ways: list[Weights], steps: int) -> tu
         y[:, :, k], cells[k] = of_y, of_cells
         gates[k, :, :, :3], gates[k, :, :, 3] = of_gates[:, :, 1:], of_gates[:, :, 0]
     last = last_y.copy(), last_cells.copy()
-    _given_back(loop)
+    _given_back(memory)
     n = len(x)
     return (
         y.reshape(n, count * width), *last, gates.reshape(count, n, 4 * hidden),
@@ -187,16 +208,20 @@ def forward(x: Array, h: Array, c: Array, ways: list[Weights], steps: int) -> tu
 class _Backward(_Loop):
     """The first step is the last one of the forward pass."""
 
-    def __init__(self, sizes: _Sizes, steps: int):
-        super().__init__(sizes, steps)
-        count, batch, hidden, width, projects, _ = sizes
-        self.gates, self.slopes = (self.empty(steps, 4, count, batch, hidden) for _ in range(2))
-        self.cells, self.before = (self.empty(steps, count, batch, hidden) for _ in range(2))
+    def __init__(self, memory: _Memory):
+        super().__init__(memory)
+        count, batch, hidden, width, projects, dtype = self.sizes
+        steps = self.steps
+        self.one = np.ones((), dtype)
+        self.gates, self.slopes = memory.gates, self.empty(steps, 4, count, batch, hidden)
+        self.cells = self.empty(steps + 1, count, batch, hidden)
         self.own = self.empty(steps, count, batch, width)
-        self.u, self.p = self.empty(count, 4 * hidden, width), self.empty(count, width, hidden)
-        back = self.u.reshape(count, 4, hidden, width).transpose(1, 0, 2, 3)
+        # What the gradients of the cell behind and of what the cell gives are multiplied with.
+        self.factors = self.empty(steps, 2, count, batch, hidden)
+        self.u, self.p = memory.u, self.empty(count, width, hidden)
+        back = self.u.transpose(1, 0, 2, 3)
         # What the gates are multiplied with lies as they do: three times the gradient of the cell.
-        wide, rest = self.empty(4, count, batch, hidden), self.empty(count, batch, hidden)
+        wide, terms = self.empty(4, count, batch, hidden), self.empty(2, count, batch, hidden)
         of_i, of_f, self.of_c, of_y = wide
         self.of_h = self.empty(count, batch, width) if projects else of_y
         each, pair = (self.empty(k, count, batch, width) for k in (4, 2))
@@ -207,53 +232,69 @@ class _Backward(_Loop):
             if projects:
                 calls.append((matmul, self.of_h, self.p, of_y))
             calls += [
-                (multiply, of_y, self.before[t], rest),
-                (add, self.of_c, rest, of_i),
-                (add, self.of_c, rest, of_f),
-                (add, self.of_c, rest, self.of_c),
+                (multiply, wide[2:], self.factors[t], terms),
+                (add, *terms, of_i),
+                (add, *terms, of_f),
+                (add, *terms, self.of_c),
                 (multiply, z, wide, z),
                 (matmul, z, back, each),
                 (add, each[:2], each[2:], pair),
                 (add, *pair, self.of_h),
-                (multiply, self.of_c, self.gates[t, 1], self.of_c),
             ]
             self.calls += [functools.partial(call[0], *call[1:]) for call in calls]
 
     def parts(self, steps: int) -> Any:
-        """Of each direction gates, cells, what is given and slopes; and of all, what the slopes
-        are computed from, before the steps."""
+        """Of each direction gates, cells, what is given and slopes."""
         gates, slopes = self.gates[:steps], self.slopes[:steps]
-        cells, before = self.cells[:steps], self.before[:steps]
-        found = _by_batch(gates), cells, self.own[:steps], _by_batch(slopes)
-        each = list(zip(*(_in_order(x, backwards=True) for x in found), strict=True))
-        flat = [x.reshape(steps, -1) for x in (cells, before)]
-        wide = [x.reshape(steps, 4, -1) for x in (gates, slopes)]
-        return each, (wide[0], *flat, wide[1])
+        found = _by_batch(gates), self.cells[:steps], self.own[:steps], _by_batch(slopes)
+        return list(zip(*(_in_order(x, backwards=True) for x in found), strict=True))
+
+    def prepare(self, steps: int) -> None:
+        """Compute what does not hang on the steps behind, from the gates and the cells."""
+        one, cells = self.one, self.cells
+        a, slopes, factors = self.gates[:steps], self.slopes[:steps], self.factors[:steps]
+        i, f, g, o = (a[:, k] for k in range(4))
+        of_i, of_f, of_g, of_o = (slopes[:, k] for k in range(4))
+        np.subtract(one, a, slopes)
+        np.multiply(slopes, a, slopes)
+        np.multiply(g, g, of_g)
+        np.subtract(one, of_g, of_g)
+        np.multiply(of_g, i, of_g)
+        np.multiply(of_i, g, of_i)
+        np.multiply(of_f, cells[1 : steps + 1], of_f)
+        t = np.tanh(cells[:steps])
+        np.multiply(of_o, t, of_o)
+        np.multiply(t, t, t)
+        np.subtract(one, t, t)
+        np.multiply(t, o, factors[:, 1])
+        factors[0, 0], factors[1:, 0] = one, f[:-1]
 
 
 def backward(
     gy: Array | None, gh: Array | None, gc: Array | None, gates: Array, cells: Array, c: Array,
-    ways: list[Weights], steps: int, slopes: Callable[..., None],
+    ways: list[Weights], steps: int,
 ) -> tuple[Array, ...]:  # fmt: skip
-    """As ``lstm_layer_backward``; *slopes* computes what does not hang on the steps behind."""
+    """As ``lstm_layer_backward``."""
     sizes = _sizes(c, ways)
     count, batch, hidden, width, *_ = sizes
-    loop = _taken(_Backward, sizes, steps)
-    each, of_all = loop.views(steps)
+    memory = _taken(sizes, steps)
+    loop = memory.loop(_Backward)
+    each = loop.views(steps)
     for k, (of_gates, of_cells, own, _) in enumerate(each):
         of_gates[...] = gates[k].reshape(of_gates.shape)
         of_cells[...] = cells[k].reshape(of_cells.shape)
         own[...] = 0 if gy is None else gy.reshape(steps, batch, count, width)[:, :, k]
-        loop.u[k] = ways[k].u
+        loop.u[k] = ways[k].u.reshape(4, hidden, width)
         if sizes.projects:
             loop.p[k] = ways[k].p
-    loop.before[: steps - 1], loop.before[steps - 1] = loop.cells[1:steps], c
-    slopes(*of_all)
+    loop.cells[steps] = c
+    loop.prepare(steps)
     loop.of_h[...], loop.of_c[...] = 0 if gh is None else gh, 0 if gc is None else gc
     loop.run(steps)
+    np.multiply(loop.of_c, loop.gates[steps - 1, 1], loop.of_c)
     of_z = np.empty((count, steps, batch, 4, hidden), c.dtype)
     for of_way, (*_, of_gates) in zip(of_z, each, strict=True):
         of_way[...] = of_gates
     last = loop.of_h.copy(), loop.of_c.copy()
-    _given_back(loop)
+    _given_back(memory)
     return of_z.reshape(count, -1, 4 * hidden), *last
