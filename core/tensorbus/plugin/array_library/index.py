@@ -19,13 +19,22 @@ UPDATES = {"add": "add", "mul": "multiply", "amax": "maximum", "amin": "minimum"
 """The module's function for each ``op`` of ``put`` and ``scatter`` but ``set``."""
 
 
+def greatest(i: Array) -> Any:
+    """The greatest of some indices. In NumPy a search begins in a fifth of a reduction's time."""
+    return i.item(i.argmax()) if type(i) is np.ndarray else i.max()
+
+
+def _least(i: Array) -> Any:
+    return i.item(i.argmin()) if type(i) is np.ndarray else i.min()
+
+
 def check(i: Array, n: int, dim: int, wrap: bool = False) -> None:
     """Raise ``IndexFault`` for the first index outside ``0..n-1``, or ``-n..n-1`` with *wrap*."""
     if i.size == 0:
         return
     low = -n if wrap else 0
     # One pass for both ends where it can be: a negative number is a huge one without its sign.
-    if i.max() < n and i.min() >= low if wrap else i.view(np.uint64).max() < n:
+    if greatest(i) < n and _least(i) >= low if wrap else greatest(i.view(np.uint64)) < n:
         return
     flat = i.reshape(-1)
     bad = flat[(flat < low) | (flat >= n)]
