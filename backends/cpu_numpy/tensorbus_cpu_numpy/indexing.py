@@ -175,11 +175,15 @@ def _put(xp: Any, dtype: dtype) -> Kernel:
 
 def _few_rows(rows: Array, i: Array, values: Array, op: str) -> None:
     function, places = getattr(np, UPDATES[op]), i.tolist()
-    if len(set(places)) == len(places):
+    first = dict(zip(reversed(places), range(len(places) - 1, -1, -1), strict=True))
+    if len(first) == len(places):
         rows[i] = function(rows[i], values)
         return
+    some = list(first)
+    rows[some] = function(rows[some], values[list(first.values())])
     for number, at in enumerate(places):
-        rows[at] = function(rows[at], values[number])
+        if number != first[at]:
+            rows[at] = function(rows[at], values[number])
 
 
 def _by_segments(rows: Array, i: Array, values: Array, op: str, half: bool) -> None:
