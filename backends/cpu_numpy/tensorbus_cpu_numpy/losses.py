@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorbus.plugin import Array, IndexFault, Kernel, dtype, may_decline
 from tensorbus.plugin.array_library import Table, quiet
+from tensorbus.plugin.array_library.index import greatest
 from tensorbus.plugin.array_library.table import FLOAT
 from tensorbus_cpu_numpy.loops import are_many, blocks
 from tensorbus_cpu_numpy.probabilities import exponentials
@@ -18,16 +19,36 @@ TABLE = Table()
 
 
 @functools.lru_cache(maxsize=64)
-def _count(n: int) -> Array:
-    made = np.arange(n)
+def _starts(n: int, classes: int) -> Array:
+    """Where each row begins in the flat scores."""
+    made = np.arange(0, n * classes, classes)
     made.setflags(write=False)
     return made
+
+
+@functools.lru_cache(maxsize=64)
+def _ones(n: int, dtype: np.dtype) -> Array:
+    made = np.ones(n, dtype)
+    made.setflags(write=False)
+    return made
+
+
+def _places(shape: tuple[int, ...], counted: Array) -> Array:
+    """Where each row's class is in the flat scores."""
+    return _starts(*shape) + counted
+
+
+def _picked(x: Array, counted: Array) -> Array:
+    """The score of each row's class."""
+    if x.flags.c_contiguous:
+        return x.take(_places(x.shape, counted))
+    return x[_starts(len(x), 1), counted]
 
 
 def _rows(i: Array, ignore: int, classes: int) -> tuple[Array, Any]:
     """The class numbers that count, and their rows: all of them as a slice, else their indices."""
     rows: Any = _ALL
-    if ignore < 0 and _greatest(i.view(_UNSIGNED)) < classes:  # as most are: none is below 0
+    if ignore < 0 and greatest(i.view(_UNSIGNED)) < classes:  # as most are: none is below 0
         return i, rows
     least = np.minimum.reduce(i)
     if least >= 0 and (ignore < 0 or not (i == ignore).any()):
@@ -44,7 +65,9 @@ def _rows(i: Array, ignore: int, classes: int) -> tuple[Array, Any]:
 
 _ALL = slice(None)
 _UNSIGNED = np.dtype(np.uint64)
-_greatest: Any = np.maximum.reduce  # positional arguments, which are the quickest, have no types
+_SUMMED = 1024
+"""So many exponentials BLAS sums well, in 16 or more lanes."""
+_maximum: Any = np.maximum.reduce  # positional arguments, which are the quickest, have no types
 
 
 def _parts(x: Array, n: int) -> Iterable[slice]:
@@ -74,6 +97,9 @@ def cross_entropy(
     shares = None if w is None else w[counted]
     many = are_many(x)
     found = []
+    if not (many or smoothing or shares is not None or rows is not _ALL):  # as a few rows are
+        each, _, _, top, total = _losses(x, counted, many)
+        return _reduced(each, x, len(counted), reduction), top, total
     for part in _parts(x, len(counted)):
         scores = x[part] if rows is _ALL else x[rows[part]]
         loss, centred, logarithms, *statistics = _losses(scores, counted[part], many)
@@ -92,27 +118,32 @@ def cross_entropy(
     if reduction == "none":
         each = each.astype(x.dtype, copy=False)
         return each if rows is _ALL else _spread(each, rows, n, 0), top, total
+    count = len(counted) if shares is None else np.add.reduce(shares)
+    return _reduced(each, x, count, reduction), top, total
+
+
+def _reduced(each: Array, x: Array, count: Any, reduction: str) -> Array:
+    if reduction == "none":
+        return each
     loss = np.add.reduce(each)
-    if reduction == "mean":
-        loss = loss / (len(counted) if shares is None else np.add.reduce(shares))
-    return np.asarray(loss, x.dtype), top, total
+    return np.asarray(loss / count if reduction == "mean" else loss, x.dtype)
 
 
 def _losses(x: Array, counted: Array, many: bool) -> tuple[Array, Array, Array, Array, Array]:
     """The loss of each of some rows, what it is the difference of, and the statistics."""
-    at = _count(len(x))
     if many:
         made = np.empty_like(x)
         sums = exponentials(x, made)
         if sums is not None:
             # In float64 the difference loses no digits where one class is nearly sure.
             logarithms = np.log(sums, dtype=np.float64)
-            return logarithms - x[at, counted], x, logarithms, np.zeros_like(sums), sums
-    top = _greatest(x, 1, None, None, True)
+            return logarithms - _picked(x, counted), x, logarithms, np.zeros_like(sums), sums
+    top = _maximum(x, 1, None, None, True)
     d = np.subtract(x, top)
-    sums = np.add.reduce(np.exp(d), 1)
+    e, classes = np.exp(d), x.shape[1]
+    sums = np.dot(e, _ones(classes, e.dtype)) if classes <= _SUMMED else np.add.reduce(e, 1)
     logarithms = np.log(sums)
-    return logarithms - d[at, counted], d, logarithms, top[:, 0], sums
+    return logarithms - _picked(d, counted), d, logarithms, top[:, 0], sums
 
 
 def _below(x: Array, level: Array, w: Array | None) -> Array:
@@ -144,7 +175,7 @@ def cross_entropy_backward(
     if reduction == "none":
         own = g[rows]
     elif reduction == "mean":
-        own = g / np.array(n if shares is None else np.add.reduce(shares), x.dtype)
+        own = g / (n if shares is None else np.add.reduce(shares))
     if smoothing:
         of_all = np.broadcast_to(own * np.array(smoothing / classes, x.dtype), (n,))
     if shares is not None:
@@ -163,7 +194,8 @@ def cross_entropy_backward(
         y *= every[part, None]
         if smoothing:
             y -= of_all[part, None] if w is None else of_all[part, None] * w
-        y[_count(len(y)), counted[part]] -= own[part] if own.ndim else own
+        flat, places = y.reshape(-1), _places(y.shape, counted[part])
+        flat[places] = flat.take(places) - (own[part] if own.ndim else own)
     if rows is _ALL:
         return made
     out = np.zeros(x.shape, x.dtype)
