@@ -10,7 +10,7 @@ import pytest
 import tensorbus as torch
 from tensorbus._base import dtypes
 from tensorbus.nn import functional as F
-from tensorbus_cpu_numpy import loops, sums
+from tensorbus_cpu_numpy import loops, sparse, sums
 from tensorbus_cpu_numpy.backend import CpuBackend
 
 # A warning of NumPy is in the name of the kernel; the tests take back the filter for its package.
@@ -119,6 +119,30 @@ def test_root_mean_squares(shape, dims, weighted, dtype):
     found = kernel("normalize_weight", dtype)(gradient, data, None, scale, dims, dims)
     others = tuple(d for d in range(len(shape)) if d not in dims)
     close(found, (g * x * r).sum(others), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("scipy", [True, False])
+def test_gradients_of_layers_whose_means_are_large(scipy, dtype, monkeypatch):
+    if not scipy:
+        monkeypatch.setattr(sparse, "loops", lambda: None)
+    random = np.random.default_rng(2)
+    g, w = random.standard_normal((700, 257)), random.standard_normal(257)
+    x = random.standard_normal((700, 257)).astype(dtype)
+    x[300:310] += 0.9  # in the second block
+    # In the last one, of three, with a mean that has no rounding.
+    part = np.round(random.standard_normal(128) * 1024) / 1024
+    x[-1] = 1000 + np.concatenate([part, [0], -part])
+    g[-1] = (x[-1] - 1000) / w
+    g[0, 3] = np.nan
+    mean, var = x.mean(1, "f8", keepdims=True), x.var(1, "f8", keepdims=True)
+    r = 1 / np.sqrt(var + 1e-5)
+    unit, y = (x - mean) * r, g * w
+    right = (y - y.mean(1, keepdims=True) - (y * unit).mean(1, keepdims=True) * unit) * r
+    operands = (a.astype(dtype) for a in (g, x, mean, r, w))
+    found = kernel("normalize_input", dtype)(*operands, (1,), (1,))
+    assert np.isnan(found[0]).all()
+    close(found[1:], right[1:], dtype)
 
 
 def test_few_elements_are_left_to_the_composition():

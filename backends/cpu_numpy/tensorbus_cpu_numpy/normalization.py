@@ -13,8 +13,9 @@ import numpy as np
 
 from tensorbus.plugin import Array
 from tensorbus.plugin.array_library import Table
+from tensorbus_cpu_numpy import matrix_rows
 from tensorbus_cpu_numpy.loops import blocks, by_line, by_rows, offer_of_many
-from tensorbus_cpu_numpy.sums import dots, total, weighted
+from tensorbus_cpu_numpy.sums import dots, ones, total, weighted
 
 TABLE = Table()
 
@@ -207,29 +208,40 @@ def normalize_input(
 def _input_of_rows(g: Array, x: Array, mean: Array | None, scale: Array, w: Array | None) -> Array:
     """``scale * (y - (sum(y) + distance * scale ** 2 * sum(y * distance)) / n)``, y = g * w.
 
-    Without a mean there is no sum of y.
+    Without a mean there is no sum of y. Where means are small, distances are not computed: what is
+    due to them is taken from the sums, and added with them.
     """
     made = np.empty_like(g)
-    n = g.shape[1]
+    one = ones(g.shape[1], g.dtype)
     for part in blocks(g):
-        y, r, from_part = made[part], scale[part], g[part]
+        y, of_x, r = made[part], x[part], scale[part, 0]
+        m = None if mean is None else mean[part, 0]
+        if m is not None and not _are_small(m, r):
+            of_x, m = np.subtract(of_x, m[:, None]), None
         if w is None:
-            np.copyto(y, from_part)
+            np.copyto(y, g[part])
         else:
-            by_line(np.multiply, from_part, w, y)
-        distance = x[part] if mean is None else np.subtract(x[part], mean[part])
-        slope = np.true_divide(dots(y, distance), n, dtype=np.float64)
-        slope *= np.square(r[:, 0], dtype=np.float64)
-        column = slope.astype(g.dtype)[:, None]
-        if mean is None:
-            distance = np.multiply(distance, column)
-        else:
-            distance *= column
-            sums = total(y, (1,)) if w is None else dots(from_part, w[None])
-            distance += np.true_divide(sums, n).astype(g.dtype)[:, None]
-        y -= distance
-        y *= r
+            by_line(np.multiply, g[part], w, y)
+        wide = r.astype(np.float64) / -g.shape[1]
+        sums = None if mean is None else total(y, (1,))
+        products = dots(y, of_x).astype(np.float64)
+        if m is not None:
+            products -= m * sums
+        slope = products * wide * np.square(r, dtype=np.float64)
+        matrix_rows.scale(y, r)
+        matrix_rows.add_scaled(y, slope.astype(g.dtype, copy=False), of_x)
+        if sums is not None:
+            shift = sums * wide if m is None else sums * wide - slope * m
+            matrix_rows.add_scaled(y, shift.astype(g.dtype, copy=False), one)
     return made
+
+
+def _are_small(mean: Array, scale: Array) -> bool:
+    """Whether the squares of means are at most the variances.
+
+    Then a difference from the mean that is taken last loses no more than one binary digit.
+    """
+    return bool(np.maximum.reduce(np.abs(mean * scale)) <= 1)
 
 
 def _input_of_planes(

@@ -34,6 +34,8 @@ def loops() -> Any:
         _add_to_lines(found, lines, i.reshape(-1, 1)[:2], values[:2])
         sums, ends = np.zeros((2, 2)), np.array([0, 1, 3])
         found.csr_matvecs(2, 2, 2, ends, i, values[:3], rows.reshape(-1), sums.reshape(-1))
+        scaled = np.ones(3)
+        found.csr_scale_rows(2, 2, ends, ends, scaled, values[1:3])
         turned = np.zeros(3, np.int64), np.zeros(3, np.int64), np.zeros(3)
         found.csr_tocsc(2, 2, ends, i, values[:3], *turned)
     except (ImportError, AttributeError, TypeError, ValueError):
@@ -41,6 +43,7 @@ def loops() -> Any:
     known = np.array_equal(rows, [[3, 4], [5, 7]]) and np.array_equal(elements, [2, 3])
     known = known and np.array_equal(lines, [[1, 1], [2, 1]])
     known = known and np.array_equal(sums, [[0, 0], [13, 18]])
+    known = known and np.array_equal(scaled, [1, 2, 2])
     known = known and [x.tolist() for x in turned] == [[0, 1, 3], [1, 0, 1], [1, 0, 2]]
     return found if known else None
 

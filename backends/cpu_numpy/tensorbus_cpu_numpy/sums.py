@@ -39,7 +39,8 @@ _reduce = np.add.reduce
 
 
 @functools.lru_cache(maxsize=256)
-def _ones(n: int, dtype: np.dtype) -> Array:
+def ones(n: int, dtype: np.dtype) -> Array:
+    """A vector that is kept."""
     made = np.ones(n, dtype)
     made.setflags(write=False)
     return made
@@ -120,7 +121,7 @@ def total(x: Array, dims: tuple[int, ...]) -> Array:
     shape = x.shape
     if dims == (0,) and len(shape) == 2:
         n = shape[0]
-        return _middle(x[None])[0] if n > _STACK else np.matmul(_ones(n, x.dtype), x)
+        return _middle(x[None])[0] if n > _STACK else np.matmul(ones(n, x.dtype), x)
     # The last run of neighbouring dimensions first: it makes what is left smallest.
     stop = dims[-1] + 1
     start = stop - 1
@@ -152,17 +153,17 @@ def _rows(x: Array) -> Array:
     """The sum of each row of a contiguous matrix."""
     rows, n = x.shape
     if n <= _SHORT[x.itemsize]:
-        return np.matmul(x, _ones(n, x.dtype))
+        return np.matmul(x, ones(n, x.dtype))
     if n <= _BLOCK:
-        return np.vecdot(x, _ones(n, x.dtype))
+        return np.vecdot(x, ones(n, x.dtype))
     if n >= _FAR:
         size = n // (_STACK * _WIDTH) * _STACK * _WIDTH
         stacks = x[:, :size].reshape(rows, -1, _STACK, _WIDTH)
-        result = _rows(np.matmul(_ones(_STACK, x.dtype), stacks).reshape(rows, -1))
+        result = _rows(np.matmul(ones(_STACK, x.dtype), stacks).reshape(rows, -1))
         return result if size == n else result + _rows(x[:, size:])
     size = n // _BLOCK * _BLOCK
     blocks = x[:, :size].reshape(rows, -1, _BLOCK)
-    result = _reduce(np.vecdot(blocks, _ones(_BLOCK, x.dtype)), 1, np.float64)
+    result = _reduce(np.vecdot(blocks, ones(_BLOCK, x.dtype)), 1, np.float64)
     return result if size == n else result + _rows(x[:, size:])
 
 
@@ -193,11 +194,11 @@ def _middle(x: Array) -> Array:
     planes, n, width = x.shape
     blocks, left = divmod(n, _STACK)
     if blocks == 0:
-        return np.matmul(_ones(n, x.dtype), x)
+        return np.matmul(ones(n, x.dtype), x)
     size = x.itemsize
     strides = (n * width * size, _STACK * width * size, width * size, size)
     whole = np.ndarray((planes, blocks, _STACK, width), x.dtype, x, 0, strides)
-    parts = np.matmul(_ones(_STACK, x.dtype), whole)
+    parts = np.matmul(ones(_STACK, x.dtype), whole)
     if blocks == 1:
         result = parts[:, 0]
     elif x.itemsize == 8:
@@ -205,7 +206,7 @@ def _middle(x: Array) -> Array:
     else:
         result = _reduce(parts, 1, np.float64)
     if left:
-        result = result + np.matmul(_ones(left, x.dtype), x[:, n - left :])
+        result = result + np.matmul(ones(left, x.dtype), x[:, n - left :])
     return result
 
 
