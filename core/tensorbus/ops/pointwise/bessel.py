@@ -14,7 +14,7 @@ from tensorbus.ops.pointwise import bessel_tables as tables
 from tensorbus.ops.pointwise.declaring import unary
 from tensorbus.ops.pointwise.error_function import polynomial
 from tensorbus.ops.pointwise.special import widened
-from tensorbus.ops.pointwise.split import sees_values, split
+from tensorbus.ops.pointwise.split import over, sees_values, split
 
 # fmt: off
 unary("bessel_j0", doc="The Bessel function of the first kind of order 0",
@@ -38,33 +38,47 @@ _TWO_OVER_PI = 2.0 / math.pi
 
 def _square(F: Any, a: Any) -> tuple[Any, Any]:
     """The argument cut to the inner range, and where its square lies there: -1 to 1."""
-    small = F.minimum(a, _SPLIT)
-    return small, F.sub(F.mul(F.mul(small, small), 1.0 / 32.0), 1.0)
+    small = a if _are_apart(F, a) else F.minimum(a, _SPLIT)
+    t = F.mul(small, small)
+    t = F.mul(t, 1.0 / 32.0, out=over(F, t))
+    return small, F.sub(t, 1.0, out=over(F, t))
+
+
+def _are_apart(F: Any, a: Any) -> bool:
+    """Whether each formula is computed for its own elements alone."""
+    return sees_values(F) and len(a.shape) > 0
 
 
 def _from_zeros(F: Any, a: Any, zeros: tuple[tuple[float, float], ...]) -> Any:
     """The product of ``a**2 - zero**2``; a zero is the sum of two numbers, which keeps digits."""
     product: Any = None
     for high, low in zeros:
-        factor = F.mul(F.sub(F.sub(a, high), low), F.add(a, high))
-        product = factor if product is None else F.mul(product, factor)
+        factor = F.sub(a, high)
+        factor = F.sub(factor, low, out=over(F, factor))
+        factor = F.mul(factor, F.add(a, high), out=over(F, factor))
+        product = factor if product is None else F.mul(product, factor, out=over(F, product))
     return product
 
 
 def _inner_j0(F: Any, a: Any, t: Any) -> Any:
-    return F.mul(_from_zeros(F, a, tables.J0_ZEROS), polynomial(F, t, tables.J0))
+    product = _from_zeros(F, a, tables.J0_ZEROS)
+    return F.mul(product, polynomial(F, t, tables.J0), out=over(F, product))
 
 
 def _inner_j1(F: Any, a: Any, t: Any) -> Any:
-    return F.mul(F.mul(a, _from_zeros(F, a, tables.J1_ZEROS)), polynomial(F, t, tables.J1))
+    product = _from_zeros(F, a, tables.J1_ZEROS)
+    product = F.mul(a, product, out=over(F, product))
+    return F.mul(product, polynomial(F, t, tables.J1), out=over(F, product))
 
 
 def _wave(F: Any, a: Any, order: int, second: bool) -> Any:
     """A function of the first or the second kind from 8 on."""
-    a = F.maximum(a, _SPLIT)
+    if not _are_apart(F, a):
+        a = F.maximum(a, _SPLIT)
     inverse = F.div(F.number(_SPLIT), a)
-    square = F.mul(inverse, inverse)
-    phase = F.div(polynomial(F, square, tables.PHASES[order]), a)
+    square = F.mul(inverse, inverse, out=over(F, inverse))
+    phase = polynomial(F, square, tables.PHASES[order])
+    phase = F.div(phase, a, out=over(F, phase))
     if F.dtype is dtypes.float64 and sees_values(F):
         # By a third of the time that the functions of the library take.
         sine = split(
@@ -78,13 +92,15 @@ def _wave(F: Any, a: Any, order: int, second: bool) -> Any:
     else:
         sine = _turned(F, a, phase, order, second)
     amplitude = polynomial(F, square, tables.AMPLITUDES[order])
-    value = F.mul(F.div(amplitude, F.sqrt(F.mul(a, 0.5 * math.pi))), sine)
-    # The sine of infinity is no number, but the amplitude is 0.
-    return F.where(F.eq(a, math.inf), F.number(0.0), value)
+    root = F.mul(a, 0.5 * math.pi)
+    root = F.sqrt(root, out=over(F, root))
+    amplitude = F.div(amplitude, root, out=over(F, amplitude))
+    return F.mul(amplitude, sine, out=over(F, amplitude))
 
 
 def _turned(F: Any, a: Any, phase: Any, order: int, second: bool) -> Any:
     """The cosine, or the sine, of a and the phase, less a quarter of pi or three of them."""
+    a = F.where(F.eq(a, math.inf), F.number(0.0), a)  # whose sine is no number; the amplitude is 0
     sine, cosine = F.sin(a), F.cos(a)
     real, imaginary = F.add(cosine, sine), F.sub(sine, cosine)
     if order:
@@ -98,16 +114,24 @@ def _turned(F: Any, a: Any, phase: Any, order: int, second: bool) -> Any:
 def _near_zero(F: Any, a: Any, phase: Any, order: int, second: bool) -> Any:
     """The same, by the sine of the distance from the nearest zero, which keeps its digits."""
     first = (1 if second else 3) + 2 * order
-    turns = F.round(F.sub(F.mul(a, 1.0 / math.pi), 0.25 * first))
-    quarters = F.add(F.mul(turns, 4.0), float(first))
-    for part in tables.QUARTER_TURN:
-        a = F.sub(a, F.mul(quarters, part))
-    a = F.add(a, phase)
-    square = F.mul(a, a)
-    sine = F.add(a, F.mul(a, F.mul(square, polynomial(F, square, tables.SINE))))
-    half = F.mul(turns, 0.5)
-    odd = F.sub(half, F.floor(half))
-    return F.mul(sine, F.sub(F.mul(odd, -4.0), -1.0) if second else F.sub(F.mul(odd, 4.0), 1.0))
+    turns = F.mul(a, 1.0 / math.pi)
+    turns = F.sub(turns, 0.25 * first, out=over(F, turns))
+    turns = F.round(turns, out=over(F, turns))
+    quarters = F.mul(turns, 4.0)
+    quarters = F.add(quarters, float(first), out=over(F, quarters))
+    for i, part in enumerate(tables.QUARTER_TURN):
+        a = F.sub(a, F.mul(quarters, part), out=over(F, a) if i else None)
+    a = F.add(a, phase, out=over(F, a))
+    square = F.mul(a, a, out=over(F, quarters))
+    sine = polynomial(F, square, tables.SINE)
+    sine = F.mul(sine, square, out=over(F, sine))
+    sine = F.mul(sine, a, out=over(F, sine))
+    sine = F.add(sine, a, out=over(F, sine))
+    half = F.mul(turns, 0.5, out=over(F, turns))
+    odd = F.sub(half, F.floor(half, out=over(F, square)), out=over(F, half))
+    odd = F.mul(odd, -4.0 if second else 4.0, out=over(F, odd))
+    odd = F.sub(odd, -1.0 if second else 1.0, out=over(F, odd))
+    return F.mul(sine, odd, out=over(F, sine))
 
 
 def _j0(F: Any, x: Any) -> Any:
@@ -129,16 +153,21 @@ def _j1(F: Any, x: Any) -> Any:
 
 def _second_kind(F: Any, x: Any, inner: Any, order: int) -> Any:
     """Below 0 there is none, and a pole at 0."""
-    value = split(F, F.lt(x, _SPLIT), inner, lambda F, x: _wave(F, x, order, True), x)
-    value = F.where(F.eq(x, 0.0), F.number(-math.inf), value)
-    return F.where(F.lt(x, 0.0), F.number(math.nan), value)
+
+    def from_0(F: Any, x: Any) -> Any:
+        value = F.where(F.eq(x, 0.0), F.number(-math.inf), inner(F, x))
+        return F.where(F.lt(x, 0.0), F.number(math.nan), value)
+
+    return split(F, F.lt(x, _SPLIT), from_0, lambda F, x: _wave(F, x, order, True), x)
 
 
 def _y0(F: Any, x: Any) -> Any:
     def inner(F: Any, x: Any) -> Any:
         small, t = _square(F, x)
-        log = F.mul(F.log(small), _TWO_OVER_PI)
-        return F.add(F.mul(log, _inner_j0(F, small, t)), polynomial(F, t, tables.Y0))
+        log = F.log(small)
+        log = F.mul(log, _TWO_OVER_PI, out=over(F, log))
+        log = F.mul(log, _inner_j0(F, small, t), out=over(F, log))
+        return F.add(log, polynomial(F, t, tables.Y0), out=over(F, log))
 
     return _second_kind(F, x, inner, 0)
 
@@ -146,10 +175,13 @@ def _y0(F: Any, x: Any) -> Any:
 def _y1(F: Any, x: Any) -> Any:
     def inner(F: Any, x: Any) -> Any:
         small, t = _square(F, x)
-        log = F.mul(F.log(small), _inner_j1(F, small, t))
-        regular = F.mul(small, polynomial(F, t, tables.Y1))
-        value = F.add(F.mul(log, _TWO_OVER_PI), regular)
-        return F.sub(value, F.div(F.number(_TWO_OVER_PI), small))
+        log = F.log(small)
+        log = F.mul(log, _inner_j1(F, small, t), out=over(F, log))
+        log = F.mul(log, _TWO_OVER_PI, out=over(F, log))
+        regular = polynomial(F, t, tables.Y1)
+        regular = F.mul(regular, small, out=over(F, regular))
+        value = F.add(log, regular, out=over(F, log))
+        return F.sub(value, F.div(F.number(_TWO_OVER_PI), small), out=over(F, value))
 
     return _second_kind(F, x, inner, 1)
 

@@ -25,11 +25,11 @@ def split(F: Any, condition: Any, inside: Formula, outside: Formula, *operands: 
     B = F.bool
     operands = tuple(_expanded(F, x, shape) for x in operands)
     mask = B.view(B.contiguous(_expanded(B, condition, shape)), (count,))
+    if B.to_host(B.as_array(B.all(mask, (0,)))):
+        return inside(F, *operands)
     places = B.flatnonzero(mask)
     if not places.shape[0]:
         return outside(F, *operands)
-    if places.shape[0] == count:
-        return inside(F, *operands)
     rest = B.flatnonzero(B.logical_not(mask))
     flat = [F.view(F.contiguous(x), (count,)) for x in operands]
     result = F.empty((count,))
@@ -46,3 +46,9 @@ def sees_values(F: Any) -> bool:
 
 def _expanded(F: Any, x: Any, shape: tuple[int, ...]) -> Any:
     return x if tuple(x.shape) == shape else F.expand(x, shape)
+
+
+def over(F: Any, x: Any) -> Any:
+    """What the next step may write to: the array of an intermediate value *x*, or None, where a
+    step is recorded or the value may have no memory of its own."""
+    return x if len(x.shape) and not F.records else None
