@@ -76,6 +76,50 @@ def test_errors_in_the_last_place(
     assert single.dtype == np.float32 and units(single, exact) <= 8
 
 
+@pytest.mark.parametrize("way", [by_kernel, by_composition])
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        (
+            "bessel_y0",
+            {
+                2856.4931640625: "-3.8863424091767111392e-10",
+                5947.8203125: "-7.7615721075795872323e-10",
+                10421.4482421875: "-5.6480656038520733253e-10",
+            },
+        ),
+        (
+            "bessel_y1",
+            {
+                4186.95751953125: "2.8721375008128482961e-10",
+                5745.1875: "2.0722549897201442113e-10",
+                6609.12548828125: "-3.086909767944623308e-10",
+            },
+        ),
+    ],
+)
+def test_bessel_functions_next_to_zeros(
+    name: str, values: dict[float, str], way: Callable[[str, list[np.ndarray]], np.ndarray]
+) -> None:
+    """Of the first 4000 zeros those that have the nearest neighbours in float32; by mpmath."""
+    found = way(name, [np.array(list(values), np.float32)])
+    assert units(found, list(values.values())) <= 0.5
+    for x, exact in values.items():  # without a dimension
+        assert units(way(name, [np.array(x, np.float32)]).reshape(1), [exact]) <= 0.5
+
+
+@pytest.mark.parametrize("name", ["bessel_y0", "bessel_y1"])
+def test_bessel_functions_of_huge_numbers(name: str) -> None:
+    """The kernel leaves them to the composition, also in place and of NaN."""
+    x = torch.tensor([3e9, 2e10, 7e10, 1.0, math.nan, -1.0, 0.0])
+    expected = by_composition(name, [x.numpy()])
+    found = getattr(torch.special, name)(x)
+    np.testing.assert_array_equal(found.numpy(), expected)
+    assert getattr(torch.special, name)(x, out=x) is x
+    np.testing.assert_array_equal(x.numpy(), expected)
+    assert getattr(torch.special, name)(x[:0]).shape == (0,)
+
+
 def test_what_the_kernels_make_of_ends() -> None:
     inf, nan = math.inf, math.nan
     for dtype in (torch.float32, torch.float64):

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tensorbus.plugin import Array, Kernel, dtype
+from tensorbus.plugin import Array, Kernel, dtype, may_decline
 from tensorbus.plugin.array_library import Table, into, quiet
 from tensorbus.plugin.array_library.table import FLOAT
 
@@ -30,9 +31,6 @@ _UNDERFLOWS = 26.0
 _UPPER_HALF = np.int64(-(1 << 27))
 _PIECE = 32768
 """Elements whose steps are taken together, in the processor's caches."""
-
-Step = Callable[[Any, Array, Array, Array], None]
-"""``step(special, x, out, scratch)`` of a piece: SciPy's module, and four rows to write to."""
 
 
 @functools.cache
@@ -73,33 +71,67 @@ def _erfinv(xp: Any, dtype: dtype) -> Kernel | None:
     return erfinv
 
 
-def _mended(row: str, single: str | None = None) -> Callable[[Step], Step]:
-    """A step for each piece; in float32 SciPy's function *single* alone, where it is named."""
+@dataclass(frozen=True)
+class _Mended:
+    """SciPy's *function*, some of whose results are put right: in float64, or in both."""
 
-    def decorate(step: Step) -> Step:
-        def maker(xp: Any, dtype: dtype) -> Kernel | None:
-            special = _special()
-            if special is None or dtype.name not in _BOTH:
-                return None
-            if single and dtype.name in _SINGLE:
-                found: Kernel = getattr(special, single)
-                return found
+    function: str
+    wrong: Callable[[Array], Array]
+    """Where results are to be put right."""
+    right: Callable[[Array, Array, Array], None] | None = None
+    """``right(x, found, scratch)`` puts right what was found of these; four rows to write to."""
+    lost: Callable[[Array], Array] | None = None
+    """Where *right* isn't enough."""
+    anew: Callable[[Any, Array], Array] | None = None
+    """``anew(special, x)`` computes these; all that is wrong where there is no *right*."""
 
-            def mended(x: Array, out: Array | None = None) -> Array:
-                flat = np.ascontiguousarray(x).reshape(-1)
-                made = np.empty_like(flat)
-                scratch = np.empty((4, min(flat.size, _PIECE)), flat.dtype)
-                for start in range(0, flat.size, _PIECE):
-                    piece = flat[start : start + _PIECE]
-                    step(special, piece, made[start : start + _PIECE], scratch[:, : piece.size])
-                return into(out, made.reshape(x.shape))
+    def kernel(self, special: Any) -> Kernel:
+        function = getattr(special, self.function)
 
-            return quiet(mended)
+        def mended(x: Array, out: Array | None = None) -> Array:
+            flat = np.ascontiguousarray(x).reshape(-1)
+            made = np.empty_like(flat)
+            scratch = np.empty((4, min(flat.size, _PIECE)), flat.dtype)
+            anew: list[Array] = []
+            for start, piece, found in _pieces(flat, made):
+                function(piece, out=found)
+                places = self.wrong(piece).nonzero()[0]
+                if not places.size:
+                    continue
+                if self.right is not None:
+                    few, values = piece[places], found[places]
+                    self.right(few, values, scratch[:, : few.size])
+                    found[places] = values
+                    if self.lost is None:
+                        continue
+                    places = places[self.lost(few).nonzero()[0]]
+                anew.append(places + start)
+            if anew and self.anew is not None:
+                for _, places in _pieces(np.concatenate(anew)):
+                    made[places] = self.anew(special, flat[places])
+            return into(out, made.reshape(x.shape))
 
-        TABLE.add(row, (FLOAT,), maker)
-        return step
+        return quiet(mended)
 
-    return decorate
+
+def _pieces(*arrays: Array) -> Iterator[tuple[Any, ...]]:
+    for start in range(0, arrays[0].size, _PIECE):
+        yield start, *[x[start : start + _PIECE] for x in arrays]
+
+
+def _offer_mended(row: str, mended: _Mended, single: bool = True) -> None:
+    """Offer it as *row* in float64; in float32 SciPy's function alone, where *single* has it so."""
+
+    def maker(xp: Any, dtype: dtype) -> Kernel | None:
+        special = _special()
+        if special is None or dtype.name not in _BOTH:
+            return None
+        if single and dtype.name in _SINGLE:
+            found: Kernel = getattr(special, mended.function)
+            return found
+        return mended.kernel(special)
+
+    TABLE.add(row, (FLOAT,), maker)
 
 
 def _lost(x: Array, square: Array, high: Array, both: Array) -> None:
@@ -141,15 +173,12 @@ _INNER = (
 """``erf(x) / x - 1`` in ``x * x``, for x up to 0.6, fitted at Chebyshev's nodes."""
 
 
-@_mended("erf", "erf")
-def _erf(special: Any, x: Array, out: Array, scratch: Array) -> None:
-    """SciPy's errors near 0 reach two units in the last place."""
-    special.erf(x, out=out)
-    places = (np.abs(x, out=scratch[0]) < 0.6).nonzero()[0]
-    if places.size:
-        few = x[places]
-        out[places] = few + few * _polynomial(few * few, _INNER)
+def _inner_erf(special: Any, x: Array) -> Array:
+    return x + x * _polynomial(x * x, _INNER)
 
+
+_offer_mended("erf", _Mended("erf", lambda x: np.abs(x) < 0.6, anew=_inner_erf))
+# SciPy's errors near 0 reach two units in the last place.
 
 _MIDDLE = (
     -3.3034615982166134e-15, -9.913349232656311e-14, 3.0195804593064574e-12, 2.5526449103385473e-11,
@@ -159,109 +188,199 @@ _MIDDLE = (
 """``erfc(x) - 0.1875`` in ``10 * x - 9``, for x from 0.8 to 1, fitted at Chebyshev's nodes."""
 
 
-def _mend_complement(special: Any, x: Array, found: Array, largest: Any) -> None:
-    """Put ``erfc(x)`` right where SciPy's is a difference to 1 of few digits, or subnormal."""
-    places = ((x > 0.8) & (x < 1.0)).nonzero()[0]
+def _complement(special: Any, x: Array) -> Array:
+    """``erfc(x)`` where SciPy's is a difference to 1 of few digits, or subnormal.
+
+    Without what the square loses.
+    """
+    made = _polynomial(10.0 * x - 9.0, _MIDDLE) + 0.1875
+    places = (x > 1.0).nonzero()[0]
     if places.size:
-        t = x[places]
-        t *= 10.0
-        t -= 9.0
-        found[places] = _polynomial(t, _MIDDLE) + 0.1875
-    if not largest <= _UNDERFLOWS:
-        places = (x > _UNDERFLOWS).nonzero()[0]
         far = np.minimum(x[places], 30.0)
-        square = far * far
-        root = np.exp(-0.5 * square)
-        found[places] = root * special.erfcx(far) * root
+        root = np.exp(-0.5 * (far * far))
+        made[places] = root * special.erfcx(far) * root
+    return made
 
 
-@_mended("erfc", "erfc")
-def _erfc(special: Any, x: Array, out: Array, scratch: Array) -> None:
+def _outside(x: Array, low: float, high: float) -> Array:
+    """Where *x* isn't between two bounds."""
+    outside = x < low
+    if x.size and not np.maximum.reduce(x) <= high:
+        outside |= x > high
+    return outside
+
+
+def _erfc_right(x: Array, found: Array, scratch: Array) -> None:
     """From 1 on it is a product with ``exp(-x * x)``, whose square is rounded."""
-    special.erfc(x, out=out)
-    places = (x > 0.8).nonzero()[0]
-    if not places.size:
-        return
-    few, found = x[places], out[places]
-    _mend_complement(special, few, found, np.maximum.reduce(few))
-    tail, square, lost, rest = scratch[:, : places.size]
-    np.maximum(few, 1.0, out=tail)
-    np.minimum(tail, 30.0, out=tail)
+    tail, square, lost, rest = scratch
+    np.maximum(x, 1.0, out=tail)
     np.multiply(tail, tail, out=square)
     _lost(tail, square, lost, rest)
     lost *= found
     found -= lost
-    out[places] = found
 
 
-@_mended("erfcx", "erfcx")
-def _erfcx(special: Any, x: Array, out: Array, scratch: Array) -> None:
+def _erfc_anew(special: Any, x: Array) -> Array:
+    found = _complement(special, x)
+    _erfc_right(np.minimum(x, 30.0), found, np.empty((4, x.size), x.dtype))
+    return found
+
+
+_offer_mended(
+    "erfc",
+    _Mended(
+        "erfc",
+        lambda x: x > 0.8,
+        _erfc_right,
+        lambda x: _outside(x, 1.0, _UNDERFLOWS),
+        _erfc_anew,
+    ),
+)
+
+
+def _erfcx_right(x: Array, found: Array, scratch: Array) -> None:
     """Below -1 it is nearly ``2 * exp(x * x)``, which overflows from -27 on."""
-    special.erfcx(x, out=out)
-    places = (x < -1.0).nonzero()[0]
-    if not places.size:
-        return
-    tail, square, lost, rest = scratch[:, : places.size]
-    np.maximum(x[places], -30.0, out=tail)
+    tail, square, lost, rest = scratch
+    np.minimum(x, -1.0, out=tail)
+    np.maximum(tail, -30.0, out=tail)
     np.multiply(tail, tail, out=square)
     _lost(tail, square, lost, rest)
     lost += 1.0
-    out[places] *= lost
+    found *= lost
 
 
-@_mended("ndtr", "ndtr")
-def _ndtr(special: Any, x: Array, out: Array, scratch: Array) -> None:
-    """Half of ``erfc(-x / sqrt(2))``."""
-    root = scratch[0]
-    np.multiply(x, -_ROOT_HALF, out=root)
-    special.erfc(root, out=out)
-    places = (root > 0.8).nonzero()[0]
-    few, found = root[places], out[places]
-    out *= 0.5
-    if not places.size:
-        return
-    _mend_complement(special, few, found, np.maximum.reduce(few))
-    tail, square, lost, rest = scratch[:, : places.size]
-    np.minimum(x[places], -_TAIL, out=tail)
-    np.maximum(tail, -40.0, out=tail)
-    _lost_of_half(tail, square, lost, rest)  # of the half, which is wanted, the half
-    lost *= -0.25
-    lost += 0.5
-    out[places] = found * lost
+_offer_mended("erfcx", _Mended("erfcx", lambda x: x < -1.0, _erfcx_right))
 
 
-@_mended("log_ndtr", "log_ndtr")
-def _log_ndtr(special: Any, x: Array, out: Array, scratch: Array) -> None:
-    """Far above 0 it is nearly ``-erfc(x / sqrt(2)) / 2``."""
-    special.log_ndtr(x, out=out)
-    places = (x > 0.8 * _ROOT_2).nonzero()[0]
-    if not places.size:
-        return
-    few, made = x[places], out[places]
-    inner = ((few < _ROOT_2) | (few > _UNDERFLOWS * _ROOT_2)).nonzero()[0]
-    if inner.size:
-        root = few[inner] * _ROOT_HALF
-        found = special.erfc(root)
-        _mend_complement(special, root, found, np.inf)
-        made[inner] = np.log1p(-0.5 * found)
-    tail, square, lost, rest = scratch[:, : places.size]
-    np.maximum(few, _TAIL, out=tail)
-    np.minimum(tail, 40.0, out=tail)
+def _ndtr_right(x: Array, found: Array, scratch: Array) -> None:
+    """It is half of ``erfc(-x / sqrt(2))``."""
+    tail, square, lost, rest = scratch
+    np.minimum(x, -_TAIL, out=tail)
     _lost_of_half(tail, square, lost, rest)
     lost *= -0.5
     lost += 1.0
-    out[places] = made * lost
+    found *= lost
 
 
-@_mended("lgamma")
-def _lgamma(special: Any, x: Array, out: Array, scratch: Array) -> None:
-    """Around 1 and 2, where it is 0, by SciPy's series for complex numbers."""
-    from_zero = scratch[0]
-    np.abs(np.subtract(x, 1.5, out=from_zero), out=from_zero)
+def _ndtr_anew(special: Any, x: Array) -> Array:
+    tail, square, lost, rest = np.empty((4, x.size), x.dtype)
+    np.minimum(x, -_TAIL, out=tail)
+    np.maximum(tail, -40.0, out=tail)
+    _lost_of_half(tail, square, lost, rest)
+    return _complement(special, x * -_ROOT_HALF) * (0.5 - 0.25 * lost)
+
+
+_offer_mended(
+    "ndtr",
+    _Mended(
+        "ndtr",
+        lambda x: x < -0.8 * _ROOT_2,
+        _ndtr_right,
+        lambda x: _outside(-x, _ROOT_2, _UNDERFLOWS * _ROOT_2),
+        _ndtr_anew,
+    ),
+)
+
+
+def _log_ndtr_right(x: Array, found: Array, scratch: Array) -> None:
+    """Far above 0 it is nearly ``-erfc(x / sqrt(2)) / 2``."""
+    tail, square, lost, rest = scratch
+    np.maximum(x, _TAIL, out=tail)
+    _lost_of_half(tail, square, lost, rest)
+    lost *= -0.5
+    lost += 1.0
+    found *= lost
+
+
+def _log_ndtr_anew(special: Any, x: Array) -> Array:
+    found = np.log1p(-0.5 * _complement(special, x * _ROOT_HALF))
+    _log_ndtr_right(np.minimum(x, 40.0), found, np.empty((4, x.size), x.dtype))
+    return found
+
+
+_offer_mended(
+    "log_ndtr",
+    _Mended(
+        "log_ndtr",
+        lambda x: x > 0.8 * _ROOT_2,
+        _log_ndtr_right,
+        lambda x: _outside(x, _ROOT_2, _UNDERFLOWS * _ROOT_2),
+        _log_ndtr_anew,
+    ),
+)
+
+
+def _near_a_zero(x: Array) -> Array:
+    """Around 1 and 2."""
+    from_zero = np.abs(x - 1.5)
     from_zero -= 0.5
-    near = (np.abs(from_zero, out=from_zero) < 0.2).nonzero()[0]
-    special.gammaln(x, out=out)
-    if not np.minimum.reduce(x) > -np.inf:
-        out[x == -np.inf] = np.inf  # SciPy's is -inf
-    if near.size and x.itemsize > 4:
-        out[near] = special.loggamma(x[near].astype(np.complex128)).real
+    return np.abs(from_zero, out=from_zero) < 0.2
+
+
+@TABLE.row("lgamma", FLOAT)
+def _lgamma(xp: Any, dtype: dtype) -> Kernel | None:
+    special = _special()
+    if special is None or dtype.name not in _BOTH:
+        return None
+    mended = _Mended("gammaln", _near_a_zero, anew=_lgamma_anew).kernel(special)
+    single = dtype.name in _SINGLE
+
+    def lgamma(x: Array, out: Array | None = None) -> Array:
+        found = special.gammaln(x) if single else mended(x)
+        if not np.minimum.reduce(x, None, initial=np.inf) > -np.inf:
+            found = np.where(x == -np.inf, np.inf, found)  # SciPy's is -inf
+        return into(out, found)
+
+    return quiet(lgamma)
+
+
+def _lgamma_anew(special: Any, x: Array) -> Array:
+    """By SciPy's series for complex numbers."""
+    return special.loggamma(x.astype(np.complex128)).real
+
+
+_USUAL = 1e6
+"""Up to here a float32 next to a zero of a Bessel function is put right by one step."""
+
+
+def _offer_second_kind(
+    row: str, name: str, turn: float, less: float, slope: Callable[[Any, Array], Array]
+) -> None:
+    """In float32: SciPy's wave is of x less its *turn*, a difference that it rounds.
+
+    Only next to zeros is that seen in float32. *less* is what the turn lacks.
+    """
+
+    def maker(xp: Any, dtype: dtype) -> Kernel | None:
+        special = _special()
+        if special is None or dtype.name not in _SINGLE:
+            return None
+        function = getattr(special, name)
+
+        @may_decline
+        def bessel(x: Array, out: Array | None = None) -> Array:
+            if not np.maximum.reduce(x, None, initial=0.0) <= _USUAL:
+                return NotImplemented
+            made = np.asarray(function(x))
+            near = np.abs(made) < 1e-5
+            if near.any():
+                few = x[near].astype(np.float64)
+                lost = few - (few - turn) - turn - less
+                made[near] = function(few) + lost * slope(special, few)
+            return into(out, made)
+
+        return bessel
+
+    TABLE.add(row, (FLOAT,), maker)
+
+
+_offer_second_kind(
+    "bessel_y0", "y0", 0.7853981633974483, 3.061616997868383e-17, lambda sp, x: -sp.y1(x)
+)
+_offer_second_kind(
+    "bessel_y1",
+    "y1",
+    2.356194490192345,
+    9.184850993605148e-17,
+    lambda sp, x: sp.y0(x) - sp.y1(x) / x,
+)
